@@ -1,0 +1,326 @@
+"""The board kernels: clear, copy, legality, play and captures.
+
+`is_legal` is the checked twin of `play`: play trusts its caller. Superko is not decided here, since it needs
+the game's history (superko.py).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from go_rules.jit import inline_kernel, kernel
+from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, PASS, STRIDE, WALL
+from go_rules.position import HISTORY_MOVES, PHASE_OVER
+from go_rules.zobrist import STONE_KEYS
+
+SCRATCH = 64
+"""A bit of `marks` that is clear between kernels; chain walks use it to count each point once."""
+
+
+@inline_kernel
+def neighbour(point, i):
+    """The i-th orthogonal neighbour: north, west, east, south."""
+    return point + (-STRIDE if i == 0 else -1 if i == 1 else 1 if i == 2 else STRIDE)
+
+
+@kernel
+def clear(pos, width, height, button):
+    """Make `pos` the empty board, black to play. `button`: 1 if the rules have one."""
+    for point in range(N_POINTS):
+        pos.board[point] = WALL
+        pos.marks[point] = 0
+        pos.chain[point] = 0
+        pos.next[point] = 0
+        pos.liberties[point] = 0
+        pos.stones[point] = 0
+    for y in range(height):
+        for x in range(width):
+            pos.board[(y + 1) * STRIDE + x + 1] = EMPTY
+    pos.hash = np.uint64(0)
+    for colour in range(3):
+        pos.captured[colour] = 0
+    pos.white_bonus = 0
+    pos.move_number = 0
+    pos.width = width
+    pos.height = height
+    pos.ko = NO_POINT
+    for i in range(HISTORY_MOVES):
+        pos.recent[i] = NO_POINT
+    pos.to_play = BLACK
+    pos.passes = 0
+    pos.phase = 0
+    pos.button = button
+
+
+@kernel
+def copy_position(target, source):
+    """Copy field by field: numba assigns whole records 20 times slower, and compiles slices slowly."""
+    for point in range(N_POINTS):
+        target.board[point] = source.board[point]
+        target.marks[point] = source.marks[point]
+    for point in range(N_POINTS):
+        target.chain[point] = source.chain[point]
+        target.next[point] = source.next[point]
+        target.liberties[point] = source.liberties[point]
+        target.stones[point] = source.stones[point]
+    target.hash = source.hash
+    for colour in range(3):
+        target.captured[colour] = source.captured[colour]
+    target.white_bonus = source.white_bonus
+    target.move_number = source.move_number
+    target.width = source.width
+    target.height = source.height
+    target.ko = source.ko
+    for i in range(HISTORY_MOVES):
+        target.recent[i] = source.recent[i]
+    target.to_play = source.to_play
+    target.passes = source.passes
+    target.phase = source.phase
+    target.button = source.button
+
+
+@kernel
+def is_legal(pos, point, colour, rules):
+    """Whether `colour` may play `point` now, superko aside. A pass is always legal."""
+    if point == PASS:
+        return True
+    if pos.board[point] != EMPTY or (point == pos.ko and colour == pos.to_play):
+        return False
+    own_support = False
+    for i in range(4):
+        q = neighbour(point, i)
+        content = pos.board[q]
+        if content == EMPTY:
+            return True
+        if content == colour:
+            own_support = True
+            if pos.liberties[pos.chain[q]] > 1:
+                return True
+        elif content != WALL and pos.liberties[pos.chain[q]] == 1:
+            return True
+    return rules.suicide == 1 and own_support
+
+
+@kernel
+def legal_points(pos, colour, rules, out):
+    """Write the legal points of `colour` (superko aside, without the pass) to `out`, row by row; return their number."""
+    n = 0
+    for y in range(pos.height):
+        row = (y + 1) * STRIDE + 1
+        for point in range(row, row + pos.width):
+            if pos.board[point] == EMPTY and is_legal(pos, point, colour, rules):
+                out[n] = point
+                n += 1
+    return n
+
+
+@kernel
+def hash_after(pos, point, colour):
+    """The stones' Zobrist hash after `colour` plays `point`, captures and suicide included, without playing it."""
+    result = pos.hash
+    if point == PASS:
+        return result
+    enemy = 3 - colour
+    result ^= STONE_KEYS[colour, point]
+    captures = False
+    alive = False
+    for i in range(4):
+        q = neighbour(point, i)
+        content = pos.board[q]
+        if content == EMPTY:
+            alive = True
+        elif content == colour:
+            if pos.liberties[pos.chain[q]] > 1:
+                alive = True
+        elif content == enemy:
+            head = pos.chain[q]
+            if pos.liberties[head] == 1 and not _head_seen_before(pos, point, i, head):
+                captures = True
+                result ^= _chain_keys(pos, head, enemy)
+    if not captures and not alive:
+        result ^= STONE_KEYS[colour, point]
+        for i in range(4):
+            q = neighbour(point, i)
+            if pos.board[q] == colour:
+                head = pos.chain[q]
+                if not _head_seen_before(pos, point, i, head):
+                    result ^= _chain_keys(pos, head, colour)
+    return result
+
+
+@kernel
+def place_stone(pos, point, colour):
+    """Put a stone on an empty point: captures, suicide, chains, liberties and hash; nothing else changes.
+
+    Returns (number of enemy stones captured, number of own stones removed by suicide, a captured point or NO_POINT).
+    """
+    enemy = 3 - colour
+    pos.board[point] = colour
+    pos.hash ^= STONE_KEYS[colour, point]
+    pos.chain[point] = point
+    pos.next[point] = point
+    pos.stones[point] = 1
+    pos.liberties[point] = 0
+
+    captured = 0
+    captured_point = NO_POINT
+    for i in range(4):
+        q = neighbour(point, i)
+        if pos.board[q] == enemy:
+            head = pos.chain[q]
+            if not _head_seen_before(pos, point, i, head):
+                pos.liberties[head] -= 1
+                if pos.liberties[head] == 0:
+                    captured_point = q
+                    captured += remove_chain(pos, head)
+
+    liberties = 0
+    for i in range(4):
+        if pos.board[neighbour(point, i)] == EMPTY:
+            liberties += 1
+    pos.liberties[point] = liberties
+
+    merged = 0
+    for i in range(4):
+        q = neighbour(point, i)
+        if pos.board[q] == colour:
+            head = pos.chain[q]
+            if head != pos.chain[point]:
+                merged += 1
+                _merge(pos, point, head)
+    if merged > 0:
+        head = pos.chain[point]
+        pos.liberties[head] = count_liberties(pos, head)
+    head = pos.chain[point]
+    if pos.liberties[head] == 0:
+        return captured, remove_chain(pos, head), captured_point
+    return captured, 0, captured_point
+
+
+@kernel
+def remove_chain(pos, head):
+    """Take a chain off the board, giving its neighbours their liberties back; return its number of stones."""
+    colour = pos.board[head]
+    enemy = 3 - colour
+    removed = 0
+    stone = head
+    while True:
+        pos.board[stone] = EMPTY
+        pos.hash ^= STONE_KEYS[colour, stone]
+        removed += 1
+        stone = pos.next[stone]
+        if stone == head:
+            break
+    while True:
+        for i in range(4):
+            q = neighbour(stone, i)
+            if pos.board[q] == enemy:
+                chain = pos.chain[q]
+                if not _head_seen_before(pos, stone, i, chain):
+                    pos.liberties[chain] += 1
+        pos.marks[stone] &= ~1
+        stone = pos.next[stone]
+        if stone == head:
+            break
+    pos.captured[colour] += removed
+    return removed
+
+
+@kernel
+def count_liberties(pos, head):
+    """Count a chain's liberties from scratch, by marking them in a scratch bit of `pos.marks`."""
+    count = 0
+    stone = head
+    while True:
+        for i in range(4):
+            q = neighbour(stone, i)
+            if pos.board[q] == EMPTY and pos.marks[q] & SCRATCH == 0:
+                pos.marks[q] |= SCRATCH
+                count += 1
+        stone = pos.next[stone]
+        if stone == head:
+            break
+    while True:
+        for i in range(4):
+            pos.marks[neighbour(stone, i)] &= ~SCRATCH
+        stone = pos.next[stone]
+        if stone == head:
+            break
+    return count
+
+
+@kernel
+def _head_seen_before(pos, point, i, head):
+    """Whether one of `point`'s neighbours before the i-th is a stone of the chain `head`, same colour by construction."""
+    colour = pos.board[head]
+    for j in range(i):
+        q = neighbour(point, j)
+        if pos.board[q] == colour and pos.chain[q] == head:
+            return True
+    return False
+
+
+@kernel
+def _chain_keys(pos, head, colour):
+    result = np.uint64(0)
+    stone = head
+    while True:
+        result ^= STONE_KEYS[colour, stone]
+        stone = pos.next[stone]
+        if stone == head:
+            break
+    return result
+
+
+@kernel
+def _merge(pos, point, head):
+    """Join the chain `head` to the chain of `point`, relabelling the smaller of the two. Liberties are left stale."""
+    keep = pos.chain[point]
+    if pos.stones[head] > pos.stones[keep]:
+        keep, head = head, keep
+    stone = head
+    while True:
+        pos.chain[stone] = keep
+        stone = pos.next[stone]
+        if stone == head:
+            break
+    after = pos.next[keep]
+    pos.next[keep] = pos.next[head]
+    pos.next[head] = after
+    pos.stones[keep] += pos.stones[head]
+
+
+@kernel
+def play(pos, point, colour, rules):
+    """Play a legal move or PASS (unchecked): stones, ko, recent moves, passes, phase, side to play.
+
+    Returns the number of enemy stones captured.
+    """
+    if colour != pos.to_play:
+        for i in range(HISTORY_MOVES):
+            pos.recent[i] = NO_POINT
+    for i in range(HISTORY_MOVES - 1, 0, -1):
+        pos.recent[i] = pos.recent[i - 1]
+    pos.recent[0] = point
+    pos.move_number += 1
+    pos.to_play = 3 - colour
+    pos.ko = NO_POINT
+    if point == PASS:
+        _pass(pos)
+        return 0
+    pos.passes = 0
+    captured, removed, captured_point = place_stone(pos, point, colour)
+    if captured == 1 and removed == 0 and pos.stones[pos.chain[point]] == 1 and pos.liberties[point] == 1:
+        pos.ko = captured_point
+    return captured
+
+
+@kernel
+def _pass(pos):
+    if pos.button == 1:
+        pos.button = 0
+        pos.passes = 0
+        return
+    pos.passes += 1
+    if pos.passes >= 2:
+        pos.phase = PHASE_OVER

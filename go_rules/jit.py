@@ -1,0 +1,182 @@
+"""The one place that starts numba: `@kernel` compiles a function once per machine.
+
+Numba's own disk cache misses edits across files, trips over corrupt entries and shares one index between
+processes. This one keeps a file per compiled signature, named by a hash of everything the machine code
+depends on: the sources of the kernel's module and of the project modules it imports, the signature, the
+processor and the versions of Python and numba. Files are written whole and renamed into place, and carry a checksum; whatever
+cannot be read is compiled again, whatever cannot be written stays in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import pickle
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core import serialize
+from numba.core.caching import CompileResultCacheImpl, _Cache
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PROJECT_IMPORT = re.compile(r"^from ((?:go_rules|nets|search|training)[\w.]*) import", re.MULTILINE)
+UNUSED_DAYS = 30
+
+_listener: Callable[[str], None] | None = None
+compilations = 0
+"""How many kernel signatures this process compiled because no cache held them."""
+
+
+def kernel(function: F) -> F:
+    """Compile `function` without the GIL, cached on disk. Division by zero gives inf or nan, as in numpy."""
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        return function
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher._cache = KernelCache(function)
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def inline_kernel(function: F) -> F:
+    """A kernel small enough to be inlined into its callers before type inference."""
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        return function
+    return numba.njit(nogil=True, error_model="numpy", inline="always")(function)  # type: ignore[no-any-return]
+
+
+def on_compile(listener: Callable[[str], None] | None) -> None:
+    """Have `listener(kernel name)` called before each compilation that no cache spares us."""
+    global _listener
+    _listener = listener
+
+
+def cache_directory() -> Path:
+    """Where compiled kernels are kept: `$NOBI_CACHE_DIR/kernels`, or the user's cache directory."""
+    root = os.environ.get("NOBI_CACHE_DIR")
+    if not root:
+        from platformdirs import user_cache_dir
+
+        root = user_cache_dir("nobi", appauthor=False)
+    return Path(root) / "kernels"
+
+
+@lru_cache(maxsize=None)
+def source_fingerprint(module: str) -> str:
+    """A hash of a module's source and of every project module it imports, directly or not."""
+    digest = hashlib.sha256()
+    for name in sorted(_reachable(module)):
+        digest.update(name.encode())
+        digest.update(_source(name))
+    return digest.hexdigest()
+
+
+def _reachable(module: str) -> set[str]:
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += PROJECT_IMPORT.findall(_source(name).decode("utf-8", "replace"))
+    return found
+
+
+@lru_cache(maxsize=None)
+def _source(module: str) -> bytes:
+    loaded = sys.modules.get(module)
+    path = getattr(loaded, "__file__", None)
+    if path is None:
+        spec = importlib.util.find_spec(module)
+        path = spec.origin if spec else None
+    try:
+        return Path(path).read_bytes() if path else b""
+    except OSError:
+        return b""
+
+
+class KernelCache(_Cache):  # type: ignore[misc]
+    """What a numba dispatcher asks for compiled code, and hands it to."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._name = f"{function.__module__}.{function.__qualname__}"
+
+    @property
+    def cache_path(self) -> str:
+        return str(cache_directory())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        global compilations
+        target_context.refresh()
+        path = self._path(sig, target_context)
+        try:
+            content = path.read_bytes()
+            checksum, payload = content[:32], content[32:]
+            if hashlib.sha256(payload).digest() == checksum:
+                compiled = CompileResultCacheImpl.rebuild(None, target_context, pickle.loads(payload))
+                os.utime(path)
+                return compiled
+        except Exception:  # noqa: BLE001 - whatever a cache file holds, the remedy is to compile
+            pass
+        compilations += 1
+        if _listener is not None:
+            _listener(self._name)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            if data.lifted or data.library.has_dynamic_globals:
+                return
+            payload = serialize.dumps(CompileResultCacheImpl.reduce(None, data))
+            path = self._path(sig, data.target_context)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(payload).digest() + payload)
+            os.replace(temporary, path)
+            _prune(path.parent)
+        except Exception:  # noqa: BLE001 - a cache that cannot be written costs time, never the engine
+            pass
+
+    def enable(self) -> None:
+        pass
+
+    def disable(self) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+    def _path(self, sig: Any, target_context: Any) -> Path:
+        key = (
+            sys.version,
+            numba.__version__,
+            str(sig),
+            target_context.codegen().magic_tuple(),
+            source_fingerprint(self._function.__module__),
+        )
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:24]
+        return cache_directory() / f"{self._name}-{digest}.kernel"
+
+
+_pruned = False
+
+
+def _prune(directory: Path) -> None:
+    """Once per process, drop what nobody has loaded for UNUSED_DAYS."""
+    global _pruned
+    if _pruned:
+        return
+    _pruned = True
+    oldest = time.time() - UNUSED_DAYS * 86400
+    for path in directory.iterdir():
+        if path.stat().st_mtime < oldest:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,52 @@
+"""The POSITION record: everything the kernels know about one moment of a game.
+
+Positions live in arrays (`stack = new_stack(n)`), and `copy_position(stack[i + 1], stack[i])` copies one; a
+record taken from an array is a view, so a kernel that is handed `stack[i]` changes it in place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.points import N_POINTS
+
+HISTORY_MOVES = 5
+"""How many of the last moves a position carries: what the networks see."""
+
+POSITION = np.dtype(
+    [
+        # Per point (N_POINTS entries).
+        ("board", "i1", (N_POINTS,)),  # EMPTY, BLACK, WHITE or WALL
+        ("marks", "i1", (N_POINTS,)),  # bit set, see MARK_*
+        ("chain", "i2", (N_POINTS,)),  # head of the stone's chain; undefined where there is no stone
+        ("next", "i2", (N_POINTS,)),  # next stone of the same chain, a ring; undefined without a stone
+        ("liberties", "i2", (N_POINTS,)),  # exact liberty count, at chain heads only
+        ("stones", "i2", (N_POINTS,)),  # number of stones, at chain heads only
+        # Scalars.
+        ("hash", "u8"),  # Zobrist hash of the stones alone
+        ("captured", "i4", (3,)),  # stones of colour c removed so far, at index c (0 unused)
+        ("white_bonus", "i4"),  # points for white from moves in the clean-up phases (territory rules)
+        ("move_number", "i4"),  # moves played since the start, passes included
+        ("width", "i2"),
+        ("height", "i2"),
+        ("ko", "i2"),  # the one point banned by simple ko, or NO_POINT
+        ("recent", "i2", (HISTORY_MOVES,)),  # last moves, newest first, alternating, of this phase; else NO_POINT
+        ("to_play", "i1"),  # colour to move
+        ("passes", "i1"),  # consecutive passes that count toward the end of the phase
+        ("phase", "i1"),  # PHASE_*
+        ("button", "i1"),  # 1 while the button is still to be taken
+    ],
+    align=True,
+)
+
+MARK_KO_RECAPTURE_BLOCKED = 1  # clean-up phases: this stone may not be retaken yet
+MARK_BLACK_AT_CLEANUP_2 = 2  # a black stone stood here when the second clean-up phase began
+MARK_WHITE_AT_CLEANUP_2 = 4
+
+PHASE_MAIN, PHASE_CLEANUP_1, PHASE_CLEANUP_2, PHASE_OVER = 0, 1, 2, 3
+
+
+def new_stack(length: int) -> NDArray[np.void]:
+    """An array of `length` positions, uninitialised in meaning (all zero): call `clear` on one before use."""
+    return np.zeros(length, POSITION)

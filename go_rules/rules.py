@@ -1,0 +1,139 @@
+"""Rule sets: KataGo's rules as a value, its presets by name, and the record the kernels read."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+KO_SIMPLE, KO_POSITIONAL, KO_SITUATIONAL = 0, 1, 2
+SCORING_AREA, SCORING_TERRITORY = 0, 1
+TAX_NONE, TAX_SEKI, TAX_ALL = 0, 1, 2
+BONUS_NONE, BONUS_N_MINUS_1, BONUS_N = 0, 1, 2
+
+KO_NAMES = ("SIMPLE", "POSITIONAL", "SITUATIONAL")
+SCORING_NAMES = ("AREA", "TERRITORY")
+TAX_NAMES = ("NONE", "SEKI", "ALL")
+BONUS_NAMES = ("0", "N-1", "N")
+
+RULES = np.dtype(
+    [
+        ("komi", "f4"),  # points for white, as set
+        ("handicap_bonus", "f4"),  # further points for white for black's handicap stones
+        ("ko", "i1"),  # KO_*
+        ("scoring", "i1"),  # SCORING_*
+        ("tax", "i1"),  # TAX_*
+        ("suicide", "i1"),  # 1: removing one's own chain of two or more stones is legal
+        ("has_button", "i1"),
+        ("friendly_pass", "i1"),
+    ],
+    align=True,
+)
+"""What the kernels need of a game's rules. Made by `Rules.record`."""
+
+
+class RulesError(ValueError):
+    """A rule set, rule or value that does not exist."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """One rule set, in KataGo's terms (https://lightvector.github.io/KataGo/rules.html)."""
+
+    ko: int = KO_POSITIONAL
+    scoring: int = SCORING_AREA
+    tax: int = TAX_NONE
+    suicide: bool = False
+    has_button: bool = False
+    white_handicap_bonus: int = BONUS_N
+    friendly_pass: bool = True
+
+    def record(self, komi: float, handicap_stones: int = 0) -> np.void:
+        """The RULES record of a game with this komi and that many black handicap stones."""
+        bonus = {BONUS_NONE: 0, BONUS_N_MINUS_1: max(0, handicap_stones - 1), BONUS_N: handicap_stones}
+        out = np.zeros(1, RULES)
+        out["komi"] = komi
+        out["handicap_bonus"] = bonus[self.white_handicap_bonus]
+        out["ko"] = self.ko
+        out["scoring"] = self.scoring
+        out["tax"] = self.tax
+        out["suicide"] = self.suicide
+        out["has_button"] = self.has_button
+        out["friendly_pass"] = self.friendly_pass
+        return out[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """The object `kata-get-rules` prints."""
+        return {
+            "hasButton": self.has_button,
+            "ko": KO_NAMES[self.ko],
+            "scoring": SCORING_NAMES[self.scoring],
+            "suicide": self.suicide,
+            "tax": TAX_NAMES[self.tax],
+            "whiteHandicapBonus": BONUS_NAMES[self.white_handicap_bonus],
+            "friendlyPassOk": self.friendly_pass,
+        }
+
+    def with_value(self, key: str, value: object) -> Rules:
+        """This rule set with one of `to_json`'s keys changed; case and quoting of the value are free. Raises RulesError."""
+        text = str(value).strip().strip('"').upper()
+        folded = key.strip().lower()
+        if folded in _CHOICES:
+            field, names = _CHOICES[folded]
+            if text not in names:
+                raise RulesError(f"{key} must be one of {', '.join(names)}, not {value}")
+            return dataclasses.replace(self, **{field: names.index(text)})
+        if folded in _FLAGS:
+            if text not in ("TRUE", "FALSE"):
+                raise RulesError(f"{key} must be true or false, not {value}")
+            return dataclasses.replace(self, **{_FLAGS[folded]: text == "TRUE"})
+        raise RulesError(f"unknown rule: {key}")
+
+
+_CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "ko": ("ko", KO_NAMES),
+    "scoring": ("scoring", SCORING_NAMES),
+    "tax": ("tax", TAX_NAMES),
+    "whitehandicapbonus": ("white_handicap_bonus", BONUS_NAMES),
+}
+_FLAGS = {
+    "suicide": "suicide",
+    "hasbutton": "has_button",
+    "button": "has_button",
+    "friendlypassok": "friendly_pass",
+}
+
+_JAPANESE = Rules(KO_SIMPLE, SCORING_TERRITORY, TAX_SEKI, False, False, BONUS_NONE, False)
+_CHINESE = Rules(KO_SIMPLE, SCORING_AREA, TAX_NONE, False, False, BONUS_N, True)
+_CHINESE_SUPERKO = dataclasses.replace(_CHINESE, ko=KO_POSITIONAL)
+_AGA = Rules(KO_SITUATIONAL, SCORING_AREA, TAX_NONE, False, False, BONUS_N_MINUS_1, True)
+
+PRESETS: dict[str, tuple[Rules, float]] = {
+    "tromp-taylor": (Rules(KO_POSITIONAL, SCORING_AREA, TAX_NONE, True, False, BONUS_NONE, False), 7.5),
+    "chinese": (_CHINESE, 7.5),
+    "chinese-ogs": (_CHINESE_SUPERKO, 7.5),
+    "chinese-kgs": (_CHINESE_SUPERKO, 7.5),
+    "japanese": (_JAPANESE, 6.5),
+    "korean": (_JAPANESE, 6.5),
+    "stone-scoring": (Rules(KO_SIMPLE, SCORING_AREA, TAX_ALL, False, False, BONUS_NONE, True), 7.5),
+    "ancient-territory": (Rules(KO_SIMPLE, SCORING_TERRITORY, TAX_ALL, False, False, BONUS_NONE, False), 6.5),
+    "aga": (_AGA, 7.5),
+    "bga": (_AGA, 7.5),
+    "aga-button": (dataclasses.replace(_AGA, has_button=True), 7.0),
+    "new-zealand": (Rules(KO_SITUATIONAL, SCORING_AREA, TAX_NONE, True, False, BONUS_NONE, True), 7.5),
+}
+"""KataGo's presets: rules and customary komi."""
+
+DEFAULT_PRESET = "chinese-ogs"
+"""Area scoring, positional superko, no suicide: what we play under it is legal on OGS, KGS and CGOS alike."""
+
+
+def preset(name: str) -> tuple[Rules, float]:
+    """A preset's rules and komi; `_`, `-` and spaces are the same, case is free. Raises RulesError."""
+    key = "-".join(name.strip().strip('"').lower().replace("_", " ").replace("-", " ").split())
+    key = {"tromptaylor": "tromp-taylor", "newzealand": "new-zealand", "nz": "new-zealand"}.get(key, key)
+    if key not in PRESETS:
+        raise RulesError(f"unknown rules: {name} (known: {', '.join(PRESETS)})")
+    return PRESETS[key]

@@ -1,0 +1,22 @@
+"""Zobrist keys: random 64-bit numbers whose exclusive or names a position.
+
+Made by a fixed generator, so hashes are the same on every machine and in every run.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from go_rules.points import N_POINTS
+
+_generator = np.random.Generator(np.random.PCG64(20161010))
+
+STONE_KEYS = _generator.integers(1, 2**64, size=(3, N_POINTS), dtype=np.uint64)
+"""[colour, point]: a stone there; row 0 is zero so that EMPTY costs nothing."""
+STONE_KEYS[0] = 0
+
+KO_KEYS = _generator.integers(1, 2**64, size=N_POINTS, dtype=np.uint64)
+"""[point]: that point is banned by simple ko."""
+
+TO_PLAY_KEYS = _generator.integers(1, 2**64, size=3, dtype=np.uint64)
+"""[colour]: that colour is to move."""

@@ -1,0 +1,74 @@
+"""What a search found out. Values are the view of the side to move at the root unless a field says otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from search.limits import StopReason
+
+RESIGN = -2
+"""Returned instead of a point by a player that gives up."""
+
+
+@dataclass(frozen=True)
+class MoveInfo:
+    """One root move, as `kata-analyze` reports it."""
+
+    point: int
+    visits: int
+    edge_visits: int
+    """Visits that came through this move; fewer than `visits` only where positions are shared between move orders."""
+    winrate: float
+    """0..1, no-result games counted as half."""
+    utility: float
+    """-1.4..1.4: winning chance and score together, what the search maximises."""
+    score_mean: float
+    """Expected final score in points."""
+    score_stdev: float
+    lead: float
+    """Points by which komi would have to change to make the game even."""
+    prior: float
+    """0..1, the policy's share, root noise included."""
+    lcb: float
+    """Lower confidence bound of `winrate`."""
+    utility_lcb: float
+    weight: float
+    order: int
+    """0 for the move that would be played, and so on."""
+    pv: tuple[int, ...]
+    """Principal variation, this move first."""
+    pv_visits: tuple[int, ...] = ()
+    ownership: NDArray[np.float32] | None = None
+    """[H*W], +1 the root mover's; only where asked for."""
+    no_result: float = 0.0
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """A snapshot of a search, taken while it runs or at its end."""
+
+    colour: int
+    """The side to move at the root."""
+    visits: int
+    winrate: float
+    utility: float
+    score_mean: float
+    score_stdev: float
+    lead: float
+    weight: float
+    moves: tuple[MoveInfo, ...]
+    """Best first (`order`). Moves without visits are included after the others, by prior."""
+    ownership: NDArray[np.float32] | None = None
+    """[H*W] in [-1, 1], averaged over the tree, +1 the side to move's; only where asked for."""
+    ownership_stdev: NDArray[np.float32] | None = None
+    seconds: float = 0.0
+    new_visits: int = 0
+    """Visits added by this search, without those of a reused tree."""
+    evaluations: int = 0
+    """Network evaluations (or playouts) computed, without cache hits."""
+    reason: StopReason = StopReason.VISITS
+    raw: dict[str, float] = field(default_factory=dict)
+    """The root's own network output: winrate, lead, shortterm errors, var_time_left."""

@@ -1,0 +1,23 @@
+"""Fixtures for every test: where reference data lies, and a kernel cache of the checkout's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared() -> Callable[[str], Path]:
+    """A file of the reference data folder beside the checkout; the test is skipped where it is missing."""
+
+    def find(name: str) -> Path:
+        path = REPOSITORY.parent / "shared" / name
+        if not path.exists():
+            pytest.skip(f"reference data {name} is not beside this checkout")
+        return path
+
+    return find
