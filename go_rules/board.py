@@ -9,8 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.jit import inline_kernel, kernel
-from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, PASS, STRIDE, WALL
-from go_rules.position import HISTORY_MOVES, PHASE_OVER
+from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, PASS, STRIDE, WALL, WHITE
+from go_rules.position import (
+    HISTORY_MOVES,
+    MARK_BLACK_AT_CLEANUP_2,
+    MARK_KO_RECAPTURE_BLOCKED,
+    MARK_WHITE_AT_CLEANUP_2,
+    PHASE_CLEANUP_2,
+    PHASE_MAIN,
+    PHASE_OVER,
+)
+from go_rules.rules import SCORING_TERRITORY
 from go_rules.zobrist import STONE_KEYS
 
 SCRATCH = 64
@@ -103,7 +112,10 @@ def is_legal(pos, point, colour, rules):
 
 @kernel
 def legal_points(pos, colour, rules, out):
-    """Write the legal points of `colour` (superko aside, without the pass) to `out`, row by row; return their number."""
+    """Write the legal points of `colour` to `out`, row by row, superko aside and without the pass.
+
+    Returns their number. `out`: integers, at least height * width of them.
+    """
     n = 0
     for y in range(pos.height):
         row = (y + 1) * STRIDE + 1
@@ -218,7 +230,7 @@ def remove_chain(pos, head):
                 chain = pos.chain[q]
                 if not _head_seen_before(pos, stone, i, chain):
                     pos.liberties[chain] += 1
-        pos.marks[stone] &= ~1
+        pos.marks[stone] &= ~MARK_KO_RECAPTURE_BLOCKED
         stone = pos.next[stone]
         if stone == head:
             break
@@ -251,7 +263,7 @@ def count_liberties(pos, head):
 
 @kernel
 def _head_seen_before(pos, point, i, head):
-    """Whether one of `point`'s neighbours before the i-th is a stone of the chain `head`, same colour by construction."""
+    """Whether one of `point`'s neighbours before the i-th is a stone of the chain `head`."""
     colour = pos.board[head]
     for j in range(i):
         q = neighbour(point, j)
@@ -292,13 +304,17 @@ def _merge(pos, point, head):
 
 @kernel
 def play(pos, point, colour, rules):
-    """Play a legal move or PASS (unchecked): stones, ko, recent moves, passes, phase, side to play.
+    """Play a legal move or PASS (unchecked): stones, ko, recent moves, passes, phase, side to play, bonus points.
 
-    Returns the number of enemy stones captured.
+    Returns the number of enemy stones captured. After the end of a game the last phase is resumed. What depends
+    on the game's history, Game adds: the end by a repeated pass, and no result by a long cycle.
     """
+    if pos.phase == PHASE_OVER:
+        # Someone plays on after the end: the networks see the last move, not what led to it.
+        pos.phase = live_phase(pos, rules)
+        _forget_moves(pos, 1)
     if colour != pos.to_play:
-        for i in range(HISTORY_MOVES):
-            pos.recent[i] = NO_POINT
+        _forget_moves(pos, 0)
     for i in range(HISTORY_MOVES - 1, 0, -1):
         pos.recent[i] = pos.recent[i - 1]
     pos.recent[0] = point
@@ -306,21 +322,93 @@ def play(pos, point, colour, rules):
     pos.to_play = 3 - colour
     pos.ko = NO_POINT
     if point == PASS:
-        _pass(pos)
+        _pass(pos, colour, rules)
         return 0
     pos.passes = 0
+    if pos.phase != PHASE_MAIN:
+        blocked = ko_capture(pos, point, colour)
+        if blocked != NO_POINT and pos.marks[blocked] & MARK_KO_RECAPTURE_BLOCKED:
+            pos.marks[blocked] &= ~MARK_KO_RECAPTURE_BLOCKED
+            return 0
     captured, removed, captured_point = place_stone(pos, point, colour)
     if captured == 1 and removed == 0 and pos.stones[pos.chain[point]] == 1 and pos.liberties[point] == 1:
-        pos.ko = captured_point
+        if pos.phase == PHASE_MAIN:
+            pos.ko = captured_point
+        else:
+            pos.marks[point] |= MARK_KO_RECAPTURE_BLOCKED
+    if rules.scoring == SCORING_TERRITORY and pos.phase != PHASE_CLEANUP_2:
+        pos.white_bonus += 1 if colour == BLACK else -1
     return captured
 
 
 @kernel
-def _pass(pos):
+def ko_capture(pos, point, colour):
+    """The stone that `colour` would take by a ko capture at the empty `point`, or NO_POINT.
+
+    In the clean-up phases, where that stone is marked as blocked, such a move is a "pass for ko": it removes the
+    mark, and nothing else on the board changes.
+    """
+    enemy = 3 - colour
+    taken = NO_POINT
+    for i in range(4):
+        q = neighbour(point, i)
+        content = pos.board[q]
+        if content == WALL:
+            continue
+        if content != enemy:
+            return NO_POINT
+        if pos.liberties[pos.chain[q]] == 1:
+            if taken != NO_POINT or pos.stones[pos.chain[q]] != 1:
+                return NO_POINT
+            taken = q
+    return taken
+
+
+@kernel
+def pass_ends_phase(pos):
+    """Whether a pass now would be the last of this phase (repeated passes aside, which only Game can see)."""
+    return pos.button == 0 and pos.passes >= 1
+
+
+@kernel
+def end_phase(pos, rules):
+    """Go on to the next clean-up phase under territory rules, or end the game."""
+    if rules.scoring != SCORING_TERRITORY or pos.phase >= PHASE_CLEANUP_2:
+        pos.phase = PHASE_OVER
+        return
+    pos.phase += 1
+    pos.passes = 0
+    _forget_moves(pos, 0)
+    for point in range(N_POINTS):
+        pos.marks[point] = 0
+        if pos.phase == PHASE_CLEANUP_2:
+            if pos.board[point] == BLACK:
+                pos.marks[point] = MARK_BLACK_AT_CLEANUP_2
+            elif pos.board[point] == WHITE:
+                pos.marks[point] = MARK_WHITE_AT_CLEANUP_2
+
+
+@kernel
+def _pass(pos, colour, rules):
     if pos.button == 1:
         pos.button = 0
         pos.passes = 0
+        pos.white_bonus += 0.5 if colour == WHITE else -0.5
         return
     pos.passes += 1
     if pos.passes >= 2:
-        pos.phase = PHASE_OVER
+        end_phase(pos, rules)
+
+
+@kernel
+def live_phase(pos, rules):
+    """The phase in which the next move will be: after the end of a game, the last one again."""
+    if pos.phase != PHASE_OVER:
+        return pos.phase
+    return PHASE_CLEANUP_2 if rules.scoring == SCORING_TERRITORY else PHASE_MAIN
+
+
+@kernel
+def _forget_moves(pos, kept):
+    for i in range(kept, HISTORY_MOVES):
+        pos.recent[i] = NO_POINT

@@ -20,3 +20,13 @@ KO_KEYS = _generator.integers(1, 2**64, size=N_POINTS, dtype=np.uint64)
 
 TO_PLAY_KEYS = _generator.integers(1, 2**64, size=3, dtype=np.uint64)
 """[colour]: that colour is to move."""
+
+PHASE_KEYS = _generator.integers(1, 2**64, size=4, dtype=np.uint64)
+"""[phase]: the game is in that phase; the main phase costs nothing."""
+PHASE_KEYS[0] = 0
+
+BUTTON_KEY = _generator.integers(1, 2**64, dtype=np.uint64)
+"""The button is still to be taken."""
+
+BLOCKED_KEYS = _generator.integers(1, 2**64, size=N_POINTS, dtype=np.uint64)
+"""[point]: the stone there may not be retaken yet (clean-up phases)."""

@@ -1,0 +1,323 @@
+"""A game: its rules, its history and the moves that may be played now. Checked; the kernels beneath are not."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules import board, superko
+from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WALL, WHITE
+from go_rules.position import PHASE_MAIN, PHASE_OVER, new_stack
+from go_rules.rules import DEFAULT_PRESET, KO_SIMPLE, SCORING_TERRITORY, Rules, preset
+from go_rules.scoring import final_score
+
+FIRST_ROOM = 64
+"""Positions a new game has room for; the room doubles when it is used up."""
+
+NO_PATH = np.zeros(1, np.uint64)
+
+
+class RuleViolation(Exception):
+    """A move or a setup that the rules do not allow.
+
+    `reason`: "occupied", "off board", "ko", "superko", "suicide", "no liberties", "board not empty" or
+    "nothing to undo".
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Move:
+    """One move of a game, or one stone of its setup."""
+
+    colour: int
+    """BLACK or WHITE."""
+    point: int
+    """A point of the board, or PASS."""
+
+
+class Game:
+    """One game from its setup to the present position, every position between included."""
+
+    width: int
+    height: int
+    rules: Rules
+    """Change it with `set_rules`."""
+    komi: float
+    """Points for white. Change it with `set_komi`."""
+    record: np.void
+    """RULES record for the kernels: rules, komi and the handicap bonus, always current."""
+    setup: tuple[Move, ...]
+    """Stones on the board before the first move, handicap stones included."""
+    handicap: tuple[int, ...]
+    """Black's handicap points, empty unless `place_handicap` put them there."""
+    moves: list[Move]
+    """The moves since the setup, passes included; `moves[i]` led from `stack[i]` to `stack[i + 1]`."""
+    stack: NDArray[np.void]
+    """POSITION[room]; 0..length-1 are the positions since the setup. Replaced by a longer one as the game grows."""
+    length: int
+    """len(moves) + 1."""
+
+    def __init__(
+        self, width: int = 19, height: int = 19, rules: Rules = preset(DEFAULT_PRESET)[0], komi: float = 7.5
+    ) -> None:
+        """An empty board, black to play. Raises ValueError for a side outside 1..MAX_SIZE."""
+        if not (1 <= width <= MAX_SIZE and 1 <= height <= MAX_SIZE):
+            raise ValueError(f"unacceptable size: {width}x{height} (1x1 to {MAX_SIZE}x{MAX_SIZE})")
+        self.width = width
+        self.height = height
+        self.rules = rules
+        self.komi = float(komi)
+        self.clear()
+
+    # --- What the game is -------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> np.void:
+        """The present position: a view of `stack`, not to be written to."""
+        return self.stack[self.length - 1]
+
+    @property
+    def to_play(self) -> int:
+        return int(self.position["to_play"])
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """uint64[length]: superko keys of the positions since the setup (superko.py), NO_KEY where one bans nothing."""
+        return self._keys[: self.length]
+
+    @property
+    def is_over(self) -> bool:
+        """The passes that end a game were played (under territory rules after both clean-up phases), or no result."""
+        return bool(self.position["phase"] == PHASE_OVER) or self.is_no_result
+
+    @property
+    def is_no_result(self) -> bool:
+        """The last move brought a position about for the third time without a pass between.
+
+        Under simple ko, and in the clean-up phases, this ends the game without a winner.
+        """
+        return self._no_result_length == self.length
+
+    def identity(self) -> Hashable:
+        """Names size, rules, komi and setup: games with the same identity differ in their moves only."""
+        first = int(self.stack[0]["to_play"])
+        return (self.width, self.height, self.rules, self.komi, self.handicap_stones, self.setup, first)
+
+    def copy(self) -> Game:
+        """An independent copy."""
+        other = Game.__new__(Game)
+        other.__dict__.update(self.__dict__)
+        other.record = self.record.copy()
+        other.moves = list(self.moves)
+        room = max(FIRST_ROOM, self.length)
+        other.stack = new_stack(room)
+        other.stack[: self.length] = self.stack[: self.length]
+        for name in ("_keys", "_situations"):
+            array = np.zeros(room, np.uint64)
+            array[: self.length] = getattr(self, name)[: self.length]
+            setattr(other, name, array)
+        other._seen = self._seen.copy()
+        return other
+
+    # --- Changing the terms -----------------------------------------------------------------------------------
+
+    def set_komi(self, komi: float) -> None:
+        self.komi = float(komi)
+        self.record = self.rules.record(self.komi, self.handicap_stones)
+
+    def set_rules(self, rules: Rules) -> None:
+        """Play under other rules from the start: the moves so far are replayed.
+
+        Raises RuleViolation, and changes nothing, if one of them would have been illegal.
+        """
+        other = Game(self.width, self.height, rules, self.komi)
+        other._begin(self.setup, self.handicap, int(self.stack[0]["to_play"]))
+        for move in self.moves:
+            other.play(move.colour, move.point)
+        self.__dict__.update(other.__dict__)
+
+    def clear(self) -> None:
+        """Empty the board, black to play; size, rules and komi stay."""
+        self._begin((), (), BLACK)
+
+    def set_position(self, stones: Iterable[tuple[int, int]], to_play: int) -> None:
+        """Start again from these (colour, point) stones, without history. Raises RuleViolation, changing nothing."""
+        self._begin(tuple(Move(colour, point) for colour, point in stones), (), to_play)
+
+    def place_handicap(self, points: Sequence[int]) -> None:
+        """Put black stones on an empty board before the first move; white plays first. Raises RuleViolation."""
+        if self.moves or self.setup:
+            raise RuleViolation("board not empty")
+        self._begin(tuple(Move(BLACK, point) for point in points), tuple(points), WHITE)
+
+    @property
+    def handicap_stones(self) -> int:
+        """How many stones black is ahead, for rules that give white points for them; 0 instead of 1.
+
+        Counted are a setup of black stones only, and black's stones before white's first, since servers place
+        handicap stones as ordinary moves too. An isolated white pass between them does not end the count; two
+        white moves in a row mean that a position is being set up.
+        """
+        if any(stone.colour == WHITE for stone in self.setup):
+            return 0
+        count = len(self.setup)
+        for i, move in enumerate(self.moves):
+            if move.colour == BLACK:
+                count += move.point != PASS
+            elif i + 1 < len(self.moves) and self.moves[i + 1].colour == WHITE:
+                count = len(self.setup)
+                break
+            elif move.point != PASS:
+                break
+        return count if count > 1 else 0
+
+    # --- Moves ------------------------------------------------------------------------------------------------
+
+    def play(self, colour: int, point: int) -> None:
+        """Play a stone or PASS. Either colour may play at any time. Raises RuleViolation, changing nothing."""
+        reason = self.violation(colour, point)
+        if reason is not None:
+            raise RuleViolation(reason)
+        self._grow()
+        before, after = self.stack[self.length - 1], self.stack[self.length]
+        ends_by_repetition = point == PASS and self._pass_repeats(colour)
+        board.copy_position(after, before)
+        board.play(after, point, colour, self.record)
+        if ends_by_repetition and after["phase"] == before["phase"]:
+            board.end_phase(after, self.record)
+        self._keys[self.length] = superko.history_key(before, after, self.record)
+        self._situations[self.length] = superko.situation_key(after, self.record)
+        superko.seen_add(self._seen, self._keys[self.length])
+        self.length += 1
+        self.moves.append(Move(colour, point))
+        if self._cycle_completed():
+            self._no_result_length = self.length
+        self._update_bonus()
+
+    def undo(self) -> None:
+        """Take the last move back. Raises RuleViolation when only the setup is left."""
+        if not self.moves:
+            raise RuleViolation("nothing to undo")
+        if self._no_result_length == self.length:
+            self._no_result_length = 0
+        self.length -= 1
+        self.moves.pop()
+        superko.seen_clear(self._seen)
+        for key in self.keys:
+            superko.seen_add(self._seen, key)
+        self._update_bonus()
+
+    def is_legal(self, colour: int, point: int) -> bool:
+        """Whether `colour` may play there now, superko included."""
+        return self.violation(colour, point) is None
+
+    def legal_moves(self, colour: int) -> list[int]:
+        """Every point `colour` may play now, row by row, superko included, and PASS last."""
+        out = np.zeros(N_POINTS, np.int16)
+        n = board.legal_points(self.position, colour, self.record, out)
+        points = [int(point) for point in out[:n]]
+        return [point for point in points if not self._is_superko_banned(colour, point)] + [PASS]
+
+    def violation(self, colour: int, point: int) -> str | None:
+        """Why `colour` may not play there (RuleViolation's reasons), or None if it may."""
+        if point == PASS:
+            return None
+        if not 0 <= point < N_POINTS or self.position["board"][point] == WALL:
+            return "off board"
+        if self.position["board"][point] != EMPTY:
+            return "occupied"
+        if not board.is_legal(self.position, point, colour, self.record):
+            return "ko" if point == self.position["ko"] and colour == self.to_play else "suicide"
+        return "superko" if self._is_superko_banned(colour, point) else None
+
+    def score(self, dead: Iterable[int] = ()) -> float:
+        """White's points minus black's on the present position as it stands, the stones `dead` taken off first.
+
+        Komi, handicap bonus, button, captures and taxes are in it as the rules say.
+        """
+        return final_score(self.position, self.record, dead)
+
+    # --- Inside -----------------------------------------------------------------------------------------------
+
+    def _begin(self, setup: tuple[Move, ...], handicap: tuple[int, ...], to_play: int) -> None:
+        """Become the game that starts from this setup."""
+        stack = new_stack(FIRST_ROOM)
+        start = stack[0]
+        board.clear(start, self.width, self.height, int(self.rules.has_button))
+        for stone in setup:
+            if not 0 < stone.point < N_POINTS or start["board"][stone.point] == WALL:
+                raise RuleViolation("off board")
+            if start["board"][stone.point] != EMPTY:
+                raise RuleViolation("occupied")
+            captured, removed, _ = board.place_stone(start, stone.point, stone.colour)
+            if captured or removed:
+                raise RuleViolation("no liberties")
+        if self.rules.scoring == SCORING_TERRITORY:
+            start["white_bonus"] = sum(1 if stone.colour == BLACK else -1 for stone in setup)
+        start["to_play"] = to_play
+        self.stack = stack
+        self.length = 1
+        self.moves = []
+        self.setup = setup
+        self.handicap = handicap
+        self.record = self.rules.record(self.komi, self.handicap_stones)
+        self._bonus_stones = self.handicap_stones
+        self._no_result_length = 0
+        self._keys = np.zeros(FIRST_ROOM, np.uint64)
+        self._situations = np.zeros(FIRST_ROOM, np.uint64)
+        self._seen = superko.new_seen(FIRST_ROOM)
+        self._keys[0] = superko.position_key(start, self.record)
+        self._situations[0] = superko.situation_key(start, self.record)
+        superko.seen_add(self._seen, self._keys[0])
+
+    def _grow(self) -> None:
+        if self.length < len(self.stack):
+            return
+        room = 2 * self.length
+        stack = new_stack(room)
+        stack[: self.length] = self.stack
+        self.stack = stack
+        self._keys = np.concatenate([self._keys, np.zeros_like(self._keys)])
+        self._situations = np.concatenate([self._situations, np.zeros_like(self._situations)])
+        self._seen = superko.new_seen(room)
+        for key in self.keys:
+            superko.seen_add(self._seen, key)
+
+    def _update_bonus(self) -> None:
+        stones = self.handicap_stones
+        if stones != self._bonus_stones:
+            self._bonus_stones = stones
+            self.record = self.rules.record(self.komi, stones)
+
+    def _is_superko_banned(self, colour: int, point: int) -> bool:
+        return bool(superko.is_superko_banned(self.position, point, colour, self.record, self._seen, NO_PATH, 0))
+
+    def _has_long_cycles(self) -> bool:
+        """Whether the rules of this phase let positions come back, so that repetition must end it."""
+        return self.rules.ko == KO_SIMPLE or board.live_phase(self.position, self.record) != PHASE_MAIN
+
+    def _pass_repeats(self, colour: int) -> bool:
+        """Whether `colour` passed in this very situation before: such a pass ends the phase even if not answered."""
+        now = self.length - 1
+        if not self._has_long_cycles() or self.position["button"] == 1:
+            return False
+        pass_ = Move(colour, PASS)
+        earlier = np.flatnonzero(self._situations[:now] == self._situations[now])
+        return any(self.moves[i] == pass_ for i in earlier)
+
+    def _cycle_completed(self) -> bool:
+        if self.moves[-1].point == PASS or not self._has_long_cycles():
+            return False
+        now = self.length - 1
+        same = np.flatnonzero(self._situations[:now] == self._situations[now])
+        repeats = [i for i in same if self.stack[i]["to_play"] == self.to_play]
+        if len(repeats) < 2:
+            return False
+        return all(move.point != PASS for move in self.moves[repeats[-2] :])

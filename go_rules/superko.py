@@ -1,0 +1,134 @@
+"""Superko: which moves would repeat a position, asked of a hash set of the game's history and a search's path.
+
+A key names what must not come back. In the main phase that is the position (positional superko: the stones;
+situational: the stones and the side to move). In the clean-up phases of territory rules it is the capture of a
+ko in one position by one player, which may happen once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.board import hash_after, ko_capture, live_phase
+from go_rules.jit import kernel
+from go_rules.points import N_POINTS, NO_POINT, PASS
+from go_rules.position import MARK_KO_RECAPTURE_BLOCKED, PHASE_MAIN
+from go_rules.rules import KO_POSITIONAL, KO_SIMPLE
+from go_rules.zobrist import BLOCKED_KEYS, BUTTON_KEY, KO_KEYS, PHASE_KEYS, TO_PLAY_KEYS
+
+NO_KEY = np.uint64(0)
+"""An empty slot of a table, and the key of a position that bans nothing."""
+
+
+def new_seen(keys: int) -> NDArray[np.uint64]:
+    """An empty set with room for `keys` keys, at most half full then: uint64[2^k]."""
+    return np.zeros(max(16, 1 << (2 * max(1, keys) - 1).bit_length()), np.uint64)
+
+
+@kernel
+def seen_has(table, key):
+    """Whether the set holds `key`."""
+    mask = len(table) - 1
+    slot = np.int64(key & np.uint64(mask))
+    while table[slot] != NO_KEY:
+        if table[slot] == key:
+            return True
+        slot = (slot + 1) & mask
+    return False
+
+
+@kernel
+def seen_add(table, key):
+    """Add `key` (NO_KEY is ignored). The caller keeps the table at most three quarters full."""
+    if key == NO_KEY:
+        return
+    mask = len(table) - 1
+    slot = np.int64(key & np.uint64(mask))
+    while table[slot] != NO_KEY and table[slot] != key:
+        slot = (slot + 1) & mask
+    table[slot] = key
+
+
+@kernel
+def seen_clear(table):
+    """Make the set empty."""
+    for slot in range(len(table)):
+        table[slot] = NO_KEY
+
+
+@kernel
+def superko_key(stones_hash, to_play_after, ko_rule):
+    """The key of a main-phase position (rules without a button) with `to_play_after` to move."""
+    if ko_rule == KO_POSITIONAL:
+        return stones_hash ^ TO_PLAY_KEYS[0]
+    return stones_hash ^ TO_PLAY_KEYS[to_play_after]
+
+
+@kernel
+def position_key(pos, rules):
+    """The superko key of a position that no move led to, NO_KEY if it bans nothing."""
+    if live_phase(pos, rules) != PHASE_MAIN:
+        return NO_KEY
+    # Taking the button ends the history: positions before it never ban anything afterwards.
+    button = BUTTON_KEY if pos.button == 1 else NO_KEY
+    return superko_key(pos.hash ^ button, pos.to_play, rules.ko)
+
+
+@kernel
+def history_key(before, after, rules):
+    """The key that the move from `before` to `after` adds to the history, NO_KEY if it adds none."""
+    phase = live_phase(before, rules)
+    if phase == PHASE_MAIN:
+        return position_key(after, rules)
+    point = after.recent[0]
+    colour = 3 - after.to_play
+    if point <= PASS or ko_capture(before, point, colour) == NO_POINT or after.board[point] != colour:
+        return NO_KEY
+    return _ko_capture_key(before, point, colour, phase)
+
+
+@kernel
+def is_superko_banned(pos, point, colour, rules, table, path_keys, n_path):
+    """Whether a move that `is_legal` allows repeats what `table` or the first `n_path` of `path_keys` hold.
+
+    A pass never does. Under simple ko only the clean-up phases ban anything.
+    """
+    if point == PASS:
+        return False
+    phase = live_phase(pos, rules)
+    if phase != PHASE_MAIN:
+        taken = ko_capture(pos, point, colour)
+        if taken == NO_POINT or pos.marks[taken] & MARK_KO_RECAPTURE_BLOCKED:
+            return False
+        key = _ko_capture_key(pos, point, colour, phase)
+    elif rules.ko == KO_SIMPLE:
+        return False
+    else:
+        button = BUTTON_KEY if pos.button == 1 else NO_KEY
+        key = superko_key(hash_after(pos, point, colour) ^ button, 3 - colour, rules.ko)
+    if seen_has(table, key):
+        return True
+    for i in range(n_path):
+        if path_keys[i] == key:
+            return True
+    return False
+
+
+@kernel
+def situation_key(pos, rules):
+    """Stones, phase, button and blocked stones, the side to move aside: what long cycles repeat."""
+    phase = live_phase(pos, rules)
+    key = pos.hash ^ PHASE_KEYS[phase]
+    if pos.button == 1:
+        key ^= BUTTON_KEY
+    if phase != PHASE_MAIN:
+        for point in range(N_POINTS):
+            if pos.marks[point] & MARK_KO_RECAPTURE_BLOCKED:
+                key ^= BLOCKED_KEYS[point]
+    return key
+
+
+@kernel
+def _ko_capture_key(pos, point, colour, phase):
+    return pos.hash ^ PHASE_KEYS[phase] ^ KO_KEYS[point] ^ TO_PLAY_KEYS[colour]
