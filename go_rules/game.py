@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from go_rules import board, superko
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WALL, WHITE
 from go_rules.position import PHASE_MAIN, PHASE_OVER, new_stack
-from go_rules.rules import DEFAULT_PRESET, KO_SIMPLE, SCORING_TERRITORY, Rules, preset
+from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, KO_SIMPLE, SCORING_TERRITORY, Rules
 from go_rules.scoring import final_score
 
 FIRST_ROOM = 64
@@ -64,8 +64,19 @@ class Game:
     length: int
     """len(moves) + 1."""
 
+    _keys: NDArray[np.uint64]
+    """[room]: superko.history_key of each position of `stack`."""
+    _situations: NDArray[np.uint64]
+    """[room]: superko.situation_key of each position of `stack`."""
+    _seen: NDArray[np.uint64]
+    """The set of `keys`."""
+    _no_result_length: int
+    """`length` at which a long cycle was completed, 0 before."""
+    _bonus_stones: int
+    """`handicap_stones` when `record` was made."""
+
     def __init__(
-        self, width: int = 19, height: int = 19, rules: Rules = preset(DEFAULT_PRESET)[0], komi: float = 7.5
+        self, width: int = 19, height: int = 19, rules: Rules = DEFAULT_RULES, komi: float = DEFAULT_KOMI
     ) -> None:
         """An empty board, black to play. Raises ValueError for a side outside 1..MAX_SIZE."""
         if not (1 <= width <= MAX_SIZE and 1 <= height <= MAX_SIZE):

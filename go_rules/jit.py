@@ -3,8 +3,8 @@
 Numba's own disk cache misses edits across files, trips over corrupt entries and shares one index between
 processes. This one keeps a file per compiled signature, named by a hash of everything the machine code
 depends on: the sources of the kernel's module and of the project modules it imports, the signature, the
-processor and the versions of Python and numba. Files are written whole and renamed into place, and carry a checksum; whatever
-cannot be read is compiled again, whatever cannot be written stays in memory.
+processor and the versions of Python and numba. Files are written whole and renamed into place, and carry a
+checksum; whatever cannot be read is compiled again, whatever cannot be written stays in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,6 +31,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 PROJECT_IMPORT = re.compile(r"^from ((?:go_rules|nets|search|training)[\w.]*) import", re.MULTILINE)
 UNUSED_DAYS = 30
 
+_pickling: Any = CompileResultCacheImpl
+"""numba's way to take compiled code apart for a file and together again; both methods ignore their `self`."""
+
 _listener: Callable[[str], None] | None = None
 compilations = 0
 """How many kernel signatures this process compiled because no cache held them."""
@@ -40,16 +43,17 @@ def kernel(function: F) -> F:
     """Compile `function` without the GIL, cached on disk. Division by zero gives inf or nan, as in numpy."""
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         return function
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
     dispatcher._cache = KernelCache(function)
-    return dispatcher  # type: ignore[no-any-return]
+    return dispatcher
 
 
 def inline_kernel(function: F) -> F:
     """A kernel small enough to be inlined into its callers before type inference."""
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         return function
-    return numba.njit(nogil=True, error_model="numpy", inline="always")(function)  # type: ignore[no-any-return]
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", inline="always")(function)
+    return dispatcher
 
 
 def on_compile(listener: Callable[[str], None] | None) -> None:
@@ -68,7 +72,7 @@ def cache_directory() -> Path:
     return Path(root) / "kernels"
 
 
-@lru_cache(maxsize=None)
+@cache
 def source_fingerprint(module: str) -> str:
     """A hash of a module's source and of every project module it imports, directly or not."""
     digest = hashlib.sha256()
@@ -89,7 +93,7 @@ def _reachable(module: str) -> set[str]:
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def _source(module: str) -> bytes:
     loaded = sys.modules.get(module)
     path = getattr(loaded, "__file__", None)
@@ -102,7 +106,7 @@ def _source(module: str) -> bytes:
         return b""
 
 
-class KernelCache(_Cache):  # type: ignore[misc]
+class KernelCache(_Cache):
     """What a numba dispatcher asks for compiled code, and hands it to."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -121,10 +125,10 @@ class KernelCache(_Cache):  # type: ignore[misc]
             content = path.read_bytes()
             checksum, payload = content[:32], content[32:]
             if hashlib.sha256(payload).digest() == checksum:
-                compiled = CompileResultCacheImpl.rebuild(None, target_context, pickle.loads(payload))
+                compiled = _pickling.rebuild(None, target_context, pickle.loads(payload))
                 os.utime(path)
                 return compiled
-        except Exception:  # noqa: BLE001 - whatever a cache file holds, the remedy is to compile
+        except Exception:
             pass
         compilations += 1
         if _listener is not None:
@@ -135,7 +139,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
         try:
             if data.lifted or data.library.has_dynamic_globals:
                 return
-            payload = serialize.dumps(CompileResultCacheImpl.reduce(None, data))
+            payload = serialize.dumps(_pickling.reduce(None, data))
             path = self._path(sig, data.target_context)
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
@@ -143,7 +147,7 @@ class KernelCache(_Cache):  # type: ignore[misc]
                 file.write(hashlib.sha256(payload).digest() + payload)
             os.replace(temporary, path)
             _prune(path.parent)
-        except Exception:  # noqa: BLE001 - a cache that cannot be written costs time, never the engine
+        except Exception:
             pass
 
     def enable(self) -> None:

@@ -77,14 +77,15 @@ class Rules:
         }
 
     def with_value(self, key: str, value: object) -> Rules:
-        """This rule set with one of `to_json`'s keys changed; case and quoting of the value are free. Raises RulesError."""
+        """This rule set with one of `to_json`'s keys changed, in any letter case. Raises RulesError."""
         text = str(value).strip().strip('"').upper()
         folded = key.strip().lower()
         if folded in _CHOICES:
             field, names = _CHOICES[folded]
             if text not in names:
                 raise RulesError(f"{key} must be one of {', '.join(names)}, not {value}")
-            return dataclasses.replace(self, **{field: names.index(text)})
+            changes: dict[str, Any] = {field: names.index(text)}
+            return dataclasses.replace(self, **changes)
         if folded in _FLAGS:
             if text not in ("TRUE", "FALSE"):
                 raise RulesError(f"{key} must be true or false, not {value}")
@@ -128,6 +129,8 @@ PRESETS: dict[str, tuple[Rules, float]] = {
 
 DEFAULT_PRESET = "chinese-ogs"
 """Area scoring, positional superko, no suicide: what we play under it is legal on OGS, KGS and CGOS alike."""
+
+DEFAULT_RULES, DEFAULT_KOMI = PRESETS[DEFAULT_PRESET]
 
 
 def preset(name: str) -> tuple[Rules, float]:

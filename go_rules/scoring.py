@@ -51,9 +51,9 @@ def tromp_taylor_area(pos, area):
                             n_waiting += 1
                             region[size] = q
                             size += 1
-                    elif content == BLACK or content == WHITE:
+                    elif content in (BLACK, WHITE):
                         reached |= content
-            if reached == BLACK or reached == WHITE:
+            if reached in (BLACK, WHITE):
                 for i in range(size):
                     area[region[i]] = reached
                 score += size if reached == WHITE else -size
