@@ -220,9 +220,7 @@ class Game:
             self._no_result_length = 0
         self.length -= 1
         self.moves.pop()
-        superko.seen_clear(self._seen)
-        for key in self.keys:
-            superko.seen_add(self._seen, key)
+        superko.seen_refill(self._seen, self.keys)
         self._update_bonus()
 
     def is_legal(self, colour: int, point: int) -> bool:
@@ -298,8 +296,7 @@ class Game:
         self._keys = np.concatenate([self._keys, np.zeros_like(self._keys)])
         self._situations = np.concatenate([self._situations, np.zeros_like(self._situations)])
         self._seen = superko.new_seen(room)
-        for key in self.keys:
-            superko.seen_add(self._seen, key)
+        superko.seen_refill(self._seen, self.keys)
 
     def _update_bonus(self) -> None:
         stones = self.handicap_stones

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,3 +141,34 @@ def preset(name: str) -> tuple[Rules, float]:
     if key not in PRESETS:
         raise RulesError(f"unknown rules: {name} (known: {', '.join(PRESETS)})")
     return PRESETS[key]
+
+
+_KATAGO_RULES = re.compile(r"ko(\w+?)score(\w+?)tax(\w+?)sui([01])(?:button([01]))?(?:whb(0|N-1|N))?(?:fpok([01]))?.*")
+
+
+def rules_from_sgf(text: str) -> Rules | None:
+    """The rules an RU property names: a preset, or KataGo's `koSIMPLEscoreAREAtaxNONEsui0...`; None if unknown."""
+    try:
+        match = _KATAGO_RULES.fullmatch(text)
+        if match is None:
+            return preset(text)[0]
+        ko, scoring, tax, suicide, button, bonus, friendly_pass = match.groups()
+        rules = Rules(white_handicap_bonus=0, friendly_pass=friendly_pass == "1", has_button=button == "1")
+        rules = rules.with_value("suicide", suicide == "1").with_value("whiteHandicapBonus", bonus or "0")
+        return rules.with_value("ko", ko).with_value("scoring", scoring).with_value("tax", tax)
+    except RulesError:
+        return None
+
+
+def rules_to_sgf(rules: Rules) -> str:
+    """The RU property of these rules: the name other programs know where there is one, else KataGo's notation."""
+    common = {"japanese": "Japanese", "chinese": "Chinese", "aga": "AGA", "new-zealand": "NZ"}
+    for name, (preset_rules, _) in PRESETS.items():
+        if rules == preset_rules:
+            return common.get(name, name)
+    json = rules.to_json()
+    parts = [f"ko{json['ko']}score{json['scoring']}tax{json['tax']}sui{int(rules.suicide)}"]
+    parts += ["button1"] if rules.has_button else []
+    parts += [f"whb{json['whiteHandicapBonus']}"] if rules.white_handicap_bonus else []
+    parts += ["fpok1"] if rules.friendly_pass else []
+    return "".join(parts)

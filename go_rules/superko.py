@@ -51,6 +51,14 @@ def seen_add(table, key):
 
 
 @kernel
+def seen_refill(table, keys):
+    """Make the set hold exactly `keys`."""
+    seen_clear(table)
+    for i in range(len(keys)):
+        seen_add(table, keys[i])
+
+
+@kernel
 def seen_clear(table):
     """Make the set empty."""
     for slot in range(len(table)):

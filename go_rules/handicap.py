@@ -1,0 +1,80 @@
+"""Where handicap stones go: the fixed pattern of the GTP 2 specification (section 4.1), and a free placement."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.points import column_of, point_at, row_of
+
+_PATTERNS = {
+    2: (("L", "B"), ("R", "T")),
+    3: (("L", "B"), ("R", "T"), ("L", "T")),
+    4: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B")),
+    5: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B"), ("M", "M")),
+    6: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B"), ("L", "M"), ("R", "M")),
+    7: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B"), ("L", "M"), ("R", "M"), ("M", "M")),
+    8: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B"), ("L", "M"), ("R", "M"), ("M", "B"), ("M", "T")),
+    9: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B"), ("L", "M"), ("R", "M"), ("M", "B"), ("M", "T"), ("M", "M")),
+}
+"""Stones by their column (left, middle, right) and row (top, middle, bottom)."""
+
+
+class HandicapError(ValueError):
+    """A number of stones that cannot be placed on this board."""
+
+
+def max_fixed_handicap(width: int, height: int) -> int:
+    """How many stones the fixed pattern has room for: 0 under 7x7, 4 on 7 and even sides, else 9."""
+    if min(width, height) < 7:
+        return 0
+    return 9 if min(width, height) >= 9 and width % 2 == 1 and height % 2 == 1 else 4
+
+
+def max_free_handicap(width: int, height: int) -> int:
+    """How many stones may be placed freely: all but one point must be left, or the stones had no liberty."""
+    return width * height - 1
+
+
+def fixed_handicap(n: int, width: int, height: int) -> list[int]:
+    """The points of the fixed pattern of `n` stones. Raises HandicapError."""
+    most = max_fixed_handicap(width, height)
+    if not 2 <= n <= most:
+        choice = f"2 to {most} stones" if most else "no fixed handicap"
+        raise HandicapError(f"a {width}x{height} board has {choice}")
+    columns, rows = _lines(width), _lines(height)
+    return [point_at(columns["LMR".index(column)], rows["TMB".index(row)]) for column, row in _PATTERNS[n]]
+
+
+def free_handicap(n: int, width: int, height: int) -> list[int]:
+    """`n` points for black to take before the game, for 1 <= n <= `max_free_handicap`. Raises HandicapError.
+
+    The fixed pattern as far as it goes. Further stones, and all on small boards, go one by one where they are
+    farthest from every stone and from the edge.
+    """
+    if not 1 <= n <= max_free_handicap(width, height):
+        raise HandicapError(f"a {width}x{height} board has room for 1 to {max_free_handicap(width, height)} stones")
+    fixed = min(n, max_fixed_handicap(width, height))
+    points = fixed_handicap(fixed, width, height) if fixed >= 2 else []
+    y, x = np.mgrid[0:height, 0:width]
+    # An edge is no rival for territory and a support for stones on the third line: it repels half as much as a stone.
+    edge = np.minimum(np.minimum(x, width - 1 - x), np.minimum(y, height - 1 - y))
+    room = 2.0 * (edge + 1)
+    for point in points:
+        _take(room, x, y, point)
+    while len(points) < n:
+        best = np.unravel_index(int(np.argmax(room)), room.shape)
+        points.append(point_at(int(best[1]), int(best[0])))
+        _take(room, x, y, points[-1])
+    return points
+
+
+def _lines(side: int) -> tuple[int, int, int]:
+    """The pattern's three coordinates along one side: on the third line up to 12, on the fourth from 13."""
+    first = 2 if side < 13 else 3
+    return first, side // 2, side - 1 - first
+
+
+def _take(room: NDArray[np.float64], x: NDArray[np.int64], y: NDArray[np.int64], point: int) -> None:
+    """Lower `room` [height, width] to the distances from `point`."""
+    np.minimum(room, np.hypot(x - column_of(point), y - row_of(point)), out=room)
