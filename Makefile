@@ -1,0 +1,68 @@
+# What a user needs:        make gtp        the engine on stdin and stdout (ARGS="--net FILE ..." passes options)
+# What a developer needs:   make test       lint, types and tests: exactly what CI runs
+# Nothing but GTP may appear on the stdout of `make gtp`: every other command here writes to stderr.
+
+VENV := .venv
+BIN := $(VENV)/bin
+SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 14))
+CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python3.10 python
+JOBS ?= 2
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help gtp nobi install dev test lint types tests format clean
+
+help:
+	@echo 'make gtp [ARGS="..."]    play: a GTP engine on stdin and stdout'
+	@echo 'make install             create $(VENV) with the command nobi in it'
+	@echo 'make test                lint, types and tests, as CI runs them'
+	@echo 'make lint types tests    one of the three'
+	@echo 'make format              let ruff rewrite what lint complains of'
+	@echo 'make clean               remove $(VENV) and all caches'
+
+gtp: $(VENV)/.installed
+	@exec $(BIN)/nobi gtp $(ARGS)
+
+install: $(VENV)/.installed
+
+dev: $(VENV)/.dev
+
+test: lint types tests
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+tests: $(VENV)/.dev
+	$(BIN)/pytest -n $(JOBS)
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@for python in $(CANDIDATES); do \
+	    if "$$python" -c '$(SUITABLE)' </dev/null >/dev/null 2>&1; then \
+	        echo "nobi: creating $(VENV) with $$("$$python" --version)" >&2; \
+	        exec "$$python" -m venv $(VENV) </dev/null >&2; \
+	    fi; \
+	done; \
+	echo "nobi: no Python 3.10 to 3.13 with the venv module found (Debian: apt install python3-venv); name one with make PYTHON=..." >&2; \
+	exit 1
+
+$(VENV)/.installed: setup.cfg pyproject.toml | $(BIN)/python
+	@echo "nobi: installing into $(VENV), once; this downloads about 150 MB" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . </dev/null >&2
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	@echo "nobi: installing the developers' tools" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' </dev/null >&2
+	@touch $@

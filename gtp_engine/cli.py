@@ -1,0 +1,132 @@
+"""The command `nobi`: its subcommands, each in a module that is imported only when it is asked for.
+
+`nobi gtp` has to answer its first command within 0.3 s, so nothing here, and nothing that the GTP loop imports at
+start, may import numpy, numba, onnxruntime or rich.
+
+Exit codes: 0 done, 1 something the user can mend (one line on stderr), 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from typing import NamedTuple
+
+import click
+
+from gtp_engine.errors import UserError, explain
+from gtp_engine.version import VERSION
+
+EXIT_FAILURE = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+
+class Subcommand(NamedTuple):
+    """Where a subcommand lives, and what `nobi` says of it without importing it."""
+
+    module: str
+    attribute: str
+    summary: str
+
+
+SUBCOMMANDS = {
+    "gtp": Subcommand("gtp_engine.play", "gtp", "Play: a GTP engine on stdin and stdout, for a GUI or a server."),
+    "match": Subcommand("gtp_engine.match.command", "match", "Let two GTP engines play a match and judge it."),
+    "benchmark": Subcommand("gtp_engine.benchmark", "benchmark", "Measure how fast this machine searches."),
+    "convert": Subcommand("gtp_engine.tools", "convert", "Convert a KataGo network to ONNX."),
+    "players": Subcommand("gtp_engine.tools", "players", "List the searches that --player can name."),
+    "config": Subcommand("gtp_engine.tools", "config", "Show every parameter, or write a configuration file to edit."),
+    "doctor": Subcommand("gtp_engine.doctor", "doctor", "Check that this installation can play."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose subcommands are imported when they are run or asked for their own help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(SUBCOMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in SUBCOMMANDS:
+            return None
+        entry = SUBCOMMANDS[name]
+        command = getattr(importlib.import_module(entry.module), entry.attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in SUBCOMMANDS.items()])
+
+
+def print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(f"nobi {VERSION}")
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    epilog="`nobi COMMAND --help` explains a command's options. To play, point a Go program that speaks GTP (Sabaki, "
+    "GoGui, KaTrain, gtp2ogs, ...) at `nobi gtp`.",
+)
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="Say which.")
+@click.pass_context
+def nobi(ctx: click.Context) -> None:
+    """Nobi, a Go engine for ordinary computers."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit. A user never sees a traceback, unless NOBI_DEBUG is set."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    try:
+        code = nobi.main(arguments, prog_name="nobi", standalone_mode=False)
+        flush_stdout()
+        return code if isinstance(code, int) else 0
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "nobi"
+        complain(f"{error.format_message()} (see `{where} --help`)")
+        return EXIT_USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        silence_stdout()
+        return EXIT_FAILURE
+    except Exception as error:
+        if os.environ.get("NOBI_DEBUG"):
+            raise
+        complain(explain(error))
+        return error.exit_code if isinstance(error, UserError) else EXIT_FAILURE
+
+
+def complain(text: str) -> None:
+    """One line on stderr, whatever the text holds."""
+    with contextlib.suppress(OSError, ValueError):
+        print("nobi: " + " ".join(text.split()), file=sys.stderr, flush=True)
+
+
+def flush_stdout() -> None:
+    """Flush while a broken pipe can still be caught: at exit Python would print a traceback of its own."""
+    with contextlib.suppress(ValueError, AttributeError):
+        sys.stdout.flush()
+
+
+def silence_stdout() -> None:
+    """Whoever read our stdout has gone; let Python's flush at exit find somewhere to write."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

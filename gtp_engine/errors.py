@@ -1,0 +1,37 @@
+"""What may go wrong through no fault of the program, and how any failure is told in one line."""
+
+from __future__ import annotations
+
+import sys
+
+USER_ERRORS = (
+    ("gtp_engine.config", "ConfigError"),
+    ("go_rules.rules", "RulesError"),
+    ("go_rules.sgf", "SgfError"),
+    ("nets.evaluator", "EvaluatorError"),
+    ("nets.katago.format", "FormatError"),
+)
+"""Exceptions whose text is one line fit for a user, by module: one that was raised has had its module imported."""
+
+
+class UserError(Exception):
+    """Something the user can mend. The text is one line."""
+
+    exit_code = 1
+
+
+def explain(error: BaseException) -> str:
+    """One line for the user about `error`."""
+    if isinstance(error, UserError):
+        return str(error)
+    for module, name in USER_ERRORS:
+        kind = getattr(sys.modules.get(module), name, None)
+        if isinstance(kind, type) and isinstance(error, kind):
+            return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"the Python package {error.name} is missing; reinstall Nobi, or its extra that this command needs"
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    return f"internal error: {type(error).__name__}: {error} (NOBI_DEBUG=1 shows where)"

@@ -1,0 +1,114 @@
+"""The first moves of a match's games, so that two deterministic engines do not play one game over and over.
+
+Each opening is played twice with colours exchanged, so what imbalance it has cancels out; it must only not decide the
+game. The sets are made here, not copied from anywhere: 13×13 and larger start with one stone in each corner on the
+points every fuseki uses, smaller boards with one stone each near the centre. Openings that are the same up to rotation
+and reflection appear once. The order is fixed, so that a match can be repeated and resumed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from go_rules.points import VertexError, column_of, from_vertex, point_at, row_of
+
+Opening = tuple[int, ...]
+"""Points, black first, colours alternating. Never a pass."""
+
+FOUR_CORNERS = 13
+"""The smallest board whose openings occupy the corners."""
+CORNER_LINES = ((4, 4), (3, 4), (4, 3), (3, 3))
+"""Where a corner stone may stand: lines from the two edges."""
+SMALLEST = 7
+"""Below this every first move but the best may lose the game, so smaller boards start empty."""
+
+NO_OPENING: Opening = ()
+
+
+class OpeningError(ValueError):
+    """A file of openings that cannot be used. The text is one line."""
+
+
+def openings(width: int, height: int) -> list[Opening]:
+    """The built-in openings of a board in their fixed order; just the empty one where there are none."""
+    if min(width, height) >= FOUR_CORNERS:
+        candidates = _corner_openings(width, height)
+    elif min(width, height) >= SMALLEST:
+        candidates = _centre_openings(width, height)
+    else:
+        return [NO_OPENING]
+    distinct = {_canonical(opening, width, height) for opening in candidates}
+    return sorted(distinct, key=_shuffling_key)
+
+
+def read_openings(path: Path, width: int, height: int) -> list[Opening]:
+    """Openings from a text file: a line each, vertices separated by spaces, `#` for comments. Raises OpeningError."""
+    found = []
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        try:
+            opening = tuple(from_vertex(word, width, height) for word in words)
+        except VertexError as error:
+            raise OpeningError(f"{path}, line {number}: {error}") from error
+        if len(set(opening)) < len(opening):
+            raise OpeningError(f"{path}, line {number}: a vertex occurs twice")
+        found.append(opening)
+    if not found:
+        raise OpeningError(f"{path}: holds no openings")
+    return found
+
+
+def _corner_openings(width: int, height: int) -> Iterator[Opening]:
+    """Every way to play one stone in each corner, the first in the top right."""
+    for others in itertools.permutations(range(1, 4)):
+        for lines in itertools.product(CORNER_LINES, repeat=4):
+            yield tuple(_corner_point(c, at, width, height) for c, at in zip((0, *others), lines, strict=True))
+
+
+def _corner_point(corner: int, lines: tuple[int, int], width: int, height: int) -> int:
+    """The point on these lines from the edges of a corner, counted clockwise from the top right."""
+    x, y = lines[0] - 1, lines[1] - 1
+    return point_at(x if corner >= 2 else width - 1 - x, y if corner in (0, 3) else height - 1 - y)
+
+
+def _centre_openings(width: int, height: int) -> Iterator[Opening]:
+    """Black within one line of the centre, white within two of it and not touching black."""
+    for first in _around_centre(width, height, 1):
+        for second in _around_centre(width, height, 2):
+            apart = abs(column_of(first) - column_of(second)) + abs(row_of(first) - row_of(second))
+            if apart >= 2:
+                yield (first, second)
+
+
+def _around_centre(width: int, height: int, distance: int) -> list[int]:
+    """Points at most `distance` lines from the centre (of an even side: from its two central lines)."""
+    columns = range((width - 1) // 2 - distance, width // 2 + distance + 1)
+    rows = range((height - 1) // 2 - distance, height // 2 + distance + 1)
+    return [point_at(x, y) for y in rows for x in columns]
+
+
+def _canonical(opening: Opening, width: int, height: int) -> Opening:
+    """The one of an opening's rotations and reflections whose points are smallest."""
+    return min(_images(opening, width, height))
+
+
+def _images(opening: Opening, width: int, height: int) -> Iterable[Opening]:
+    xy = [(column_of(point), row_of(point)) for point in opening]
+    for flip_x, flip_y, swap in itertools.product((False, True), repeat=3):
+        if swap and width != height:
+            continue
+        image = []
+        for x, y in xy:
+            u, v = width - 1 - x if flip_x else x, height - 1 - y if flip_y else y
+            image.append(point_at(v, u) if swap else point_at(u, v))
+        yield tuple(image)
+
+
+def _shuffling_key(opening: Opening) -> bytes:
+    """Orders openings at random, but the same on every machine."""
+    return hashlib.sha256(repr(opening).encode()).digest()

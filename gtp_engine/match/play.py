@@ -1,0 +1,141 @@
+"""A match: games dealt out to tables, each with its own pair of engine processes, until all are played."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from go_rules.game import Game
+from go_rules.sgf import to_sgf
+from gtp_engine.match.engines import Engine, Terms
+from gtp_engine.match.openings import Opening
+from gtp_engine.match.record import SIDES, GameRecord, MatchRecord, tally
+from gtp_engine.match.referee import Conduct, Referee
+from gtp_engine.match.statistics import Sprt
+
+POLL_SECONDS = 0.2
+"""How soon the main thread notices Ctrl-C or a table's failure."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be played."""
+
+    games: int
+    openings: Sequence[Opening]
+    tables: int = 1
+    sprt: Sprt | None = None
+    """Ends the match as soon as it has decided."""
+
+
+class Match:
+    """Plays the games a record is missing."""
+
+    def __init__(self, record: MatchRecord, terms: Terms, conduct: Conduct, plan: Plan) -> None:
+        self._record = record
+        self._terms = terms
+        self._conduct = conduct
+        self._plan = plan
+        self._waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._finished: queue.SimpleQueue[GameRecord | BaseException | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._aborted = threading.Event()
+        self._pairs: list[tuple[Engine, Engine]] = []
+
+    def run(self, after_game: Callable[[Sequence[GameRecord], int], None]) -> None:
+        """Play until all games are there; `after_game(games so far, games under way)` is called after each.
+
+        Raises UserError, or KeyboardInterrupt; in either case the engines are killed and the record is complete.
+        """
+        missing = [] if self._is_decided() else self._record.missing(self._plan.games)
+        for game in missing:
+            self._waiting.put(game)
+        tables = [
+            threading.Thread(target=self._serve, args=(self._pair(table),), name=f"table-{table + 1}", daemon=True)
+            for table in range(min(self._plan.tables, len(missing)))
+        ]
+        for table in tables:
+            table.start()
+        try:
+            self._follow(len(tables), after_game)
+        except BaseException:
+            self._aborted.set()
+            for pair in self._pairs:
+                for engine in pair:
+                    engine.discard()
+            raise
+        for table in tables:
+            table.join()
+
+    def _follow(self, tables: int, after_game: Callable[[Sequence[GameRecord], int], None]) -> None:
+        while tables:
+            try:
+                news = self._finished.get(timeout=POLL_SECONDS)
+            except queue.Empty:
+                continue
+            if news is None:
+                tables -= 1
+            elif isinstance(news, BaseException):
+                raise news
+            else:
+                after_game(self._record.games, tables)
+
+    def _pair(self, table: int) -> tuple[Engine, Engine]:
+        agreed = self._record.terms
+        a, b = (
+            Engine(
+                agreed.commands[side], f"{SIDES[side]} ({agreed.names[side]})", self._record.stderr_file(side, table)
+            )
+            for side in (0, 1)
+        )
+        self._pairs.append((a, b))
+        return a, b
+
+    def _serve(self, engines: tuple[Engine, Engine]) -> None:
+        """One table: play games until none is left."""
+        try:
+            while not self._aborted.is_set() and not self._is_decided():
+                self._play(self._waiting.get_nowait(), engines)
+        except queue.Empty:
+            pass
+        except BaseException as error:
+            if not self._aborted.is_set():
+                self._finished.put(error)
+        if not self._aborted.is_set():
+            for engine in engines:
+                engine.close()
+        self._finished.put(None)
+
+    def _play(self, number: int, engines: tuple[Engine, Engine]) -> None:
+        openings = self._plan.openings
+        opening = openings[number // 2 % len(openings)]
+        referee = Referee(number, engines, number % 2, self._terms, self._conduct, opening)
+        played = referee.play()
+        if self._aborted.is_set():  # the engines were killed under the referee
+            return
+        with self._lock:
+            self._record.add(played, _game_sgf(referee.game, played, self._record.terms.names))
+        self._finished.put(played)
+
+    def _is_decided(self) -> bool:
+        """Whether the sequential test, if there is one, needs no more games."""
+        sprt = self._plan.sprt
+        return sprt is not None and sprt.decision(tally(self._record.games)) is not None
+
+
+def _game_sgf(game: Game, played: GameRecord, names: Sequence[str]) -> bytes:
+    """The game with what the referee found, in the comment at its end."""
+    text = f"Game {played.game + 1}: {played.result}, {played.reason}"
+    if played.detail:
+        text += f" ({played.detail})"
+    for side in (0, 1):
+        text += f"\n{names[side]}: final_score {played.scores[side] or 'none'}, {played.seconds[side]:.1f} s"
+    return to_sgf(
+        game,
+        black=names[played.black],
+        white=names[1 - played.black],
+        result=played.result,
+        comments={len(game.moves): text},
+    ).encode()

@@ -1,0 +1,159 @@
+"""A match's record on disk: what was agreed on, and one line for each game played.
+
+    FOLDER/record.jsonl     the terms in line 1, then a game a line, appended and flushed as games end
+    FOLDER/games/0001.sgf   the games
+    FOLDER/stderr/A-1.txt   what the engines wrote to stderr, by side and by parallel table
+
+A match that was interrupted goes on from its record; the games it holds are not played again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from gtp_engine.errors import UserError
+from gtp_engine.match.statistics import Tally
+
+FORMAT = 1
+SIDES = ("A", "B")
+"""What the two engines are called in file names: A is the first on the command line."""
+
+WON_BY_SCORE = "score"
+RESIGNED = "resignation"
+OVERTIME = "time"
+HUNG = "hung"
+CRASHED = "crash"
+GARBLED = "garbled output"
+ILLEGAL = "illegal move"
+REFUSED = "refused a legal move"
+MOVE_LIMIT = "move limit"
+FAULTS = (OVERTIME, HUNG, CRASHED, GARBLED, ILLEGAL, REFUSED)
+"""Reasons that mean an engine lost by misbehaving."""
+
+
+class MatchTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """Line 1 of the record: everything that must stay the same for games to count together."""
+
+    format: int = FORMAT
+    commands: list[list[str]]
+    names: list[str]
+    width: int
+    height: int
+    komi: float
+    rules: str
+    time: str
+    """`time_settings` arguments, or empty."""
+    enforce_clock: bool
+    visits: int
+    """Set by `kata-set-param maxVisits`; 0 leaves it to the engines."""
+    max_moves: int
+    openings: str
+    """`built-in`, `none`, or the path of a file of them."""
+    count_board: bool
+    """Score the board as it stands rather than ask the engines."""
+
+
+class GameRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One game. Lists of two are by engine, A first."""
+
+    game: int
+    """From 0. Games 2k and 2k+1 have the same opening; A is black in the even ones."""
+    black: int
+    """Which engine: 0 is A."""
+    opening: list[str]
+    moves: int
+    """Those of the opening included, passes too."""
+    result: str
+    """As in SGF: `B+3.5`, `W+R`, `W+T`, `B+F` (forfeit), `B+`, `0`; `?` counts for nobody."""
+    reason: str
+    """WON_BY_SCORE, RESIGNED, MOVE_LIMIT or one of FAULTS."""
+    detail: str = ""
+    scores: list[str | None]
+    """What each engine's `final_score` said; None where it was not asked or would not say."""
+    agreed: bool | None = None
+    """Whether the scores are equal; None unless both were given."""
+    seconds: list[float]
+    """Spent in genmove."""
+    longest: list[float]
+    """The slowest move."""
+    own_moves: list[int]
+    late: list[int]
+    """Moves that overstepped the clock."""
+    stderr_lines: list[int]
+    stray_lines: list[int]
+    """Lines on stdout that belong to no reply."""
+
+    @property
+    def winner(self) -> int | None:
+        """Which engine won: 0 or 1, None for a draw or a game that counts for nobody."""
+        if self.result[:2] == "B+":
+            return self.black
+        return 1 - self.black if self.result[:2] == "W+" else None
+
+    @property
+    def counts(self) -> bool:
+        return self.result != "?"
+
+
+def tally(games: Iterable[GameRecord]) -> Tally:
+    """The score from engine A's side."""
+    winners = [game.winner for game in games if game.counts]
+    return Tally(winners.count(0), winners.count(None), winners.count(1))
+
+
+class MatchRecord:
+    """The folder of a match. `games` holds what has been played, in the order of their ends."""
+
+    def __init__(self, folder: Path, terms: MatchTerms) -> None:
+        """Open or start the record. Raises UserError if the folder holds another match."""
+        self.folder = folder
+        self.terms = terms
+        self.games: list[GameRecord] = []
+        self._path = folder / "record.jsonl"
+        (folder / "games").mkdir(parents=True, exist_ok=True)
+        (folder / "stderr").mkdir(exist_ok=True)
+        if self._path.exists() and self._path.stat().st_size > 0:
+            self._resume()
+        else:
+            self._append(terms)
+
+    def add(self, game: GameRecord, sgf: bytes) -> None:
+        """Write a finished game down. The line in the record comes last: what it names exists."""
+        (self.folder / "games" / f"{game.game + 1:04d}.sgf").write_bytes(sgf)
+        self._append(game)
+        self.games.append(game)
+
+    def missing(self, count: int) -> list[int]:
+        """Which of the first `count` games are still to be played."""
+        played = {game.game for game in self.games}
+        return [game for game in range(count) if game not in played]
+
+    def stderr_file(self, side: int, table: int) -> Path:
+        return self.folder / "stderr" / f"{SIDES[side]}-{table + 1}.txt"
+
+    def _append(self, entry: msgspec.Struct) -> None:
+        with self._path.open("ab") as file:
+            file.write(msgspec.json.encode(entry) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _resume(self) -> None:
+        content = self._path.read_bytes()
+        complete = content[: content.rfind(b"\n") + 1]
+        if len(complete) < len(content):  # we were stopped in the middle of a line
+            os.truncate(self._path, len(complete))
+        lines = complete.splitlines()
+        try:
+            terms = msgspec.json.decode(lines[0], type=MatchTerms)
+            self.games = [msgspec.json.decode(line, type=GameRecord) for line in lines[1:]]
+        except (msgspec.MsgspecError, IndexError) as error:
+            raise UserError(
+                f"{self._path}: not a match record of this version ({error}); choose another --out"
+            ) from error
+        changed = [f for f in MatchTerms.__struct_fields__ if getattr(terms, f) != getattr(self.terms, f)]
+        if changed:
+            raise UserError(f"{self._path}: holds another match (different {', '.join(changed)}); choose another --out")

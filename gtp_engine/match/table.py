@@ -1,0 +1,197 @@
+"""What a match tells its user: a progress line while it runs, a table at its end, or JSON for a program."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from gtp_engine.match.record import FAULTS, GameRecord, MatchTerms, tally
+from gtp_engine.match.statistics import Sprt, elo, score_interval
+
+METHOD = "Elo: logistic, with the 95 % Wilson interval of the score; games taken as independent."
+
+WIDTH_IN_FILES = 160
+
+
+class Progress:
+    """One line on stderr: rewritten in place on a terminal, else a line a game."""
+
+    def __init__(self, names: Sequence[str], total: int, stream: TextIO | None = None) -> None:
+        self._names = names
+        self._total = total
+        self._stream = stream or sys.stderr
+        self._in_place = self._stream.isatty()
+        self._started = time.monotonic()
+        self._played_here = 0
+        self._width = 0
+
+    def update(self, games: Sequence[GameRecord], running: int) -> None:
+        """Called after every game."""
+        self._played_here += 1
+        last = games[-1]
+        score = tally(games)
+        elapsed = time.monotonic() - self._started
+        left = elapsed / self._played_here * (self._total - len(games))
+        line = (
+            f"game {len(games)}/{self._total}: {last.result} ({last.reason}, {last.moves} moves)"
+            f"  {self._names[0]} {points(score.wins, score.draws)}"
+            f" - {points(score.losses, score.draws)} {self._names[1]}"
+            f"  {duration(left)} left"
+        )
+        if self._in_place:
+            self._stream.write("\r" + line.ljust(self._width))
+            self._width = len(line)
+        else:
+            self._stream.write(line + "\n")
+        self._stream.flush()
+
+    def finish(self) -> None:
+        if self._in_place and self._width:
+            self._stream.write("\n")
+            self._stream.flush()
+
+
+def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = None) -> dict[str, Any]:
+    """The match in numbers, from engine A's side where a number has a side. Infinite Elo is None."""
+    score = tally(games)
+    low, high = score_interval(score)
+    faults = Counter((record_fault(game), game.reason) for game in games if game.reason in FAULTS)
+    out: dict[str, Any] = {
+        "engines": terms.names,
+        "games": len(games),
+        "wins": score.wins,
+        "draws": score.draws,
+        "losses": score.losses,
+        "uncounted": sum(not game.counts for game in games),
+        "score": round(score.score, 4),
+        "score_interval": [round(low, 4), round(high, 4)],
+        "elo": _finite(elo(score.score)),
+        "elo_interval": [_finite(elo(low)), _finite(elo(high))],
+        "as_black": _wins_by_colour(games, 0),
+        "as_white": _wins_by_colour(games, 1),
+        "faults": [{reason: n for (who, reason), n in faults.items() if who == side} for side in (0, 1)],
+        "scores_compared": sum(game.agreed is not None for game in games),
+        "scores_differ": sum(game.agreed is False for game in games),
+        "late_moves": [sum(game.late[side] for game in games) for side in (0, 1)],
+        "stderr_lines": [sum(game.stderr_lines[side] for game in games) for side in (0, 1)],
+        "stray_lines": [sum(game.stray_lines[side] for game in games) for side in (0, 1)],
+        "seconds_per_move": [_seconds_per_move(games, side) for side in (0, 1)],
+        "longest_move": [max((game.longest[side] for game in games), default=0.0) for side in (0, 1)],
+        "moves_per_game": round(sum(game.moves for game in games) / len(games), 1) if games else 0,
+    }
+    if sprt is not None:
+        out["sprt"] = {
+            "elo0": sprt.elo0,
+            "elo1": sprt.elo1,
+            "log_likelihood_ratio": round(sprt.log_likelihood_ratio(score), 3),
+            "bound": round(sprt.bound, 3),
+            "accepted": sprt.decision(score),
+        }
+    return out
+
+
+def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = None) -> None:
+    """The result table, on stdout."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_IN_FILES)
+    facts = summary(terms, games, sprt)
+    by_engine = Table(title=_title(terms, len(games)), title_justify="left")
+    by_engine.add_column("engine")
+    for heading in ("points", "wins", "as black", "as white", "s/move", "longest", "late", "faults", "stderr lines"):
+        by_engine.add_column(heading, justify="right")
+    wins = (facts["wins"], facts["losses"])
+    for side in (0, 1):
+        colours = [facts["as_black"], facts["as_white"]] if side == 0 else [facts["as_white"], facts["as_black"]]
+        by_engine.add_row(
+            terms.names[side],
+            points(wins[side], facts["draws"]),
+            str(wins[side]),
+            *(f"{won[side]} of {won[2]}" for won in colours),
+            f"{facts['seconds_per_move'][side]:.2f}",
+            f"{facts['longest_move'][side]:.2f}",
+            str(facts["late_moves"][side]),
+            ", ".join(f"{n} {reason}" for reason, n in facts["faults"][side].items()) or "0",
+            str(facts["stderr_lines"][side]),
+        )
+    console.print(by_engine)
+    for line in _conclusions(terms, facts, games):
+        console.print(line, markup=False)
+
+
+def points(wins: int, draws: int) -> str:
+    """`12` or `12½`."""
+    whole, half = divmod(2 * wins + draws, 2)
+    return f"{whole}½" if half else str(whole)
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `12 min` or `3.2 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def record_fault(game: GameRecord) -> int | None:
+    """Which engine misbehaved in a game that a fault ended."""
+    return None if game.winner is None else 1 - game.winner
+
+
+def _title(terms: MatchTerms, games: int) -> str:
+    text = f"{games} games, {terms.width}x{terms.height}, {terms.rules} rules, komi {terms.komi:g}"
+    if terms.visits:
+        text += f", {terms.visits} visits"
+    if terms.time:
+        text += f", time_settings {terms.time}"
+    return text
+
+
+def _conclusions(terms: MatchTerms, facts: dict[str, Any], games: Sequence[GameRecord]) -> list[str]:
+    low, high = facts["elo_interval"]
+    lines = [
+        f"{terms.names[0]} scores {100 * facts['score']:.1f} %: Elo {_signed(facts['elo'], facts['score'] > 0.5)}"
+        f" (95 %: {_signed(low, False)} to {_signed(high, True)}) against {terms.names[1]}.",
+        METHOD,
+    ]
+    if facts["scores_compared"]:
+        lines.append(
+            f"Final scores compared in {facts['scores_compared']} games, different in {facts['scores_differ']}."
+        )
+    if facts["uncounted"]:
+        lines.append(f"{facts['uncounted']} games count for nobody: the engines did not agree on a winner.")
+    if "sprt" in facts:
+        test = facts["sprt"]
+        verdict = {None: "undecided", 0: f"{test['elo0']:+g} accepted", 1: f"{test['elo1']:+g} accepted"}
+        lines.append(
+            f"SPRT {test['elo0']:+g} against {test['elo1']:+g} Elo: {verdict[test['accepted']]} "
+            f"(ratio {test['log_likelihood_ratio']:+.2f}, bounds ±{test['bound']:.2f})."
+        )
+    lines += [f"Game {game.game + 1}: {game.result}, {game.reason}: {game.detail}" for game in games if game.detail]
+    return lines
+
+
+def _wins_by_colour(games: Sequence[GameRecord], black: int) -> list[int]:
+    """[A's wins, B's wins, games] of the games in which that engine was black."""
+    winners = [game.winner for game in games if game.black == black]
+    return [winners.count(0), winners.count(1), len(winners)]
+
+
+def _seconds_per_move(games: Sequence[GameRecord], side: int) -> float:
+    moves = sum(game.own_moves[side] for game in games)
+    return round(sum(game.seconds[side] for game in games) / moves, 3) if moves else 0.0
+
+
+def _finite(value: float) -> float | None:
+    return round(value, 1) if math.isfinite(value) else None
+
+
+def _signed(value: float | None, positive: bool) -> str:
+    """`+35`, or an infinite Elo with the sign it has."""
+    if value is None:
+        return "+inf" if positive else "-inf"
+    return f"{value:+.0f}"

@@ -1,0 +1,3 @@
+"""Which Nobi this is; setup.cfg reads it from here."""
+
+VERSION = "0.1.0"
