@@ -1,0 +1,73 @@
+"""Derived files kept in the user's cache directory: conversions and quantizations of networks.
+
+An entry is a checksum and a payload, written whole and renamed into place. What cannot be read is derived again, what
+cannot be written is used from memory: the cache costs or saves time and changes nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from go_rules.jit import cache_directory
+
+CHECKSUM_BYTES = 32
+UNUSED_DAYS = 90
+
+
+def networks_directory() -> Path:
+    """Beside the compiled kernels: `$NOBI_CACHE_DIR/networks`, or the same in the user's cache directory."""
+    return cache_directory().parent / "networks"
+
+
+def cached(key: str, derive: Callable[[], bytes]) -> bytes:
+    """The payload stored under `key` (a file name's worth of text), derived and stored first where there is none."""
+    path = networks_directory() / key
+    found = _read(path)
+    if found is None:
+        found = derive()
+        _write(path, found)
+    return found
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    payload = content[CHECKSUM_BYTES:]
+    if hashlib.sha256(payload).digest() != content[:CHECKSUM_BYTES]:
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)
+    return payload
+
+
+def _write(path: Path, payload: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(payload).digest())
+                file.write(payload)
+            os.replace(temporary, path)
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        _prune(path.parent)
+    except OSError:
+        pass
+
+
+def _prune(directory: Path) -> None:
+    """Drop what nobody has used for UNUSED_DAYS, and what an interrupted process left behind."""
+    oldest = time.time() - UNUSED_DAYS * 86400
+    for path in directory.iterdir():
+        if path.stat().st_mtime < oldest:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,27 @@
+"""An evaluator without a network: every move as good as another, every position even."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.evaluator import LOSS, SCORE_COLUMNS, WIN, Evaluation
+
+
+class ConstantEvaluator:
+    """For tests, and to measure what the search tree costs by itself."""
+
+    name = "constant"
+    precision = "fp32"
+    provider = "none"
+
+    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+        count, _, height, width = spatial.shape
+        value = np.zeros((count, 3), np.float32)
+        value[:, WIN] = value[:, LOSS] = 0.5
+        return Evaluation(
+            policy=np.zeros((count, height * width + 1), np.float32),
+            value=value,
+            score=np.zeros((count, SCORE_COLUMNS), np.float32),
+            ownership=np.zeros((count, height * width), np.float32),
+        )

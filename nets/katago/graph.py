@@ -1,0 +1,121 @@
+"""Writing an ONNX graph node by node: values are named by strings, shapes are left to onnxruntime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+from nets.katago.model import Activation, Convolution, FloatArray, Normed
+
+OPSET = 17
+"""What onnxruntime 1.19 and all later ones run."""
+IR_VERSION = 8
+
+
+class Graph:
+    """A graph under construction, with the values every layer may ask for: the board's size in three forms."""
+
+    def __init__(self) -> None:
+        self.nodes: list[NodeProto] = []
+        self.initializers: list[TensorProto] = []
+        self.inputs: list[ValueInfoProto] = []
+        self.outputs: list[ValueInfoProto] = []
+        self._scalars: dict[tuple[str, bytes], str] = {}
+        self._count = 0
+
+    def input(self, name: str, shape: list[int | str]) -> str:
+        self.inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+        return name
+
+    def output(self, name: str, value: str, shape: list[int | str]) -> None:
+        self.nodes.append(helper.make_node("Identity", [value], [name], name=f"{name}_out"))
+        self.outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+
+    def add(self, op: str, *inputs: str, label: str = "", **attributes: Any) -> str:
+        """Append a node with one output and return the output's name."""
+        return self.add_many(op, 1, *inputs, label=label, **attributes)[0]
+
+    def add_many(self, op: str, outputs: int, *inputs: str, label: str = "", **attributes: Any) -> list[str]:
+        self._count += 1
+        name = f"{label or op}_{self._count}"
+        names = [name] if outputs == 1 else [f"{name}_{i}" for i in range(outputs)]
+        self.nodes.append(helper.make_node(op, list(inputs), names, name=name, **attributes))
+        return names
+
+    def weights(self, values: ArrayLike, label: str) -> str:
+        """A float32 initializer."""
+        self._count += 1
+        name = f"{label}_{self._count}"
+        array = np.ascontiguousarray(values, dtype=np.float32)
+        self.initializers.append(numpy_helper.from_array(array, name))
+        return name
+
+    def integers(self, *values: int) -> str:
+        """A 1-D int64 initializer, shared between equals."""
+        return self._shared(np.array(values, np.int64))
+
+    def scalar(self, value: float) -> str:
+        """A 0-D float32 initializer, shared between equals."""
+        return self._shared(np.array(value, np.float32))
+
+    def _shared(self, array: NDArray[Any]) -> str:
+        key = (array.dtype.str, array.tobytes())
+        if key not in self._scalars:
+            self._scalars[key] = f"constant_{len(self._scalars)}"
+            self.initializers.append(numpy_helper.from_array(array, self._scalars[key]))
+        return self._scalars[key]
+
+    # Layers used by trunk and heads alike.
+
+    def convolve(self, x: str, convolution: Convolution, norm: Normed | None = None, label: str = "conv") -> str:
+        """`convolution` followed by the norm's scale and bias, if any, as one Conv; the activation is not applied."""
+        weights = convolution.weights
+        operands = []
+        if norm is not None:
+            weights = weights * norm.scale[:, None, None, None]
+            operands = [self.weights(norm.bias, f"{label}_bias")]
+        (kernel_y, kernel_x), (dilation_y, dilation_x) = weights.shape[2:], convolution.dilation
+        pad_y, pad_x = kernel_y // 2 * dilation_y, kernel_x // 2 * dilation_x
+        return self.add(
+            "Conv",
+            x,
+            self.weights(weights, f"{label}_weights"),
+            *operands,
+            label=label,
+            kernel_shape=[kernel_y, kernel_x],
+            pads=[pad_y, pad_x, pad_y, pad_x],
+            dilations=[dilation_y, dilation_x],
+        )
+
+    def dense(self, x: str, matrix: FloatArray, bias: FloatArray | None = None, label: str = "dense") -> str:
+        """[N, in] @ matrix [in, out] + bias."""
+        operands = [] if bias is None else [self.weights(bias, f"{label}_bias")]
+        return self.add("Gemm", x, self.weights(matrix, f"{label}_weights"), *operands, label=label)
+
+    def activate(self, x: str, activation: Activation, label: str = "act") -> str:
+        if activation is Activation.IDENTITY:
+            return x
+        if activation is Activation.RELU:
+            return self.add("Relu", x, label=label)
+        if activation is Activation.SILU:
+            return self.add("Mul", x, self.add("Sigmoid", x, label=label), label=label)
+        return self.add("Mul", x, self.add("Tanh", self.add("Softplus", x, label=label), label=label), label=label)
+
+    def normed(self, x: str, norm: Normed, label: str) -> str:
+        """A batch norm that no convolution before it can absorb, and its activation, on [N, C, H, W].
+
+        Written as BatchNormalization because onnxruntime turns that with the following Relu into a single pass over
+        its blocked layout.
+        """
+        ones = self.weights(np.ones(norm.channels), f"{label}_variance")
+        zeros = self.weights(np.zeros(norm.channels), f"{label}_mean")
+        scale, bias = self.weights(norm.scale, f"{label}_scale"), self.weights(norm.bias, f"{label}_bias")
+        y = self.add("BatchNormalization", x, scale, bias, zeros, ones, epsilon=0.0, label=label)
+        return self.activate(y, norm.activation, label)
+
+    def per_channel(self, x: str) -> str:
+        """[N, C] to [N, C, 1, 1], to be added to a board."""
+        return self.add("Unsqueeze", x, self.integers(2, 3))

@@ -1,0 +1,260 @@
+"""A KataGo network as plain data: the layers of its trunk and heads, in the order they compute.
+
+Convolution weights are [out, in, y, x], matrices [in, out]; all arrays float32. Batch norms hold what remains of them
+at inference, one scale and one bias per channel: `scale * x + bias`.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float32]
+
+
+class Activation(enum.Enum):
+    IDENTITY = "ACTIVATION_IDENTITY"
+    RELU = "ACTIVATION_RELU"
+    MISH = "ACTIVATION_MISH"
+    """x * tanh(softplus(x))"""
+    SILU = "ACTIVATION_SILU"
+    """x * sigmoid(x)"""
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Zero-padded to keep the board's size; no bias."""
+
+    weights: FloatArray
+    """[out, in, y, x], y and x odd."""
+    dilation: tuple[int, int]
+    """(y, x)"""
+
+    @property
+    def inputs(self) -> int:
+        return self.weights.shape[1]
+
+    @property
+    def outputs(self) -> int:
+        return self.weights.shape[0]
+
+
+@dataclass(frozen=True)
+class Normed:
+    """A batch norm and the activation after it."""
+
+    scale: FloatArray
+    bias: FloatArray
+    activation: Activation
+
+    @property
+    def channels(self) -> int:
+        return self.scale.size
+
+
+@dataclass(frozen=True)
+class RmsTip:
+    """The trunk's end in networks without batch norm: x / rms(x) * gamma + beta, then the activation."""
+
+    gamma: FloatArray
+    beta: FloatArray
+    epsilon: float
+    spatial: bool
+    """The mean square is taken over channels and the whole board, instead of per point."""
+    activation: Activation
+
+
+@dataclass(frozen=True)
+class OrdinaryBlock:
+    """Residual: `before`, `first`, `between`, `second`."""
+
+    before: Normed
+    first: Convolution
+    between: Normed
+    second: Convolution
+
+
+@dataclass(frozen=True)
+class PoolingBlock:
+    """As OrdinaryBlock, with the board-wide pool of a second convolution added to the first one's output."""
+
+    before: Normed
+    first: Convolution
+    pooled: Convolution
+    pooled_norm: Normed
+    pooled_to_bias: FloatArray
+    """[3 * pooled, first]"""
+    between: Normed
+    second: Convolution
+
+
+@dataclass(frozen=True)
+class BottleneckBlock:
+    """Residual blocks of fewer channels inside a residual block."""
+
+    before: Normed
+    narrow: Convolution
+    blocks: tuple[Block, ...]
+    after: Normed
+    widen: Convolution
+
+
+@dataclass(frozen=True)
+class Rope:
+    """Rotary position embedding: pair i of a head turns by x * frequency_x[i] + y * frequency_y[i]."""
+
+    frequencies: FloatArray
+    """[kv heads or 1, pairs, 2 (x, y)]"""
+
+
+@dataclass(frozen=True)
+class AttentionBlock:
+    """Residual self-attention over the points of the board; its norm is x / rms(x) * norm, per point."""
+
+    heads: int
+    kv_heads: int
+    """Each serves heads / kv_heads query heads."""
+    norm: FloatArray
+    epsilon: float
+    query: FloatArray
+    """[C, heads * query dimension]"""
+    key: FloatArray
+    """[C, kv_heads * query dimension]"""
+    value: FloatArray
+    """[C, kv_heads * value dimension]"""
+    output: FloatArray
+    """[heads * value dimension, C]"""
+    rope: Rope | None
+
+    @property
+    def query_dimension(self) -> int:
+        return self.query.shape[1] // self.heads
+
+    @property
+    def value_dimension(self) -> int:
+        return self.value.shape[1] // self.kv_heads
+
+
+@dataclass(frozen=True)
+class FeedForwardBlock:
+    """Residual: silu(n @ first) [* (n @ gate)] @ second, where n is the RMS norm of the input."""
+
+    norm: FloatArray
+    epsilon: float
+    first: FloatArray
+    gate: FloatArray | None
+    second: FloatArray
+
+
+Block = OrdinaryBlock | PoolingBlock | BottleneckBlock | AttentionBlock | FeedForwardBlock
+
+
+@dataclass(frozen=True)
+class MetadataEncoder:
+    """HumanSL networks: who plays, as 192 numbers, through two hidden layers onto the trunk."""
+
+    first: FloatArray
+    first_bias: FloatArray
+    first_activation: Activation
+    second: FloatArray
+    second_bias: FloatArray
+    second_activation: Activation
+    third: FloatArray
+
+    @property
+    def inputs(self) -> int:
+        return self.first.shape[0]
+
+
+@dataclass(frozen=True)
+class Trunk:
+    stem: Convolution
+    stem_global: FloatArray
+    """[global features, C], added at every point."""
+    metadata: MetadataEncoder | None
+    blocks: tuple[Block, ...]
+    tip: Normed | RmsTip
+
+    @property
+    def channels(self) -> int:
+        return self.stem.outputs
+
+
+@dataclass(frozen=True)
+class PolicyHead:
+    first: Convolution
+    pooled: Convolution
+    pooled_norm: Normed
+    pooled_to_bias: FloatArray
+    first_norm: Normed
+    second: Convolution
+    """Its outputs: the policy; from version 12 on also the optimistic policy; two more are not used."""
+    pass_first: FloatArray
+    pass_bias: FloatArray | None
+    """None where the pass has only one matrix (before version 15)."""
+    pass_activation: Activation | None
+    pass_second: FloatArray | None
+
+    @property
+    def channels(self) -> int:
+        return self.second.outputs
+
+
+@dataclass(frozen=True)
+class ValueHead:
+    first: Convolution
+    norm: Normed
+    hidden: FloatArray
+    hidden_bias: FloatArray
+    hidden_activation: Activation
+    value: FloatArray
+    """[hidden, 3]: win, loss, no result"""
+    value_bias: FloatArray
+    score: FloatArray
+    """[hidden, 1, 2, 4 or 6] by version"""
+    score_bias: FloatArray
+    ownership: Convolution
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """Units of the score head's outputs, in points."""
+
+    score_mean: float = 20.0
+    score_stdev: float = 20.0
+    lead: float = 20.0
+    variance_time: float = 40.0
+    shortterm_value_error: float = 0.25
+    shortterm_score_error: float = 30.0
+
+
+@dataclass(frozen=True)
+class Model:
+    name: str
+    version: int
+    spatial_inputs: int
+    global_inputs: int
+    multipliers: Multipliers
+    pass_alive_under_suicide: bool
+    """The area features expect pass-alive groups computed as if suicide were legal."""
+    trunk: Trunk
+    policy: PolicyHead
+    value: ValueHead
+
+    @property
+    def parameters(self) -> int:
+        """Weights in all layers, for display."""
+        return sum(array.size for array in _arrays(self))
+
+
+def _arrays(part: object) -> list[FloatArray]:
+    if isinstance(part, np.ndarray):
+        return [part]
+    if isinstance(part, tuple):
+        return [array for item in part for array in _arrays(item)]
+    if hasattr(part, "__dataclass_fields__"):
+        return [array for name in part.__dataclass_fields__ for array in _arrays(getattr(part, name))]
+    return []

@@ -1,0 +1,207 @@
+"""What an ONNX file must be before onnxruntime sees it. The file may be a stranger's and hostile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import AttributeProto, ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES, EvaluatorError
+
+FORMAT_KEY, FORMAT = "nobi.format", "1"
+"""In a model's metadata: its outputs are the fields of an `Evaluation`, post-processed."""
+NAME_KEY = "nobi.name"
+PRECISION_KEY = "nobi.precision"
+PASS_ALIVE_KEY = "nobi.pass_alive_under_suicide"
+
+MAX_BYTES = 1 << 30
+OPSETS = range(13, 22)
+"""21 is the newest that onnxruntime 1.19 runs."""
+META_FEATURES = 192
+
+INPUTS: Mapping[str, tuple[int | None, ...]] = {
+    "spatial": (None, SPATIAL_PLANES, None, None),
+    "global": (None, GLOBAL_FEATURES),
+    "optimism": (None, 1),
+    "meta": (None, META_FEATURES),
+}
+OPTIONAL_INPUTS = {"optimism", "meta"}
+OUTPUTS: Mapping[str, tuple[int | None, ...]] = {
+    "policy": (None, None),
+    "value": (None, 3),
+    "score": (None, SCORE_COLUMNS),
+    "ownership": (None, None),
+}
+"""Names and ranks; a number is the only size that dimension may be fixed to."""
+
+_LAYERS = """
+    Conv ConvInteger Gemm MatMul MatMulInteger BatchNormalization LayerNormalization SimplifiedLayerNormalization
+    SkipSimplifiedLayerNormalization MultiHeadAttention GlobalAveragePool GlobalMaxPool AveragePool MaxPool
+    ReduceMean ReduceMax ReduceSum ReduceProd ReduceSumSquare
+"""
+_FUNCTIONS = """
+    Add Sub Mul Div Pow Sqrt Reciprocal Neg Abs Exp Log Erf Tanh Sigmoid Softplus Softmax LogSoftmax Relu LeakyRelu
+    PRelu HardSigmoid HardSwish Mish Gelu QuickGelu FastGelu Elu Clip Min Max Cos Sin Where Greater Less Equal Not
+"""
+_SHAPES = """
+    Identity Shape Cast Concat Split Slice Gather Flatten Reshape Transpose Squeeze Unsqueeze Constant
+"""
+_INTEGERS = """
+    QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul QLinearAdd QLinearMul QLinearConcat QLinearSigmoid
+    QLinearGlobalAveragePool QLinearLeakyRelu QLinearSoftmax QGemm FusedConv FusedMatMul DynamicQuantizeLinear
+    DynamicQuantizeMatMul MatMulIntegerToFloat
+"""
+OPERATORS = frozenset((_LAYERS + _FUNCTIONS + _SHAPES + _INTEGERS).split())
+"""What networks are made of. Anything else, above all control flow and whatever allocates by a number instead of by
+its input's size, is refused."""
+DOMAINS = {"", "ai.onnx", "com.microsoft"}
+
+
+@dataclass(frozen=True)
+class NetworkFacts:
+    """What a checked model says about itself."""
+
+    name: str
+    precision: str
+    inputs: frozenset[str]
+    """Names among INPUTS."""
+    pass_alive_under_suicide: bool
+    """Its area features expect pass-alive groups computed as if suicide were legal."""
+
+
+def check_onnx(content: bytes, source: str) -> NetworkFacts:
+    """Refuse what is malformed, foreign or hostile. `source` names the file in errors. Raises EvaluatorError."""
+    if len(content) > MAX_BYTES:
+        raise EvaluatorError(f"{source}: larger than {MAX_BYTES >> 20} MiB")
+    model = ModelProto()
+    try:
+        model.ParseFromString(content)
+    except Exception:  # the parser's errors have no common type across protobuf's implementations
+        raise EvaluatorError(f"{source}: not an ONNX model, or a damaged one") from None
+    try:
+        _check_structure(model)
+        _check_operators(model)
+        _check_tensors(model)
+        inputs = _check_interface(model)
+    except _Refused as refused:
+        raise EvaluatorError(f"{source}: not a usable network: {refused}") from None
+    metadata = {entry.key: entry.value for entry in model.metadata_props}
+    if metadata.get(FORMAT_KEY) != FORMAT:
+        raise EvaluatorError(f"{source}: not a network for this engine: its metadata lacks {FORMAT_KEY}={FORMAT}")
+    return NetworkFacts(
+        name=_printable(metadata.get(NAME_KEY, "")) or "unnamed",
+        precision=metadata.get(PRECISION_KEY, "fp32") if metadata.get(PRECISION_KEY) in ("int8", "fp16") else "fp32",
+        inputs=inputs,
+        pass_alive_under_suicide=metadata.get(PASS_ALIVE_KEY) == "1",
+    )
+
+
+class _Refused(Exception):
+    """Why a model is refused, without the file's name."""
+
+
+def _printable(text: str) -> str:
+    return "".join(letter for letter in text if letter.isprintable())[:100]
+
+
+def _check_structure(model: ModelProto) -> None:
+    if not model.HasField("graph") or not model.graph.node:
+        raise _Refused("it has no graph")
+    if model.functions or model.training_info:
+        raise _Refused("it has functions or training information")
+    if model.graph.sparse_initializer:
+        raise _Refused("it has sparse initializers")
+    for opset in model.opset_import:
+        if opset.domain not in DOMAINS:
+            raise _Refused(f"it needs operators of {_printable(opset.domain)}")
+        if opset.domain in ("", "ai.onnx") and opset.version not in OPSETS:
+            raise _Refused(f"operator set {opset.version} is not one of {OPSETS[0]} to {OPSETS[-1]}")
+
+
+def _check_operators(model: ModelProto) -> None:
+    for node in model.graph.node:
+        if node.op_type not in OPERATORS or node.domain not in DOMAINS:
+            raise _Refused(f"operator {_printable(node.op_type)} is not supported")
+        for attribute in node.attribute:
+            if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS):
+                raise _Refused("it has nested graphs")
+            if attribute.type in (AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS):
+                raise _Refused("it has sparse tensors")
+
+
+def _check_tensors(model: ModelProto) -> None:
+    for tensor in _tensors(model):
+        name = _printable(tensor.name)
+        if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
+            raise _Refused(f"tensor {name} lies outside the file")
+        if tensor.HasField("segment") or tensor.data_type not in NUMBERS:
+            raise _Refused(f"tensor {name} is of an unsupported type")
+        _check_tensor_size(tensor, name)
+        if tensor.data_type in FLOATS and not np.isfinite(numpy_helper.to_array(tensor).astype(np.float32)).all():
+            raise _Refused(f"tensor {name} is not finite")
+
+
+FLOATS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE}
+NUMBERS = FLOATS | {
+    TensorProto.INT8,
+    TensorProto.UINT8,
+    TensorProto.INT32,
+    TensorProto.INT64,
+    TensorProto.BOOL,
+}
+
+
+def _check_tensor_size(tensor: TensorProto, name: str) -> None:
+    """The announced shape must be exactly what the file holds: nothing is allocated on a number's word."""
+    if any(size < 0 for size in tensor.dims) or len(tensor.dims) > 8:
+        raise _Refused(f"tensor {name} has an impossible shape")
+    count = math.prod(tensor.dims)
+    if tensor.HasField("raw_data"):
+        held = len(tensor.raw_data) / np.dtype(helper.tensor_dtype_to_np_dtype(tensor.data_type)).itemsize
+    else:
+        held = len(tensor.float_data) + len(tensor.int32_data) + len(tensor.int64_data) + len(tensor.double_data)
+    if held != count:
+        raise _Refused(f"tensor {name} announces {count} numbers and holds {held:g}")
+
+
+def _tensors(model: ModelProto) -> Iterator[TensorProto]:
+    yield from model.graph.initializer
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                yield attribute.t
+            yield from attribute.tensors
+
+
+def _check_interface(model: ModelProto) -> frozenset[str]:
+    initializers = {tensor.name for tensor in model.graph.initializer}
+    inputs = {value.name: value for value in model.graph.input if value.name not in initializers}
+    outputs = {value.name: value for value in model.graph.output}
+    missing = (INPUTS.keys() - OPTIONAL_INPUTS - inputs.keys()) | (OUTPUTS.keys() - outputs.keys())
+    if missing:
+        raise _Refused(f"it has no input or output named {', '.join(sorted(missing))}")
+    unknown = (inputs.keys() - INPUTS.keys()) | (outputs.keys() - OUTPUTS.keys())
+    if unknown:
+        raise _Refused(f"it has an unknown input or output {_printable(min(unknown))}")
+    for name, shape in (*INPUTS.items(), *OUTPUTS.items()):
+        value = inputs.get(name) or outputs.get(name)
+        if value is not None:
+            _check_shape(value, shape)
+    return frozenset(inputs)
+
+
+def _check_shape(value: ValueInfoProto, shape: tuple[int | None, ...]) -> None:
+    tensor = value.type.tensor_type
+    if tensor.elem_type != TensorProto.FLOAT:
+        raise _Refused(f"{value.name} is not of 32-bit floats")
+    dimensions = tensor.shape.dim
+    if len(dimensions) != len(shape):
+        raise _Refused(f"{value.name} has {len(dimensions)} dimensions where {len(shape)} are needed")
+    for dimension, size in zip(dimensions, shape, strict=True):
+        fixed = dimension.dim_value if dimension.HasField("dim_value") else None
+        if fixed is not None and fixed != size:
+            wanted = "one that varies" if size is None else str(size)
+            raise _Refused(f"{value.name} has a dimension of {fixed} where {wanted} is needed")

@@ -1,0 +1,100 @@
+"""Networks run by onnxruntime; the only module that imports it, and only once a network is opened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.evaluator import Evaluation, EvaluatorError
+from nets.onnx_check import META_FEATURES, check_onnx
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+OUTPUTS = ["policy", "value", "score", "ownership"]
+CPU = "CPUExecutionProvider"
+
+
+class OnnxEvaluator:
+    """One onnxruntime session, called from as many threads as wanted at once.
+
+    With one intra-op thread a call computes on the calling thread alone, so workers share the session and its
+    weights and still use a core each.
+    """
+
+    def __init__(
+        self,
+        content: bytes,
+        source: str,
+        *,
+        threads: int = 1,
+        optimism: float = 1.0,
+        meta: NDArray[np.float32] | None = None,
+    ) -> None:
+        """`content` is an ONNX model, `source` its name in errors. `threads` compute one call together. `optimism`
+        is the default share of the optimistic policy in networks that have one; `meta` [192] describes the player
+        that a HumanSL network imitates. Raises EvaluatorError."""
+        facts = check_onnx(content, source)
+        self.name = facts.name
+        self.precision = facts.precision
+        self.provider = CPU
+        self.has_optimism = "optimism" in facts.inputs
+        self.pass_alive_under_suicide = facts.pass_alive_under_suicide
+        self._source = source
+        self._optimism = optimism
+        if "meta" in facts.inputs and meta is None:
+            raise EvaluatorError(f"{source}: a HumanSL network needs a human profile")
+        self._meta = np.asarray(meta, np.float32).reshape(1, META_FEATURES) if "meta" in facts.inputs else None
+        self._session = _open_session(content, source, threads)
+
+    def evaluate(
+        self,
+        spatial: NDArray[np.float32],
+        global_: NDArray[np.float32],
+        optimism: NDArray[np.float32] | None = None,
+    ) -> Evaluation:
+        """Evaluate `spatial` [N, 22, H, W] and `global_` [N, 19]; `optimism` [N] overrides the default share.
+        Raises EvaluatorError."""
+        count, _, height, width = spatial.shape
+        feed: dict[str, Any] = {"spatial": spatial, "global": global_}
+        if self.has_optimism:
+            shares = np.full(count, self._optimism, np.float32) if optimism is None else optimism
+            feed["optimism"] = shares.reshape(count, 1)
+        if self._meta is not None:
+            feed["meta"] = np.repeat(self._meta, count, axis=0)
+        try:
+            evaluation = Evaluation(*self._session.run(OUTPUTS, feed))
+        except Exception as error:  # onnxruntime's exceptions have no common type of their own
+            raise EvaluatorError(f"{self._source}: evaluation failed: {_first_line(error)}") from None
+        area = height * width
+        shapes = tuple(output.shape for output in evaluation)
+        if shapes != ((count, area + 1), (count, 3), (count, 6), (count, area)):
+            raise EvaluatorError(f"{self._source}: outputs of the wrong shape")
+        if not all(np.isfinite(output).all() for output in evaluation):
+            raise EvaluatorError(f"{self._source}: an output is not finite")
+        return evaluation
+
+
+def _open_session(content: bytes, source: str, threads: int) -> onnxruntime.InferenceSession:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # whatever goes wrong is raised; onnxruntime's own lines would reach stderr
+    # Each call's buffers return to the system: an arena keeps the largest batch on the largest board for ever, and a
+    # memory pattern for every batch size.
+    options.enable_cpu_mem_arena = False
+    options.enable_mem_pattern = False
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")
+    try:
+        return onnxruntime.InferenceSession(content, options, providers=[CPU])
+    except Exception as error:  # onnxruntime's exceptions have no common type of their own
+        raise EvaluatorError(f"{source}: onnxruntime refuses the network: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0][:200]
