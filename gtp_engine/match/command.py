@@ -12,9 +12,10 @@ import msgspec
 
 from go_rules.points import MAX_SIZE
 from go_rules.rules import preset
+from gtp_engine.clock import TimeControl
 from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError
-from gtp_engine.match.clock import ClockError, TimeControl
+from gtp_engine.match.clock import FORMS, ClockError, announcements, parse_control
 from gtp_engine.match.engines import Engine, Terms, engine_command
 from gtp_engine.match.openings import NO_OPENING, Opening, OpeningError, openings, read_openings
 from gtp_engine.match.play import Match, Plan
@@ -52,7 +53,7 @@ class BoardSize(click.ParamType):  # type: ignore[type-arg]
     "--visits", type=click.IntRange(1), help="Visits a move, for engines that take `kata-set-param maxVisits`."
 )
 @click.option("--time", "seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Seconds a move.")
-@click.option("--clock", metavar="MAIN[:PERIOD:STONES]", help="A time control instead, as in GTP's time_settings.")
+@click.option("--clock", metavar="CONTROL", help=f"A time control: {FORMS}.")
 @click.option("--enforce-clock", is_flag=True, help="Overstepping loses the game, rather than only being counted.")
 @click.option(
     "--lag", type=click.FloatRange(0), default=0.5, show_default=True, help="Seconds a move may overstep unnoticed."
@@ -138,7 +139,7 @@ def match(
         height=height,
         komi=terms.komi,
         rules=rules,
-        time=str(control) if control else "",
+        time=announcements(control)[0] if control else "",
         enforce_clock=enforce_clock,
         visits=visits or 0,
         max_moves=max_moves or 0,
@@ -169,9 +170,9 @@ def _control(seconds: float | None, clock: str | None) -> TimeControl | None:
     if seconds is not None and clock is not None:
         raise click.UsageError("--time and --clock exclude each other")
     if seconds is not None:
-        return TimeControl(0.0, seconds, 1)
+        return TimeControl.canadian(0.0, seconds, 1)
     try:
-        return TimeControl.parse(clock) if clock is not None else None
+        return parse_control(clock) if clock is not None else None
     except ClockError as error:
         raise click.BadParameter(str(error), param_hint="--clock") from error
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from go_rules.points import COLOUR_NAMES, to_vertex
 from go_rules.rules import Rules
+from gtp_engine.clock import TimeControl
 from gtp_engine.errors import UserError
 from gtp_engine.match.client import GtpClient, GtpFailure
-from gtp_engine.match.clock import TimeControl
+from gtp_engine.match.clock import announcements
 
 START_SECONDS = 120.0
 """For an engine's first answers and for preparing a board: networks are loaded and kernels compiled here."""
@@ -104,7 +105,8 @@ class Engine:
             with contextlib.suppress(GtpFailure):
                 client.send(f"kgs-rules {KGS_RULES[terms.rules_name]}", REPLY_SECONDS)
         if terms.control is not None:
-            self._insist(f"time_settings {terms.control}")
+            *better, last = announcements(terms.control)
+            self._insist(next((c for c in better if client.knows(c.split()[0], START_SECONDS)), last))
         if terms.visits:
             if not client.knows("kata-set-param", START_SECONDS):
                 raise UserError(f"{self.label} takes no visits by GTP; leave out --visits and put them in its command")

@@ -46,7 +46,7 @@ class MatchTerms(msgspec.Struct, frozen=True, kw_only=True):
     komi: float
     rules: str
     time: str
-    """`time_settings` arguments, or empty."""
+    """The command that announces the time control, or empty."""
     enforce_clock: bool
     visits: int
     """Set by `kata-set-param maxVisits`; 0 leaves it to the engines."""

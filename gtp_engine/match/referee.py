@@ -15,7 +15,7 @@ from go_rules.points import BLACK, COLOUR_LETTERS, PASS, WHITE, VertexError, fro
 from go_rules.rules import SCORING_AREA, Rules
 from gtp_engine.match import record
 from gtp_engine.match.client import EngineDied, EngineError, EngineGarbled, EngineTimeout, GtpFailure
-from gtp_engine.match.clock import Clock
+from gtp_engine.match.clock import SideClock
 from gtp_engine.match.engines import Engine, Terms
 from gtp_engine.match.openings import Opening
 from gtp_engine.match.record import GameRecord
@@ -76,7 +76,7 @@ class Referee:
         self.conduct = conduct
         self.opening = opening
         self.game = Game(terms.width, terms.height, terms.rules, terms.komi)
-        self.clocks = [Clock(terms.control) if terms.control else None for _ in engines]
+        self.clocks = [SideClock(terms.control) if terms.control else None for _ in engines]
         self.seconds = [0.0, 0.0]
         self.longest = [0.0, 0.0]
         self.own_moves = [0, 0]

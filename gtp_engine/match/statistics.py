@@ -49,7 +49,8 @@ def score_interval(tally: Tally, z: float = Z_95) -> tuple[float, float]:
     s = tally.score
     centre = (s + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(s * (1 - s) / n + z * z / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    # At a score of 0 or 1 the bound is exactly 0 or 1; rounding would make it a finite Elo.
+    return max(0.0, centre - half) if s > 0 else 0.0, min(1.0, centre + half) if s < 1 else 1.0
 
 
 def elo(score: float) -> float:

@@ -147,7 +147,7 @@ def _title(terms: MatchTerms, games: int) -> str:
     if terms.visits:
         text += f", {terms.visits} visits"
     if terms.time:
-        text += f", time_settings {terms.time}"
+        text += f", {terms.time}"
     return text
 
 

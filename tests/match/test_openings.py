@@ -1,0 +1,49 @@
+"""The built-in openings, and openings from files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from go_rules.game import Game
+from go_rules.points import BLACK, WHITE, from_vertex
+from gtp_engine.match.openings import NO_OPENING, OpeningError, _images, openings, read_openings
+
+
+@pytest.mark.parametrize(("width", "height"), [(7, 7), (8, 8), (9, 9), (9, 12), (13, 13), (13, 19), (19, 19), (25, 25)])
+def test_built_in(width: int, height: int) -> None:
+    found = openings(width, height)
+    assert len(found) >= 20
+    for opening in found[:50]:
+        game = Game(width, height)
+        for i, point in enumerate(opening):
+            game.play(WHITE if i % 2 else BLACK, point)
+        assert game.position["captured"].sum() == 0
+    images = [frozenset(_images(opening, width, height)) for opening in found]
+    assert len(set(images)) == len(found), "no two are the same up to symmetry"
+    assert found == openings(width, height)
+
+
+def test_small_boards_start_empty() -> None:
+    assert openings(5, 5) == [NO_OPENING]
+    assert openings(2, 19) == [NO_OPENING]
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "openings.txt"
+    path.write_text("# two\n\nD4 q16 C3  # three moves\nk10\n")
+    assert read_openings(path, 19, 19) == [
+        tuple(from_vertex(vertex, 19, 19) for vertex in ("D4", "Q16", "C3")),
+        (from_vertex("K10", 19, 19),),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("D4 Z9", "line 1: vertex .Z9. is outside"), ("D4 D4", "twice"), ("", "no openings")]
+)
+def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "openings.txt"
+    path.write_text(text)
+    with pytest.raises(OpeningError, match=message):
+        read_openings(path, 19, 19)
