@@ -231,8 +231,8 @@ class Game:
         """Every point `colour` may play now, row by row, superko included, and PASS last."""
         out = np.zeros(N_POINTS, np.int16)
         n = board.legal_points(self.position, colour, self.record, out)
-        points = [int(point) for point in out[:n]]
-        return [point for point in points if not self._is_superko_banned(colour, point)] + [PASS]
+        n = superko.drop_superko_banned(self.position, colour, self.record, self._seen, out, n)
+        return [*out[:n].tolist(), PASS]
 
     def violation(self, colour: int, point: int) -> str | None:
         """Why `colour` may not play there (RuleViolation's reasons), or None if it may."""

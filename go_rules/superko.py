@@ -124,6 +124,17 @@ def is_superko_banned(pos, point, colour, rules, table, path_keys, n_path):
 
 
 @kernel
+def drop_superko_banned(pos, colour, rules, table, points, n):
+    """Keep of the first `n` of `points` those that `table` does not ban, in order; return their number."""
+    kept = 0
+    for i in range(n):
+        if not is_superko_banned(pos, points[i], colour, rules, table, table, 0):
+            points[kept] = points[i]
+            kept += 1
+    return kept
+
+
+@kernel
 def situation_key(pos, rules):
     """Stones, phase, button and blocked stones, the side to move aside: what long cycles repeat."""
     phase = live_phase(pos, rules)
