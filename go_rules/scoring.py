@@ -1,13 +1,19 @@
-"""The score of a position at the end of a game."""
+"""The score of a position at the end of a game, under every rule set.
+
+Territory scoring needs no count of prisoners: with a point for white for each black stone ever played, and the
+reverse (`white_bonus`), territory is area.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from go_rules.board import copy_position, neighbour, remove_chain
+from go_rules.board import copy_position, live_phase, neighbour, remove_chain
 from go_rules.jit import kernel
+from go_rules.life import final_area, new_life_work
 from go_rules.points import BLACK, EMPTY, N_POINTS, STRIDE, WHITE
 from go_rules.position import new_stack
 
@@ -64,12 +70,43 @@ def tromp_taylor_area(pos, area):
 
 
 def final_score(position: np.void, rules: np.void, dead: Iterable[int] = ()) -> float:
-    """White minus black."""
+    """White's points minus black's if the game ended here, komi and everything else included.
+
+    The stones of the chains at the points `dead` are taken off first. What is left on the board lives, except
+    where Benson's algorithm finds it dead (life.py): that is how KataGo scores, whose networks expect it.
+    """
+    area = np.zeros(N_POINTS, np.int8)
+    return _area_of(position, rules, dead, area) + _points_beside_the_board(position, rules)
+
+
+def final_owners(position: np.void, rules: np.void, dead: Iterable[int] = ()) -> NDArray[np.int8]:
+    """Who gets each point in `final_score`: int8[N_POINTS] of BLACK, WHITE or EMPTY for nobody."""
+    area = np.zeros(N_POINTS, np.int8)
+    _area_of(position, rules, dead, area)
+    return area
+
+
+def result_text(score: float) -> str:
+    """A result as GTP and SGF write it, from white's points minus black's: `B+3.5`, `W+0.5`, `0` for a draw."""
+    if score == 0:
+        return "0"
+    points = f"{abs(score):.2f}".rstrip("0").rstrip(".")
+    return f"{'W' if score > 0 else 'B'}+{points}"
+
+
+def _area_of(position: np.void, rules: np.void, dead: Iterable[int], area: NDArray[np.int8]) -> float:
     work = new_stack(1)[0]
     copy_position(work, position)
     for point in dead:
         if work["board"][point] in (BLACK, WHITE):
             remove_chain(work, int(work["chain"][point]))
-    area = np.zeros(N_POINTS, np.int8)
-    score = tromp_taylor_area(work, area)
-    return float(score + work["white_bonus"] + rules["komi"] + rules["handicap_bonus"])
+    phase = int(live_phase(work, rules))
+    return float(final_area(work, rules, phase, bool(rules["suicide"]), new_life_work()[0], area))
+
+
+def _points_beside_the_board(position: np.void, rules: np.void) -> float:
+    points = float(rules["komi"]) + float(rules["handicap_bonus"]) + float(position["white_bonus"])
+    if position["button"]:
+        # Nobody has taken it: the next pass would.
+        points += 0.5 if position["to_play"] == WHITE else -0.5
+    return points
