@@ -17,6 +17,7 @@ from typing import NamedTuple
 import click
 
 from gtp_engine.errors import UserError, explain
+from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
 
 EXIT_FAILURE = 1
@@ -33,7 +34,7 @@ class Subcommand(NamedTuple):
 
 
 SUBCOMMANDS = {
-    "gtp": Subcommand("gtp_engine.play", "gtp", "Play: a GTP engine on stdin and stdout, for a GUI or a server."),
+    "gtp": Subcommand("gtp_engine.start", "gtp", "Play: a GTP engine on stdin and stdout, for a GUI or a server."),
     "match": Subcommand("gtp_engine.match.command", "match", "Let two GTP engines play a match and judge it."),
     "benchmark": Subcommand("gtp_engine.benchmark", "benchmark", "Measure how fast this machine searches."),
     "convert": Subcommand("gtp_engine.tools", "convert", "Convert a KataGo network to ONNX."),
@@ -96,7 +97,7 @@ def run(arguments: list[str] | None = None) -> int:
         return code if isinstance(code, int) else 0
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "nobi"
-        complain(f"{error.format_message()} (see `{where} --help`)")
+        note(f"{error.format_message()} (see `{where} --help`)")
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
@@ -106,14 +107,8 @@ def run(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("NOBI_DEBUG"):
             raise
-        complain(explain(error))
+        note(explain(error))
         return error.exit_code if isinstance(error, UserError) else EXIT_FAILURE
-
-
-def complain(text: str) -> None:
-    """One line on stderr, whatever the text holds."""
-    with contextlib.suppress(OSError, ValueError):
-        print("nobi: " + " ".join(text.split()), file=sys.stderr, flush=True)
 
 
 def flush_stdout() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 USER_ERRORS = (
-    ("gtp_engine.config", "ConfigError"),
+    ("gtp_engine.parameters", "ConfigError"),
     ("go_rules.rules", "RulesError"),
     ("go_rules.sgf", "SgfError"),
     ("nets.evaluator", "EvaluatorError"),

@@ -1,0 +1,67 @@
+"""Command-line options made from the declarations of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from gtp_engine.parameters import ConfigError, Parameter, find_parameter
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+METAVARS = {"net": "FILE", "player": "NAME", "time": "SECONDS", "komi": "K", "rules": "NAME", "log": "FILE"}
+
+
+class ParameterType(click.ParamType):  # type: ignore[type-arg]
+    """Checks an option as its parameter is checked in a file."""
+
+    def __init__(self, parameter: Parameter) -> None:
+        self.parameter = parameter
+        self.name = parameter.name
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return self.parameter.convert(value)
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+
+
+def parameter_options(*names: str) -> Callable[[F], F]:
+    """A decorator that adds an option for each of these parameters; one that is not given is None."""
+
+    def decorate(function: F) -> F:
+        for name in reversed(names):
+            function = _option(find_parameter(name))(function)
+        return function
+
+    return decorate
+
+
+def config_options(function: F) -> F:
+    """Adds --config and --set."""
+    function = click.option(
+        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any parameter; `nobi config` lists them."
+    )(function)
+    return click.option(
+        "--config", "config_file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+        help="Configuration file instead of the user's own.",
+    )(function)  # fmt: skip
+
+
+def _option(parameter: Parameter) -> Callable[[F], F]:
+    flag = "--" + parameter.name.replace("_", "-")
+    if parameter.kind is bool:
+        return click.option(flag, parameter.name, is_flag=True, default=None, help=parameter.help)
+    shown = parameter.absent if parameter.default is None else parameter.default
+    metavar = "|".join(parameter.choices) if 0 < len(parameter.choices) < 6 else METAVARS.get(parameter.name, "N")
+    listed = f" One of {', '.join(parameter.choices)}." if len(parameter.choices) >= 6 else ""
+    return click.option(
+        flag,
+        parameter.name,
+        type=ParameterType(parameter),
+        metavar=metavar,
+        help=f"{parameter.help}{listed}  [default: {shown}]",
+    )

@@ -1,0 +1,30 @@
+"""`nobi gtp`: from options to a running dialogue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gtp_engine.config import load
+from gtp_engine.options import config_options, parameter_options
+
+
+@click.command()
+@parameter_options(
+    "net", "player", "visits", "time", "precision", "device", "workers", "batch", "seed", "size", "komi", "rules",
+    "ponder", "gtp_name",
+)  # fmt: skip
+@config_options
+def gtp(config_file: Path | None, settings: tuple[str, ...], **options: object) -> int:
+    """Play: a GTP engine on stdin and stdout.
+
+    Start it from a Go program that speaks GTP. Without --net it plays by random games alone, which is weak; with a
+    network of KataGo's it is strong. `--set name=value` reaches every parameter that `nobi config` lists.
+    """
+    configuration = load(config_file, settings, options)
+    from gtp_engine.loop import run_gtp
+    from gtp_engine.players import check, make_player
+
+    check(configuration)
+    return run_gtp(configuration.engine_settings(), lambda: make_player(configuration))
