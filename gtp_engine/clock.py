@@ -1,0 +1,196 @@
+"""The clocks of a game as a controller describes them: the time control, and what each side has left of it.
+
+Many controllers never send `time_left`, so the engine keeps its own account and lets `time_left` correct it.
+All times are seconds. Sources: GTP 2 draft 2, section 4.2 (`time_settings`, `time_left`); KGS's and KataGo's GTP
+extensions (`kgs-time_settings`, `kata-time_settings`).
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass, replace
+
+from go_rules.points import BLACK, WHITE
+
+
+class System(enum.Enum):
+    """How time is given back after the main time."""
+
+    NONE = "none"
+    """No clock at all."""
+    ABSOLUTE = "absolute"
+    BYOYOMI = "byoyomi"
+    """Periods; one that is not used up starts afresh."""
+    CANADIAN = "canadian"
+    """Periods in which a number of stones must be played."""
+    FISCHER = "fischer"
+    """Each move adds an increment."""
+    FISCHER_CAPPED = "fischer-capped"
+
+
+@dataclass(frozen=True)
+class TimeControl:
+    """The terms both sides play under."""
+
+    system: System = System.NONE
+    main: float = 0.0
+    period: float = 0.0
+    """Length of one overtime period."""
+    periods: int = 0
+    """Byo-yomi periods at the start."""
+    stones: int = 0
+    """Moves to play within a Canadian period."""
+    increment: float = 0.0
+    cap: float = math.inf
+    """The most a Fischer clock can hold."""
+    move_maximum: float = math.inf
+    """The most a single move may take."""
+
+    @classmethod
+    def none(cls) -> TimeControl:
+        return cls()
+
+    @classmethod
+    def absolute(cls, main: float) -> TimeControl:
+        return cls(System.ABSOLUTE, main)
+
+    @classmethod
+    def byoyomi(cls, main: float, period: float, periods: int) -> TimeControl:
+        """Without periods this is absolute time."""
+        if period <= 0 or periods <= 0:
+            return cls.absolute(main)
+        return cls(System.BYOYOMI, main, period=period, periods=periods)
+
+    @classmethod
+    def canadian(cls, main: float, period: float, stones: int) -> TimeControl:
+        """As in `time_settings`: no stones in a period means unlimited time, no period absolute time."""
+        if period <= 0:
+            # Nobody can play in no time at all: programs that send zeros mean that there is no clock.
+            return cls.absolute(main) if main > 0 else cls.none()
+        if stones <= 0:
+            return cls.none()
+        return cls(System.CANADIAN, main, period=period, stones=stones)
+
+    @classmethod
+    def fischer(cls, main: float, increment: float) -> TimeControl:
+        return cls(System.FISCHER, main, increment=increment)
+
+    @classmethod
+    def fischer_capped(cls, main: float, increment: float, cap: float, move_maximum: float) -> TimeControl:
+        """A negative cap or maximum means that there is none."""
+        return cls(
+            System.FISCHER_CAPPED,
+            main,
+            increment=increment,
+            cap=cap if cap >= 0 else math.inf,
+            move_maximum=move_maximum if move_maximum >= 0 else math.inf,
+        )
+
+
+@dataclass(frozen=True)
+class TimeLeft:
+    """What one side has left; a state, replaced and not changed."""
+
+    main: float
+    """Main time; on a Fischer clock all there is."""
+    in_overtime: bool = False
+    period: float = 0.0
+    """Left of the present period; meaningful in overtime only."""
+    periods: int = 0
+    """Byo-yomi: periods left, the present one included."""
+    stones: int = 0
+    """Canadian: moves to play before the present period ends."""
+
+
+class Clock:
+    """Both sides' time."""
+
+    control: TimeControl
+    left: dict[int, TimeLeft]
+    """By colour."""
+
+    def __init__(self, control: TimeControl | None = None) -> None:
+        self.set_control(control or TimeControl.none())
+
+    def set_control(self, control: TimeControl) -> None:
+        """Play under other terms, with full clocks."""
+        self.control = control
+        self.restart()
+
+    def restart(self) -> None:
+        """Full clocks: a new game."""
+        self.left = {colour: full_time(self.control) for colour in (BLACK, WHITE)}
+
+    def spend(self, colour: int, seconds: float) -> None:
+        """Charge one move."""
+        self.left[colour] = after_move(self.control, self.left[colour], seconds)
+
+    def correct(self, colour: int, seconds: float, stones: int) -> None:
+        """`time_left`: `stones` is 0 in main time, else stones or byo-yomi periods left.
+
+        What was never announced is taken as it comes: overtime as Canadian, main time as absolute, and no time
+        at all (as programs without a clock say it) as nothing.
+        """
+        seconds = max(0.0, seconds)
+        if self.control.system is System.NONE:
+            if seconds <= 0 and stones <= 0:
+                return
+            self.set_control(TimeControl.absolute(seconds) if stones <= 0 else _unannounced(0.0, seconds, stones))
+        elif self.control.system is System.ABSOLUTE and stones > 0:
+            self.control = _unannounced(self.control.main, seconds, stones)
+        control = self.control
+        if stones <= 0 or control.system in (System.FISCHER, System.FISCHER_CAPPED):
+            left = TimeLeft(main=seconds)
+            if seconds <= 0 and control.system in (System.BYOYOMI, System.CANADIAN):
+                left = enter_overtime(control, left)
+        elif control.system is System.BYOYOMI:
+            left = TimeLeft(0.0, True, period=seconds, periods=stones)
+        else:
+            left = TimeLeft(0.0, True, period=seconds, stones=stones)
+        self.left[colour] = left
+
+
+def _unannounced(main: float, seconds: float, stones: int) -> TimeControl:
+    return TimeControl.canadian(main, max(seconds, 0.01), stones)
+
+
+def full_time(control: TimeControl) -> TimeLeft:
+    """A side's clock at the start of a game."""
+    left = TimeLeft(main=control.main)
+    if control.main <= 0 and control.system in (System.BYOYOMI, System.CANADIAN):
+        return enter_overtime(control, left)
+    return left
+
+
+def enter_overtime(control: TimeControl, left: TimeLeft) -> TimeLeft:
+    """The main time is over; the first period begins."""
+    return replace(
+        left, main=0.0, in_overtime=True, period=control.period, periods=control.periods, stones=control.stones
+    )
+
+
+def after_move(control: TimeControl, left: TimeLeft, seconds: float) -> TimeLeft:
+    """What is left after a move that took `seconds`; never less than nothing, even where the game was lost on time."""
+    if control.system is System.NONE:
+        return left
+    if control.system in (System.FISCHER, System.FISCHER_CAPPED):
+        return replace(left, main=min(control.cap, max(0.0, left.main - seconds) + control.increment))
+    if not left.in_overtime:
+        over = seconds - left.main
+        if over < 0 or control.system is System.ABSOLUTE:
+            return replace(left, main=max(0.0, -over))
+        left, seconds = enter_overtime(control, left), over
+    if control.system is System.BYOYOMI:
+        return _after_byoyomi_move(control, left, seconds)
+    if left.stones <= 1:
+        return enter_overtime(control, left)
+    return replace(left, period=max(0.0, left.period - seconds), stones=left.stones - 1)
+
+
+def _after_byoyomi_move(control: TimeControl, left: TimeLeft, seconds: float) -> TimeLeft:
+    periods, over = left.periods, seconds - left.period
+    while over >= 0 and periods > 1:
+        periods -= 1
+        over -= control.period
+    return replace(left, period=control.period, periods=periods)

@@ -1,0 +1,68 @@
+"""Commands about the engine itself. They never wait: nothing heavy is imported here."""
+
+from __future__ import annotations
+
+import time
+
+from gtp_engine import commands
+from gtp_engine.call import Call
+from gtp_engine.engine import Engine
+from gtp_engine.protocol import GtpQuit
+
+ANALYZE_COMMANDS = """\
+string/Final Score/final_score
+plist/Dead Stones/final_status_list dead
+plist/Stones in Seki/final_status_list seki
+string/Explain Last Move/gomill-explain_last_move
+string/Raw Network/kata-raw-nn 0
+string/Rules/kata-get-rules
+string/Show Board/showboard
+none/Clear Cache/clear_cache"""
+"""What GoGui offers in its Analyze dialog: type, label and command."""
+
+
+def protocol_version(_engine: Engine, _call: Call) -> str:
+    return "2"
+
+
+def name(engine: Engine, _call: Call) -> str:
+    return engine.settings.gtp_name
+
+
+def version(engine: Engine, _call: Call) -> str:
+    return engine.settings.version
+
+
+def known_command(_engine: Engine, call: Call) -> str:
+    return "true" if call.words and commands.is_known(call.words[0]) else "false"
+
+
+def list_commands(_engine: Engine, _call: Call) -> str:
+    return "\n".join(commands.LISTED)
+
+
+def quit(_engine: Engine, _call: Call) -> str:
+    raise GtpQuit
+
+
+def stop(_engine: Engine, _call: Call) -> str:
+    """By arriving it has ended the analysis already."""
+    return ""
+
+
+def cputime(_engine: Engine, _call: Call) -> str:
+    """Seconds of processor time this process has used."""
+    return f"{time.process_time():.3f}"
+
+
+def gomill_cpu_time(engine: Engine, call: Call) -> str:
+    return cputime(engine, call)
+
+
+def gogui_interrupt(_engine: Engine, _call: Call) -> str:
+    """Being listed says that the comment `# interrupt` is honoured."""
+    return ""
+
+
+def gogui_analyze_commands(_engine: Engine, _call: Call) -> str:
+    return ANALYZE_COMMANDS

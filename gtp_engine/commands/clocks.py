@@ -1,0 +1,75 @@
+"""Time controls and clocks. Nothing heavy is imported here."""
+
+from __future__ import annotations
+
+from gtp_engine.call import Call
+from gtp_engine.clock import System, TimeControl
+from gtp_engine.engine import Engine
+from gtp_engine.protocol import SYNTAX_ERROR, GtpError, interpret_colour, interpret_float, interpret_integer
+
+LARGEST_COUNT = 1_000_000
+
+
+def time_settings(engine: Engine, call: Call) -> str:
+    """Main time, length of an overtime period, stones in it."""
+    engine.clock.set_control(TimeControl.canadian(_seconds(call, 0), _seconds(call, 1), _count(call, 2)))
+    return ""
+
+
+def time_left(engine: Engine, call: Call) -> str:
+    """Colour, time, and stones or byo-yomi periods left, 0 in main time."""
+    colour = interpret_colour(call.word(0))
+    seconds = interpret_float(call.word(1))
+    stones = _count(call, 2) if len(call.words) > 2 else 0
+    engine.clock.correct(colour, seconds, stones)
+    return ""
+
+
+def kgs_time_settings(engine: Engine, call: Call) -> str:
+    """`none`, `absolute M`, `byoyomi M P N` or `canadian M P S`."""
+    system = call.word(0).lower()
+    if system not in ("none", "absolute", "byoyomi", "canadian"):
+        raise GtpError(SYNTAX_ERROR)
+    engine.clock.set_control(_interpret_control(system, call))
+    return ""
+
+
+def kata_time_settings(engine: Engine, call: Call) -> str:
+    """KGS's, and `fischer M INC`, `fischer-capped M INC CAP MOST`, where -1 is no cap and no maximum for a move."""
+    engine.clock.set_control(_interpret_control(call.word(0).lower(), call))
+    return ""
+
+
+def kata_list_time_settings(_engine: Engine, _call: Call) -> str:
+    return " ".join(system.value for system in System)
+
+
+def _interpret_control(system: str, call: Call) -> TimeControl:
+    if system == "none":
+        return TimeControl.none()
+    if system == "absolute":
+        return TimeControl.absolute(_seconds(call, 1))
+    if system == "byoyomi":
+        return TimeControl.byoyomi(_seconds(call, 1), _seconds(call, 2), _count(call, 3))
+    if system == "canadian":
+        return TimeControl.canadian(_seconds(call, 1), _seconds(call, 2), _count(call, 3))
+    if system == "fischer":
+        return TimeControl.fischer(_seconds(call, 1), _seconds(call, 2))
+    if system == "fischer-capped":
+        cap, most = interpret_float(call.word(3)), interpret_float(call.word(4))
+        return TimeControl.fischer_capped(_seconds(call, 1), _seconds(call, 2), cap, most)
+    raise GtpError(SYNTAX_ERROR)
+
+
+def _seconds(call: Call, index: int) -> float:
+    seconds = interpret_float(call.word(index))
+    if seconds < 0:
+        raise GtpError(SYNTAX_ERROR)
+    return seconds
+
+
+def _count(call: Call, index: int) -> int:
+    count = interpret_integer(call.word(index))
+    if not 0 <= count <= LARGEST_COUNT:
+        raise GtpError(SYNTAX_ERROR)
+    return count

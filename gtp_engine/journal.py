@@ -1,0 +1,42 @@
+"""The log file: the dialogue with the controller and the tracebacks of internal errors."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from pathlib import Path
+
+from gtp_engine.stderr import note
+
+
+class Journal:
+    """Appends to a file; without a path it does nothing. A file that cannot be written ends the log, not the engine."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._started = time.monotonic()
+
+    def received(self, line: str) -> None:
+        self._add("<<", line)
+
+    def sent(self, text: str) -> None:
+        self._add(">>", text)
+
+    def failure(self, error: BaseException) -> None:
+        """The traceback of an internal error."""
+        self._add("!!", "".join(traceback.format_exception(type(error), error, error.__traceback__)))
+
+    def _add(self, mark: str, text: str) -> None:
+        if self._path is None:
+            return
+        stamp = f"{time.monotonic() - self._started:10.3f} {mark} "
+        with self._lock:
+            try:
+                with self._path.open("a", encoding="utf-8", errors="replace") as file:
+                    file.writelines(stamp + line + "\n" for line in text.splitlines() if line)
+            except (OSError, ValueError) as error:
+                reason = error.strerror if isinstance(error, OSError) else error
+                note(f"cannot write the log {self._path}: {reason}")
+                self._path = None

@@ -1,0 +1,41 @@
+"""Thinking on the opponent's time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from go_rules.game import Game
+from search.limits import Limits
+from search.player import Player
+
+
+class Pondering:
+    """At most one search in the background; nobody waits for it, and `stop` ends it within 50 ms or so."""
+
+    def __init__(self, on_error: Callable[[BaseException], None]) -> None:
+        self._on_error = on_error
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self, player: Player, game: Game) -> None:
+        """Search a copy of the game's present position, for the side to move, until `stop`."""
+        self.stop()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(
+            target=self._search, args=(player, game.copy(), self._stop), name="pondering", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        if self._thread is not None:
+            self._stop.set()
+            self._thread.join()
+            self._thread = None
+
+    def _search(self, player: Player, game: Game, stop: threading.Event) -> None:
+        try:
+            player.search(game, game.to_play, Limits(may_stop_early=False), stop=stop)
+        except Exception as error:
+            # The next genmove meets the same trouble, if it lasts, and reports it.
+            self._on_error(error)

@@ -1,0 +1,159 @@
+"""GTP 2 as text: a line becomes a Command, an answer becomes a reply. No I/O, nothing of Go's rules, light to import.
+
+Source: "Specification of the Go Text Protocol, version 2, draft 2" (Gunnar Farnebäck, 2002), sections 2 and 3.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from go_rules.points import BLACK, WHITE, VertexError, from_vertex
+
+MAX_ID = 2**31 - 1
+MAX_LINE = 1 << 20
+"""Bytes of a line that are read; a longer one is answered with a syntax error."""
+
+INTERRUPT_COMMENT = "# interrupt"
+"""GoGui's request to end the command that is running."""
+
+SYNTAX_ERROR = "syntax error"
+ILLEGAL_MOVE = "illegal move"
+
+_CONTROL = {code: None for code in (*range(32), 127) if code not in (9, 10)}
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
+_VERTEX = re.compile(r"[A-HJ-Za-hj-z][0-9]{1,2}|pass", re.IGNORECASE)
+
+
+class GtpError(Exception):
+    """The command failed; the text is the reply and the engine goes on."""
+
+
+class GtpFatalError(GtpError):
+    """The command failed and the engine cannot go on."""
+
+
+class GtpQuit(Exception):
+    """The engine ends after replying."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command line, taken apart."""
+
+    id: str | None
+    """The identity number as it was written, for the reply to repeat."""
+    name: str
+    """Empty where the line holds nothing that could be one."""
+    arguments: tuple[str, ...] = ()
+    text: str = ""
+    """All arguments as written, with their spaces."""
+
+
+@dataclass(frozen=True)
+class Response:
+    """The answer to one command."""
+
+    text: str = ""
+    ok: bool = True
+
+
+# --- Lines and replies --------------------------------------------------------------------------------------------
+
+
+def clean_line(line: str) -> str:
+    """Section 2.2: without control characters and comments, tabs as spaces, trimmed."""
+    return line.translate(_CONTROL).partition("#")[0].replace("\t", " ").strip(" \n")
+
+
+def is_interrupt(line: str) -> bool:
+    """Whether a raw line is GoGui's interrupt comment."""
+    return " ".join(line.lower().split()) == INTERRUPT_COMMENT
+
+
+def parse_line(line: str) -> Command | None:
+    """The command in a raw line, or None for one that gets no reply: blank, or a comment only.
+
+    An identity number without a command, or one of more than 31 bits, gives a Command without name.
+    """
+    line = clean_line(line)
+    if not line:
+        return None
+    first, _, rest = line.partition(" ")
+    id_: str | None = None
+    if first.isascii() and first.isdigit():
+        if len(first) > 10 or int(first) > MAX_ID:
+            # Nothing that we could repeat is an identity number, so the reply goes without.
+            return Command(None, "")
+        id_ = first
+        first, _, rest = rest.strip(" ").partition(" ")
+    text = rest.strip(" ")
+    return Command(id_, first, tuple(text.split()), text)
+
+
+def format_header(id_: str | None, ok: bool = True) -> str:
+    return ("=" if ok else "?") + (id_ or "")
+
+
+def format_response(response: Response, id_: str | None) -> str:
+    """The whole reply: one blank line at its end and none inside."""
+    lines = [line for line in response.text.splitlines() if line.strip()]
+    return f"{format_header(id_, response.ok)} " + "\n".join(lines) + "\n\n"
+
+
+# --- Arguments ----------------------------------------------------------------------------------------------------
+
+
+def interpret_integer(text: str) -> int:
+    if not _INTEGER.fullmatch(text):
+        raise GtpError(SYNTAX_ERROR)
+    return int(text)
+
+
+def interpret_float(text: str) -> float:
+    """A finite decimal number."""
+    if not _FLOAT.fullmatch(text):
+        raise GtpError(SYNTAX_ERROR)
+    value = float(text)
+    if not math.isfinite(value):
+        raise GtpError(SYNTAX_ERROR)
+    return value
+
+
+def interpret_boolean(text: str) -> bool:
+    """`true` and `false`; GoGui writes 1 and 0."""
+    values = {"true": True, "1": True, "false": False, "0": False}
+    if text.lower() not in values:
+        raise GtpError(SYNTAX_ERROR)
+    return values[text.lower()]
+
+
+def interpret_colour(text: str) -> int:
+    colours = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
+    if text.lower() not in colours:
+        raise GtpError(SYNTAX_ERROR)
+    return colours[text.lower()]
+
+
+def is_colour(text: str) -> bool:
+    return text.lower() in ("b", "black", "w", "white")
+
+
+def interpret_vertex(text: str, width: int, height: int) -> int:
+    """A point or PASS. Text that is no vertex is a syntax error, a vertex beyond the board an illegal move."""
+    if not _VERTEX.fullmatch(text):
+        raise GtpError(SYNTAX_ERROR)
+    try:
+        return from_vertex(text, width, height)
+    except VertexError:
+        raise GtpError(ILLEGAL_MOVE) from None
+
+
+def interpret_stones(words: tuple[str, ...], width: int, height: int) -> list[tuple[int, int]]:
+    """(colour, point) pairs from `B D4 W Q16 ...`."""
+    if len(words) % 2:
+        raise GtpError(SYNTAX_ERROR)
+    colours = map(interpret_colour, words[::2])
+    return [(colour, interpret_vertex(word, width, height)) for colour, word in zip(colours, words[1::2], strict=True)]
