@@ -103,7 +103,10 @@ class _Refused(Exception):
     """Why a model is refused, without the file's name."""
 
 
-def _printable(text: str) -> str:
+def _printable(text: str | bytes) -> str:
+    """Text from the file, fit for one line. Protobuf hands over bytes where they are no UTF-8."""
+    if isinstance(text, bytes):
+        text = text.decode("ascii", "replace")
     return "".join(letter for letter in text if letter.isprintable())[:100]
 
 
@@ -180,6 +183,8 @@ def _check_interface(model: ModelProto) -> frozenset[str]:
     initializers = {tensor.name for tensor in model.graph.initializer}
     inputs = {value.name: value for value in model.graph.input if value.name not in initializers}
     outputs = {value.name: value for value in model.graph.output}
+    if not all(isinstance(name, str) for name in (*inputs, *outputs)):
+        raise _Refused("the name of an input or output is damaged")
     missing = (INPUTS.keys() - OPTIONAL_INPUTS - inputs.keys()) | (OUTPUTS.keys() - outputs.keys())
     if missing:
         raise _Refused(f"it has no input or output named {', '.join(sorted(missing))}")

@@ -90,7 +90,8 @@ def _open_session(content: bytes, source: str, threads: int) -> onnxruntime.Infe
     options.enable_mem_pattern = False
     options.add_session_config_entry("session.set_denormal_as_zero", "1")
     try:
-        return onnxruntime.InferenceSession(content, options, providers=[CPU])
+        # Its fallback to other providers prints to stdout.
+        return onnxruntime.InferenceSession(content, options, providers=[CPU], enable_fallback=0)
     except Exception as error:  # onnxruntime's exceptions have no common type of their own
         raise EvaluatorError(f"{source}: onnxruntime refuses the network: {_first_line(error)}") from None
 

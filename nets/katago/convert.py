@@ -16,10 +16,10 @@ def convert(content: bytes, source: str, sha256: str) -> bytes:
     """Convert the content of a `.bin.gz` or `.txt.gz`. `source` is its name in errors, `sha256` its hash for the
     model's metadata. Raises EvaluatorError."""
     try:
-        model = parse_model(decompress(content))
+        model = to_onnx(parse_model(decompress(content)), sha256)
     except ModelFormatError as error:
         raise EvaluatorError(f"{source}: not a usable KataGo network: {error}") from None
-    return to_onnx(model, sha256).SerializeToString()
+    return model.SerializeToString()
 
 
 @lru_cache(maxsize=1)

@@ -143,7 +143,7 @@ class Reader:
     def _decimal(self, what: str, start: int, count: int) -> NDArray[np.float32]:
         if 2 * count - 1 > len(self._content) - start:
             raise ModelFormatError(f"{what}: ends early ({count} weights announced)")
-        values = np.empty(count, np.float32)
+        values = np.empty(count, np.float64)
         filled = 0
         for found in itertools.islice(_TOKEN.finditer(self._content, start), count):
             try:
@@ -154,7 +154,8 @@ class Reader:
             self._at = found.end()
         if filled < count:
             raise ModelFormatError(f"{what}: ends early ({count} weights announced)")
-        return values
+        with np.errstate(over="ignore"):  # what no float32 can hold becomes infinite, which the caller refuses
+            return values.astype(np.float32)
 
     def _skip_space(self) -> int:
         found = _TOKEN.search(self._content, self._at, self._at + 4 * MAX_TOKEN)

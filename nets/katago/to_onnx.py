@@ -6,6 +6,7 @@ the network has them also `optimism` [N, 1] and `meta` [N, 192]. Outputs: `polic
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 from onnx import ModelProto, helper
@@ -14,6 +15,7 @@ from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from nets.katago.blocks import write_ordinary, write_pooling
 from nets.katago.board import Board
 from nets.katago.graph import IR_VERSION, OPSET, Graph
+from nets.katago.inputs import stem_weights
 from nets.katago.model import (
     AttentionBlock,
     Block,
@@ -33,7 +35,9 @@ from nets.onnx_check import FORMAT, FORMAT_KEY, NAME_KEY, PASS_ALIVE_KEY
 
 
 def to_onnx(model: Model, source_sha256: str = "") -> ModelProto:
-    """Write `model` as ONNX. `source_sha256` of the file it came from is kept in the metadata."""
+    """Write `model` as ONNX. `source_sha256` of the file it came from is kept in the metadata.
+
+    Raises ModelFormatError for a network whose inputs this engine cannot compute."""
     graph = Graph()
     spatial = graph.input("spatial", ["N", SPATIAL_PLANES, "H", "W"])
     global_ = graph.input("global", ["N", GLOBAL_FEATURES])
@@ -76,8 +80,9 @@ class _Trunk:
     def write(self, model: Model, spatial: str, global_: str) -> str:
         """From the inputs to what the heads read, [N, C, H, W]."""
         graph, trunk = self._graph, model.trunk
-        stem = graph.convolve(spatial, trunk.stem, label="stem")
-        features = graph.dense(global_, trunk.stem_global, label="stem_global")
+        weights, matrix = stem_weights(model)
+        stem = graph.convolve(spatial, dataclasses.replace(trunk.stem, weights=weights), label="stem")
+        features = graph.dense(global_, matrix, label="stem_global")
         if trunk.metadata is not None:
             features = graph.add("Add", features, _metadata(graph, trunk.metadata))
         self.start(graph.add("Add", stem, graph.per_channel(features), label="stem"))

@@ -1,0 +1,46 @@
+"""Networks trained on KataGo's older input features, fed with V7 features.
+
+Each older version's inputs are, where they carry information at all, inputs of V7 too, in another place or unit. So
+the first layer's weights move to where V7 has their feature, and the network runs on V7 as it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
+from nets.katago.model import FloatArray, Model
+from nets.katago.reader import ModelFormatError
+
+KOMI, KOMI_UNIT = 5, 15.0 / 20.0
+"""V7 gives komi in units of 20 points, V3 to V5 in units of 15."""
+
+_SAME_PLANES = tuple(range(SPATIAL_PLANES))
+_WITHOUT_LIBERTIES = (0, 1, 2, 6, 7, 8, 9, 10, 11, 12, 13, 20, 21)
+_BEFORE_TAX = (*range(10), 12, 13, 14, 18)
+PLACES: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    3: (_SAME_PLANES, _BEFORE_TAX),
+    4: (_SAME_PLANES, _BEFORE_TAX),
+    6: (_WITHOUT_LIBERTIES, (*range(10), 12, 13)),
+    7: (_SAME_PLANES, (*range(15), 18)),
+}
+"""By model version: the V7 plane, and the V7 global feature, that each of its inputs is. Versions 3, 4 and 6 were
+trained under area scoring without tax, where their area planes are V7's."""
+
+
+def stem_weights(model: Model) -> tuple[FloatArray, FloatArray]:
+    """The weights of the stem's convolution [C, 22, y, x] and matrix [19, C] for V7 inputs. Raises ModelFormatError
+    for version 5, whose area planes V7 lacks."""
+    weights, matrix = model.trunk.stem.weights, model.trunk.stem_global
+    if model.version >= 8:
+        return weights, matrix
+    if model.version not in PLACES:
+        raise ModelFormatError(f"model version {model.version} needs input features that are not supported")
+    planes, features = PLACES[model.version]
+    wide = np.zeros((weights.shape[0], SPATIAL_PLANES, *weights.shape[2:]), np.float32)
+    wide[:, planes] = weights
+    tall = np.zeros((GLOBAL_FEATURES, matrix.shape[1]), np.float32)
+    tall[features, :] = matrix
+    if model.version <= 6:
+        tall[KOMI] /= KOMI_UNIT
+    return wide, tall

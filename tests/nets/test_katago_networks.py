@@ -1,0 +1,119 @@
+"""The converter against a slow forward pass: every block kind, activation and version with its heads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nets.evaluator import EvaluatorError
+from nets.katago.convert import convert
+from nets.onnx_evaluator import OnnxEvaluator
+from tests.nets.random_networks import RandomNetwork
+
+ORDINARY = {"kind": "ordinary_block"}
+POOLING = {"kind": "gpool_block"}
+NESTED = {"kind": "nested_bottleneck_block", "inner": ("ordinary_block", "gpool_block")}
+DEEP = {"kind": "nested_bottleneck_block", "inner": ("nested_bottleneck_block", "transformer_attention_block")}
+ATTENTION = {"kind": "transformer_attention_block"}
+FEED_FORWARD = {"kind": "transformer_ffn_block"}
+
+
+def inputs(height: int, width: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Three random positions; the first under superko, the second under simple ko, the third under territory rules."""
+    random = np.random.default_rng(seed)
+    spatial = (random.random((3, 22, height, width)) < 0.3).astype(np.float32)
+    spatial[:, 0] = 1
+    global_ = random.uniform(-1, 1, (3, 19)).astype(np.float32)
+    global_[:, 6] = 1, 0, 1
+    global_[:, 9] = 0, 0, 1
+    return spatial, global_
+
+
+def compare(network: RandomNetwork, blocks: list[dict[str, Any]], **options: Any) -> None:
+    forward = network.write(blocks, **options)
+    meta = np.random.default_rng(1).standard_normal(192) if "meta" in options else None
+    content = convert(network.compressed(), "random", "")
+    evaluator = OnnxEvaluator(content, "random", optimism=0.3, meta=meta)
+    for height, width in ((5, 5), (7, 4), (19, 19)):
+        spatial, global_ = inputs(height, width)
+        truth = forward(spatial, global_, 0.3, meta)
+        evaluation = evaluator.evaluate(spatial, global_)
+        for name, value in truth.items():
+            np.testing.assert_allclose(getattr(evaluation, name), value, rtol=2e-3, atol=2e-4, err_msg=name)
+
+
+@pytest.mark.parametrize("version", [3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17])
+def test_versions(version: int) -> None:
+    compare(RandomNetwork(version), [ORDINARY, POOLING])
+
+
+def test_version_5_is_refused_by_name() -> None:
+    network = RandomNetwork(5)
+    network.write([ORDINARY])
+    with pytest.raises(EvaluatorError, match=r"random.*version 5"):
+        convert(network.compressed(), "random", "")
+
+
+@pytest.mark.parametrize("activation", ["IDENTITY", "RELU", "MISH", "SILU"])
+def test_activations(activation: str) -> None:
+    compare(RandomNetwork(14, activation=f"ACTIVATION_{activation}"), [ORDINARY, POOLING, NESTED])
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        [NESTED],
+        [DEEP],
+        [{"kind": "ordinary_block", "dilation": 2}],
+        [ATTENTION],
+        [{"kind": "transformer_attention_block", "rope": "learned"}],
+        [{"kind": "transformer_attention_block", "rope": "none", "heads": 3, "kv_heads": 3}],
+        [{"kind": "transformer_attention_block", "heads": 6, "kv_heads": 1, "sizes": (6, 5)}],
+        [FEED_FORWARD],
+        [{"kind": "transformer_ffn_block", "gated": False}],
+        [ORDINARY, ATTENTION, FEED_FORWARD, POOLING, ATTENTION],
+    ],
+    ids=lambda blocks: "+".join(block["kind"] for block in blocks),
+)
+def test_blocks(blocks: list[dict[str, Any]]) -> None:
+    compare(RandomNetwork(17, activation="ACTIVATION_SILU"), blocks)
+
+
+@pytest.mark.parametrize("tip", ["batch", "rms", "rms_spatial"])
+def test_tips(tip: str) -> None:
+    compare(RandomNetwork(15), [ATTENTION, ORDINARY], tip=tip)
+    compare(RandomNetwork(17), [ORDINARY, ATTENTION], tip=tip)
+
+
+def test_metadata_encoder() -> None:
+    compare(RandomNetwork(15), [ORDINARY], meta=True)
+
+
+def test_four_policy_channels() -> None:
+    compare(RandomNetwork(17), [ORDINARY], policy_channels=4)
+
+
+def test_text_format() -> None:
+    compare(RandomNetwork(8, binary=False), [ORDINARY, POOLING])
+    compare(RandomNetwork(17, binary=False), [ATTENTION, FEED_FORWARD], tip="rms")
+
+
+def test_optimism_of_each_position() -> None:
+    network = RandomNetwork(13)
+    forward = network.write([ORDINARY])
+    evaluator = OnnxEvaluator(convert(network.compressed(), "random", ""), "random")
+    spatial, global_ = inputs(9, 9)
+    policies = [forward(spatial, global_, optimism)["policy"] for optimism in (0.0, 0.5, 1.0)]
+    mixed = evaluator.evaluate(spatial, global_, np.array([0.0, 0.5, 1.0], np.float32)).policy
+    for row in range(3):
+        np.testing.assert_allclose(mixed[row], policies[row][row], rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(evaluator.evaluate(spatial, global_).policy, policies[2], rtol=1e-3, atol=1e-4)
+
+
+def test_human_networks_need_a_profile() -> None:
+    network = RandomNetwork(15)
+    network.write([ORDINARY], meta=True)
+    with pytest.raises(EvaluatorError, match="profile"):
+        OnnxEvaluator(convert(network.compressed(), "random", ""), "random")

@@ -1,0 +1,157 @@
+"""Opening networks: kinds of files, the conversion cache, threads, silence."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nets import cache
+from nets.constant import ConstantEvaluator
+from nets.evaluator import EvaluatorError
+from nets.open import load_onnx, open_network
+from tests.nets.random_networks import RandomNetwork
+
+
+@pytest.fixture(autouse=True)
+def cache_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    random = RandomNetwork(8)
+    random.write([{"kind": "gpool_block"}])
+    path = tmp_path / "network.bin.gz"
+    path.write_bytes(random.compressed())
+    return path
+
+
+def position(count: int = 1, size: int = 9) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(size)
+    return random.random((count, 22, size, size), np.float32), random.random((count, 19), np.float32)
+
+
+def test_conversion_is_kept(network: Path, cache_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load_onnx(network)
+    monkeypatch.setattr("nets.katago.convert.convert", None)
+    assert load_onnx(network) == first
+    assert [path.suffix for path in (cache_root / "networks").iterdir()] == [".onnx"]
+
+
+def test_changed_file_is_converted_again(network: Path) -> None:
+    first = load_onnx(network)
+    other = RandomNetwork(8, seed=1)
+    other.write([{"kind": "gpool_block"}])
+    network.write_bytes(other.compressed())
+    assert load_onnx(network) != first
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", b"x" * 5000])
+def test_corrupt_entry_is_rebuilt(network: Path, cache_root: Path, damage: bytes) -> None:
+    first = load_onnx(network)
+    (entry,) = (cache_root / "networks").iterdir()
+    whole = entry.read_bytes()
+    entry.write_bytes(damage)
+    assert load_onnx(network) == first
+    assert entry.read_bytes() == whole
+
+
+@pytest.mark.parametrize("obstacle", ["file", "read-only"])
+def test_unusable_cache_is_harmless(network: Path, cache_root: Path, obstacle: str) -> None:
+    if obstacle == "file":
+        cache_root.write_text("in the way")
+    else:
+        cache_root.mkdir()
+        (cache_root / "networks").touch()
+    open_network(network).evaluate(*position())
+
+
+def test_interrupted_writes_are_swept(cache_root: Path) -> None:
+    (cache_root / "networks").mkdir(parents=True)
+    left = cache_root / "networks" / ".new-abc"
+    left.touch()
+    os.utime(left, (0, 0))
+    assert cache.cached("key", lambda: b"value") == b"value"
+    assert not left.exists()
+
+
+def test_onnx_file(network: Path, tmp_path: Path) -> None:
+    path = tmp_path / "network.onnx"
+    path.write_bytes(load_onnx(network))
+    ours, converted = open_network(path), open_network(network)
+    for a, b in zip(ours.evaluate(*position()), converted.evaluate(*position()), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert (ours.name, ours.precision, ours.provider) == ("random", "fp32", "CPUExecutionProvider")
+
+
+@pytest.mark.parametrize("name", ["network", "network.h5", "network.bin.gz.tmp"])
+def test_unknown_kinds_of_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(EvaluatorError, match="known endings"):
+        open_network(tmp_path / name)
+
+
+@pytest.mark.parametrize("arguments", [{"precision": "int3"}, {"device": "abacus"}])
+def test_unknown_settings(network: Path, arguments: dict[str, str]) -> None:
+    with pytest.raises(EvaluatorError, match="unknown"):
+        open_network(network, **arguments)  # type: ignore[arg-type]
+
+
+def test_rows_do_not_depend_on_their_batch(network: Path) -> None:
+    evaluator = open_network(network)
+    spatial, global_ = position(6, 13)
+    together = evaluator.evaluate(spatial, global_)
+    for row in range(6):
+        alone = evaluator.evaluate(spatial[row : row + 1], global_[row : row + 1])
+        for a, b in zip(alone, together, strict=True):
+            np.testing.assert_allclose(a[0], b[row], rtol=1e-4, atol=1e-4)
+
+
+def test_many_threads_at_once(network: Path) -> None:
+    evaluator = open_network(network)
+    inputs = [position(1 + size % 3, size) for size in range(5, 20)]
+    truth = [evaluator.evaluate(*each) for each in inputs]
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        for which in np.random.default_rng(seed).integers(0, len(inputs), 60):
+            got = evaluator.evaluate(*inputs[which])
+            if not all(np.array_equal(a, b) for a, b in zip(got, truth[which], strict=True)):
+                wrong.append(int(which))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_nothing_is_printed(network: Path) -> None:
+    """Whatever onnxruntime and its C++ have to say would break a GTP stream."""
+    script = (
+        "import sys, numpy as np\n"
+        "from nets.open import open_network\n"
+        "network = open_network(sys.argv[1])\n"
+        "network.evaluate(np.zeros((2, 22, 19, 19), np.float32), np.zeros((2, 19), np.float32))\n"
+        "try: open_network(sys.argv[2])\n"
+        "except Exception: pass\n"
+    )
+    broken = network.with_suffix(".onnx")
+    content = load_onnx(network)
+    broken.write_bytes(content.replace(b"board_size", b"nonono_siz", 1))
+    done = subprocess.run([sys.executable, "-c", script, network, broken], capture_output=True, timeout=120, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_constant_evaluator() -> None:
+    evaluation = ConstantEvaluator().evaluate(*position(3, 7))
+    assert [array.shape for array in evaluation] == [(3, 50), (3, 3), (3, 6), (3, 49)]
+    assert evaluation.value[0].tolist() == [0.5, 0.5, 0.0]
