@@ -75,15 +75,17 @@ def final_score(position: np.void, rules: np.void, dead: Iterable[int] = ()) -> 
     The stones of the chains at the points `dead` are taken off first. What is left on the board lives, except
     where Benson's algorithm finds it dead (life.py): that is how KataGo scores, whose networks expect it.
     """
-    area = np.zeros(N_POINTS, np.int8)
-    return _area_of(position, rules, dead, area) + _points_beside_the_board(position, rules)
+    on_the_board, _ = _count(position, rules, dead)
+    beside = float(rules["komi"]) + float(rules["handicap_bonus"]) + float(position["white_bonus"])
+    if position["button"]:
+        # Nobody has taken it: the next pass would.
+        beside += 0.5 if position["to_play"] == WHITE else -0.5
+    return on_the_board + beside
 
 
 def final_owners(position: np.void, rules: np.void, dead: Iterable[int] = ()) -> NDArray[np.int8]:
     """Who gets each point in `final_score`: int8[N_POINTS] of BLACK, WHITE or EMPTY for nobody."""
-    area = np.zeros(N_POINTS, np.int8)
-    _area_of(position, rules, dead, area)
-    return area
+    return _count(position, rules, dead)[1]
 
 
 def result_text(score: float) -> str:
@@ -94,19 +96,14 @@ def result_text(score: float) -> str:
     return f"{'W' if score > 0 else 'B'}+{points}"
 
 
-def _area_of(position: np.void, rules: np.void, dead: Iterable[int], area: NDArray[np.int8]) -> float:
-    work = new_stack(1)[0]
-    copy_position(work, position)
+def _count(position: np.void, rules: np.void, dead: Iterable[int]) -> tuple[float, NDArray[np.int8]]:
+    """White's points on the board minus black's, and who owns each."""
+    cleaned = new_stack(1)[0]
+    copy_position(cleaned, position)
     for point in dead:
-        if work["board"][point] in (BLACK, WHITE):
-            remove_chain(work, int(work["chain"][point]))
-    phase = int(live_phase(work, rules))
-    return float(final_area(work, rules, phase, bool(rules["suicide"]), new_life_work()[0], area))
-
-
-def _points_beside_the_board(position: np.void, rules: np.void) -> float:
-    points = float(rules["komi"]) + float(rules["handicap_bonus"]) + float(position["white_bonus"])
-    if position["button"]:
-        # Nobody has taken it: the next pass would.
-        points += 0.5 if position["to_play"] == WHITE else -0.5
-    return points
+        if cleaned["board"][point] in (BLACK, WHITE):
+            remove_chain(cleaned, int(cleaned["chain"][point]))
+    work = new_life_work()[0]
+    phase = int(live_phase(cleaned, rules))
+    score = float(final_area(cleaned, rules, phase, bool(rules["suicide"]), work))
+    return score, work["area"]
