@@ -11,11 +11,14 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gtp_engine.parameters import ConfigError, find_parameter, parameters, parse_size
 from gtp_engine.settings import EngineSettings
 from search.parameters import ParameterError, SearchParameters
+
+if TYPE_CHECKING:
+    from search.uct_parameters import UctParameters
 
 FILE_NAME = "config.toml"
 MAX_FILE_BYTES = 1 << 20
@@ -70,11 +73,21 @@ class Configuration:
 
     def search_parameters(self) -> SearchParameters:
         """What the search is told. Raises ConfigError for values that do not go together."""
-        names = {f.name for f in dataclasses.fields(SearchParameters)}
         try:
-            return SearchParameters(**{name: value for name, value in self.values.items() if name in names})
+            return SearchParameters(**self._values_of(SearchParameters))
         except ParameterError as error:
             raise ConfigError(str(error)) from None
+
+    def uct_parameters(self) -> UctParameters:
+        """What the playout search is told."""
+        from search.uct_parameters import UctParameters
+
+        return UctParameters(**self._values_of(UctParameters))
+
+    def _values_of(self, kind: type) -> dict[str, Any]:
+        """The values given for the fields of a dataclass."""
+        names = {each.name for each in dataclasses.fields(kind)}
+        return {name: value for name, value in self.values.items() if name in names}
 
     @property
     def net(self) -> Path | None:

@@ -8,12 +8,14 @@ Light on purpose: `nobi gtp` reads this before it may answer, so nothing here im
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from gtp_engine.settings import DEFAULT_SECONDS, EngineSettings
-from search.parameters import knobs
+from search.parameters import SearchParameters
 
 RULE_NAMES = (
     "tromp-taylor",
@@ -50,7 +52,7 @@ class Parameter:
     """None where leaving it out means something of its own; `absent` says what."""
     help: str
     section: str = "engine"
-    """`engine` or `search`."""
+    """`engine`, `search` or `playouts`."""
     unit: str = ""
     low: float | None = None
     high: float | None = None
@@ -150,20 +152,21 @@ ENGINE_PARAMETERS = (
 
 
 def parameters() -> Iterator[Parameter]:
-    """All parameters, the engine's first."""
+    """All parameters: the engine's, the network-guided search's, the playout search's."""
     yield from ENGINE_PARAMETERS
-    for each, spec in knobs():
-        yield Parameter(
-            each.name,
-            type(each.default),
-            each.default,
-            spec.help,
-            "search",
-            spec.unit,
-            spec.low,
-            spec.high,
-            kata=spec.kata,
-        )
+    yield from _declared(SearchParameters, "search")
+    from search.uct_parameters import UctParameters  # imports numpy, so it comes last and when it is needed
+
+    yield from _declared(UctParameters, "playouts")
+
+
+def _declared(kind: type, section: str) -> Iterator[Parameter]:
+    """The parameters that the fields of a dataclass of knobs declare."""
+    for each in dataclasses.fields(kind):
+        spec = each.metadata["knob"]
+        bounds = {"low": spec.low, "high": spec.high}
+        value = each.default
+        yield Parameter(each.name, type(value), value, spec.help, section, spec.unit, kata=spec.kata, **bounds)
 
 
 def find_parameter(name: str) -> Parameter:
@@ -178,18 +181,8 @@ def find_parameter(name: str) -> Parameter:
 def _convert(kind: type, value: object) -> Any:
     """Raises ValueError that says what the value must be."""
     if kind is bool:
-        words = {
-            "true": True,
-            "yes": True,
-            "on": True,
-            "1": True,
-            "false": False,
-            "no": False,
-            "off": False,
-            "0": False,
-        }
-        if str(value).strip().lower() in words:
-            return words[str(value).strip().lower()]
+        if str(value).strip().lower() in ("true", "yes", "on", "1", "false", "no", "off", "0"):
+            return str(value).strip().lower() in ("true", "yes", "on", "1")
         raise ValueError("true or false")
     if kind is str:
         text = str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
@@ -207,12 +200,7 @@ def _convert(kind: type, value: object) -> Any:
 
 
 def _within(number: float, low: float | None, high: float | None) -> bool:
-    return (
-        number == number
-        and abs(number) != float("inf")
-        and (low is None or number >= low)
-        and (high is None or number <= high)
-    )
+    return math.isfinite(number) and (low is None or number >= low) and (high is None or number <= high)
 
 
 def _number(value: float) -> str:

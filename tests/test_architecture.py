@@ -1,0 +1,120 @@
+"""The shape of the project, enforced: who may import whom, who may import what, and what has to stay light."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY
+
+ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
+MAY_IMPORT = {
+    "go_rules": {"go_rules"},
+    "nets": {"go_rules", "nets"},
+    "search": {"go_rules", "nets", "search"},
+    "gtp_engine": {"go_rules", "nets", "search", "gtp_engine"},
+    "training": {"go_rules", "nets", "search", "training"},
+}
+"""Imports point one way. The command line hands over to training by a deferred import, listed in HANDOVERS."""
+HANDOVERS: set[tuple[str, str]] = set()
+
+ONLY_IN = {
+    "numba": {"go_rules/jit.py"},
+    "llvmlite": set(),
+    "onnxruntime": {"nets/onnx_evaluator.py"},
+    "torch": {"training/"},
+    "matplotlib": {"training/", "gtp_engine/"},
+    "ray": {"training/", "gtp_engine/"},
+    "click": {"gtp_engine/", "training/"},
+    "rich": {"gtp_engine/", "training/"},
+}
+"""Third-party modules, and the only files or folders that may import them."""
+
+LIGHT = ("gtp_engine.cli", "gtp_engine.start", "gtp_engine.config", "gtp_engine.loop", "gtp_engine.players")
+"""What `nobi gtp` imports before it can answer `name`."""
+HEAVY = ("numpy", "numba", "onnxruntime", "onnx", "rich", "msgspec", "sgfmill", "torch")
+
+
+def sources() -> list[Path]:
+    return sorted(path for room in ROOMS for path in (REPOSITORY / room).rglob("*.py"))
+
+
+def name(path: Path) -> str:
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """(dotted module, whether only type checkers execute it) for every import, deferred ones included."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    for_types: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for_types.update(inner for statement in node.body for inner in ast.walk(statement))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node in for_types) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name(path)}: relative import"
+            yield node.module or "", node in for_types
+
+
+@pytest.mark.parametrize("path", sources(), ids=name)
+def test_imports_point_one_way(path: Path) -> None:
+    room = path.relative_to(REPOSITORY).parts[0]
+    for module, _ in imports(path):
+        target = module.split(".")[0]
+        if target in ROOMS and (name(path), module) not in HANDOVERS:
+            assert target in MAY_IMPORT[room], f"{name(path)} imports {module}"
+
+
+@pytest.mark.parametrize("path", sources(), ids=name)
+def test_libraries_stay_in_their_place(path: Path) -> None:
+    for module, for_types in imports(path):
+        allowed = ONLY_IN.get(module.split(".")[0])
+        if allowed is not None and not for_types:
+            assert any(name(path).startswith(place) for place in allowed), f"{name(path)} imports {module}"
+
+
+@pytest.mark.parametrize("path", sources(), ids=name)
+def test_production_code_does_not_import_tests(path: Path) -> None:
+    assert not [module for module, _ in imports(path) if module.split(".")[0] in ("tests", "pytest", "hypothesis")]
+
+
+@pytest.mark.parametrize("path", sources(), ids=name)
+def test_every_module_says_what_it_is_for(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    assert not source or ast.get_docstring(ast.parse(source))
+
+
+def test_nothing_heavy_is_loaded_before_the_first_answer() -> None:
+    code = f"import sys, {', '.join(LIGHT)}\nprint(*sorted(set({HEAVY}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_every_package_is_installed() -> None:
+    """setup.cfg lists packages one by one; a forgotten one works in a checkout and is missing once installed."""
+    setup = configparser.ConfigParser()
+    setup.read(REPOSITORY / "setup.cfg", encoding="utf-8")
+    listed = set(setup["options"]["packages"].split())
+    there = {".".join(path.relative_to(REPOSITORY).parent.parts) for path in sources()}
+    assert listed == there
+
+
+def test_every_third_party_import_is_declared() -> None:
+    setup = configparser.ConfigParser()
+    setup.read(REPOSITORY / "setup.cfg", encoding="utf-8")
+    extras = " ".join(setup["options.extras_require"].values())
+    declared = setup["options"]["install_requires"] + extras
+    names = {line.strip().split(">")[0].split("<")[0].split(";")[0] for line in declared.split() if line[0].isalpha()}
+    # protobuf comes with onnx and llvmlite with numba, each pinned to the version it needs.
+    known = names | set(sys.stdlib_module_names) | set(ROOMS) | {"google", "llvmlite"}
+    for path in sources():
+        for module, _ in imports(path):
+            assert module.split(".")[0] in known, f"{name(path)} imports {module}"
