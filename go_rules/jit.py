@@ -26,6 +26,8 @@ import numba
 from numba.core import serialize
 from numba.core.caching import CompileResultCacheImpl, _Cache
 
+from go_rules.directories import cache_root
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 PROJECT_IMPORT = re.compile(r"^from ((?:go_rules|nets|search|training)[\w.]*) import", re.MULTILINE)
@@ -63,13 +65,8 @@ def on_compile(listener: Callable[[str], None] | None) -> None:
 
 
 def cache_directory() -> Path:
-    """Where compiled kernels are kept: `$NOBI_CACHE_DIR/kernels`, or the user's cache directory."""
-    root = os.environ.get("NOBI_CACHE_DIR")
-    if not root:
-        from platformdirs import user_cache_dir
-
-        root = user_cache_dir("nobi", appauthor=False)
-    return Path(root) / "kernels"
+    """Where compiled kernels are kept."""
+    return cache_root() / "kernels"
 
 
 @cache

@@ -14,15 +14,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from go_rules.jit import cache_directory
+from go_rules.directories import cache_root
 
 CHECKSUM_BYTES = 32
 UNUSED_DAYS = 90
 
 
 def networks_directory() -> Path:
-    """Beside the compiled kernels: `$NOBI_CACHE_DIR/networks`, or the same in the user's cache directory."""
-    return cache_directory().parent / "networks"
+    return cache_root() / "networks"
 
 
 def cached(key: str, derive: Callable[[], bytes]) -> bytes:
