@@ -78,11 +78,11 @@ class Configuration:
         except ParameterError as error:
             raise ConfigError(str(error)) from None
 
-    def uct_parameters(self) -> UctParameters:
-        """What the playout search is told."""
+    def uct_parameters(self, base: UctParameters | None = None) -> UctParameters:
+        """What the playout search is told; `base` holds other defaults."""
         from search.uct_parameters import UctParameters
 
-        return UctParameters(**self._values_of(UctParameters))
+        return dataclasses.replace(base or UctParameters(), **self._values_of(UctParameters))
 
     def _values_of(self, kind: type) -> dict[str, Any]:
         """The values given for the fields of a dataclass."""

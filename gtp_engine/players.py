@@ -1,6 +1,6 @@
 """The players by name, and how one is made from a configuration.
 
-Light: each player's module is imported when that player is made.
+Light: a player's own module is imported when that player is made.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 from gtp_engine.config import Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.parameters import ConfigError
+from gtp_engine.version import VERSION
+from nets.opened import remember_opened, was_opened
 
 if TYPE_CHECKING:
+    from nets.evaluator import Evaluator
     from search.player import Player
 
 
@@ -29,28 +32,38 @@ class PlayerEntry:
 def _network(configuration: Configuration) -> Player:
     from search.network_player import NetworkPlayer
 
-    from nets.open import open_network
-
-    assert configuration.net is not None
-    evaluator = open_network(configuration.net, configuration["precision"], configuration["device"])
-    return NetworkPlayer(evaluator, configuration.search_parameters())
+    return NetworkPlayer(open_evaluator(configuration), configuration.search_parameters())
 
 
-def _playout(configuration: Configuration) -> Player:
-    from search.playout_player import PlayoutPlayer
+def _rave(configuration: Configuration) -> Player:
+    from search.uct_player import PlayoutPlayer
 
-    return PlayoutPlayer(configuration.search_parameters())
+    return PlayoutPlayer("rave", configuration.uct_parameters(), **_machine(configuration))
+
+
+def _uct(configuration: Configuration) -> Player:
+    from search.uct_parameters import PURE_UCT
+    from search.uct_player import PlayoutPlayer
+
+    return PlayoutPlayer("uct", configuration.uct_parameters(PURE_UCT), **_machine(configuration))
+
+
+def _machine(configuration: Configuration) -> dict[str, int | None]:
+    """Workers and seed as the playout search takes them: None is its own choice."""
+    workers, seed = configuration["workers"], configuration["seed"]
+    return {"workers": workers or None, "seed": seed if seed >= 0 else None}
 
 
 PLAYERS = {
-    "network": PlayerEntry("PUCT guided by a network (--net FILE).", True, _network),
-    "playout": PlayerEntry("UCT with RAVE over random games; needs no network.", False, _playout),
+    "network": PlayerEntry("PUCT guided by a network (--net FILE); the default with one.", True, _network),
+    "rave": PlayerEntry("UCT over playouts with all-moves-as-first values; the default without a net.", False, _rave),
+    "uct": PlayerEntry("UCT over playouts, plain.", False, _uct),
 }
 
 
 def chosen_player(configuration: Configuration) -> str:
     """The player's name: what --player says, else by whether there is a network. Raises ConfigError."""
-    name = configuration["player"] or ("network" if configuration.net else "playout")
+    name = configuration["player"] or ("network" if configuration.net else "rave")
     if name not in PLAYERS:
         raise ConfigError(f"unknown player {name} (known: {', '.join(PLAYERS)})")
     if PLAYERS[name].needs_network and configuration.net is None:
@@ -59,13 +72,37 @@ def chosen_player(configuration: Configuration) -> str:
 
 
 def check(configuration: Configuration) -> None:
-    """Find what would keep the player from being made, as far as that is quick. Raises ConfigError, UserError."""
-    chosen_player(configuration)
+    """Find what would keep the player from being made, before the engine answers anything.
+
+    A network seen for the first time is opened to that end, which takes a second or two and is not done again.
+    Raises ConfigError, UserError, EvaluatorError.
+    """
+    name = chosen_player(configuration)
     configuration.search_parameters()
-    if configuration.net is not None and not configuration.net.exists():
-        raise UserError(f"{configuration.net}: No such file or directory")
+    net = configuration.net
+    if net is None or not PLAYERS[name].needs_network:
+        return
+    if not net.exists():
+        raise UserError(f"{net}: No such file or directory")
+    if not was_opened(net, _how(configuration)):
+        open_evaluator(configuration)
+
+
+def open_evaluator(configuration: Configuration) -> Evaluator:
+    """The configured network, ready to run. Raises EvaluatorError."""
+    from nets.open import open_network
+
+    assert configuration.net is not None
+    evaluator = open_network(configuration.net, configuration["precision"], configuration["device"])
+    remember_opened(configuration.net, _how(configuration))
+    return evaluator
 
 
 def make_player(configuration: Configuration) -> Player:
     """Make the configured player. Raises EvaluatorError."""
     return PLAYERS[chosen_player(configuration)].make(configuration)
+
+
+def _how(configuration: Configuration) -> str:
+    """What a network was opened by and for, as far as it may make a difference."""
+    return f"{VERSION} {configuration['precision']} {configuration['device']}"
