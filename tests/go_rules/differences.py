@@ -96,6 +96,7 @@ def state_differences(game: Game, naive: NaiveGame, thorough: bool) -> Iterator[
         ("side to move", game.to_play, naive.now.to_play),
         ("button", bool(position["button"]), naive.now.button),
         ("bonus", float(position["white_bonus"]), naive.white_bonus),
+        ("no result", game.is_no_result, naive.no_result),
         ("blocked stones", _blocked(game), naive.now.blocked),
     ):
         if fast != slow:

@@ -210,6 +210,23 @@ class NaiveGame:
             for before, after in zip(self.history, self.history[1:], strict=False)
         )
 
+    @property
+    def no_result(self) -> bool:
+        """Whether the last move made a position for the third time, side to move included, and nobody passed since."""
+        if self.rules.ko != KO_SIMPLE and self.phase == MAIN:
+            return False
+        times = 0
+        for moment in reversed(self.history):
+            same = (moment.stones, moment.blocked, moment.to_play) == (
+                self.now.stones,
+                self.now.blocked,
+                self.now.to_play,
+            )
+            times += same
+            if moment.move is None or moment.move[1] is None:
+                break
+        return times >= 3 and self.now.move is not None and self.now.move[1] is not None
+
     def area(self, stones: Stones | None = None) -> dict[Point, int]:
         """Whose each point is by Tromp and Taylor's definition; points of neither are missing."""
         stones = self.now.stones if stones is None else stones

@@ -1,0 +1,161 @@
+"""Random games: the kernels against sgfmill's board and the naive rules; tests/campaigns/rules.py plays more."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from go_rules.board import hash_after, legal_points, place_stone
+from go_rules.game import Game
+from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WHITE, point_at
+from go_rules.position import new_stack
+from go_rules.rules import BONUS_NONE, KO_POSITIONAL, KO_SITUATIONAL, PRESETS, Rules
+from go_rules.scoring import final_score, tromp_taylor_area
+from go_rules.superko import new_seen, seen_add, seen_clear, seen_has, seen_refill
+from tests.go_rules.differences import ALL_RULES, random_game_differences, xy
+from tests.go_rules.naive import NaiveGame
+
+
+@pytest.mark.parametrize("side", range(2, MAX_SIZE + 1))
+def test_square_boards(side):
+    rules = ALL_RULES[side * 7 % len(ALL_RULES)]
+    assert list(random_game_differences(side, side, side, rules, 60 + 3 * side)) == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 3), (4, 1), (2, 5), (7, 3), (5, 9), (1, 25), (25, 2), (19, 11)])
+def test_rectangles(width, height):
+    for seed, rules in enumerate(ALL_RULES[::9]):
+        assert list(random_game_differences(seed, width, height, rules, 60)) == []
+
+
+@pytest.mark.parametrize("rules", ALL_RULES, ids=str)
+def test_every_rule_set(rules):
+    """Boards so small that kos, superko, suicides and the end of the phases come about all the time."""
+    for seed, side in enumerate((2, 3, 4, 5)):
+        assert list(random_game_differences(seed, side, side, rules, 80)) == []
+
+
+# The eight symmetries of a square and the exchange of colours leave the rules alone.
+
+
+def transformed(point: int, side: int, symmetry: int) -> int:
+    """`symmetry`: bit 0 mirrors left and right, bit 1 top and bottom, bit 2 exchanges x and y."""
+    if point == PASS:
+        return PASS
+    x, y = xy(point)
+    x = side - 1 - x if symmetry & 1 else x
+    y = side - 1 - y if symmetry & 2 else y
+    return point_at(y, x) if symmetry & 4 else point_at(x, y)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    side=st.integers(2, 9),
+    symmetry=st.integers(0, 7),
+    swap=st.booleans(),
+    rules=st.sampled_from(ALL_RULES),
+)
+def test_symmetry_and_colour(seed, side, symmetry, swap, rules):
+    rng = random.Random(seed)
+    rules = dataclasses.replace(rules, white_handicap_bonus=BONUS_NONE)  # which is for one colour only
+    game, image = Game(side, side, rules, komi=0), Game(side, side, rules, komi=0)
+    if swap:
+        image.set_position([], WHITE)
+    for _ in range(3 * side * side):
+        colour = game.to_play
+        image_colour = 3 - colour if swap else colour
+        legal = game.legal_moves(colour)
+        assert {transformed(p, side, symmetry) for p in legal} == set(image.legal_moves(image_colour))
+        point = rng.choice(legal) if rng.random() < 0.9 else PASS
+        game.play(colour, point)
+        image.play(image_colour, transformed(point, side, symmetry))
+        assert image.score() == (-game.score() if swap else game.score())
+        assert image.is_over == game.is_over
+
+
+# Kernels on their own.
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), width=st.integers(1, 12), height=st.integers(1, 12), suicide=st.booleans())
+def test_hash_after_foretells_the_hash(seed, width, height, suicide):
+    rng = random.Random(seed)
+    game = Game(width, height, Rules(suicide=suicide))
+    for _ in range(2 * width * height):
+        moves = game.legal_moves(game.to_play)
+        for point in moves:
+            foretold = hash_after(game.position, point, game.to_play)
+            game.play(game.to_play, point)
+            assert game.position["hash"] == foretold
+            game.undo()
+        game.play(game.to_play, rng.choice(moves))
+
+
+def test_legal_points_come_row_by_row():
+    game = Game(5, 3)
+    out = np.zeros(N_POINTS, np.int16)
+    n = legal_points(game.position, BLACK, game.record, out)
+    assert out[:n].tolist() == [point_at(x, y) for y in range(3) for x in range(5)]
+
+
+def test_place_stone_reports_captures():
+    game = Game(3, 3)
+    game.set_position([(WHITE, point_at(0, 0)), (WHITE, point_at(1, 0)), (BLACK, point_at(0, 1))], BLACK)
+    game.play(BLACK, point_at(1, 1))
+    position = new_stack(1)
+    position[0] = game.position
+    assert place_stone(position[0], point_at(2, 0), BLACK)[:2] == (2, 0)
+    assert position[0]["captured"].tolist() == [0, 0, 2]
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 2**32), width=st.integers(1, 9), height=st.integers(1, 9))
+def test_area_is_the_naive_area(seed, width, height):
+    """Tromp and Taylor's count; and where nothing on the board is dead by Benson, the score agrees with it."""
+    rng = random.Random(seed)
+    rules = PRESETS["tromp-taylor"][0]
+    game, naive = Game(width, height, rules, komi=0), NaiveGame(width, height, rules)
+    for _ in range(rng.randrange(3 * width * height)):
+        colour = game.to_play
+        point = rng.choice(game.legal_moves(colour))
+        game.play(colour, point)
+        naive.play(colour, xy(point))
+    owner = naive.area()
+    area = np.zeros(N_POINTS, np.int8)
+    score = tromp_taylor_area(game.position, area)
+    assert {xy(int(p)): int(area[p]) for p in np.flatnonzero(area)} == owner
+    assert score == sum(1 if colour == WHITE else -1 for colour in owner.values())
+    removed = [int(p) for p in np.flatnonzero(game.position["board"] == BLACK)]
+    without_black = {p: c for p, c in naive.now.stones.items() if c == WHITE}
+    expected = len(naive.area(without_black)) if without_black else 0
+    assert final_score(game.position, game.record, dead=removed) == expected
+
+
+@given(st.lists(st.integers(1, 2**64 - 1), max_size=60), st.integers(1, 2**64 - 1))
+def test_seen_is_a_set(keys, other):
+    table = new_seen(60)
+    for key in keys:
+        seen_add(table, np.uint64(key))
+    assert all(seen_has(table, np.uint64(key)) for key in keys)
+    assert seen_has(table, np.uint64(other)) == (other in keys)
+    seen_refill(table, np.array([other], np.uint64))
+    assert np.count_nonzero(table) == 1
+    seen_clear(table)
+    assert not seen_has(table, np.uint64(other))
+
+
+@pytest.mark.parametrize("ko", [KO_POSITIONAL, KO_SITUATIONAL])
+def test_empty_board_is_history(ko):
+    """A game that comes back to the empty board repeats its start."""
+    game = Game(2, 1, Rules(ko=ko, suicide=False))
+    game.play(BLACK, point_at(0, 0))
+    game.play(WHITE, point_at(1, 0))
+    assert game.position["board"][point_at(0, 0)] == EMPTY
+    # Black's retaking would bring back the position after the first move, with white to play again.
+    assert game.violation(BLACK, point_at(0, 0)) in ("ko", "superko")
