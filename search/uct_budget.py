@@ -1,0 +1,69 @@
+"""How many more iterations the threads of a playout search may run, and why it ended."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from search.limits import StopReason
+
+SLICE = 128
+"""Iterations a thread takes at a time: a few milliseconds."""
+
+
+class Budget:
+    """Shared by all threads of one search; whichever calls `end` first decides the reason."""
+
+    reason: StopReason
+    """Why the search ended; VISITS while it runs."""
+
+    def __init__(
+        self, iterations: int | None, stop: NDArray[np.int64], lead: Callable[[], int] | None, workers: int
+    ) -> None:
+        """`iterations`: None for no limit. `stop`: int64[1], set to 1 at the end. `lead`: by how many visits the
+        best move is ahead of the second; None if the search shall not end early."""
+        self.reason = StopReason.VISITS
+        self._ended = False
+        self._left = iterations
+        self._taken = 0
+        self._stop = stop
+        self._lead = lead
+        self._workers = workers
+        self._lock = threading.Lock()
+
+    def take(self) -> int:
+        """The number of iterations to run next, 0 when it is time to return."""
+        with self._lock:
+            if self._ended:
+                return 0
+            if self._left is None:
+                self._taken += SLICE
+                return SLICE
+            under_way = SLICE * (self._workers - 1)
+            if self._left <= 0:
+                self._end(StopReason.VISITS)
+            elif self._taken and self._lead is not None and self._lead() > self._left + under_way:
+                self._end(StopReason.DECIDED)
+            n = 0 if self._ended else min(SLICE, self._left)
+            self._left -= n
+            self._taken += n
+            return n
+
+    def end(self, reason: StopReason) -> None:
+        """Have every thread return as soon as its present iteration is done."""
+        with self._lock:
+            if not self._ended:
+                self._end(reason)
+                self._stop[0] = 1
+
+    def end_if_decided(self, elapsed: float, remaining: float) -> None:
+        """End if the iterations that fit into the `remaining` seconds, at the pace so far, change nothing."""
+        if self._lead is not None and self._taken and self._lead() > self._taken * remaining / elapsed:
+            self.end(StopReason.DECIDED)
+
+    def _end(self, reason: StopReason) -> None:
+        self.reason = reason
+        self._ended = True
