@@ -1,4 +1,4 @@
-"""The players by name, and how one is made from a configuration.
+"""The players by name, and how each is made from a configuration.
 
 Light: a player's own module is imported when that player is made.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gtp_engine.config import Configuration
 from gtp_engine.errors import UserError
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PlayerEntry:
+class PlayerKind:
     """One search of the family."""
 
-    summary: str
-    needs_network: bool
+    description: str
+    """One line for `nobi players`."""
     make: Callable[[Configuration], Player]
+    needs_network: bool = False
 
 
 def _network(configuration: Configuration) -> Player:
@@ -48,22 +49,26 @@ def _uct(configuration: Configuration) -> Player:
     return PlayoutPlayer("uct", configuration.uct_parameters(PURE_UCT), **_machine(configuration))
 
 
-def _machine(configuration: Configuration) -> dict[str, int | None]:
+def _machine(configuration: Configuration) -> dict[str, Any]:
     """Workers and seed as the playout search takes them: None is its own choice."""
     workers, seed = configuration["workers"], configuration["seed"]
     return {"workers": workers or None, "seed": seed if seed >= 0 else None}
 
 
 PLAYERS = {
-    "network": PlayerEntry("PUCT guided by a network (--net FILE); the default with one.", True, _network),
-    "rave": PlayerEntry("UCT over playouts with all-moves-as-first values; the default without a net.", False, _rave),
-    "uct": PlayerEntry("UCT over playouts, plain.", False, _uct),
+    "network": PlayerKind("PUCT guided by a network (--net FILE); the default with one", _network, needs_network=True),
+    "rave": PlayerKind("UCT with RAVE and tactical playouts; the default without a network", _rave),
+    "uct": PlayerKind("plain UCT with the same playouts", _uct),
 }
+"""By what `--player` calls them."""
+
+WITH_NETWORK, WITHOUT_NETWORK = "network", "rave"
+"""The players where --player names none."""
 
 
 def chosen_player(configuration: Configuration) -> str:
     """The player's name: what --player says, else by whether there is a network. Raises ConfigError."""
-    name = configuration["player"] or ("network" if configuration.net else "rave")
+    name = configuration["player"] or (WITH_NETWORK if configuration.net else WITHOUT_NETWORK)
     if name not in PLAYERS:
         raise ConfigError(f"unknown player {name} (known: {', '.join(PLAYERS)})")
     if PLAYERS[name].needs_network and configuration.net is None:
@@ -99,7 +104,7 @@ def open_evaluator(configuration: Configuration) -> Evaluator:
 
 
 def make_player(configuration: Configuration) -> Player:
-    """Make the configured player. Raises EvaluatorError."""
+    """Make the configured player. Raises ConfigError, EvaluatorError."""
     return PLAYERS[chosen_player(configuration)].make(configuration)
 
 

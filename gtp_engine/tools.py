@@ -44,8 +44,8 @@ def players() -> None:
     from gtp_engine.players import PLAYERS
 
     width = max(map(len, PLAYERS))
-    for name, entry in PLAYERS.items():
-        click.echo(f"{name.ljust(width)}  {entry.summary}")
+    for name, kind in PLAYERS.items():
+        click.echo(f"{name.ljust(width)}  {kind.description}")
 
 
 @click.command()

@@ -1,0 +1,126 @@
+"""`nobi doctor`: checks that this installation can play, and says what it found."""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from gtp_engine.config import Configuration, load, user_file
+from gtp_engine.errors import explain
+from gtp_engine.options import config_options, parameter_options
+from gtp_engine.version import VERSION
+
+PACKAGES = ("numpy", "numba", "onnxruntime", "onnx", "sgfmill", "click", "rich", "msgspec")
+TRIAL_SIZE = 9
+TRIAL_VISITS = 32
+
+Check = Callable[[Configuration], str]
+
+
+@click.command()
+@parameter_options("net", "player", "precision", "device")
+@config_options
+def doctor(config_file: Path | None, settings: tuple[str, ...], **options: object) -> int:
+    """Check that this installation can play.
+
+    Every line is a check; the exit code is 1 if one failed.
+    """
+    try:
+        configuration = load(config_file, settings, options)
+        configuration_state = f"configuration: {config_file or user_file()}"
+        configuration_state += "" if (config_file or user_file()).is_file() else " (none)"
+        failures = 0
+    except ValueError as error:
+        configuration, configuration_state, failures = Configuration(), f"configuration: {error}", 1
+    click.echo(f"{'FAILED' if failures else 'ok':7} {configuration_state}")
+    for check in (_system, _packages, _cache, _kernels, _network, _move):
+        try:
+            click.echo(f"{'ok':7} {check(configuration)}")
+        except Exception as error:
+            failures += 1
+            click.echo(f"{'FAILED':7} {check.__name__.strip('_')}: {explain(error)}")
+    click.echo("Nobi can play here." if not failures else f"{failures} of the checks failed.")
+    return 1 if failures else 0
+
+
+def usable_cores() -> int:
+    """Cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def package_versions() -> dict[str, str]:
+    """The installed versions of what the engine is made of."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "missing"
+    return found
+
+
+def _system(_: Configuration) -> str:
+    return f"nobi {VERSION}, Python {platform.python_version()}, {platform.platform()}, {usable_cores()} cores"
+
+
+def _packages(_: Configuration) -> str:
+    versions = package_versions()
+    missing = [name for name, version in versions.items() if version == "missing"]
+    if missing:
+        raise ModuleNotFoundError(name=missing[0])
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def _cache(_: Configuration) -> str:
+    from go_rules.directories import cache_root
+
+    root = cache_root()
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=root):
+        return f"cache is writable: {root}"
+
+
+def _kernels(_: Configuration) -> str:
+    started = time.perf_counter()
+    from go_rules import jit
+    from gtp_engine.startup import warm_up_rules
+
+    warm_up_rules()
+    return f"kernels of the rules: {jit.compilations} compiled, ready after {time.perf_counter() - started:.1f} s"
+
+
+def _network(configuration: Configuration) -> str:
+    from gtp_engine.players import open_evaluator
+
+    if configuration.net is None:
+        return "network: none given"
+    evaluator = open_evaluator(configuration)
+    return f"network: {evaluator.name}, {evaluator.precision}, {evaluator.provider}"
+
+
+def _move(configuration: Configuration) -> str:
+    from go_rules.game import Game
+    from go_rules.points import BLACK, to_vertex
+    from gtp_engine.players import make_player
+    from search.limits import Limits
+
+    player = make_player(configuration)
+    started = time.perf_counter()
+    player.warm_up(TRIAL_SIZE, TRIAL_SIZE)
+    ready = time.perf_counter() - started
+    game = Game(TRIAL_SIZE, TRIAL_SIZE)
+    result = player.search(game, BLACK, Limits(visits=TRIAL_VISITS))
+    point = player.choose(game, result)
+    player.close()
+    vertex = to_vertex(point, TRIAL_SIZE)
+    return f"a move: {player.name} plays {vertex} after {result.visits} visits, ready after {ready:.1f} s"
