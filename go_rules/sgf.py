@@ -41,7 +41,7 @@ MAX_TOKENS = 400_000
 MAX_DEPTH = 5_000
 """Nested variations. Some editors nest every move of a game, so hundreds are ordinary."""
 MAX_MOVES = 10_000
-MAX_SETUPS = 1_000
+MAX_SETUPS = 300
 """Nodes of the main line that set stones up."""
 
 
