@@ -44,6 +44,8 @@ class Engine:
     komi: float
     """As the controller said it; `game.komi` may be a clamped one. Meaningful once the rules are ready."""
     decision: Decision | None
+    estimated: object
+    """The last Estimate (estimate.py), or None."""
     overshoot: float
     """Seconds by which recent searches outlasted their limit."""
     hurried: bool
@@ -55,6 +57,7 @@ class Engine:
         self.startup = Startup(make_player, settings.width, settings.height)
         self.clock = Clock()
         self.decision = None
+        self.estimated = None
         self.overshoot = 0.0
         self.hurried = False
         self._game: Game | None = None

@@ -1,0 +1,121 @@
+"""Analysis: reports while a search runs, with or without a move at its end, and a network's bare opinion."""
+
+from __future__ import annotations
+
+import time
+
+from gtp_engine.analysis import AnalysisRequest, Reporter, interpret_request
+from gtp_engine.call import Call
+from gtp_engine.cgos import cgos_line
+from gtp_engine.engine import Engine
+from gtp_engine.protocol import SYNTAX_ERROR, GtpError, interpret_colour, interpret_integer, is_colour
+from gtp_engine.raw_network import SYMMETRIES, raw_text
+from gtp_engine.thinking import decide, play_decision
+from search.limits import Limits
+from search.player import ReportRequest
+from search.result import SearchResult
+
+MOST_BENCHMARK_VISITS = 10_000_000
+
+
+def lz_analyze(engine: Engine, call: Call) -> str:
+    return _analyze(engine, call, kata=False)
+
+
+def kata_analyze(engine: Engine, call: Call) -> str:
+    return _analyze(engine, call, kata=True)
+
+
+def lz_genmove_analyze(engine: Engine, call: Call) -> str:
+    return _genmove_analyze(engine, call, kata=False)
+
+
+def kata_genmove_analyze(engine: Engine, call: Call) -> str:
+    return _genmove_analyze(engine, call, kata=True)
+
+
+def cgos_genmove_analyze(engine: Engine, call: Call) -> str:
+    """The analysis as one JSON line, then the move."""
+    colour = interpret_colour(call.word(0))
+    report = ReportRequest(lambda _result: None, every=1e6, ownership=True)
+    decision = decide(engine, call, colour, report=report)
+    call.stream(cgos_line(decision.result, engine.game.height, engine.settings.analysis_pv))
+    return "play " + play_decision(engine, call, decision)
+
+
+def kata_raw_nn(engine: Engine, call: Call) -> str:
+    """The network's evaluation of the position as one symmetry shows it, or all eight."""
+    words = list(call.words)
+    colour = interpret_colour(words.pop(0)) if words and is_colour(words[0]) else engine.game.to_play
+    which = words[0].lower() if words else "0"
+    if which == "all":
+        symmetries = range(SYMMETRIES)
+    else:
+        symmetry = interpret_integer(which)
+        if not 0 <= symmetry < SYMMETRIES:
+            raise GtpError(SYNTAX_ERROR)
+        symmetries = range(symmetry, symmetry + 1)
+    return "\n".join(raw_text(engine.player, engine.game, colour, symmetry) for symmetry in symmetries)
+
+
+def kata_benchmark(engine: Engine, call: Call) -> str:
+    """Search the present position afresh and say how fast that went."""
+    visits = interpret_integer(call.word(0))
+    if not 1 <= visits <= MOST_BENCHMARK_VISITS:
+        raise GtpError(SYNTAX_ERROR)
+    player = engine.player
+    player.clear()
+    started = time.monotonic()
+    result = player.search(engine.game, engine.game.to_play, Limits(visits, may_stop_early=False), stop=call.stop)
+    seconds = max(1e-6, time.monotonic() - started)
+    return (
+        f"visits {result.new_visits} evaluations {result.evaluations} seconds {seconds:.3f} "
+        f"visits/s {result.new_visits / seconds:.1f} evaluations/s {result.evaluations / seconds:.1f}"
+    )
+
+
+def _analyze(engine: Engine, call: Call, kata: bool) -> str:
+    """Search and report until any input arrives."""
+    reporter = _reporter(engine, call, kata)
+    player, game = engine.player, engine.game
+    call.stream()
+    call.end_on_input()
+    sent = 0
+
+    def send(result: SearchResult) -> None:
+        nonlocal sent
+        sent += 1
+        call.stream(reporter.line(result))
+
+    result = player.search(
+        game,
+        reporter.request.colour,
+        Limits(may_stop_early=False),
+        filter=reporter.request.filter,
+        report=reporter.subscription(send),
+        analysis=True,
+        stop=call.stop,
+    )
+    if sent == 0 or not call.stop.is_set():
+        # Nothing was due yet; or the tree is as large as it may get and this is the last word.
+        send(result)
+    call.stop.wait()
+    return ""
+
+
+def _genmove_analyze(engine: Engine, call: Call, kata: bool) -> str:
+    """Report while thinking of a move. There is at least one report: CGOS's client waits for it."""
+    reporter = _reporter(engine, call, kata)
+
+    def send(result: SearchResult) -> None:
+        call.stream(reporter.line(result))
+
+    decision = decide(engine, call, reporter.request.colour, reporter.request.filter, reporter.subscription(send))
+    send(decision.result)
+    return "play " + play_decision(engine, call, decision)
+
+
+def _reporter(engine: Engine, call: Call, kata: bool) -> Reporter:
+    game = engine.game
+    request: AnalysisRequest = interpret_request(call.words, game.width, game.height, game.to_play, kata=kata)
+    return Reporter(request, game.height, engine.settings.analysis_pv, kata)

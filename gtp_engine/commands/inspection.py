@@ -1,0 +1,64 @@
+"""Looking at the engine's state: the board, its last move, what it is."""
+
+from __future__ import annotations
+
+from go_rules.points import BLACK, COLOUR_NAMES, COLUMNS, PASS, WHITE, point_at, to_vertex
+from gtp_engine.call import Call
+from gtp_engine.commands.rules import rules_json
+from gtp_engine.engine import Engine
+from gtp_engine.thinking import move_text, pv_text
+
+CANDIDATES_SHOWN = 3
+
+
+def showboard(engine: Engine, _call: Call) -> str:
+    """The board as text, the last moves numbered from the newest."""
+    game = engine.game
+    board = game.position["board"]
+    last = {move.point: str(i + 1) for i, move in reversed(list(enumerate(game.moves[:-4:-1]))) if move.point != PASS}
+    columns = "    " + " ".join(COLUMNS[: game.width])
+    lines = [f"Moves: {len(game.moves)}", columns]
+    for y in range(game.height):
+        points = [point_at(x, y) for x in range(game.width)]
+        cells = [_SYMBOLS[int(board[p])] + (last.get(p, " ") if board[p] else " ") for p in points]
+        lines.append(f" {game.height - y:2d} " + "".join(cells).rstrip())
+    captured = game.position["captured"]
+    lines += [
+        f"Next player: {COLOUR_NAMES[game.to_play].capitalize()}",
+        f"Rules: {rules_json(game.rules, komi=engine.komi)}",
+        f"Black stones captured: {captured[BLACK]}",
+        f"White stones captured: {captured[WHITE]}",
+    ]
+    return "\n".join(lines)
+
+
+_SYMBOLS = ".XO"
+
+
+def gomill_explain_last_move(engine: Engine, _call: Call) -> str:
+    """What the engine thought when it was last asked for a move."""
+    decision = engine.decision
+    if decision is None:
+        return "no move yet"
+    result, height = decision.result, engine.game.height
+    lines = [
+        f"move {decision.move_number + 1}: {COLOUR_NAMES[decision.colour]} {move_text(decision.point, height)}",
+        f"visits {result.visits} winrate {result.winrate:.3f} lead {result.lead:+.1f} "
+        f"seconds {result.seconds:.2f} stopped by {result.reason.value}",
+    ]
+    for move in result.moves[:CANDIDATES_SHOWN]:
+        lines.append(
+            f"{to_vertex(move.point, height)}: visits {move.visits} winrate {move.winrate:.3f} "
+            f"lead {move.lead:+.1f} prior {move.prior:.3f} pv {pv_text(move.pv, height, 8)}"
+        )
+    return "\n".join(lines)
+
+
+def gomill_describe_engine(engine: Engine, _call: Call) -> str:
+    """Name, version, search and network."""
+    player = engine.player
+    lines = [f"{engine.settings.gtp_name} {engine.settings.version}", f"player {player.name}"]
+    evaluator = getattr(player, "evaluator", None)
+    if evaluator is not None:
+        lines.append(f"network {evaluator.name} ({evaluator.precision}, {evaluator.provider})")
+    return "\n".join(lines)

@@ -1,0 +1,130 @@
+"""KataGo's parameter commands over the parameters that can change while the engine runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any, Protocol
+
+from gtp_engine.call import Call
+from gtp_engine.engine import Engine
+from gtp_engine.parameters import ConfigError, Parameter, find_parameter, parameters
+from gtp_engine.protocol import SYNTAX_ERROR, GtpError
+from search.parameters import ParameterError, SearchParameters
+
+SETTINGS_FIELDS = {
+    "visits": "visits",
+    "time": "seconds",
+    "ponder": "ponder",
+    "lag": "lag",
+    "analysis_pv": "analysis_pv",
+    "ogs_chat": "ogs_chat",
+}
+"""The engine's own parameters among them, and their fields in EngineSettings."""
+
+
+def kata_list_params(engine: Engine, _call: Call) -> str:
+    return " ".join(shown_name(parameter) for parameter in changeable(engine))
+
+
+def kata_get_param(engine: Engine, call: Call) -> str:
+    return _text(value_of(engine, _find(engine, call.word(0))))
+
+
+def kata_get_params(engine: Engine, _call: Call) -> str:
+    """All of them as one JSON object."""
+    values = {shown_name(parameter): value_of(engine, parameter) for parameter in changeable(engine)}
+    return json.dumps(values, sort_keys=True, separators=(",", ":"))
+
+
+def kata_set_param(engine: Engine, call: Call) -> str:
+    _change(engine, {call.word(0): call.word(1)})
+    return ""
+
+
+def kata_set_params(engine: Engine, call: Call) -> str:
+    """Several at once, as a JSON object; all of them or none."""
+    call.word(0)
+    try:
+        values = json.loads(call.command.text)
+    except (ValueError, RecursionError):
+        raise GtpError(SYNTAX_ERROR) from None
+    if not isinstance(values, dict):
+        raise GtpError(SYNTAX_ERROR)
+    _change(engine, values)
+    return ""
+
+
+def clear_cache(engine: Engine, _call: Call) -> str:
+    """Forget what earlier searches found out."""
+    engine.player.clear()
+    engine.estimated = None
+    return ""
+
+
+def changeable(engine: Engine) -> list[Parameter]:
+    """The parameters these commands know: the engine's, and the search's where the player has them."""
+    has_search = tunable(engine) is not None
+    return [p for p in parameters() if p.name in SETTINGS_FIELDS or (has_search and p.section == "search")]
+
+
+def shown_name(parameter: Parameter) -> str:
+    """KataGo's name where there is one: clients ask for those."""
+    return parameter.kata or parameter.name
+
+
+class TunablePlayer(Protocol):
+    """A player whose parameters may change between searches."""
+
+    parameters: SearchParameters
+
+    def set_parameters(self, parameters: SearchParameters) -> None: ...
+
+
+def tunable(engine: Engine) -> TunablePlayer | None:
+    """The player, if it is such a one."""
+    player: Any = engine.player
+    has_them = isinstance(getattr(player, "parameters", None), SearchParameters) and hasattr(player, "set_parameters")
+    return player if has_them else None
+
+
+def value_of(engine: Engine, parameter: Parameter) -> Any:
+    """None means that there is no limit."""
+    if parameter.name in SETTINGS_FIELDS:
+        return getattr(engine.settings, SETTINGS_FIELDS[parameter.name])
+    player = tunable(engine)
+    return getattr(player.parameters, parameter.name) if player is not None else None
+
+
+def _find(engine: Engine, name: str) -> Parameter:
+    try:
+        parameter = find_parameter(name)
+    except ConfigError:
+        raise GtpError(f"unknown parameter: {name}") from None
+    if parameter not in changeable(engine):
+        raise GtpError(f"unknown parameter: {name}")
+    return parameter
+
+
+def _change(engine: Engine, values: dict[str, object]) -> None:
+    settings: dict[str, Any] = {}
+    player = tunable(engine)
+    changed = player.parameters if player is not None else None
+    for name, value in values.items():
+        parameter = _find(engine, name)
+        try:
+            if parameter.name in SETTINGS_FIELDS:
+                settings[SETTINGS_FIELDS[parameter.name]] = parameter.convert(value)
+            elif changed is not None:
+                changed = changed.with_value(parameter.name, value)
+        except (ConfigError, ParameterError) as error:
+            raise GtpError(str(error)) from None
+    if player is not None and changed is not None and changed != player.parameters:
+        player.set_parameters(changed)
+    engine.settings = dataclasses.replace(engine.settings, **settings)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "none" if value is None else str(value)

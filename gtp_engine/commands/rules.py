@@ -1,0 +1,79 @@
+"""The rules in force: by name, as KataGo's JSON, one by one, or by the names KGS uses. The komi stays as it is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from go_rules.rules import Rules, RulesError, preset
+from gtp_engine.call import Call
+from gtp_engine.engine import Engine
+from gtp_engine.protocol import SYNTAX_ERROR, GtpError
+
+KGS_RULES = {
+    "chinese": "chinese-kgs",
+    "aga": "aga",
+    "japanese": "japanese",
+    "new_zealand": "new-zealand",
+}
+IGNORED_KEYS = frozenset({"komi"})
+"""Keys of the JSON that other programs put in and that are not rules here."""
+
+
+def kata_get_rules(engine: Engine, _call: Call) -> str:
+    return rules_json(engine.game.rules)
+
+
+def kata_set_rules(engine: Engine, call: Call) -> str:
+    """A preset's name, or a JSON object of rules; rules it does not mention are Tromp and Taylor's."""
+    call.word(0)
+    engine.set_rules(interpret_rules(call.command.text))
+    return ""
+
+
+def kata_set_rule(engine: Engine, call: Call) -> str:
+    """One rule and its value."""
+    try:
+        rules = engine.game.rules.with_value(call.word(0), call.word(1))
+    except RulesError as error:
+        raise GtpError(str(error)) from None
+    engine.set_rules(rules)
+    return ""
+
+
+def kgs_rules(engine: Engine, call: Call) -> str:
+    """KGS's name of the rules; what follows it does not matter here."""
+    name = call.word(0).lower().replace("-", "_")
+    if name not in KGS_RULES:
+        raise GtpError(f"unknown rules (known: {', '.join(KGS_RULES)})")
+    engine.set_rules(preset(KGS_RULES[name])[0])
+    return ""
+
+
+def rules_json(rules: Rules, **more: Any) -> str:
+    """On one line, keys in alphabetical order, as KataGo prints them."""
+    return json.dumps({**rules.to_json(), **more}, sort_keys=True, separators=(",", ":"))
+
+
+def interpret_rules(text: str) -> Rules:
+    """Raises GtpError."""
+    try:
+        if not text.startswith("{"):
+            return preset(text)[0]
+        rules = preset("tromp-taylor")[0]
+        for key, value in _interpret_object(text).items():
+            if key.lower() not in IGNORED_KEYS:
+                rules = rules.with_value(key, value)
+        return rules
+    except RulesError as error:
+        raise GtpError(str(error)) from None
+
+
+def _interpret_object(text: str) -> dict[str, object]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise GtpError(SYNTAX_ERROR) from None
+    if not isinstance(value, dict):
+        raise GtpError(SYNTAX_ERROR)
+    return value

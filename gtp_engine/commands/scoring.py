@@ -1,0 +1,42 @@
+"""The result of a game and the status of its stones."""
+
+from __future__ import annotations
+
+from go_rules.points import to_vertex
+from go_rules.scoring import result_text
+from gtp_engine.call import Call
+from gtp_engine.engine import Engine
+from gtp_engine.estimate import chains, estimate, has_no_dead, is_finished, seki_stones
+from gtp_engine.protocol import SYNTAX_ERROR, GtpError
+
+
+def final_score(engine: Engine, call: Call) -> str:
+    """The result under the rules in force: exact once both have passed, the dead stones being the engine's opinion.
+
+    Before that, the lead it expects, rounded to a score that this komi can give.
+    """
+    game = engine.game
+    if game.is_no_result:
+        return "0"
+    if has_no_dead(game):
+        return result_text(round(engine.white_score(game.score()), 3))
+    found = estimate(engine, call)
+    if is_finished(game):
+        return result_text(round(engine.white_score(game.score(found.dead)), 3))
+    return result_text(round(round(found.white_lead - engine.game.komi) + engine.komi, 3))
+
+
+def final_status_list(engine: Engine, call: Call) -> str:
+    """The stones that are alive, dead or in seki, a chain a line."""
+    status = call.word(0).lower()
+    if status not in ("alive", "dead", "seki"):
+        raise GtpError(SYNTAX_ERROR)
+    game = engine.game
+    dead = frozenset[int]() if has_no_dead(game) else estimate(engine, call).dead
+    seki = seki_stones(game, dead)
+    lines = []
+    for chain in chains(game):
+        found = "dead" if chain[0] in dead else "seki" if chain[0] in seki else "alive"
+        if found == status:
+            lines.append(" ".join(to_vertex(point, game.height) for point in chain))
+    return "\n".join(lines)

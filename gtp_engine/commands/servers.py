@@ -1,0 +1,34 @@
+"""What game servers' bridges tell the engine. Nothing heavy is imported here."""
+
+from __future__ import annotations
+
+from gtp_engine.call import Call
+from gtp_engine.engine import Engine
+
+
+def cgos_opponent_name(_engine: Engine, _call: Call) -> str:
+    return ""
+
+
+def cgos_opponent_rating(_engine: Engine, _call: Call) -> str:
+    return ""
+
+
+def cgos_gameover(_engine: Engine, _call: Call) -> str:
+    return ""
+
+
+def kgs_game_over(_engine: Engine, _call: Call) -> str:
+    """The board stays: after a disagreement about dead stones play goes on straight from here."""
+    return ""
+
+
+def kgs_chat(engine: Engine, _call: Call) -> str:
+    """Whoever talks to the engine hears what it thinks of the game."""
+    decision = engine.decision
+    if decision is None:
+        return f"I am {engine.settings.gtp_name} {engine.settings.version}, a Go program."
+    result = decision.result
+    return (
+        f"After {result.visits} visits I expect to win with {100 * result.winrate:.0f} %, by {result.lead:+.1f} points."
+    )

@@ -1,0 +1,44 @@
+"""Games from and to SGF files."""
+
+from __future__ import annotations
+
+from go_rules.sgf import SgfError, read_sgf, to_sgf, write_sgf
+from gtp_engine.call import Call
+from gtp_engine.engine import Engine
+from gtp_engine.protocol import GtpError, interpret_integer
+from gtp_engine.stderr import note
+
+CANNOT_LOAD = "cannot load file"
+
+
+def loadsgf(engine: Engine, call: Call) -> str:
+    """A file's main line up to the position before move N, or to its end; with the file's komi and rules, if any."""
+    path, before_move = call.command.text, None
+    call.word(0)
+    if len(call.words) > 1 and call.words[-1].isascii() and call.words[-1].isdigit():
+        before_move = interpret_integer(call.words[-1])
+        # File names may contain spaces.
+        path = path[: -len(call.words[-1])].strip()
+    before = engine.game
+    try:
+        loaded = read_sgf(path)
+        game = loaded.to_game(before_move, before.rules, before.komi)
+    except SgfError as error:
+        note(f"{CANNOT_LOAD}: {error}")
+        raise GtpError(CANNOT_LOAD) from None
+    engine.replace_game(game, loaded.komi)
+    engine.clock.restart()
+    engine.get_ready()
+    return ""
+
+
+def printsgf(engine: Engine, call: Call) -> str:
+    """The game as SGF, in the reply or in a new file."""
+    text = to_sgf(engine.game, application=f"{engine.settings.gtp_name}:{engine.settings.version}")
+    if not call.words:
+        return text
+    try:
+        write_sgf(call.command.text, text)
+    except SgfError as error:
+        raise GtpError(str(error)) from None
+    return ""
