@@ -1,4 +1,4 @@
-"""Every knob of the playout search (players `rave` and `uct`), and the record its kernels read them from.
+"""Every knob of the playout search (players `rave` and `uct`).
 
 Sources: Gelly and Silver, "Monte-Carlo tree search and rapid action value estimation in computer Go" (2011); the
 sizes of the priors follow what Fuego, Pachi and michi publish about theirs.
@@ -6,10 +6,7 @@ sizes of the priors follow what Fuego, Pachi and michi publish about theirs.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-
-import numpy as np
 
 from search.parameters import knob
 
@@ -58,13 +55,6 @@ class UctParameters:
     settled: float = knob(0.9, "|ownership| from which a point counts as decided.", low=0.5, high=1.0)
     memory_mb: float = knob(512.0, "Largest size of the tree.", unit="MB", low=1.0, high=1e6)
 
-    def record(self) -> np.ndarray:
-        """UCT_SETTINGS[1]."""
-        return np.array([dataclasses.astuple(self)], UCT_SETTINGS)
-
 
 PURE_UCT = UctParameters(exploration=0.35, rave_equivalence=0.0, prior_near=0.0)
 """Upper confidence bounds alone, without all-moves-as-first values."""
-
-UCT_SETTINGS = np.dtype([(field.name, "f8") for field in dataclasses.fields(UctParameters)], align=True)
-"""UctParameters for the kernels."""

@@ -11,7 +11,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Hashable
-from typing import Any
 
 import numpy as np
 
@@ -27,8 +26,9 @@ from search.playouts import new_policy, new_tools
 from search.result import SearchResult
 from search.uct import MAX_DEPTH, UctWork, new_context, new_work, simulate
 from search.uct_budget import Budget
-from search.uct_parameters import PURE_UCT, UctParameters
+from search.uct_parameters import UctParameters
 from search.uct_result import summarise, visits_lead
+from search.uct_settings import uct_settings
 from search.uct_tree import NODE, ROOT, copy_subtree, first_child, new_nodes, number_of_children
 
 WATCH_INTERVAL = 0.02
@@ -56,7 +56,7 @@ class PlayoutPlayer:
         rates = self.parameters
         policy = new_policy(rates.capture_rate, rates.pattern_rate, rates.self_atari_rate)
         self._works = [new_work(new_tools(base * 1000 + i, policy)) for i in range(self.workers)]
-        self._context = new_context(self.parameters.record())
+        self._context = new_context(uct_settings(self.parameters))
         self._capacity = max(2 * N_POINTS * self.workers, int(self.parameters.memory_mb * 1e6) // NODE.itemsize)
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
         self.clear()
@@ -255,11 +255,3 @@ class PlayoutPlayer:
 def _available_cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def rave_player(**options: Any) -> PlayoutPlayer:
-    return PlayoutPlayer("rave", **options)
-
-
-def uct_player(**options: Any) -> PlayoutPlayer:
-    return PlayoutPlayer("uct", **{"parameters": PURE_UCT, **options})
