@@ -11,14 +11,12 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gtp_engine.parameters import ConfigError, find_parameter, parameters, parse_size
 from gtp_engine.settings import EngineSettings
 from search.parameters import ParameterError, SearchParameters
-
-if TYPE_CHECKING:
-    from search.uct_parameters import UctParameters
+from search.uct_parameters import UctParameters
 
 FILE_NAME = "config.toml"
 MAX_FILE_BYTES = 1 << 20
@@ -80,8 +78,6 @@ class Configuration:
 
     def uct_parameters(self, base: UctParameters | None = None) -> UctParameters:
         """What the playout search is told; `base` holds other defaults."""
-        from search.uct_parameters import UctParameters
-
         return dataclasses.replace(base or UctParameters(), **self._values_of(UctParameters))
 
     def _values_of(self, kind: type) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from gtp_engine.settings import DEFAULT_SECONDS, EngineSettings
 from search.parameters import SearchParameters
+from search.uct_parameters import UctParameters
 
 RULE_NAMES = (
     "tromp-taylor",
@@ -155,8 +156,6 @@ def parameters() -> Iterator[Parameter]:
     """All parameters: the engine's, the network-guided search's, the playout search's."""
     yield from ENGINE_PARAMETERS
     yield from _declared(SearchParameters, "search")
-    from search.uct_parameters import UctParameters  # imports numpy, so it comes last and when it is needed
-
     yield from _declared(UctParameters, "playouts")
 
 

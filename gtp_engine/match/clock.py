@@ -38,20 +38,21 @@ def parse_control(text: str) -> TimeControl:
 
 
 def announcements(control: TimeControl) -> list[str]:
-    """GTP commands that announce it, the best first; an engine is told by the first it knows.
+    """GTP commands that announce it, the best first; an engine is told by the first it accepts.
 
-    The last is always `time_settings`, which every engine with a clock has, with the nearest terms it can say that
-    never promise more time than there is.
+    The last is always the whole numbers of `time_settings` that every engine with a clock takes: the nearest terms,
+    byo-yomi with its spare periods as main time and Fischer time without its increment.
     """
-    main, period = f"{control.main:g}", f"{control.period:g}"
+    main, period, count = control.main, control.period, control.stones
+    commands = []
     if control.system is System.FISCHER:
-        least = f"time_settings {main} 0 0"
-        return [f"kata-time_settings fischer {main} {control.increment:g}", least]
-    if control.system is System.BYOYOMI:
-        spare = control.main + (control.periods - 1) * control.period
-        least = f"time_settings {spare:g} {period} 1"
-        return [f"kgs-time_settings byoyomi {main} {period} {control.periods}", least]
-    return [f"time_settings {main} {period} {control.stones}"]
+        commands = [f"kata-time_settings fischer {main:g} {control.increment:g}"]
+    elif control.system is System.BYOYOMI:
+        commands = [f"kgs-time_settings byoyomi {main:g} {period:g} {control.periods}"]
+        main, count = main + (control.periods - 1) * period, 1
+    if main % 1 or period % 1:
+        commands.append(f"time_settings {main:g} {period:g} {count}")
+    return [*commands, f"time_settings {math.ceil(main)} {math.ceil(period)} {count}"]
 
 
 class SideClock:

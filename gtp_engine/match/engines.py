@@ -71,6 +71,8 @@ class Engine:
         """What messages call it."""
         self.stderr = stderr
         self._client: GtpClient | None = None
+        self._takes_fractions = False
+        """Of seconds; GTP has whole ones, but engines whose clocks go further read fractions too."""
 
     @property
     def client(self) -> GtpClient:
@@ -105,8 +107,7 @@ class Engine:
             with contextlib.suppress(GtpFailure):
                 client.send(f"kgs-rules {KGS_RULES[terms.rules_name]}", REPLY_SECONDS)
         if terms.control is not None:
-            *better, last = announcements(terms.control)
-            self._insist(next((c for c in better if client.knows(c.split()[0], START_SECONDS)), last))
+            self._announce(announcements(terms.control))
         if terms.visits:
             if not client.knows("kata-set-param", START_SECONDS):
                 raise UserError(f"{self.label} takes no visits by GTP; leave out --visits and put them in its command")
@@ -120,7 +121,8 @@ class Engine:
         """Tell the engine its clock, if it listens. Raises EngineError."""
         if self.client.knows("time_left", REPLY_SECONDS):
             with contextlib.suppress(GtpFailure):
-                self.client.send(f"time_left {COLOUR_NAMES[colour]} {int(seconds)} {stones}", REPLY_SECONDS)
+                shown = f"{seconds:.2f}" if self._takes_fractions else f"{max(int(seconds), min(1, stones))}"
+                self.client.send(f"time_left {COLOUR_NAMES[colour]} {shown} {stones}", REPLY_SECONDS)
 
     def genmove(self, colour: int, seconds: float) -> str:
         """The engine's answer: a vertex, `pass` or `resign`, lower case. Raises EngineError, GtpFailure."""
@@ -154,6 +156,15 @@ class Engine:
         if self._client is not None:
             self._client.close()
             self._client = None
+
+    def _announce(self, commands: list[str]) -> None:
+        """Send one command after another until one is accepted."""
+        for command in commands[:-1]:
+            with contextlib.suppress(GtpFailure):
+                self.client.send(command, REPLY_SECONDS)
+                self._takes_fractions = True
+                return
+        self._insist(commands[-1])
 
     def _insist(self, command: str) -> None:
         try:

@@ -51,6 +51,7 @@ def test_parse_refuses(text: str) -> None:
     [
         ("60", ["time_settings 60 0 0"]),
         ("0:1:1", ["time_settings 0 1 1"]),
+        ("0:0.5:1", ["time_settings 0 0.5 1", "time_settings 0 1 1"]),
         ("byoyomi:60:10:3", ["kgs-time_settings byoyomi 60 10 3", "time_settings 80 10 1"]),
         ("fischer:60:2.5", ["kata-time_settings fischer 60 2.5", "time_settings 60 0 0"]),
     ],

@@ -107,7 +107,7 @@ def test_clock_is_sent_and_lateness_counted_or_punished(referee_game: Play, tmp_
     game = referee_game(slow, ["--score", "0"], Conduct(lag=0.05), control=control)
     assert (game.late, game.result) == ([1, 0], "0")
     assert "time_settings 0 0.1 1" in log.read_text()
-    assert "time_left black 0 1" in log.read_text()
+    assert "time_left black 0.10 1" in log.read_text()
     game = referee_game(slow, [], Conduct(lag=0.05, enforce_clock=True), control=control)
     assert (game.result, game.reason) == ("W+T", record.OVERTIME)
 
