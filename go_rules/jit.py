@@ -30,7 +30,7 @@ from go_rules.directories import cache_root
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-PROJECT_IMPORT = re.compile(r"^from ((?:go_rules|nets|search|training)[\w.]*) import", re.MULTILINE)
+PROJECT_IMPORT = re.compile(r"^from ((?:go_rules|nets|search|training)[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 UNUSED_DAYS = 30
 
 _pickling: Any = CompileResultCacheImpl
@@ -84,9 +84,14 @@ def _reachable(module: str) -> set[str]:
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting += PROJECT_IMPORT.findall(_source(name).decode("utf-8", "replace"))
+        if name in found:
+            continue
+        found.add(name)
+        for origin, names in PROJECT_IMPORT.findall(_source(name).decode("utf-8", "replace")):
+            waiting.append(origin)
+            if hasattr(sys.modules.get(origin), "__path__"):
+                # What is imported from a package may be its modules.
+                waiting += [f"{origin}.{imported}" for imported in re.findall(r"\w+", names)]
     return found
 
 
@@ -107,8 +112,9 @@ class KernelCache(_Cache):
     """What a numba dispatcher asks for compiled code, and hands it to."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
         self._name = f"{function.__module__}.{function.__qualname__}"
+        # Now, not at the first call: a source edited in between is not what this process compiles.
+        self._fingerprint = source_fingerprint(function.__module__)
 
     @property
     def cache_path(self) -> str:
@@ -162,7 +168,7 @@ class KernelCache(_Cache):
             numba.__version__,
             str(sig),
             target_context.codegen().magic_tuple(),
-            source_fingerprint(self._function.__module__),
+            self._fingerprint,
         )
         digest = hashlib.sha256(repr(key).encode()).hexdigest()[:24]
         return cache_directory() / f"{self._name}-{digest}.kernel"

@@ -36,7 +36,7 @@ from go_rules.points import (
 from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, Rules, rules_from_sgf, rules_to_sgf
 
 MAX_BYTES = 10_000_000
-MAX_TOKENS = 400_000
+MAX_TOKENS = 250_000
 """Delimiters, property names, values and escaped characters: sgfmill keeps some 200 bytes for each."""
 MAX_DEPTH = 5_000
 """Nested variations. Some editors nest every move of a game, so hundreds are ordinary."""
@@ -119,16 +119,18 @@ class SgfGame:
         return next((step.colour for step in following if isinstance(step, Move)), None)
 
     def _set_up(self, game: Game, setup: Setup, next_colour: int | None) -> None:
+        if game.moves and not setup.stones and not setup.cleared and (next_colour or setup.to_play == game.to_play):
+            return  # PL alone, in the middle of a game: the next move says it again, and the history is kept
         board = game.position["board"]
         present = {p: int(board[p]) for p in board_points(self.width, self.height) if board[p] != EMPTY}
-        handicap_game = not present and not game.moves and all(stone.colour == BLACK for stone in setup.stones)
+        first = not present and not game.moves
+        black_only = first and len(setup.stones) > 1 and all(stone.colour == BLACK for stone in setup.stones)
         for point in setup.cleared:
             present.pop(point, None)
         present.update((stone.point, stone.colour) for stone in setup.stones)
-        to_play = setup.to_play or next_colour or (WHITE if handicap_game and len(present) > 1 else game.to_play)
+        to_play = setup.to_play or next_colour or (WHITE if black_only else game.to_play)
         try:
-            if handicap_game and len(present) > 1 and to_play == WHITE:
-                game.clear()
+            if black_only and self.handicap > 1 and to_play == WHITE:
                 game.place_handicap(list(present))
             else:
                 game.set_position([(colour, point) for point, colour in present.items()], to_play)

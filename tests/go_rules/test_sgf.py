@@ -152,10 +152,10 @@ HOSTILE = {
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile_text_is_refused_fast(case):
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(SgfError):
         parse_sgf(HOSTILE[case]).to_game()
-    assert time.monotonic() - started < 1.5
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.slow
@@ -171,12 +171,12 @@ def test_hostile_files_cost_little_memory(tmp_path):
         from go_rules.sgf import SgfError, read_sgf
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for path in sys.argv[1:]:
-            started = time.monotonic()
+            started = time.process_time()
             try:
                 read_sgf(path)
             except SgfError:
                 pass
-            assert time.monotonic() - started < 1
+            assert time.process_time() - started < 1
         print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
         """
     done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True, check=True)

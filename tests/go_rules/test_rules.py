@@ -1,0 +1,68 @@
+"""Rule sets: presets by any spelling, single rules by name, and the record the kernels read."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from go_rules.rules import (
+    BONUS_N_MINUS_1,
+    DEFAULT_KOMI,
+    DEFAULT_PRESET,
+    DEFAULT_RULES,
+    KO_NAMES,
+    KO_SIMPLE,
+    PRESETS,
+    SCORING_TERRITORY,
+    TAX_ALL,
+    Rules,
+    RulesError,
+    preset,
+)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_in_any_spelling(name):
+    for spelling in (name, name.upper(), name.replace("-", "_"), name.replace("-", " "), f'"{name}"', f" {name} "):
+        assert preset(spelling) == PRESETS[name]
+
+
+def test_aliases_and_default():
+    assert preset("TrompTaylor") == preset("tromp-taylor")
+    assert preset("nz") == preset("New Zealand")
+    assert PRESETS[DEFAULT_PRESET] == (DEFAULT_RULES, DEFAULT_KOMI)
+
+
+@pytest.mark.parametrize("name", ["", "chess", "korean rules", "tromp--"])
+def test_unknown_presets(name):
+    with pytest.raises(RulesError, match="unknown rules"):
+        preset(name)
+
+
+@pytest.mark.parametrize("rules", [rules for rules, _ in PRESETS.values()], ids=list(PRESETS))
+def test_json_names_every_field(rules):
+    rebuilt = Rules(suicide=not rules.suicide, friendly_pass=not rules.friendly_pass)
+    for key, value in rules.to_json().items():
+        rebuilt = rebuilt.with_value(key, str(value).lower())
+    assert rebuilt == rules
+    assert len(rules.to_json()) == len(dataclasses.fields(Rules))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("ko", "SPIGHT"), ("ko", ""), ("suicide", "1"), ("suicide", None), ("komi", 7), ("", "")]
+)
+def test_values_that_do_not_exist(key, value):
+    with pytest.raises(RulesError):
+        DEFAULT_RULES.with_value(key, value)
+
+
+def test_record():
+    rules = Rules(KO_SIMPLE, SCORING_TERRITORY, TAX_ALL, True, True, BONUS_N_MINUS_1, False)
+    record = rules.record(-2.5, 4)
+    assert record["komi"] == -2.5
+    assert record["handicap_bonus"] == 3
+    names = ("ko", "scoring", "tax", "suicide", "has_button", "friendly_pass")
+    assert [int(record[name]) for name in names] == [0, 1, 2, 1, 1, 0]
+    assert rules.record(0.0)["handicap_bonus"] == 0
+    assert KO_NAMES[KO_SIMPLE] == "SIMPLE"
