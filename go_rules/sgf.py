@@ -290,7 +290,7 @@ class _Reader:
         except ValueError:
             komi = math.nan
         if not math.isfinite(komi):
-            raise SgfError(f"KM[{text[:20]}] is no komi")
+            raise SgfError(f"KM{_shown(self.root['KM'][0])} is no komi")
         # Foxwq counts in hundredths: of points (750), or of Chinese stones, two points each (375).
         if 500 <= komi < 1000:
             return komi / 100
