@@ -44,6 +44,8 @@ class MoveInfo:
     ownership: NDArray[np.float32] | None = None
     """[H*W], +1 the root mover's; only where asked for."""
     no_result: float = 0.0
+    choice: float = 0.0
+    """How much the search would like to play it: relative odds at temperature 1, 0 for never."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,173 @@
+"""From a path in the tree to the position it leads to."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from go_rules.board import copy_position, is_legal, live_phase, neighbour, play
+from go_rules.jit import kernel
+from go_rules.points import EMPTY, N_POINTS, NO_POINT, PASS
+from go_rules.position import PHASE_MAIN
+from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY
+from go_rules.superko import NO_KEY, history_key, is_superko_banned, position_key, situation_key
+from go_rules.zobrist import KO_KEYS, TO_PLAY_KEYS
+from search.context import HISTORY, REGION_ROOM
+
+
+@kernel
+def replay(nodes, links, ctx, scratch, leaf):
+    """Play the moves of a leaf's path: fills its stack, its superko keys and its stone counts."""
+    depth = leaf.depth
+    have = ctx.root_positions
+    stack = leaf.stack
+    leaf.stones = ctx.root_stones
+    leaf.most_stones = ctx.most_stones
+    # The leaf's stack starts HISTORY - 1 moves before it, at a position of the game if that is before the root.
+    early = depth - (HISTORY - 1)
+    last = 0
+    if early >= 0:
+        copy_position(stack[0], ctx.roots[have - 1])
+        for level in range(early):
+            _play_link(nodes, links, ctx, scratch, leaf, level, stack[0])
+    else:
+        first = max(0, have - 1 + early)
+        for i in range(first, have):
+            copy_position(stack[i - first], ctx.roots[i])
+        last = have - 1 - first
+        early = 0
+    for level in range(early, depth):
+        copy_position(stack[last + 1], stack[last])
+        last += 1
+        _play_link(nodes, links, ctx, scratch, leaf, level, stack[last])
+    leaf.last = last
+
+
+@kernel
+def _play_link(nodes, links, ctx, scratch, leaf, level, pos):
+    node = nodes[leaf.nodes[level]]
+    point = np.int64(ctx.points[links[node.links + leaf.slots[level]].move])
+    rules = ctx.rules
+    colour = np.int64(node.to_play)
+    captured = pos.captured[1] + pos.captured[2]
+    if live_phase(pos, rules) == PHASE_MAIN:
+        play(pos, point, colour, rules)
+        leaf.keys[level] = NO_KEY if rules.ko == KO_SIMPLE else position_key(pos, rules)
+    else:
+        copy_position(scratch.before, pos)
+        play(pos, point, colour, rules)
+        leaf.keys[level] = history_key(scratch.before, pos, rules)
+    if point != PASS:
+        leaf.stones += 1 + captured - (pos.captured[1] + pos.captured[2])
+        leaf.most_stones = max(leaf.most_stones, leaf.stones)
+
+
+@kernel
+def mark_banned(ctx, leaf):
+    """Find the points where superko forbids the side to move to play."""
+    banned = leaf.banned
+    for point in range(N_POINTS):
+        banned[point] = 0
+    pos = leaf.stack[leaf.last]
+    rules = ctx.rules
+    growing = False
+    if live_phase(pos, rules) == PHASE_MAIN:
+        if rules.ko == KO_SIMPLE:
+            return
+        # A move that takes nothing off the board makes a position with more stones than any before it.
+        growing = leaf.most_stones <= leaf.stones
+        if growing and pos.captured[1] + pos.captured[2] == 0 and rules.suicide == 0:
+            # Stones were only ever added: a first capture leaves a stone that no earlier position had.
+            return
+    colour = np.int64(pos.to_play)
+    for i in range(ctx.moves - 1):
+        point = np.int64(ctx.points[i])
+        if pos.board[point] != EMPTY or (growing and _only_adds(pos, point, colour)):
+            continue
+        if is_legal(pos, point, colour, rules) and is_superko_banned(
+            pos, point, colour, rules, ctx.seen, leaf.keys, leaf.depth
+        ):
+            banned[point] = 1
+
+
+@kernel
+def _only_adds(pos, point, colour):
+    """Whether a stone at an empty point surely captures nothing and is not captured itself."""
+    alive = False
+    for i in range(4):
+        q = neighbour(point, i)
+        content = pos.board[q]
+        if content == EMPTY:
+            alive = True
+        elif content == 3 - colour and pos.liberties[pos.chain[q]] == 1:
+            return False
+    return alive
+
+
+@kernel
+def graph_key(ctx, scratch, pos, over, parent_key):
+    """Names a position for sharing between move orders: what decides the rest of the game is in it. Never 0.
+
+    Where superko may tell histories apart, because few points are left around the last move, the parent's key is in
+    it too, and so the path (after KataGo).
+    """
+    rules = ctx.rules
+    key = situation_key(pos, rules) ^ TO_PLAY_KEYS[pos.to_play]
+    if pos.ko != NO_POINT:
+        key ^= KO_KEYS[pos.ko]
+    extra = np.uint64(2 * pos.passes + (1 if over else 0))
+    if rules.scoring == SCORING_TERRITORY:
+        extra += np.uint64(8) * np.uint64(np.int64(2.0 * pos.white_bonus) + 4096)
+    key = mix(key + extra)
+    if not _has_room(pos, ctx.settings.graph_repetition_bound, scratch.region):
+        key = mix(key ^ parent_key)
+    return key | np.uint64(1)
+
+
+@kernel
+def mix(key):
+    """Scramble 64 bits (SplitMix64's finalizer)."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
+
+
+@kernel
+def _has_room(pos, bound, region):
+    """Whether the last move's chain and the empty points around it are more than `bound` points."""
+    point = np.int64(pos.recent[0])
+    if point <= PASS:
+        return False
+    count = 0
+    stones = 0
+    if pos.board[point] == EMPTY:
+        region[0] = point
+        count = 1
+    else:
+        head = np.int64(pos.chain[point])
+        stones = np.int64(pos.stones[head])
+        if stones + pos.liberties[head] > bound:
+            return True
+        stone = head
+        while True:
+            for i in range(4):
+                count = _add_empty(pos, region, count, neighbour(stone, i))
+            stone = np.int64(pos.next[stone])
+            if stone == head:
+                break
+    done = 0
+    while done < count and stones + count <= bound:
+        for i in range(4):
+            count = _add_empty(pos, region, count, neighbour(np.int64(region[done]), i))
+        done += 1
+    return stones + count > bound
+
+
+@kernel
+def _add_empty(pos, region, count, point):
+    if pos.board[point] != EMPTY or count == REGION_ROOM:
+        return count
+    for i in range(count):
+        if region[i] == point:
+            return count
+    region[count] = point
+    return count + 1

@@ -1,0 +1,165 @@
+"""Snapshots: from a tree to a `SearchResult`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.points import WHITE
+from search.limits import StopReason
+from search.parameters import SearchParameters
+from search.player import ReportRequest
+from search.rank import rank_root, variations
+from search.result import MoveInfo, SearchResult
+from search.tree import ROOT, decode_priors
+from search.workspace import Workspace
+
+MAX_VARIATION = 60
+"""Moves of a principal variation, at most."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a search says of itself, beside its tree."""
+
+    seconds: float
+    new_visits: int
+    evaluations: int
+    reason: StopReason
+    raw: dict[str, float]
+
+
+def take_snapshot(
+    space: Workspace, parameters: SearchParameters, progress: Progress, request: ReportRequest | None
+) -> SearchResult:
+    """The present state of a search as a result, with what `request` asks for. Nothing may change the tree meanwhile."""
+    tree = space.tree
+    index = int(tree.used[ROOT])
+    node = tree.nodes[index]
+    colour = int(node["to_play"])
+    sign = 1.0 if colour == WHITE else -1.0
+    winrate = 0.5 + 0.5 * sign * float(node["win_loss"])
+    return SearchResult(
+        colour=colour,
+        visits=int(node["visits"]),
+        winrate=min(1.0, max(0.0, winrate)),
+        utility=sign * float(node["utility"]),
+        score_mean=sign * float(node["score"]),
+        score_stdev=_stdev(node),
+        lead=sign * float(node["lead"]),
+        weight=float(node["weight"]),
+        moves=_moves(space, parameters, index, sign),
+        seconds=progress.seconds,
+        new_visits=progress.new_visits,
+        evaluations=progress.evaluations,
+        reason=progress.reason,
+        raw=progress.raw,
+    )
+
+
+def _moves(space: Workspace, parameters: SearchParameters, index: int, sign: float) -> tuple[MoveInfo, ...]:
+    """All root moves: those tried, best first, and then the others by prior."""
+    tree = space.tree
+    node = tree.nodes[index]
+    count = int(node["n_links"])
+    ranks = np.zeros((3, space.area + 1))
+    rank_root(tree, space.context, space.root_desk.work, ranks)
+    values = ranks[0, :count]
+    _prune(values, parameters)
+    lines = _variations(space, count)
+    links = tree.links[int(node["links"]) : int(node["links"]) + count]
+    tried = [i for i in range(count) if links[i]["prior"] >= 0 and links[i]["visits"] > 0]
+    tried.sort(key=lambda i: (-values[i], -int(links[i]["visits"]), -float(links[i]["prior"])))
+    # The confidence interval is one of utility; this is the share that winning has in it, in winrate.
+    share = 0.5 * parameters.win_loss_factor / float(space.context["settings"][0]["utility_radius"])
+    moves = [
+        _tried(space, links[i], order, sign, ranks[:, i], share, lines[i]) for order, i in enumerate(tried)
+    ]
+    row = tree.priors[index]
+    untried = np.flatnonzero(row)
+    rest = list(zip(untried.tolist(), decode_priors(row[untried]).tolist(), strict=True))
+    rest += [(int(link["move"]), float(link["prior"])) for link in links if link["prior"] >= 0 and link["visits"] == 0]
+    rest.sort(key=lambda item: (-item[1], item[0]))
+    moves += [_untried(space, node, sign, move, prior, len(tried) + i) for i, (move, prior) in enumerate(rest)]
+    return tuple(moves)
+
+
+def _prune(values: NDArray[np.float64], parameters: SearchParameters) -> None:
+    """Take a few visits off every move and drop those with too few (`chosen_move_subtract`, `chosen_move_prune`)."""
+    most = float(values.max(initial=0.0)) / 64.0
+    values[values < min(parameters.chosen_move_prune, most)] = 0.0
+    np.maximum(values - min(parameters.chosen_move_subtract, most), 0.0, out=values)
+
+
+def _tried(
+    space: Workspace,
+    link: np.void,
+    order: int,
+    sign: float,
+    rank: NDArray[np.float64],
+    share: float,
+    line: tuple[tuple[int, ...], tuple[int, ...]],
+) -> MoveInfo:
+    child = space.tree.nodes[int(link["child"])]
+    winrate = min(1.0, max(0.0, 0.5 + 0.5 * sign * float(child["win_loss"])))
+    value, bound, radius = rank.tolist()
+    return MoveInfo(
+        point=line[0][0],
+        visits=int(child["visits"]),
+        edge_visits=int(link["visits"]),
+        winrate=winrate,
+        utility=sign * float(child["utility"]),
+        score_mean=sign * float(child["score"]),
+        score_stdev=_stdev(child),
+        lead=sign * float(child["lead"]),
+        prior=float(link["prior"]),
+        lcb=winrate - radius * share,
+        utility_lcb=bound,
+        weight=float(link["weight"]),
+        order=order,
+        pv=line[0],
+        pv_visits=line[1],
+        no_result=float(child["no_result"]),
+        choice=value,
+    )
+
+
+def _untried(space: Workspace, node: np.void, sign: float, move: int, prior: float, order: int) -> MoveInfo:
+    """A move without visits is shown with its parent's values."""
+    winrate = min(1.0, max(0.0, 0.5 + 0.5 * sign * float(node["win_loss"])))
+    utility = sign * float(node["utility"])
+    point = int(space.context["points"][0, move])
+    return MoveInfo(
+        point=point,
+        visits=0,
+        edge_visits=0,
+        winrate=winrate,
+        utility=utility,
+        score_mean=sign * float(node["score"]),
+        score_stdev=_stdev(node),
+        lead=sign * float(node["lead"]),
+        prior=prior,
+        lcb=0.0,
+        utility_lcb=-1e30,
+        weight=0.0,
+        order=order,
+        pv=(point,),
+        pv_visits=(0,),
+    )
+
+
+def _variations(space: Workspace, count: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The points and visits of the variation that starts with each of the root's links."""
+    moves = np.zeros((count, MAX_VARIATION), np.int64)
+    visits = np.zeros((count, MAX_VARIATION), np.int64)
+    lengths = np.zeros(count, np.int64)
+    variations(space.tree, space.context, np.zeros((3, space.area + 1)), moves, visits, lengths)
+    points = space.context["points"][0, moves]
+    return [(tuple(points[i, :n].tolist()), tuple(visits[i, :n].tolist())) for i, n in enumerate(lengths.tolist())]
+
+
+def _stdev(node: np.void) -> float:
+    score = float(node["score"])
+    return max(0.0, float(node["score_sq"]) - score * score) ** 0.5

@@ -1,0 +1,71 @@
+"""One search in progress: its limits, what it has done, and when it is over."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from search.limits import Limits, StopReason
+
+
+class Run:
+    """Shared by a search's workers; read and changed under the search's lock only."""
+
+    def __init__(self, limits: Limits, first_visits: int, started: float, stop: threading.Event | None) -> None:
+        """`first_visits`: visits the root has already; `started`: time.perf_counter() when the search was asked for."""
+        self.limits = limits
+        self.started = started
+        self.first_visits = first_visits
+        self.visits = first_visits
+        """Visits of the root."""
+        self.in_flight = 0
+        """Visits whose evaluation is under way."""
+        self.evaluations = 0
+        self.reason: StopReason | None = None
+        """Why it ended; None while it goes on."""
+        self.error: BaseException | None = None
+        """What went wrong in a worker."""
+        self._stop = stop
+        self._deadline = None if limits.seconds is None else started + limits.seconds
+
+    def room(self) -> int:
+        """How many more visits may be begun."""
+        if self.limits.visits is None:
+            return 1 << 30
+        return self.limits.visits - self.visits - self.in_flight
+
+    def end(self, reason: StopReason) -> None:
+        """The first reason given counts."""
+        if self.reason is None:
+            self.reason = reason
+
+    def fail(self, error: BaseException) -> None:
+        self.error = self.error or error
+        self.end(StopReason.INTERRUPTED)
+
+    def check(self) -> None:
+        """End it if a limit is reached."""
+        if self.limits.visits is not None and self.visits >= self.limits.visits:
+            self.end(StopReason.VISITS)
+        elif self._stop is not None and self._stop.is_set():
+            self.end(StopReason.INTERRUPTED)
+        elif self._deadline is not None and time.perf_counter() >= self._deadline:
+            self.end(StopReason.TIME)
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started
+
+    def seconds_left(self) -> float:
+        """Until the time limit; infinite where there is none."""
+        return float("inf") if self._deadline is None else self._deadline - time.perf_counter()
+
+    def visits_left(self) -> float:
+        """The most visits that may still come before a limit, going by the speed so far; infinite without limits."""
+        left = float("inf")
+        if self.limits.visits is not None:
+            left = self.limits.visits - self.visits
+        if self._deadline is not None:
+            seconds = max(self.seconds(), 1e-3)
+            speed = (self.visits - self.first_visits + 1) / seconds
+            left = min(left, speed * max(0.0, self.seconds_left()))
+        return left
