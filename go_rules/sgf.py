@@ -205,6 +205,11 @@ def _measure(data: bytes) -> None:
     raise SgfError("broken SGF: unexpected end of SGF data")
 
 
+# What FF[4] says of Text: other white space is a space; an escaped line break is none.
+_ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
+_BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
+
+
 class _Reader:
     """Reads property maps (name -> raw values) with what the root says of size and encoding."""
 
@@ -304,7 +309,8 @@ class _Reader:
         return self._text(self.root[name][0]).strip() if name in self.root else ""
 
     def _text(self, value: bytes) -> str:
-        return sgf_grammar.text_value(value).decode(self.encoding, "replace")
+        value = value.replace(b"\r\n", b"\n").replace(b"\r", b"\n").translate(_BLANKS)
+        return _ESCAPED.sub(lambda match: match[1].strip(b"\n"), value).decode(self.encoding, "replace")
 
 
 _ENCODINGS = re.compile(r"utf[-_]8|ascii|(iso8859|iso2022_jp|koi8|cp|gb|big5|shift_jis|euc_)[-\w]*")
