@@ -71,10 +71,9 @@ def load_position(b, pos):
     for y in range(pos.height):
         row = (y + 1) * STRIDE + 1
         for point in range(row, row + pos.width):
-            around = 0
+            b.around[point] = 0
             for i in range(8):
-                around |= np.int64(pos.board[point + AROUND[i]]) << (2 * i)
-            b.around[point] = around
+                b.around[point] |= np.int64(pos.board[point + AROUND[i]]) << (2 * i)
             content = pos.board[point]
             if content != EMPTY:
                 b.on_board[content] += 1

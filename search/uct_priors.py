@@ -65,16 +65,16 @@ def measure_distances(pos, last, distance, waiting):
         distance[point] = FAR
     if last <= PASS:
         return
-    n = _reach(pos, last, 0, distance, waiting, 0)
+    n = _reach(pos, np.int64(last), 0, distance, waiting, 0)
     done = 0
     while done < n:
-        point = np.int64(waiting[done])
+        here = np.int64(waiting[done])
         done += 1
-        further = distance[point] + 1
+        further = distance[here] + 1
         if further >= FAR:
             continue
         for i in range(4):
-            q = neighbour(point, i)
+            q = neighbour(here, i)
             if pos.board[q] != WALL and distance[q] > further:
                 n = _reach(pos, q, further, distance, waiting, n)
 
@@ -82,7 +82,7 @@ def measure_distances(pos, last, distance, waiting):
 @kernel
 def _reach(pos, point, steps, distance, waiting, n):
     """Give a point, or all stones of its chain, their distance and append them to the `n` in `waiting`."""
-    stone = point
+    stone = np.int64(point)
     while True:
         distance[stone] = steps
         waiting[n] = stone

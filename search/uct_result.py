@@ -45,13 +45,12 @@ def summarise(
 ) -> SearchResult:
     """The result for `colour` to move at the root; `works` of all threads, for ownership and scores."""
     sign = 1.0 if colour == WHITE else -1.0
-    playouts, score_sum, square_sum = (
-        max(1e-9, x) if i == 0 else x for i, x in enumerate(sum(w.totals for w in works))
-    )
+    playouts, score_sum, square_sum = np.sum([work.totals for work in works], axis=0).tolist()
+    playouts = max(playouts, 1e-9)
     mean = score_sum / playouts
     stdev = math.sqrt(max(0.0, square_sum / playouts - mean * mean))
     points = board_points(game.width, game.height)
-    ownership = sign * sum(work.ownership[points] for work in works) / playouts
+    ownership = sign * np.sum([work.ownership[points] for work in works], axis=0) / playouts
 
     children = children_of(nodes, ROOT)
     visits = children["visits"].astype(np.int64)
