@@ -88,7 +88,6 @@ def _open_session(content: bytes, source: str, threads: int) -> onnxruntime.Infe
     # memory pattern for every batch size.
     options.enable_cpu_mem_arena = False
     options.enable_mem_pattern = False
-    options.add_session_config_entry("session.set_denormal_as_zero", "1")
     try:
         # Its fallback to other providers prints to stdout.
         return onnxruntime.InferenceSession(content, options, providers=[CPU], enable_fallback=0)
