@@ -17,6 +17,7 @@ help:
 	@echo 'make install             create $(VENV) with the command nobi in it'
 	@echo 'make test                lint, types and tests, as CI runs them'
 	@echo 'make lint types tests    one of the three'
+	@echo 'make campaign-NAME       a long check from tests/campaigns (ARGS="..." passes options)'
 	@echo 'make format              let ruff rewrite what lint complains of'
 	@echo 'make clean               remove $(VENV) and all caches'
 
@@ -38,6 +39,10 @@ types: $(VENV)/.dev
 
 tests: $(VENV)/.dev
 	$(BIN)/pytest -n $(JOBS)
+
+# A long check that is no part of the tests, e.g. make campaign-rules ARGS="--moves 1000000".
+campaign-%: $(VENV)/.dev
+	$(BIN)/python -m tests.campaigns.$* $(ARGS)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
