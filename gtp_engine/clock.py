@@ -181,6 +181,10 @@ def after_move(control: TimeControl, left: TimeLeft, seconds: float) -> TimeLeft
         if over < 0 or control.system is System.ABSOLUTE:
             return replace(left, main=max(0.0, -over))
         left, seconds = enter_overtime(control, left), over
+        if control.system is System.CANADIAN:
+            # By the controller's clock the period may begin some moves later. With at least its share charged for
+            # the first stone, no run of moves of a period's length takes more than a period, wherever it begins.
+            seconds = max(seconds, control.period / control.stones)
     if control.system is System.BYOYOMI:
         return _after_byoyomi_move(control, left, seconds)
     if left.stones <= 1:

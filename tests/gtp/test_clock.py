@@ -35,9 +35,11 @@ def test_canadian_account() -> None:
     control = TimeControl.canadian(10, 30, 3)
     left = after_move(control, full_time(control), 4)
     assert left == TimeLeft(6)
-    left = after_move(control, left, 8)
-    assert left == TimeLeft(0, True, period=28, stones=2)
-    left = after_move(control, left, 20)
+    # The move that enters the period is charged at least its share of it.
+    assert after_move(control, left, 8) == TimeLeft(0, True, period=20, stones=2)
+    left = after_move(control, left, 18)
+    assert left == TimeLeft(0, True, period=18, stones=2)
+    left = after_move(control, left, 10)
     assert left == TimeLeft(0, True, period=8, stones=1)
     assert after_move(control, left, 5) == TimeLeft(0, True, period=30, stones=3)
 
