@@ -81,9 +81,10 @@ class Startup:
             self._reach(PLAYER_READY)
         except BaseException as error:
             self.error = error
-            self._reach(FAILED)
+            # Before anyone is told: a command that waits may be followed by `quit`, which ends the process at once.
             if self.on_failure is not None:
                 self.on_failure(error)
+            self._reach(FAILED)
 
     def _reach(self, stage: int) -> None:
         with self._changed:
