@@ -4,6 +4,9 @@ Each opening is played twice with colours exchanged, so what imbalance it has ca
 game. The sets are made here, not copied from anywhere: 13×13 and larger start with one stone in each corner on the
 points every fuseki uses, smaller boards with one stone each near the centre. Openings that are the same up to rotation
 and reflection appear once. The order is fixed, so that a match can be repeated and resumed.
+
+Judged by the network g170-b6c96 with komi 7.5, black's winning chance after an opening is 0.43 to 0.58 on 9×9 (all 27,
+60 visits each) and 0.47 to 0.53 on 19×19 (the first 40, 4 visits each).
 """
 
 from __future__ import annotations
