@@ -145,9 +145,7 @@ controls = st.one_of(
     st.builds(TimeControl.canadian, st.floats(0, 3600), st.floats(20, 600), st.integers(1, 25)),
     st.builds(TimeControl.byoyomi, st.floats(0, 3600), st.floats(1, 60), st.integers(1, 10)),
     st.builds(TimeControl.fischer, st.floats(5, 3600), st.floats(1, 60)),
-    st.builds(
-        TimeControl.fischer_capped, st.floats(5, 3600), st.floats(1, 60), st.floats(60, 3600), st.just(-1.0)
-    ),
+    st.builds(TimeControl.fischer_capped, st.floats(5, 3600), st.floats(1, 60), st.floats(60, 3600), st.just(-1.0)),
 )
 
 
@@ -159,9 +157,7 @@ controls = st.one_of(
     late=st.floats(0.0, 0.06),
     told=st.booleans(),
 )
-def test_no_game_is_lost_on_time(
-    control: TimeControl, area: int, lags: list[float], late: float, told: bool
-) -> None:
+def test_no_game_is_lost_on_time(control: TimeControl, area: int, lags: list[float], late: float, told: bool) -> None:
     """A controller's clock that charges up to 0.2 s of lag, for games as long as the board has points.
 
     Absolute time has to be as much as the lag alone costs; a Canadian period, too.
