@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from gtp_engine.clock import System, TimeControl, after_move, full_time
+from gtp_engine.clock import System, TimeControl, after_move, enter_overtime, full_time
 
 FORMS = "MAIN, MAIN:PERIOD:STONES, byoyomi:MAIN:PERIOD:PERIODS or fischer:MAIN:INCREMENT"
 
@@ -81,5 +81,11 @@ class SideClock:
     def spend(self, seconds: float) -> float:
         """Charge a move; return the seconds by which it overstepped, 0 if it did not."""
         late = max(0.0, seconds - self.allowance())
-        self.left = after_move(self.control, self.left, seconds - late)
+        seconds -= late
+        main = self.left.main
+        if self.control.system is System.CANADIAN and not self.left.in_overtime and seconds >= main:
+            # An engine charges itself more here, not knowing when the controller's period began; we are the controller.
+            self.left = enter_overtime(self.control, self.left)
+            seconds -= main
+        self.left = after_move(self.control, self.left, seconds)
         return late

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 
 import click
 import msgspec
@@ -151,7 +154,8 @@ def match(
     click.echo(f"match: {agreed.names[0]} against {agreed.names[1]}; record in {folder}", err=True)
     progress = Progress(agreed.names, games)
     try:
-        Match(record, terms, conduct, Plan(games, first_moves, parallel, test)).run(progress.update)
+        with _termination_interrupts():
+            Match(record, terms, conduct, Plan(games, first_moves, parallel, test)).run(progress.update)
     except KeyboardInterrupt:
         progress.finish()
         if record.games:
@@ -164,6 +168,20 @@ def match(
     else:
         print_table(agreed, finished, test)
     return EXIT_FAULTS if _has_faults(finished) else 0
+
+
+@contextlib.contextmanager
+def _termination_interrupts() -> Iterator[None]:
+    """Let SIGTERM end the match as Ctrl-C does, so that no engine is left behind."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _control(seconds: float | None, clock: str | None) -> TimeControl | None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,7 @@ from go_rules.sgf import read_sgf
 from gtp_engine import cli
 from gtp_engine.match.record import GameRecord, MatchTerms, tally
 from gtp_engine.match.table import duration, points, summary
+from tests.conftest import REPOSITORY
 from tests.match.conftest import stub_command
 
 
@@ -124,6 +129,26 @@ def test_an_engine_that_dies_at_once(tmp_path: Path, capsys: pytest.CaptureFixtu
     code, _, err = run(capsys, "false", WINNER, *small(tmp_path))
     assert code == 1
     assert err == "nobi: engine A: exited (1) at 'name'\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupting_leaves_no_engine_behind(tmp_path: Path, number: signal.Signals) -> None:
+    log = tmp_path / "log"
+    hanging = stub("--bad", "hang@1", "--log", str(log))
+    command = [sys.executable, "-m", "gtp_engine.cli", "match", WINNER, hanging, "--size", "5"]
+    match = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "m")], cwd=REPOSITORY, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (log.exists() and "genmove" in log.read_text()):
+        time.sleep(0.05)
+    match.send_signal(number)
+    _, err = match.communicate(timeout=20)
+    assert match.returncode == 130
+    assert "Traceback" not in err
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(log) not in listed
 
 
 def game(number: int, result: str, **changes: object) -> GameRecord:
