@@ -86,8 +86,10 @@ def find_ladders(pos, work, memory):
         for y in range(MAX_SIZE):
             out.rows[plane, y] = 0
     _load(pos, work)
+    # Constants as int64: numba would compile the kernels anew for each literal.
     no_ko = np.int64(NO_POINT)
     depth = np.int64(0)
+    stones_caught = np.int64(0)
     for y in range(pos.height):
         row = (y + 1) * STRIDE + 1
         for head in range(row, row + pos.width):
@@ -115,8 +117,8 @@ def find_ladders(pos, work, memory):
             if caught:
                 stone = head
                 while True:
-                    _mark(out, depth, stone)
-                    stone = np.int64(pos.next[stone])
+                    _mark(out, stones_caught, np.int64(stone))
+                    stone = pos.next[stone]
                     if stone == head:
                         break
     return slot

@@ -1,0 +1,80 @@
+"""The eight symmetries of a board, in KataGo's numbering, on points, moves, planes and network output.
+
+Bit 0 of a symmetry's number turns the board upside down, bit 1 swaps left and right, and then bit 2 swaps rows and
+columns. 0 is the identity. Boards that are not square have the first four only.
+
+A move here is its network position: y * width + x, and height * width for the pass.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.jit import kernel
+from go_rules.points import PASS, column_of, point_at, row_of
+
+UPSIDE_DOWN, LEFT_RIGHT, TRANSPOSED = 1, 2, 4
+"""Bits of a symmetry's number."""
+
+
+def symmetry_count(width: int, height: int) -> int:
+    """How many symmetries, 0 upward, such a board has."""
+    return 8 if width == height else 4
+
+
+def inverse(symmetry: int) -> int:
+    """The symmetry that undoes this one."""
+    return {5: 6, 6: 5}.get(symmetry, symmetry)
+
+
+def compose(first: int, then: int) -> int:
+    """The one symmetry that does what `first` and then `then` do."""
+    if first & TRANSPOSED:
+        then = (then & TRANSPOSED) | (then & UPSIDE_DOWN) << 1 | (then & LEFT_RIGHT) >> 1
+    return first ^ then
+
+
+def symmetric_point(point: int, width: int, height: int, symmetry: int) -> int:
+    """Where a point of the board, or PASS, comes to lie. `symmetry` < symmetry_count(width, height)."""
+    if point == PASS:
+        return PASS
+    x = width - 1 - column_of(point) if symmetry & LEFT_RIGHT else column_of(point)
+    y = height - 1 - row_of(point) if symmetry & UPSIDE_DOWN else row_of(point)
+    return point_at(y, x) if symmetry & TRANSPOSED else point_at(x, y)
+
+
+def symmetry_images(width: int, height: int) -> NDArray[np.int16]:
+    """int16[symmetry_count, height * width + 1]: where each symmetry takes each move. Row 0 is the identity."""
+    y, x = np.divmod(np.arange(width * height), width)
+    images = np.empty((symmetry_count(width, height), width * height + 1), np.int16)
+    for symmetry, image in enumerate(images):
+        u = width - 1 - x if symmetry & LEFT_RIGHT else x
+        v = height - 1 - y if symmetry & UPSIDE_DOWN else y
+        image[:-1] = u * width + v if symmetry & TRANSPOSED else v * width + u
+        image[-1] = width * height
+    return images
+
+
+@kernel
+def turn_planes(planes, image, out):
+    """Show `planes` [C, H, W] to a network under a symmetry, whose row of symmetry_images is `image`.
+
+    Fills `out` [C, H * W].
+    """
+    for plane in range(planes.shape[0]):
+        move = 0
+        for y in range(planes.shape[1]):
+            for x in range(planes.shape[2]):
+                out[plane, image[move]] = planes[plane, y, x]
+                move += 1
+
+
+@kernel
+def turn_back(values, image, out):
+    """Read a network's output, policy [H * W + 1] or ownership [H * W], back onto the board as it really lies.
+
+    `image`: the row of symmetry_images under which the network saw the board. Fills `out`, of the same length.
+    """
+    for move in range(len(out)):
+        out[move] = values[image[move]]
