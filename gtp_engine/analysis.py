@@ -45,6 +45,8 @@ FLAGS = frozenset(
 FASTEST = 0.01
 """Seconds between reports at least."""
 SLOWEST = 1e6
+LOWEST_UTILITY = -10.0
+"""Shown for the utility bound of a move about which nothing is known."""
 NEVER = SLOWEST
 """Without an interval only the end is reported."""
 
@@ -187,7 +189,7 @@ class Reporter:
         if wants("noresultvalue"):
             parts.append(f"noResultValue {_share(move.no_result)}")
         parts += [
-            f"prior {_share(move.prior)} lcb {_share(move.lcb)} utilityLcb {_number(move.utility_lcb)}",
+            f"prior {_share(move.prior)} lcb {_share(move.lcb)} utilityLcb {_number(max(LOWEST_UTILITY, move.utility_lcb))}",
             f"weight {_number(move.weight, 2)} order {move.order} pv {self._pv(move)}",
         ]
         visits = " ".join(str(visits) for visits in move.pv_visits[: self.longest_pv]) or str(move.visits)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol, runtime_checkable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +29,19 @@ from nets.features import AS_IS, encode, new_scratch
 from search.player import Player
 
 SYMMETRIES = 8
+OPTIMISM = 0.2
+"""How much of the optimistic policy `kata-raw-nn` mixes in, where the network has one."""
+
+
+@runtime_checkable
+class OptimisticEvaluator(Protocol):
+    """An evaluator of networks with two policies, which can be asked to mix them otherwise than usual."""
+
+    has_optimism: bool
+
+    def evaluate(
+        self, spatial: NDArray[np.float32], global_: NDArray[np.float32], optimism: NDArray[np.float32] | None = None
+    ) -> Evaluation: ...
 
 
 def raw_text(player: Player, game: Game, colour: int, symmetry: int) -> str:
@@ -80,12 +95,15 @@ def evaluate(evaluator: Evaluator, game: Game, colour: int, symmetry: int) -> Ev
         0.0,
         AS_IS,
         superko_bans(game, colour),
-        new_scratch(),
+        new_scratch(getattr(evaluator, "pass_alive_under_suicide", False)),
         spatial[0],
         global_[0],
     )
     turned = np.ascontiguousarray(turn(spatial, symmetry))
-    answer = evaluator.evaluate(turned, global_)
+    if isinstance(evaluator, OptimisticEvaluator):
+        answer = evaluator.evaluate(turned, global_, np.full(1, OPTIMISM, np.float32))
+    else:
+        answer = evaluator.evaluate(turned, global_)
     policy = turn_back(answer.policy[:, :-1].reshape(1, height, width), symmetry).reshape(1, -1)
     return answer._replace(
         policy=np.concatenate([policy, answer.policy[:, -1:]], axis=1),

@@ -96,8 +96,8 @@ def _analyze(engine: Engine, call: Call, kata: bool) -> str:
         analysis=True,
         stop=call.stop,
     )
-    if sent == 0 or not call.stop.is_set():
-        # Nothing was due yet; or the tree is as large as it may get and this is the last word.
+    if (sent == 0 or not call.stop.is_set()) and any(move.visits > 0 for move in result.moves):
+        # No report was due yet; or the tree is as large as it may get and this is the last word.
         send(result)
     call.stop.wait()
     return ""

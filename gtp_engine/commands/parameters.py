@@ -74,18 +74,15 @@ def shown_name(parameter: Parameter) -> str:
 
 
 class TunablePlayer(Protocol):
-    """A player whose parameters may change between searches."""
+    """A player whose parameters may be replaced between searches."""
 
     parameters: SearchParameters
-
-    def set_parameters(self, parameters: SearchParameters) -> None: ...
 
 
 def tunable(engine: Engine) -> TunablePlayer | None:
     """The player, if it is such a one."""
     player: Any = engine.player
-    has_them = isinstance(getattr(player, "parameters", None), SearchParameters) and hasattr(player, "set_parameters")
-    return player if has_them else None
+    return player if isinstance(getattr(player, "parameters", None), SearchParameters) else None
 
 
 def value_of(engine: Engine, parameter: Parameter) -> Any:
@@ -120,7 +117,7 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
         except (ConfigError, ParameterError) as error:
             raise GtpError(str(error)) from None
     if player is not None and changed is not None and changed != player.parameters:
-        player.set_parameters(changed)
+        player.parameters = changed
     engine.settings = dataclasses.replace(engine.settings, **settings)
 
 

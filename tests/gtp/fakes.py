@@ -41,9 +41,6 @@ class FakePlayer:
         self.cleared = 0
         self.closed = False
 
-    def set_parameters(self, parameters: SearchParameters) -> None:
-        self.parameters = parameters
-
     def warm_up(self, width: int, height: int) -> None:
         self.warmed.append((width, height))
 
