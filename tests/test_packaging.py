@@ -1,0 +1,106 @@
+"""What a user meets first: make, the installed command, and a README that tells the truth about both."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from gtp_engine import cli
+from gtp_engine.start import gtp
+from gtp_engine.version import VERSION
+from tests.conftest import REPOSITORY
+
+needs_make = pytest.mark.skipif(shutil.which("make") is None or sys.platform == "win32", reason="make is missing")
+
+
+def make(folder: Path, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    """Run make as from a terminal, even where a make runs the tests."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    command = ["make", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, input=text, capture_output=True, text=True, timeout=60)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A folder with what make reads, and nothing else."""
+    for name in ("Makefile", "setup.cfg", "pyproject.toml"):
+        shutil.copy(REPOSITORY / name, tmp_path / name)
+    return tmp_path
+
+
+def fake_command(path: Path, script: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+@needs_make
+@pytest.mark.parametrize("quiet", [["-s"], []])
+def test_make_gtp_prints_nothing_but_gtp(checkout: Path, quiet: list[str]) -> None:
+    python = checkout / ".venv" / "bin" / "python"
+    fake_command(python, "echo chatter; echo chatter >&2; cat >/dev/null")  # plays pip: noisy, and reads its stdin
+    fake_command(checkout / ".venv" / "bin" / "nobi", 'echo "= $*"; cat')
+    done = make(checkout, *quiet, "gtp", "ARGS=--visits 5", text="name\nquit\n")
+    assert done.stdout == "= gtp --visits 5\nname\nquit\n"
+    assert "installing into .venv" in done.stderr
+    again = make(checkout, *quiet, "gtp", text="quit\n")
+    assert (again.stdout, again.stderr) == ("= gtp\nquit\n", "")
+
+
+@needs_make
+def test_make_says_what_is_missing(checkout: Path) -> None:
+    done = make(checkout, "-s", "gtp", "CANDIDATES=false no-such-python")
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert "no Python 3.10 to 3.13 with the venv module found" in done.stderr
+
+
+@needs_make
+def test_a_failed_installation_is_tried_again(checkout: Path) -> None:
+    fake_command(checkout / ".venv" / "bin" / "python", "exit 1")
+    assert make(checkout, "-s", "gtp").returncode != 0
+    assert not (checkout / ".venv" / ".installed").exists()
+
+
+def test_one_version() -> None:
+    setup = configparser.ConfigParser()
+    setup.read(REPOSITORY / "setup.cfg", encoding="utf-8")
+    assert setup["metadata"]["version"] == "attr: gtp_engine.version.VERSION"
+    assert re.fullmatch(r"\d+\.\d+\.\d+", VERSION), "Lizzie wants an integer after the first dot"
+    assert setup["options.entry_points"]["console_scripts"].split("=")[1].strip() == "gtp_engine.cli:main"
+
+
+def test_the_readme_knows_every_command_and_option() -> None:
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    for name in cli.SUBCOMMANDS:
+        assert f"nobi {name}" in readme
+    for option in gtp.params:
+        assert isinstance(option, click.Option)
+        assert option.opts[0] in readme
+
+
+def test_links_in_the_documents_lead_somewhere() -> None:
+    documents = [
+        *REPOSITORY.glob("*.md"),
+        *(REPOSITORY / "docs").glob("*.md"),
+        *(REPOSITORY / "benchmarks").glob("*.md"),
+    ]
+    for document in documents:
+        for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_paths_named_in_the_architecture_exist() -> None:
+    text = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for path in re.findall(r"`((?:go_rules|nets|search|gtp_engine|training|tests)/[\w/.]*)`", text):
+        assert (REPOSITORY / path).exists(), path
