@@ -53,21 +53,21 @@ def count_own_evaluation(node):
 
 
 @kernel
-def release_path(nodes, links, leaf, depth):
+def release_path(nodes, links, leaf):
     """Take back the marks that a descent left on its path."""
-    for level in range(depth):
+    for level in range(leaf.depth):
         links[nodes[leaf.nodes[level]].links + leaf.slots[level]].in_flight -= 1
 
 
 @kernel
-def back_up(nodes, links, ctx, scratch, leaf, depth, child_before):
-    """Count a visit on the first `depth` links of a path whose last child has just changed.
+def back_up(nodes, links, ctx, scratch, leaf, child_before):
+    """Count a visit on the links of a path whose last child has just changed.
 
     `child_before`: `averages` of that child before the visit.
     """
-    release_path(nodes, links, leaf, depth)
+    release_path(nodes, links, leaf)
     before = child_before
-    for level in range(depth - 1, leaf.floor - 1, -1):
+    for level in range(leaf.depth - 1, leaf.floor - 1, -1):
         node = nodes[leaf.nodes[level]]
         link = links[node.links + leaf.slots[level]]
         here = averages(node)

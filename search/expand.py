@@ -107,7 +107,7 @@ def insert(tree, ctx, scratch, leaf):
     node.state = EXPANDED
     set_values(tree, ctx, index, leaf)
     count_own_evaluation(node)
-    back_up(tree.nodes, tree.links, ctx, scratch, leaf, leaf.depth, before)
+    back_up(tree.nodes, tree.links, ctx, scratch, leaf, before)
 
 
 @kernel

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from go_rules.jit import kernel
 from go_rules.points import WHITE
 from search.tables import (
@@ -110,8 +112,10 @@ def score_utility(s, table, score, score_sq):
 @kernel
 def score_utility_gain(s, table, score, score_sq, points):
     """How much white's utility grows with `points` more points."""
-    shifted_sq = score_sq + 2.0 * score * points + points * points
-    return score_utility(s, table, score + points, shifted_sq) - score_utility(s, table, score, score_sq)
+    mean = np.float64(score)
+    square = np.float64(score_sq)
+    shifted = square + 2.0 * mean * points + points * points
+    return score_utility(s, table, mean + points, shifted) - score_utility(s, table, mean, square)
 
 
 @kernel
@@ -129,7 +133,7 @@ def score_utility_slope(s, score):
 def utility_of(s, table, win_loss, no_result, score, score_sq):
     """White's utility of an outcome or of an average of outcomes."""
     result = win_loss * s.win_loss_factor + no_result * s.no_result_utility
-    return result + score_utility(s, table, score, score_sq)
+    return result + score_utility(s, table, np.float64(score), np.float64(score_sq))
 
 
 @kernel

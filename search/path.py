@@ -17,48 +17,38 @@ from search.context import HISTORY, REGION_ROOM
 @kernel
 def replay(nodes, links, ctx, scratch, leaf):
     """Play the moves of a leaf's path: fills its stack, its superko keys and its stone counts."""
-    depth = leaf.depth
+    rules = ctx.rules
     have = ctx.root_positions
     stack = leaf.stack
     leaf.stones = ctx.root_stones
     leaf.most_stones = ctx.most_stones
     # The leaf's stack starts HISTORY - 1 moves before it, at a position of the game if that is before the root.
-    early = depth - (HISTORY - 1)
-    last = 0
-    if early >= 0:
-        copy_position(stack[0], ctx.roots[have - 1])
-        for level in range(early):
-            _play_link(nodes, links, ctx, scratch, leaf, level, stack[0])
-    else:
-        first = max(0, have - 1 + early)
-        for i in range(first, have):
-            copy_position(stack[i - first], ctx.roots[i])
-        last = have - 1 - first
-        early = 0
-    for level in range(early, depth):
-        copy_position(stack[last + 1], stack[last])
-        last += 1
-        _play_link(nodes, links, ctx, scratch, leaf, level, stack[last])
+    early = leaf.depth - (HISTORY - 1)
+    first = min(have - 1, max(0, have - 1 + early))
+    for i in range(first, have):
+        copy_position(stack[i - first], ctx.roots[i])
+    last = have - 1 - first
+    for level in range(leaf.depth):
+        if level >= early:
+            copy_position(stack[last + 1], stack[last])
+            last += 1
+        pos = stack[last]
+        node = nodes[leaf.nodes[level]]
+        point = np.int64(ctx.points[links[node.links + leaf.slots[level]].move])
+        captured = pos.captured[1] + pos.captured[2]
+        in_main_phase = live_phase(pos, rules) == PHASE_MAIN
+        if not in_main_phase:
+            copy_position(scratch.before, pos)
+        play(pos, point, np.int64(node.to_play), rules)
+        leaf.keys[level] = NO_KEY
+        if not in_main_phase:
+            leaf.keys[level] = history_key(scratch.before, pos, rules)
+        elif rules.ko != KO_SIMPLE:
+            leaf.keys[level] = position_key(pos, rules)
+        if point != PASS:
+            leaf.stones += 1 + captured - (pos.captured[1] + pos.captured[2])
+            leaf.most_stones = max(leaf.most_stones, leaf.stones)
     leaf.last = last
-
-
-@kernel
-def _play_link(nodes, links, ctx, scratch, leaf, level, pos):
-    node = nodes[leaf.nodes[level]]
-    point = np.int64(ctx.points[links[node.links + leaf.slots[level]].move])
-    rules = ctx.rules
-    colour = np.int64(node.to_play)
-    captured = pos.captured[1] + pos.captured[2]
-    if live_phase(pos, rules) == PHASE_MAIN:
-        play(pos, point, colour, rules)
-        leaf.keys[level] = NO_KEY if rules.ko == KO_SIMPLE else position_key(pos, rules)
-    else:
-        copy_position(scratch.before, pos)
-        play(pos, point, colour, rules)
-        leaf.keys[level] = history_key(scratch.before, pos, rules)
-    if point != PASS:
-        leaf.stones += 1 + captured - (pos.captured[1] + pos.captured[2])
-        leaf.most_stones = max(leaf.most_stones, leaf.stones)
 
 
 @kernel
@@ -137,11 +127,10 @@ def _has_room(pos, bound, region):
     point = np.int64(pos.recent[0])
     if point <= PASS:
         return False
-    count = 0
-    stones = 0
+    count = np.int64(0)
+    stones = np.int64(0)
     if pos.board[point] == EMPTY:
-        region[0] = point
-        count = 1
+        count = _add_empty(pos, region, count, point)
     else:
         head = np.int64(pos.chain[point])
         stones = np.int64(pos.stones[head])

@@ -25,7 +25,7 @@ LCB_MAX_FACTOR = 0.2
 @kernel
 def rank_root(tree, ctx, work, ranks):
     """`rank_moves` for the root."""
-    rank_moves(tree.nodes, tree.links, ctx[0], tree.nodes[tree.used[ROOT]], True, ctx[0].settings.lcb == 1, ranks)
+    rank_moves(tree.nodes, tree.links, ctx[0], tree.nodes[tree.used[ROOT]], np.bool_(True), ctx[0].settings.lcb == 1, ranks)
 
 
 @kernel
@@ -63,11 +63,11 @@ def rank_moves(nodes, links, ctx, node, is_root, use_lcb, ranks):
         factor = utility_stdev_factor(s, node.weight, node.utility, node.utility_sq)
         explore = explore_scaling(s, total, factor)
         link = links[node.links + best]
-        reference = puct(_utility(nodes, ctx, node, link, True), explore, link.prior, link.weight)
+        reference = puct(_utility(nodes, ctx, node, link, is_root), explore, link.prior, link.weight)
         for i in range(count):
             link = links[node.links + i]
             if i != best and values[i] > 0.0:
-                utility = _utility(nodes, ctx, node, link, True)
+                utility = _utility(nodes, ctx, node, link, is_root)
                 values[i] = math.ceil(min(values[i], puct_weight(reference, utility, explore, link.prior)))
 
     leader = NONE
@@ -134,7 +134,7 @@ def variations(tree, ctx, ranks, moves, visits, lengths):
 @kernel
 def _best_slot(nodes, links, ctx, node, ranks):
     """The slot of the move that a search of this node would play, or NONE."""
-    rank_moves(nodes, links, ctx, node, False, True, ranks)
+    rank_moves(nodes, links, ctx, node, np.bool_(False), np.bool_(True), ranks)
     best = np.int64(NONE)
     for i in range(node.n_links):
         if ranks[0, i] > 0.0 and (best == NONE or ranks[0, i] > ranks[0, best]):

@@ -24,12 +24,11 @@ from nets.evaluator import (
     Evaluation,
 )
 from nets.evaluator import NO_RESULT as NET_NO_RESULT
+from nets.features import AT_ROOT, IN_TREE
 from search.backup import count_own_evaluation, refresh
 from search.context import HISTORY, MAX_SEEN, SCORE
-from search.encode import encode_root
 from search.expand import digest_all, set_values
 from search.parameters import SearchParameters
-from search.path import replay
 from search.root_moves import (
     ending_bonuses,
     pass_alive,
@@ -37,7 +36,8 @@ from search.root_moves import (
     symmetric_duplicates,
     useless_moves,
 )
-from search.tree import EXPANDED, PASS_ENDS_PHASE, ROOT, decode_prior, encode_priors, find_next
+from search.select import select
+from search.tree import EXPANDED, NEW, PASS_ENDS_PHASE, ROOT, decode_prior, encode_priors, find_next
 from search.workspace import Workspace
 
 
@@ -93,7 +93,7 @@ def set_root(tree, ctx, work):
             node.mass += link.prior
         row[link.move] = 0
     find_next(node, row)
-    is_first = node.state != EXPANDED
+    is_first = node.visits == 0
     node.state = EXPANDED
     if pass_ends_phase(leaf.stack[leaf.last]):
         node.flags |= PASS_ENDS_PHASE
@@ -102,16 +102,6 @@ def set_root(tree, ctx, work):
         count_own_evaluation(node)
     elif node.n_links > 0:
         refresh(tree.nodes, tree.links, context, work.scratch[0], node)
-
-
-@kernel
-def prepare_leaf(tree, ctx, work):
-    """Make leaf 0 of `work` the root."""
-    leaf = work.leaves[0]
-    leaf.depth = 0
-    leaf.floor = 0
-    leaf.nodes[0] = tree.used[ROOT]
-    replay(tree.nodes, tree.links, ctx[0], work.scratch[0], leaf)
 
 
 def place_root(space: Workspace, game: Game, colour: int, until: NDArray[np.int16]) -> None:
@@ -137,7 +127,9 @@ def evaluate_root(
     for reports. Raises EvaluatorError.
     """
     tree, context, desk = space.tree, space.context, space.root_desk
-    prepare_leaf(tree, context, desk.work)
+    # An evaluated root is evaluated again: as the root, it may be shown to the network otherwise.
+    tree.nodes[tree.used[ROOT]]["state"] = NEW
+    select(tree, context, desk.work, 1, 1)
     average = _averaged_evaluation(space, parameters, generator)
     context["errors_known"] = int(average.score[0, SHORTTERM_WINLOSS_ERROR] >= 0)
     digest_all(context, desk.work, 1, *average, np.zeros(1, np.int64), space.images)
@@ -187,9 +179,11 @@ def _averaged_evaluation(space: Workspace, parameters: SearchParameters, generat
     if parameters.random_symmetry or count > 1:
         chosen = np.sort(generator.choice(len(space.images), count, replace=False))
     images = space.images[chosen]
-    encode_root(space.context, desk.work, images, desk.features, desk.planes, desk.flat, desk.global_)
-    optimism = np.full(len(images), parameters.root_policy_optimism, np.float32)
-    policy, value, score, ownership = space.evaluate(desk.spatial[: len(images)], desk.global_[: len(images)], optimism)
+    desk.symmetries[:count] = chosen
+    desk.leaves[1:count] = desk.leaves[0]
+    view = AT_ROOT if parameters.conservative_pass else IN_TREE
+    optimism = np.full(count, parameters.root_policy_optimism, np.float32)
+    policy, value, score, ownership = space.evaluate(desk, count, view, optimism)
     logits = np.take_along_axis(policy, images.astype(np.int64), axis=1)
     owners = np.take_along_axis(ownership, images[:, :-1].astype(np.int64), axis=1)
     if len(images) > 1:

@@ -38,6 +38,7 @@ COUNTED = 1  # a visit was completed without evaluation
 COLLISION = 2  # at a node whose evaluation is under way; nothing was done
 FULL = 3  # the tree has no room for another node; nothing was done
 UNCOUNTED = 4  # a visit was completed that does not count for the root
+ARRIVED = 5  # at a link that leads to no node yet; only between `walk` and `arrive`
 
 
 @kernel
@@ -46,13 +47,20 @@ def select(tree, ctx, work, wanted, most):
 
     Returns (leaves, visits completed without evaluation, how the last descent ended).
     """
+    context = ctx[0]
+    scratch = work.scratch[0]
     leaves = 0
     counted = 0
     attempts = 0
     outcome = LEAF
     while leaves < wanted and leaves + counted < most and attempts < most + wanted:
-        outcome = descend(tree, ctx[0], work.scratch[0], work.leaves[leaves])
+        leaf = work.leaves[leaves]
         attempts += 1
+        outcome = walk(tree, context, scratch, leaf)
+        if outcome == LEAF or outcome == ARRIVED:
+            replay(tree.nodes, tree.links, context, scratch, leaf)
+        if outcome == ARRIVED:
+            outcome = arrive(tree, context, scratch, leaf)
         if outcome == LEAF:
             leaves += 1
         elif outcome == COUNTED:
@@ -63,118 +71,104 @@ def select(tree, ctx, work, wanted, most):
 
 
 @kernel
-def descend(tree, ctx, scratch, leaf):
-    """One walk from the root, noted in `leaf`. Returns how it ended."""
+def walk(tree, ctx, scratch, leaf):
+    """Follow the best moves down from the root, noting the path in `leaf`. Returns how the walk ended."""
     nodes = tree.nodes
     links = tree.links
     index = tree.used[ROOT]
     leaf.floor = 0
-    depth = 0
+    depth = np.int64(0)
     while True:
         leaf.nodes[depth] = index
+        leaf.depth = depth
         node = nodes[index]
         if node.state == NEW:
-            # Its evaluation was lost when a search was broken off.
+            # The root, or a node whose evaluation was lost when a search was broken off.
             node.state = WAITING
-            leaf.depth = depth
-            replay(nodes, links, ctx, scratch, leaf)
             return LEAF
         if node.state == WAITING:
-            release_path(nodes, links, leaf, depth)
+            release_path(nodes, links, leaf)
             return COLLISION
-        slot = NO_MOVE
+        slot = np.int64(NO_MOVE)
         if node.state == EXPANDED and depth < MAX_DEPTH:
-            slot = choose(nodes, links, ctx, scratch, node, depth == 0)
+            slot = np.int64(choose(nodes, links, ctx, scratch, node, depth == 0))
         if slot == NO_MOVE:
             before = averages(node)
             count_own_evaluation(node)
-            back_up(nodes, links, ctx, scratch, leaf, depth, before)
+            back_up(nodes, links, ctx, scratch, leaf, before)
             return COUNTED if leaf.floor == 0 else UNCOUNTED
         move = np.int64(node.next_move)
         if node.flags & PASS_ENDS_PHASE and ctx.settings.explore_pass == 1:
             forced = forced_choice(links, tree.priors[index], ctx.moves - 1, node, slot)
             if forced != NONE:
                 leaf.floor = depth + 1
-                slot = UNTRIED
+                slot = np.int64(UNTRIED)
                 move = np.int64(forced)
-        if slot == UNTRIED:
-            return arrive(tree, ctx, scratch, leaf, depth, move)
+        is_new = slot == UNTRIED
+        if is_new:
+            slot = np.int64(NONE)
+            if tree.used[NODES] < len(nodes):
+                slot = open_link(tree, index, move)
+            if slot == NONE:
+                release_path(nodes, links, leaf)
+                return FULL
         link = links[node.links + slot]
         link.in_flight += 1
         leaf.slots[depth] = slot
         depth += 1
+        leaf.depth = depth
+        if is_new:
+            return ARRIVED
         index = np.int64(link.child)
         child = nodes[index]
-        if link.visits < child.visits or _is_on_path(leaf, depth, index):
+        if link.visits < child.visits or _is_on_path(leaf, index):
             # Other move orders know more than this one has asked for, or the moves went round in a circle.
-            back_up(nodes, links, ctx, scratch, leaf, depth, averages(child))
+            back_up(nodes, links, ctx, scratch, leaf, averages(child))
             return COUNTED if leaf.floor == 0 else UNCOUNTED
 
 
 @kernel
-def arrive(tree, ctx, scratch, leaf, depth, move):
-    """Try a move for the first time: find out what position it leads to and give it a node."""
+def arrive(tree, ctx, scratch, leaf):
+    """Give the new link at the end of a path its node, now that its position is known."""
     nodes = tree.nodes
     links = tree.links
-    parent = nodes[leaf.nodes[depth]]
-    slot = NONE
-    if tree.used[NODES] < len(nodes):
-        slot = open_link(tree, leaf.nodes[depth], move)
-    if slot == NONE:
-        release_path(nodes, links, leaf, depth)
-        return FULL
-    link = links[parent.links + slot]
-    link.in_flight += 1
-    leaf.slots[depth] = slot
-    depth += 1
-    leaf.depth = depth
-    replay(nodes, links, ctx, scratch, leaf)
+    parent = nodes[leaf.nodes[leaf.depth - 1]]
+    link = links[parent.links + leaf.slots[leaf.depth - 1]]
     pos = leaf.stack[leaf.last]
-    over = pos.phase == PHASE_OVER and ends_game(ctx, pos, depth)
+    over = pos.phase == PHASE_OVER and ends_game(ctx, pos, leaf.depth)
     key = np.uint64(0)
+    index = np.int64(NONE)
     if ctx.settings.graph_search == 1 and ctx.settings.has_filter == 0:
         key = graph_key(ctx, scratch, pos, over, parent.key)
-        known = find_key(tree.table, nodes, key)
-        if known != NONE:
-            link.child = known
-            leaf.nodes[depth] = known
-            return _join(nodes, links, ctx, scratch, leaf, depth, nodes[known])
-    index = new_node(tree, key, pos.to_play)
-    if key != 0:
-        add_key(tree, index)
+        index = find_key(tree.table, nodes, key)
+    if index == NONE:
+        index = new_node(tree, key, np.int64(pos.to_play))
+        if key != 0:
+            add_key(tree, index)
     link.child = index
-    leaf.nodes[depth] = index
+    leaf.nodes[leaf.depth] = index
     node = nodes[index]
-    if not over:
+    before = averages(node)
+    if node.state == WAITING:
+        release_path(nodes, links, leaf)
+        return COLLISION
+    if node.state == NEW and not over:
         node.state = WAITING
         if pass_ends_phase(pos):
             node.flags |= PASS_ENDS_PHASE
         return LEAF
-    before = averages(node)
-    node.state = TERMINAL
-    score_terminal(ctx, scratch, pos, node)
-    set_own_evaluation(ctx, node)
-    count_own_evaluation(node)
-    back_up(nodes, links, ctx, scratch, leaf, depth, before)
+    if node.state == NEW:
+        node.state = TERMINAL
+        score_terminal(ctx, scratch, pos, node)
+        set_own_evaluation(ctx, node)
+        count_own_evaluation(node)
+    back_up(nodes, links, ctx, scratch, leaf, before)
     return COUNTED if leaf.floor == 0 else UNCOUNTED
 
 
 @kernel
-def _join(nodes, links, ctx, scratch, leaf, depth, child):
-    """A new link leads to a node that exists."""
-    if child.state == NEW:
-        child.state = WAITING
-        return LEAF
-    if child.state == WAITING:
-        release_path(nodes, links, leaf, depth)
-        return COLLISION
-    back_up(nodes, links, ctx, scratch, leaf, depth, averages(child))
-    return COUNTED if leaf.floor == 0 else UNCOUNTED
-
-
-@kernel
-def _is_on_path(leaf, depth, index):
-    for level in range(depth):
+def _is_on_path(leaf, index):
+    for level in range(leaf.depth):
         if leaf.nodes[level] == index:
             return True
     return False

@@ -307,14 +307,14 @@ def copy_link(target, source):
 @kernel
 def find_next(node, row):
     """Note the best untried move of a node, whose priors are `row`."""
-    best = 0
+    best = np.int64(0)
     move = NONE
     for i in range(len(row)):
         if row[i] > best:
             best = np.int64(row[i])
             move = i
     node.next_move = move
-    node.next_prior = decode_prior(best) if best > 0 else np.float32(0.0)
+    node.next_prior = decode_prior(np.uint16(best)) if best > 0 else np.float32(0.0)
 
 
 LOWEST_EXPONENT = 96 << 23

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluation, Evaluator
-from nets.features import new_scratch
+from nets.features import IN_TREE, new_scratch
 from search.context import new_context, new_work
-from search.encode import encode_all, symmetry_images
+from search.encode import draw_symmetries, encode_all, symmetry_images
 from search.expand import digest_all
 from search.parameters import SearchParameters
 from search.settings import make_settings
@@ -66,10 +67,20 @@ class Workspace:
 
     def evaluate_leaves(self, desk: Desk, leaves: int) -> None:
         """Encode a desk's first leaves, have them evaluated and digest the answers. Raises EvaluatorError."""
+        draw_symmetries(self.context, desk.work, leaves, len(self.images), desk.symmetries)
+        evaluation = self.evaluate(desk, leaves, IN_TREE, self._optimism[:leaves])
+        digest_all(self.context, desk.work, leaves, *evaluation, desk.symmetries, self.images)
+
+    def evaluate(self, desk: Desk, leaves: int, view: int, optimism: NDArray[np.float32]) -> Evaluation:
+        """Encode a desk's first leaves under the desk's symmetries and have them evaluated. Raises EvaluatorError.
+
+        `view`: features.IN_TREE or AT_ROOT; `optimism` [leaves]: shares of the optimistic policy, in networks with one.
+        """
         encode_all(
             self.context,
             desk.work,
             leaves,
+            view,
             desk.symmetries,
             self.images,
             desk.features,
@@ -77,16 +88,7 @@ class Workspace:
             desk.flat,
             desk.global_,
         )
-        evaluation = self.evaluate(desk.spatial[:leaves], desk.global_[:leaves], self._optimism[:leaves])
-        digest_all(self.context, desk.work, leaves, *evaluation, desk.symmetries, self.images)
-
-    def evaluate(
-        self,
-        spatial: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
-        global_: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
-        optimism: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
-    ) -> Evaluation:
-        """The evaluator's answer, with so much of the optimistic policy where the network has one."""
+        spatial, global_ = desk.spatial[:leaves], desk.global_[:leaves]
         if self._has_optimism:
             return self.evaluator.evaluate(spatial, global_, optimism)  # type: ignore[call-arg]
         return self.evaluator.evaluate(spatial, global_)
