@@ -128,8 +128,9 @@ def descend(nodes, ctx, work):
     pos = work.position[0]
     rules = ctx.rules[0]
     copy_position(pos, ctx.root[0])
-    index = ROOT
-    depth = 0
+    # A bare 0 has a type of its own, for which numba would compile all kernels below once more.
+    index = np.int64(ROOT)
+    depth = np.int64(0)
     work.path[0] = ROOT
     nodes[ROOT].visits += 1
     while depth < MAX_DEPTH and pos.phase == ctx.root[0].phase:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from go_rules.board import neighbour
 from go_rules.game import Game
-from go_rules.points import EMPTY, PASS, WHITE, board_points
+from go_rules.points import EMPTY, N_POINTS, PASS, WHITE, board_points
 from go_rules.position import PHASE_MAIN
 from go_rules.rules import SCORING_TERRITORY
 from search.result import RESIGN, SearchResult
+from search.uct import final_score
 from search.uct_parameters import UctParameters
 
 SERIOUS_SHARE = 0.01
@@ -40,8 +41,9 @@ def choose(game: Game, result: SearchResult, parameters: UctParameters) -> int:
 
 
 def _pass_wins(game: Game, colour: int, settled: NDArray[np.bool_]) -> bool:
-    """Whether the game is won as the board stands, and a pass ends it or nothing on the board can change any more."""
-    score = game.score() if colour == WHITE else -game.score()
+    """Whether the game is won with every stone alive, and a pass ends it or nothing can change any more."""
+    white = float(final_score(game.position, game.record, np.zeros(N_POINTS, np.int8)))
+    score = white if colour == WHITE else -white
     return score > 0 and (int(game.position["passes"]) >= 1 or bool(settled.all()))
 
 

@@ -65,7 +65,8 @@ def measure_distances(pos, last, distance, waiting):
         distance[point] = FAR
     if last <= PASS:
         return
-    n = _reach(pos, np.int64(last), 0, distance, waiting, 0)
+    zero = np.int64(0)
+    n = _reach(pos, np.int64(last), zero, distance, waiting, zero)
     done = 0
     while done < n:
         here = np.int64(waiting[done])
