@@ -117,8 +117,7 @@ def benchmark(
 
         click.echo(msgspec.json.encode(report).decode())
     else:
-        for key, value in report.items():
-            click.echo(f"{key:24} {value}")
+        click.echo(for_people(report))
 
 
 def measure_network(configuration: Configuration, seconds: float, advice: bool, tick: Tick) -> dict[str, Any]:
@@ -243,6 +242,31 @@ def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -
         "rounds": rounds,
         "seconds": seconds,
     }
+
+
+def for_people(report: dict[str, Any]) -> str:
+    """The report in a few lines."""
+    lines = [f"machine    {report['machine']}, {report['cores']} cores; nobi {report['version']}"]
+    if report["network"] is None:
+        lines += [
+            f"player     {report['player']}, {report['workers']} workers, board {report['size']}",
+            f"search     {report['playouts_per_second']:,.0f} playouts/s",
+        ]
+        return "\n".join(lines)
+    lines += [
+        f"network    {report['network']}, {report['precision']}, {report['provider']}",
+        f"settings   {report['workers']} workers, batch {report['batch']}, board {report['size']}",
+        f"search     {report['evals_per_second']:,.0f} evaluations/s, {report['visits_per_second']:,.0f} visits/s",
+        f"bare loop  {report['bare_evals_per_second']:,.0f} evaluations/s; the search gets {report['ratio']:.1%} of them",
+    ]
+    if "advice" in report:
+        advice = report["advice"]
+        chosen = next(e for e in advice["tried"] if (e["workers"], e["batch"]) == (advice["workers"], advice["batch"]))
+        lines.append(
+            f"advice     --workers {advice['workers']} --batch {advice['batch']}"
+            f" ({chosen['evals_per_second']:,.0f} evaluations/s; {len(advice['tried'])} settings tried)"
+        )
+    return "\n".join(lines)
 
 
 def surroundings() -> dict[str, Any]:
