@@ -3,7 +3,8 @@
 The networks were trained on these answers, so they are defined as KataGo defines them. The attacker always gives
 atari, or takes; the defender extends from his one liberty or takes a chain in atari beside him. He is caught when he
 never gets a third liberty. Kos favour the defender, a ladder that is too long counts as caught, one that takes too
-many moves to read as not caught.
+many moves to read as not caught. Only where KataGo's answer hangs on the order in which its board happens to list the
+stones of a chain, about once in a thousand positions of random play, is the answer here that of the definition.
 
 The reader plays on a board of its own, one array that a journal of overwritten cells restores exactly.
 """
