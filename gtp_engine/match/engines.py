@@ -71,6 +71,7 @@ class Engine:
         """What messages call it."""
         self.stderr = stderr
         self._client: GtpClient | None = None
+        self._stopped = False
         self._takes_fractions = False
         """Of seconds; GTP has whole ones, but engines whose clocks go further read fractions too."""
 
@@ -78,6 +79,8 @@ class Engine:
     def client(self) -> GtpClient:
         """The running process. Raises EngineError if it cannot be started."""
         if self._client is None:
+            if self._stopped:
+                raise EngineError("the match was stopped")
             self._client = GtpClient(self.command, self.stderr)
         return self._client
 
@@ -147,9 +150,14 @@ class Engine:
 
     def discard(self) -> None:
         """Kill the process; the next use starts another."""
-        if self._client is not None:
-            self._client.kill()
-            self._client = None
+        client, self._client = self._client, None
+        if client is not None:
+            client.kill()
+
+    def stop(self) -> None:
+        """Kill the process for good, from whatever thread."""
+        self._stopped = True
+        self.discard()
 
     def close(self) -> None:
         """Let the process quit in good order."""

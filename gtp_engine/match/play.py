@@ -64,7 +64,7 @@ class Match:
             self._aborted.set()
             for pair in self._pairs:
                 for engine in pair:
-                    engine.discard()
+                    engine.stop()
             raise
         for table in tables:
             table.join()

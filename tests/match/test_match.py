@@ -138,7 +138,11 @@ def test_interrupting_leaves_no_engine_behind(tmp_path: Path, number: signal.Sig
     hanging = stub("--bad", "hang@1", "--log", str(log))
     command = [sys.executable, "-m", "gtp_engine.cli", "match", WINNER, hanging, "--size", "5"]
     match = subprocess.Popen(
-        [*command, "--out", str(tmp_path / "m")], cwd=REPOSITORY, stderr=subprocess.PIPE, text=True
+        [*command, "--out", str(tmp_path / "m")],
+        cwd=REPOSITORY,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells start background jobs deaf to it
     )
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and not (log.exists() and "genmove" in log.read_text()):
