@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules import board, superko
-from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WALL, WHITE
+from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WALL, WHITE, point_at
 from go_rules.position import PHASE_MAIN, PHASE_OVER, new_stack
 from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, KO_SIMPLE, SCORING_TERRITORY, Rules
 from go_rules.scoring import final_score
@@ -160,13 +160,13 @@ class Game:
 
     def set_position(self, stones: Iterable[tuple[int, int]], to_play: int) -> None:
         """Start again from these (colour, point) stones, without history. Raises RuleViolation, changing nothing."""
-        self._begin(tuple(Move(colour, point) for colour, point in stones), (), to_play)
+        self._begin(tuple(Move(int(colour), int(point)) for colour, point in stones), (), to_play)
 
     def place_handicap(self, points: Sequence[int]) -> None:
         """Put black stones on an empty board before the first move; white plays first. Raises RuleViolation."""
         if self.moves or self.setup:
             raise RuleViolation("board not empty")
-        self._begin(tuple(Move(BLACK, point) for point in points), tuple(points), WHITE)
+        self._begin(tuple(Move(BLACK, int(point)) for point in points), tuple(map(int, points)), WHITE)
 
     @property
     def handicap_stones(self) -> int:
@@ -193,6 +193,7 @@ class Game:
 
     def play(self, colour: int, point: int) -> None:
         """Play a stone or PASS. Either colour may play at any time. Raises RuleViolation, changing nothing."""
+        colour, point = int(colour), int(point)  # kernels compile anew for every other type of integer
         reason = self.violation(colour, point)
         if reason is not None:
             raise RuleViolation(reason)
@@ -229,6 +230,7 @@ class Game:
 
     def legal_moves(self, colour: int) -> list[int]:
         """Every point `colour` may play now, row by row, superko included, and PASS last."""
+        colour = int(colour)
         out = np.zeros(N_POINTS, np.int16)
         n = board.legal_points(self.position, colour, self.record, out)
         n = superko.drop_superko_banned(self.position, colour, self.record, self._seen, out, n)
@@ -236,6 +238,7 @@ class Game:
 
     def violation(self, colour: int, point: int) -> str | None:
         """Why `colour` may not play there (RuleViolation's reasons), or None if it may."""
+        colour, point = int(colour), int(point)
         if point == PASS:
             return None
         if not 0 <= point < N_POINTS or self.position["board"][point] == WALL:
@@ -329,3 +332,14 @@ class Game:
         if len(repeats) < 2:
             return False
         return all(move.point != PASS for move in self.moves[repeats[-2] :])
+
+
+def warm_up() -> None:
+    """Have every kernel loaded or compiled that a game of whatever rules calls, so that no clock pays for it."""
+    game = Game(2, 2, Rules(ko=KO_SIMPLE, scoring=SCORING_TERRITORY))
+    for x in (0, 1, 0):
+        game.legal_moves(game.to_play)
+        game.play(game.to_play, PASS if x == 0 and game.moves else point_at(x, x))
+    game.undo()
+    game.score(dead=[point_at(0, 0)])
+    board.end_phase(game.copy().position, game.record)

@@ -88,3 +88,26 @@ def test_listener_hears_of_compilations(tmp_path):
         """
     assert run(tmp_path, program) == ["go_rules.random.next_u64"]
     assert run(tmp_path, program) == []
+
+
+@pytest.mark.slow
+def test_a_game_compiles_nothing_after_the_warm_up(tmp_path):
+    program = """
+        import itertools, random
+        from go_rules import game, jit
+        from tests.go_rules.differences import ALL_RULES
+        game.warm_up()
+        before = jit.compilations
+        rng = random.Random(1)
+        for rules, size in itertools.product(ALL_RULES, (2, 5)):
+            played = game.Game(size, size, rules)
+            while not played.is_over and played.length < 60:
+                moves = played.legal_moves(played.to_play)
+                played.play(played.to_play, rng.choice([*moves, 0, 0]))
+            played.score([27])
+            played.undo()
+            played.set_position([(1, 27)], 2)
+            played.copy().set_rules(rules)
+        print(before > 0, jit.compilations - before)
+        """
+    assert run(tmp_path, program) == ["True", "0"]
