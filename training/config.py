@@ -1,0 +1,210 @@
+"""The configuration of a training run: every value with its default, bounds and meaning, and the TOML file it is in.
+
+    nobi train RUN --config training.toml
+
+The declarations below are the documentation: `describe()` writes them out as a commented TOML file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta, Struct
+
+from training.errors import TrainingError
+
+RULE_SHARES = {
+    "chinese-ogs": 0.3,
+    "tromp-taylor": 0.2,
+    "chinese": 0.1,
+    "japanese": 0.2,
+    "aga": 0.05,
+    "new-zealand": 0.05,
+    "aga-button": 0.03,
+    "stone-scoring": 0.04,
+    "ancient-territory": 0.03,
+}
+
+
+class NetworkConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """The student: a 3x3 stem, residual blocks of two 3x3 convolutions, and its heads."""
+
+    blocks: Annotated[int, Meta(ge=1, le=80, description="residual blocks")] = 10
+    channels: Annotated[int, Meta(ge=8, le=1024, description="of the trunk")] = 64
+    pooling_every: Annotated[int, Meta(ge=0, description="every n-th block pools over the board; 0: none")] = 3
+    pooled_channels: Annotated[int, Meta(ge=4, description="of a pooling block's channels, those that are pooled")] = 16
+    policy_channels: Annotated[int, Meta(ge=4)] = 32
+    value_channels: Annotated[int, Meta(ge=4)] = 32
+    value_hidden: Annotated[int, Meta(ge=4, description="units of the value head's hidden layer")] = 64
+
+
+class OptimiserConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """How weights follow gradients, and the schedule: warm-up, stable, decay."""
+
+    kind: Annotated[
+        Literal["muon", "adamw", "sgd"], Meta(description="muon: on the convolutions, adamw on everything else")
+    ] = "muon"
+    rate: Annotated[float, Meta(gt=0, description="learning rate of the stable phase")] = 0.002
+    momentum: Annotated[float, Meta(ge=0, lt=1, description="of muon and sgd")] = 0.95
+    weight_decay: Annotated[float, Meta(ge=0, description="a step takes rate * this share off every matrix")] = 0.05
+    clip: Annotated[float, Meta(gt=0, description="gradients of a larger norm are shortened to it")] = 4.0
+    warm_up: Annotated[int, Meta(ge=0, description="steps from zero to the full rate")] = 500
+    decay_share: Annotated[
+        float, Meta(ge=0, le=1, description="of the budget, the last part, in which the rate falls to zero")
+    ] = 0.2
+    average: Annotated[float, Meta(ge=0, lt=1, description="decay a step of the weights' moving average")] = 0.999
+
+
+class LossConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Weights of the parts of the loss. Points are divided by 20 before their errors are taken."""
+
+    policy: Annotated[float, Meta(ge=0)] = 1.0
+    optimistic: Annotated[float, Meta(ge=0, description="the teacher's optimistic policy, if it has one")] = 0.3
+    soft: Annotated[float, Meta(ge=0, description="the policy at temperature 4")] = 2.0
+    reply: Annotated[float, Meta(ge=0, description="the opponent's next move")] = 0.1
+    value: Annotated[float, Meta(ge=0)] = 1.5
+    ownership: Annotated[float, Meta(ge=0)] = 1.0
+    score: Annotated[float, Meta(ge=0, description="lead, expected score and its deviation")] = 0.6
+    errors: Annotated[float, Meta(ge=0, description="short-term errors and the time left")] = 0.1
+    trunk: Annotated[float, Meta(ge=0, description="likeness of the trunk to the teacher's; 0: not compared")] = 0.0
+
+
+class RecordsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Positions out of game records."""
+
+    path: Annotated[str, Meta(description="a .npz of games (moves, offsets, result, ...)")] = ""
+    skip: Annotated[int, Meta(ge=0, description="games at the start of the file that are kept for validation")] = 2000
+    deviating: Annotated[float, Meta(ge=0, le=1, description="share with one to three moves replaced at random")] = 0.35
+    handicap: Annotated[float, Meta(ge=0, le=1, description="share with two to six black stones before white's")] = 0.05
+
+
+class PlayConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Positions out of games that the teacher's and the student's bare policies play to the last pass."""
+
+    games: Annotated[int, Meta(ge=1, description="played at once, of each canvas")] = 512
+    temperature: Annotated[float, Meta(gt=0, description="of the policy that moves are drawn from")] = 0.8
+    random_moves: Annotated[float, Meta(ge=0, le=1, description="share of moves drawn from all legal ones")] = 0.02
+    student: Annotated[float, Meta(ge=0, le=1, description="share of games in which the student moves")] = 0.5
+    opening: Annotated[float, Meta(ge=0, description="random moves a game starts with, on average")] = 2.0
+
+
+class DataConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where positions and labels come from, and in which proportion."""
+
+    teacher: Annotated[str, Meta(description="a KataGo network; empty: labels are the records' moves and results")] = ""
+    records_share: Annotated[float, Meta(ge=0, description="of the steps on positions from records")] = 0.6
+    play_share: Annotated[float, Meta(ge=0, description="of the steps on positions from bare-policy games")] = 0.4
+    samples_share: Annotated[float, Meta(ge=0, description="of the steps on sample files")] = 0.0
+    samples: Annotated[tuple[str, ...], Meta(description="folders of sample files, searched anew as they grow")] = ()
+    canvas_shares: Annotated[
+        dict[str, float], Meta(description="of bare-policy games on boards up to 9, 10 to 13, 14 to 19")
+    ] = msgspec.field(default_factory=lambda: {"9": 0.3, "13": 0.3, "19": 0.4})
+    own_komi: Annotated[float, Meta(ge=0, le=1, description="share of games with the rule set's customary komi")] = 0.6
+    komi_deviation: Annotated[float, Meta(ge=0, description="points by which other komi differ from it")] = 10.0
+    rules: Annotated[dict[str, float], Meta(description="shares of the rule sets")] = msgspec.field(
+        default_factory=lambda: dict(RULE_SHARES)
+    )
+    records: RecordsConfig = RecordsConfig()
+    play: PlayConfig = PlayConfig()
+
+
+class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Sizes and intervals of the run itself."""
+
+    batch: Annotated[int, Meta(ge=1, description="positions a step on 19x19; on smaller boards more")] = 256
+    seed: Annotated[int, Meta(ge=0)] = 1
+    device: Annotated[Literal["auto", "cpu", "cuda"], Meta(description="auto: cuda where there is one")] = "auto"
+    precision: Annotated[Literal["auto", "fp32", "bf16"], Meta(description="auto: bf16 on cuda")] = "auto"
+    compile: Annotated[bool, Meta(description="torch.compile the networks (on cuda)")] = True
+    threads: Annotated[int, Meta(ge=0, description="cores that make positions; 0: all")] = 0
+    yardstick: Annotated[str, Meta(description="kata-rows-1024.npz; empty: not measured")] = ""
+    measure_every: Annotated[float, Meta(gt=0, description="minutes between yardstick measures and plots")] = 10.0
+    save_every: Annotated[float, Meta(gt=0, description="minutes between checkpoints")] = 5.0
+
+
+class TrainingConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    network: NetworkConfig = NetworkConfig()
+    run: RunConfig = RunConfig()
+    data: DataConfig = DataConfig()
+    loss: LossConfig = LossConfig()
+    optimiser: OptimiserConfig = OptimiserConfig()
+
+
+def read_config(path: Path) -> TrainingConfig:
+    """Read a TOML file. Raises TrainingError, one line."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise TrainingError(f"{path}: {error.strerror or error}") from None
+    try:
+        return msgspec.toml.decode(content, type=TrainingConfig)
+    except msgspec.MsgspecError as error:
+        raise TrainingError(f"{path}: {error}") from None
+    except ImportError:
+        raise TrainingError("reading TOML with Python 3.10 needs the package tomli: pip install tomli") from None
+
+
+def override(config: TrainingConfig, settings: tuple[str, ...]) -> TrainingConfig:
+    """`config` with values replaced by texts like `run.batch=64`. Raises TrainingError."""
+    tree = msgspec.to_builtins(config)
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        *path, last = name.strip().split(".")
+        table: Any = tree
+        for key in path:
+            table = table.get(key) if isinstance(table, dict) else None
+        if not equals or not isinstance(table, dict) or last not in table:
+            raise TrainingError(f"{setting}: not a setting like run.batch=64")
+        table[last] = _value(text.strip())
+    try:
+        return msgspec.convert(tree, TrainingConfig)
+    except msgspec.MsgspecError as error:
+        raise TrainingError(str(error)) from None
+
+
+def describe() -> str:
+    """The default configuration as TOML, every value with its meaning."""
+    lines: list[str] = []
+    _describe(TrainingConfig(), "", lines)
+    return "\n".join(lines).strip() + "\n"
+
+
+def _value(text: str) -> Any:
+    """What TOML would read, or the text itself."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.MsgspecError:
+        return text
+
+
+def _describe(part: Struct, prefix: str, lines: list[str]) -> None:
+    hints = get_type_hints(type(part), include_extras=True)
+    tables = []
+    for name in part.__struct_fields__:
+        value = getattr(part, name)
+        if isinstance(value, Struct):
+            tables.append((name, value))
+            continue
+        lines.append(f"{name} = {_toml(value)}{_comment(hints[name])}")
+    for name, value in tables:
+        lines += ["", f"# {(type(value).__doc__ or '').strip()}", f"[{prefix}{name}]"]
+        _describe(value, f"{prefix}{name}.", lines)
+
+
+def _comment(hint: Any) -> str:
+    if get_origin(hint) is not Annotated:
+        return ""
+    kind, *meta = get_args(hint)
+    parts = [" | ".join(get_args(kind))] if get_origin(kind) is Literal else []
+    parts += [entry.description for entry in meta if isinstance(entry, Meta) and entry.description]
+    return f"  # {'; '.join(parts)}" if parts else ""
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f'"{key}" = {_toml(item)}' for key, item in value.items()) + " }"
+    return msgspec.json.encode(value).decode()

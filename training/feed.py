@@ -1,0 +1,179 @@
+"""The batches of a run: which source each step draws from, prepared ahead while the device computes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.batch import CANVASES, Positions, batch_of, new_positions
+from training.config import TrainingConfig
+from training.errors import TrainingError
+from training.games import BareGames
+from training.losses import Targets
+from training.records import RecordPositions, Workers
+from training.sample_mix import SampleMix
+from training.terms import new_terms
+
+RECORDS, PLAY, SAMPLES = "records", "play", "samples"
+AHEAD = 3
+"""Batches of records and of samples that are prepared before they are asked for."""
+
+Answer = Callable[[Callable[[], NDArray[np.float32]]], None]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One batch, in the CPU's memory. It must be copied before the next but one is asked for."""
+
+    source: str
+    spatial: Tensor
+    """uint8 [N, 22, S, S]"""
+    global_: Tensor
+    """[N, 19]"""
+    labels: Tensor
+    """int16 [N, LABELS]"""
+    targets: Targets | None
+    """Labels that came with the positions, or None: they are to be asked of a teacher or taken from `labels`."""
+    fills_canvas: bool
+    answer: Answer | None = None
+    """Games: to be given a function that returns the policy to move by, float32[N, S*S + 1] logits."""
+
+    @property
+    def canvas(self) -> int:
+        return self.spatial.shape[2]
+
+
+class Feed:
+    """Items for steps 0, 1, ...; the sources' shares decide at random, the same way in every run."""
+
+    def __init__(
+        self,
+        config: TrainingConfig,
+        *,
+        pass_alive_under_suicide: bool,
+        has_teacher: bool,
+        pinned: bool,
+        records_drawn: int = 0,
+    ) -> None:
+        """`pinned`: memory from which a GPU copies faster. `records_drawn`: samples already seen by the resumed run.
+        Raises TrainingError."""
+        data = config.data
+        self._config = config
+        self._pinned = pinned
+        self._workers = Workers(config.run.threads, pass_alive_under_suicide)
+        self._background = ThreadPoolExecutor(1, thread_name_prefix="feed")
+        self._shares = {RECORDS: data.records_share, PLAY: data.play_share, SAMPLES: data.samples_share}
+        if not any(self._shares.values()):
+            raise TrainingError("data: no source of positions has a share above 0")
+        if data.play_share and not has_teacher:
+            raise TrainingError("data.play_share: games without a teacher have no labels; set data.teacher, or 0")
+        terms = new_terms(data.rules, data.own_komi, data.komi_deviation)
+        self._canvas_shares = _canvas_shares(data.canvas_shares)
+        self.records_drawn = records_drawn
+        self._records: RecordPositions | None = None
+        self._record_batches: deque[Future[Positions]] = deque()
+        if data.records_share:
+            if not data.records.path:
+                raise TrainingError("data.records.path: no game records are named; set it, or data.records_share to 0")
+            self._records = RecordPositions(data.records, terms, config.run.seed, self._workers)
+            self._record_next = records_drawn
+            self._record_room = [self._new_room(config.run.batch, 19) for _ in range(AHEAD + 2)]
+            self._record_count = 0
+        self._games: dict[int, BareGames] = {}
+        if data.play_share:
+            for canvas in self._canvas_shares:
+                count = batch_of(canvas, config.run.batch)
+                seed = config.run.seed * 31 + canvas + records_drawn
+                self._games[canvas] = BareGames(canvas, count, data.play, terms, seed, self._workers, self._new_room)
+        self._mix = SampleMix(data.samples, config.run.seed + records_drawn) if data.samples_share else None
+
+    def next(self, step: int) -> Item:
+        """The batch of `step`. Raises TrainingError."""
+        generator = np.random.default_rng((self._config.run.seed, step))
+        source = _pick(self._shares, generator)
+        if source == RECORDS:
+            return self._from_records()
+        if source == PLAY:
+            return self._from_games(_pick(self._canvas_shares, generator))
+        return self._from_samples(generator)
+
+    def finished_games(self) -> int:
+        return sum(games.finished for games in self._games.values())
+
+    def close(self) -> None:
+        """End all background work."""
+        for games in self._games.values():
+            games.close()
+        self._background.shutdown(wait=True, cancel_futures=True)
+        self._workers.close()
+
+    def _from_records(self) -> Item:
+        assert self._records is not None
+        while len(self._record_batches) <= AHEAD:
+            room = self._record_room[self._record_count % len(self._record_room)]
+            self._record_batches.append(self._background.submit(_fill, self._records, room, self._record_next))
+            self._record_next += len(room.global_)
+            self._record_count += 1
+        positions = self._record_batches.popleft().result()
+        self.records_drawn += len(positions.global_)
+        return _item(RECORDS, positions)
+
+    def _from_games(self, canvas: int) -> Item:
+        games = self._games[canvas]
+        group, positions = games.take()
+        return _item(f"{PLAY}{canvas}", positions, lambda logits: games.answer(group, logits))
+
+    def _from_samples(self, generator: np.random.Generator) -> Item:
+        assert self._mix is not None
+        available = {canvas: count * canvas**2 for canvas, count in self._mix.counts().items() if count}
+        canvas = _pick(available, generator)
+        spatial, global_, targets = self._mix.draw(canvas, batch_of(canvas, self._config.run.batch))
+        return Item(
+            f"{SAMPLES}{canvas}",
+            torch.from_numpy(spatial),
+            torch.from_numpy(global_),
+            torch.full((len(global_), 3), -1, dtype=torch.int16),
+            targets,
+            bool(spatial[:, 0, -1, -1].all()),
+        )
+
+    def _new_room(self, count: int, canvas: int) -> Positions:
+        room = new_positions(count, canvas)
+        if not self._pinned:
+            return room
+        return Positions(*(torch.from_numpy(array).pin_memory().numpy() for array in room))
+
+
+def _fill(records: RecordPositions, room: Positions, first: int) -> Positions:
+    records.fill(room, first)
+    return room
+
+
+def _item(source: str, positions: Positions, answer: Answer | None = None) -> Item:
+    spatial, global_, labels = (torch.from_numpy(array) for array in positions)
+    return Item(source, spatial, global_, labels, None, positions.fills_canvas, answer)
+
+
+def _pick(shares: dict[Any, float], generator: np.random.Generator) -> Any:
+    keys = [key for key, share in shares.items() if share > 0]
+    total = np.cumsum([shares[key] for key in keys])
+    return keys[int(np.searchsorted(total, generator.random() * total[-1], side="right"))]
+
+
+def _canvas_shares(shares: dict[str, float]) -> dict[int, float]:
+    known = {str(canvas): canvas for canvas in CANVASES}
+    unknown = [name for name in shares if name not in known]
+    if unknown:
+        raise TrainingError(f"data.canvas_shares: {unknown[0]} is none of {', '.join(known)}")
+    chosen = {known[name]: share for name, share in shares.items() if share > 0}
+    if not chosen:
+        raise TrainingError("data.canvas_shares: no canvas has a share above 0")
+    return chosen

@@ -1,0 +1,142 @@
+"""Optimisers: Muon on the convolutions with AdamW on the rest, AdamW or SGD on everything; and the weights' average."""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from training.config import OptimiserConfig
+
+NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
+NEWTON_SCHULZ_STEPS = 5
+ADAMW_LIKE = 0.2
+"""Root mean square of an orthogonal update, times the root of its longer side: about AdamW's, so both share a rate."""
+
+ADAM_BETAS = (0.9, 0.99)
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum whose update of each matrix is orthogonalised (Jordan et al., "Muon", 2024), scaled as in Liu et al.,
+    "Muon is scalable for LLM training" (2025). Convolutions [out, in, y, x] count as matrices [out, in * y * x]."""
+
+    def __init__(self, parameters: Any, lr: float, momentum: float, weight_decay: float) -> None:
+        super().__init__(parameters, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        assert closure is None
+        for group in self.param_groups:
+            by_shape: dict[torch.Size, list[nn.Parameter]] = defaultdict(list)
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    by_shape[parameter.shape].append(parameter)
+            for parameters in by_shape.values():
+                self._step(parameters, group)
+
+    def _step(self, parameters: list[nn.Parameter], group: dict[str, Any]) -> None:
+        """One batched orthogonalisation for all matrices of a shape: on a GPU their launches would cost more."""
+        updates = []
+        for parameter in parameters:
+            assert parameter.grad is not None
+            state = self.state[parameter]
+            if "momentum" not in state:
+                state["momentum"] = torch.zeros_like(parameter)
+            momentum = state["momentum"]
+            momentum.lerp_(parameter.grad, 1.0 - group["momentum"])
+            updates.append(parameter.grad.lerp(momentum, group["momentum"]).flatten(1))  # Nesterov
+        matrices = orthogonal(torch.stack(updates))
+        rows, columns = matrices.shape[1:]
+        scale = -group["lr"] * ADAMW_LIKE * max(rows, columns) ** 0.5
+        for parameter, matrix in zip(parameters, matrices, strict=True):
+            parameter.mul_(1.0 - group["lr"] * group["weight_decay"])
+            parameter.add_(matrix.view(parameter.shape), alpha=scale)
+
+
+def orthogonal(matrices: Tensor) -> Tensor:
+    """[B, m, n] to about the nearest (semi-)orthogonal matrices: all singular values near 1, by Newton-Schulz steps."""
+    a, b, c = NEWTON_SCHULZ
+    x = matrices.bfloat16() if matrices.is_cuda else matrices
+    is_tall = x.shape[1] > x.shape[2]
+    x = x.mT if is_tall else x
+    x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    for _ in range(NEWTON_SCHULZ_STEPS):
+        square = x @ x.mT
+        x = a * x + (b * square + c * square @ square) @ x
+    return (x.mT if is_tall else x).to(matrices.dtype)
+
+
+class Optimisers:
+    """The optimisers of a run as one, with the learning rate of the schedule."""
+
+    def __init__(self, network: nn.Module, config: OptimiserConfig) -> None:
+        self._config = config
+        convolutions, matrices, vectors = [], [], []
+        for name, parameter in network.named_parameters():
+            if parameter.ndim == 4 and parameter.shape[-1] > 1 and not name.startswith("stem"):
+                convolutions.append(parameter)
+            elif parameter.ndim > 1:
+                matrices.append(parameter)
+            else:
+                vectors.append(parameter)
+        rate, decay = config.rate, config.weight_decay
+        self._all: list[torch.optim.Optimizer] = []
+        if config.kind == "muon" and convolutions:
+            self._all.append(Muon(convolutions, rate, config.momentum, decay))
+            convolutions = []
+        groups = [
+            {"params": convolutions + matrices, "weight_decay": decay},
+            {"params": vectors, "weight_decay": 0.0},
+        ]
+        groups = [group for group in groups if group["params"]]
+        if config.kind == "sgd":
+            self._all.append(torch.optim.SGD(groups, rate, config.momentum, nesterov=config.momentum > 0))
+        else:
+            on_cuda = next(network.parameters()).is_cuda
+            self._all.append(torch.optim.AdamW(groups, rate, ADAM_BETAS, fused=on_cuda))
+        self._parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
+
+    def step(self, rate_share: float) -> Tensor:
+        """Clip, update at this share of the rate, and clear the gradients. Returns their norm before clipping."""
+        norm = nn.utils.clip_grad_norm_(self._parameters, self._config.clip)
+        for optimiser in self._all:
+            for group in optimiser.param_groups:
+                group["lr"] = self._config.rate * rate_share
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+        return norm
+
+    def state_dict(self) -> list[dict[str, Any]]:
+        return [optimiser.state_dict() for optimiser in self._all]
+
+    def load_state_dict(self, states: list[dict[str, Any]]) -> None:
+        for optimiser, state in zip(self._all, states, strict=True):
+            optimiser.load_state_dict(state)
+
+
+class Average:
+    """The exponential moving average of a network's weights: what is measured and shipped."""
+
+    def __init__(self, network: nn.Module, decay: float) -> None:
+        self.network = copy.deepcopy(network).requires_grad_(False).eval()
+        self._decay = decay
+        self._updates = 0
+
+    @torch.no_grad()
+    def update(self, network: nn.Module) -> None:
+        """Follow `network`; at first quickly, so that its random start is forgotten."""
+        self._updates += 1
+        decay = min(self._decay, self._updates / (self._updates + 10.0))
+        mine, other = list(self.network.parameters()), list(network.parameters())
+        torch._foreach_lerp_(mine, other, 1.0 - decay)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"weights": self.network.state_dict(), "updates": self._updates}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.network.load_state_dict(state["weights"])
+        self._updates = int(state["updates"])

@@ -1,0 +1,133 @@
+"""Positions out of a file of game records, made on all cores."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.batch import Positions, new_positions
+from training.config import RecordsConfig
+from training.errors import TrainingError
+from training.replay import Records, draw_samples
+from training.terms import Terms
+from training.work import Work, new_work
+
+GAMES_SIZE = 19
+PART = 16
+"""Samples a thread makes at a time."""
+
+
+class Workers:
+    """Threads that run kernels, each with work space of its own."""
+
+    def __init__(self, threads: int = 0, pass_alive_under_suicide: bool = False) -> None:
+        """`threads`: 0 for as many as there are cores."""
+        self.count = threads or len(os.sched_getaffinity(0))
+        self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="positions")
+        self._spare: list[Work] = [new_work(pass_alive_under_suicide) for _ in range(self.count)]
+
+    def map_parts(self, function, count: int, part: int = PART) -> None:  # type: ignore[no-untyped-def]
+        """Call `function(first, last, work)` for consecutive parts of range(count), and wait for all of them."""
+        waiting: list[Future[None]] = [
+            self._pool.submit(self._run, function, first, min(first + part, count)) for first in range(0, count, part)
+        ]
+        for future in waiting:
+            future.result()
+
+    def _run(self, function, first: int, last: int) -> None:  # type: ignore[no-untyped-def]
+        work = self._spare.pop()
+        try:
+            function(first, last, work)
+        finally:
+            self._spare.append(work)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+class RecordPositions:
+    """An endless stream of positions from records; sample n is the same in every run with the same seed."""
+
+    canvas = GAMES_SIZE
+
+    def __init__(self, config: RecordsConfig, terms: Terms, seed: int, workers: Workers) -> None:
+        """Raises TrainingError."""
+        self._records = load_records(Path(config.path), config)
+        self._terms, self._seed, self._workers = terms, seed, workers
+
+    @property
+    def games(self) -> int:
+        return len(self._records.offsets) - 1
+
+    def fill(self, positions: Positions, first: int) -> None:
+        """Make samples first, first + 1, ..., as many as `positions` has room for."""
+
+        def make(begin: int, end: int, work: Work) -> None:
+            part = positions.part(begin, end)
+            draw_samples(self._records, self._terms, self._seed, first + begin, work, *part)
+
+        self._workers.map_parts(make, len(positions.spatial))
+
+    def draw(self, count: int, first: int) -> Positions:
+        """Samples first to first + count - 1."""
+        positions = new_positions(count, self.canvas)
+        self.fill(positions, first)
+        return positions
+
+
+def load_records(path: Path, config: RecordsConfig) -> Records:
+    """Read games19.npz, or another file of its format; games that end in passes lose those at their end.
+    Raises TrainingError."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            moves, offsets = file["moves"], file["offsets"]
+            result, first_player = file["result"], file["first_player"]
+    except (OSError, ValueError, KeyError) as error:
+        raise TrainingError(f"{path}: no file of game records: {_reason(error)}") from None
+    games = len(offsets) - 1
+    is_sound = moves.dtype == np.uint16 and offsets.dtype == np.int64 and offsets.ndim == 1 and games >= 1
+    is_sound = is_sound and offsets[0] == 0 and offsets[-1] == len(moves) and bool((np.diff(offsets) >= 0).all())
+    is_sound = is_sound and len(result) == games and len(first_player) == games
+    if not is_sound or (len(moves) and int(moves.max()) > GAMES_SIZE**2):
+        raise TrainingError(f"{path}: damaged: its game records contradict each other")
+    if config.skip >= games:
+        raise TrainingError(f"{path}: it has {games} games, data.records.skip leaves none of them")
+    first = config.skip
+    moves, offsets = moves[offsets[first] :], offsets[first:] - offsets[first]
+    moves, offsets = _without_last_passes(moves, offsets)
+    return Records(
+        moves,
+        offsets,
+        np.ascontiguousarray(result[first:], np.int8),
+        np.ascontiguousarray(first_player[first:], np.uint8),
+        np.array([GAMES_SIZE]),
+        np.array([config.deviating]),
+        np.array([config.handicap]),
+    )
+
+
+def _without_last_passes(
+    moves: NDArray[np.uint16], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    """The same games up to the first pass that answers a pass."""
+    passes = moves == GAMES_SIZE**2
+    answered = np.flatnonzero(passes[1:] & passes[:-1]) + 1
+    if len(answered) == 0:
+        return np.ascontiguousarray(moves), np.ascontiguousarray(offsets)
+    game = np.searchsorted(offsets, answered, side="right") - 1
+    inside = answered > offsets[game]
+    lengths = np.diff(offsets)
+    np.minimum.at(lengths, game[inside], answered[inside] - offsets[game[inside]])
+    kept = np.repeat(offsets[:-1] + lengths, np.diff(offsets))
+    new_offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.ascontiguousarray(moves[np.arange(len(moves)) < kept]), new_offsets
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

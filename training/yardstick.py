@@ -1,0 +1,173 @@
+"""The fixed yardstick: how well a network predicts 1,024 rows of KataGo's self-play that nothing is trained on.
+
+Rows are KataGo's training format (https://github.com/lightvector/KataGo/blob/master/python/README.md): features V7 of a
+19×19 tensor and targets. The full 19×19 boards and the smaller ones are measured apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.evaluator import LEAD, LOSS, WIN, Evaluation, Evaluator
+from training.errors import TrainingError
+
+CANVAS = 19
+POINTS = CANVAS * CANVAS
+
+TARGET_LEAD = 21
+VALUE_BEFORE_WIN, VALUE_BEFORE_LOSS = 12, 13
+"""Columns of globalTargetsNC: the value a few turns on, less noisy than the result."""
+POLICY_WEIGHT, OWNERSHIP_WEIGHT, LEAD_WEIGHT = 26, 27, 29
+
+EvaluateFunction = Callable[[NDArray[np.float32], NDArray[np.float32]], Evaluation]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one board size, W×H points."""
+
+    spatial: NDArray[np.float32]
+    """[N, 22, H, W]"""
+    global_: NDArray[np.float32]
+    """[N, 19]"""
+    policy: NDArray[np.float64]
+    """[N, H*W + 1] shares of the visits; zero rows where unknown"""
+    targets: NDArray[np.float32]
+    """[N, 64] globalTargetsNC"""
+    ownership: NDArray[np.float32]
+    """[N, H*W] -1, 0 or 1, the side to move's view"""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A network's figures on a set of rows."""
+
+    rows: int
+    policy_cross_entropy: float
+    """nats; logits unmasked"""
+    top1: float
+    value_mse: float
+    """of win minus loss"""
+    lead_mae: float
+    """points"""
+    ownership_mse: float
+
+    def line(self) -> str:
+        """One line of text."""
+        return (
+            f"{self.rows} rows: policy {self.policy_cross_entropy:.3f}  top-1 {self.top1:.3f}  "
+            f"value {self.value_mse:.3f}  lead {self.lead_mae:.2f}  ownership {self.ownership_mse:.3f}"
+        )
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """The rows, grouped by board size."""
+
+    full: Rows
+    small: tuple[Rows, ...]
+
+    def measure(self, evaluate: EvaluateFunction, batch: int = 64) -> tuple[Measure, Measure]:
+        """Figures on the 19×19 rows and on all smaller boards together."""
+        return _measure([self.full], evaluate, batch), _measure(self.small, evaluate, batch)
+
+
+def load_yardstick(path: Path) -> Yardstick:
+    """Read kata-rows-1024.npz, or another file of KataGo's training rows. Raises TrainingError."""
+    try:
+        with np.load(path, allow_pickle=False) as rows:
+            packed = rows["binaryInputNCHWPacked"]
+            globals_ = rows["globalInputNC"].astype(np.float32)
+            visits = rows["policyTargetsNCMove"][:, 0].astype(np.float64)
+            targets = rows["globalTargetsNC"].astype(np.float32)
+            owners = rows["valueTargetsNCHW"][:, 0].astype(np.float32)
+    except (OSError, ValueError, KeyError) as error:
+        raise TrainingError(f"{path}: no file of KataGo training rows: {error}") from None
+    spatial = np.unpackbits(packed, axis=2)[:, :, :POINTS].reshape(-1, 22, CANVAS, CANVAS).astype(np.float32)
+    groups = []
+    sizes = np.stack([spatial[:, 0].any(axis=2).sum(axis=1), spatial[:, 0].any(axis=1).sum(axis=1)], axis=1)
+    for height, width in sorted({(int(h), int(w)) for h, w in sizes}):
+        chosen = np.flatnonzero((sizes == (height, width)).all(axis=1))
+        points = (np.arange(height)[:, None] * CANVAS + np.arange(width)).ravel()
+        policy = visits[chosen][:, [*points, POINTS]]
+        total = policy.sum(axis=1, keepdims=True)
+        groups.append(
+            Rows(
+                np.ascontiguousarray(spatial[chosen, :, :height, :width]),
+                globals_[chosen],
+                np.divide(policy, total, out=np.zeros_like(policy), where=total > 0),
+                targets[chosen],
+                owners[chosen].reshape(-1, POINTS)[:, points],
+            )
+        )
+    full = [rows for rows in groups if rows.spatial.shape[2:] == (CANVAS, CANVAS)]
+    if not full:
+        raise TrainingError(f"{path}: it has no rows of full 19x19 boards")
+    return Yardstick(full[0], tuple(rows for rows in groups if rows is not full[0]))
+
+
+def measure_evaluator(yardstick: Yardstick, evaluator: Evaluator) -> tuple[Measure, Measure]:
+    """The yardstick of a network file, as players would run it and with its plain policy."""
+    if getattr(evaluator, "has_optimism", False):
+
+        def evaluate(spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+            plain = np.zeros(len(spatial), np.float32)
+            return evaluator.evaluate(spatial, global_, plain)  # type: ignore[call-arg]
+
+        return yardstick.measure(evaluate)
+    return yardstick.measure(evaluator.evaluate)
+
+
+def _measure(groups: list[Rows] | tuple[Rows, ...], evaluate: EvaluateFunction, batch: int) -> Measure:
+    sums = np.zeros(5)
+    weights = np.zeros(5)
+    count = 0
+    for rows in groups:
+        for part, evaluation in _evaluated(rows, evaluate, batch):
+            errors, weight = _errors(part, evaluation)
+            sums += (errors * weight).sum(axis=1)
+            weights += weight.sum(axis=1)
+            count += len(part.spatial)
+    cross_entropy, top1, value, lead, ownership = sums / np.maximum(weights, 1e-9)
+    return Measure(count, float(cross_entropy), float(top1), float(value), float(lead), float(ownership))
+
+
+def _evaluated(rows: Rows, evaluate: EvaluateFunction, batch: int) -> Iterator[tuple[Rows, Evaluation]]:
+    for first in range(0, len(rows.spatial), batch):
+        chosen = slice(first, first + batch)
+        part = Rows(
+            rows.spatial[chosen],
+            rows.global_[chosen],
+            rows.policy[chosen],
+            rows.targets[chosen],
+            rows.ownership[chosen],
+        )
+        yield part, evaluate(part.spatial, part.global_)
+
+
+def _errors(rows: Rows, evaluation: Evaluation) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """[5, N] errors in the order of Measure's fields, and their weights."""
+    logits = evaluation.policy.astype(np.float64)
+    highest = logits.max(axis=1, keepdims=True)
+    log_policy = logits - highest - np.log(np.exp(logits - highest).sum(axis=1, keepdims=True))
+    value = evaluation.value[:, WIN] - evaluation.value[:, LOSS]
+    targets = rows.targets
+    errors = np.stack(
+        [
+            -(rows.policy * log_policy).sum(axis=1),
+            rows.policy.argmax(axis=1) == logits.argmax(axis=1),
+            (value - (targets[:, VALUE_BEFORE_WIN] - targets[:, VALUE_BEFORE_LOSS])) ** 2,
+            np.abs(evaluation.score[:, LEAD] - targets[:, TARGET_LEAD]),
+            ((evaluation.ownership - rows.ownership) ** 2).mean(axis=1),
+        ]
+    ).astype(np.float64)
+    ones = np.ones(len(targets))
+    policy, ownership, lead = (
+        targets[:, column].astype(np.float64) for column in (POLICY_WEIGHT, OWNERSHIP_WEIGHT, LEAD_WEIGHT)
+    )
+    return errors, np.stack([policy, policy, ones, lead, ownership])
