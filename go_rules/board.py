@@ -372,8 +372,8 @@ def pass_ends_phase(pos):
 
 @kernel
 def end_phase(pos, rules):
-    """Go on to the next clean-up phase under territory rules, or end the game."""
-    if rules.scoring != SCORING_TERRITORY or pos.phase >= PHASE_CLEANUP_2:
+    """Go on to the next clean-up phase under territory rules that have them, or end the game."""
+    if rules.scoring != SCORING_TERRITORY or rules.cleanup == 0 or pos.phase >= PHASE_CLEANUP_2:
         pos.phase = PHASE_OVER
         return
     pos.phase += 1
@@ -405,7 +405,7 @@ def live_phase(pos, rules):
     """The phase in which the next move will be: after the end of a game, the last one again."""
     if pos.phase != PHASE_OVER:
         return pos.phase
-    return PHASE_CLEANUP_2 if rules.scoring == SCORING_TERRITORY else PHASE_MAIN
+    return PHASE_CLEANUP_2 if rules.scoring == SCORING_TERRITORY and rules.cleanup == 1 else PHASE_MAIN
 
 
 @kernel

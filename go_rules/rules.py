@@ -29,6 +29,7 @@ RULES = np.dtype(
         ("suicide", "i1"),  # 1: removing one's own chain of two or more stones is legal
         ("has_button", "i1"),
         ("friendly_pass", "i1"),
+        ("cleanup", "i1"),  # territory scoring: 1 if two passes lead to the clean-up phases, 0 if they end the game
     ],
     align=True,
 )
@@ -50,6 +51,9 @@ class Rules:
     has_button: bool = False
     white_handicap_bonus: int = BONUS_N
     friendly_pass: bool = True
+    cleanup: bool = False
+    """Under territory scoring disputes are played out in two clean-up phases, instead of the players agreeing which
+    stones are dead. Searches and self-play do so; it is no part of a rule set's name or JSON."""
 
     def record(self, komi: float, handicap_stones: int = 0) -> np.void:
         """The RULES record of a game with this komi and that many black handicap stones."""
@@ -63,6 +67,7 @@ class Rules:
         out["suicide"] = self.suicide
         out["has_button"] = self.has_button
         out["friendly_pass"] = self.friendly_pass
+        out["cleanup"] = self.cleanup
         return out[0]
 
     def to_json(self) -> dict[str, Any]:

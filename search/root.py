@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import copy_position, pass_ends_phase
+from go_rules.board import copy_position, live_phase, pass_ends_phase
 from go_rules.game import Game
 from go_rules.jit import kernel
 from go_rules.points import BLACK, N_POINTS, NO_POINT, WHITE
-from go_rules.position import HISTORY_MOVES
+from go_rules.position import HISTORY_MOVES, PHASE_OVER
 from go_rules.superko import seen_add, seen_clear
 from nets.evaluator import (
     LEAD,
@@ -108,9 +108,14 @@ def place_root(space: Workspace, game: Game, colour: int, until: NDArray[np.int1
     """Tell the kernels where the game stands and which moves are excluded (root_moves.excluded_until)."""
     context = space.context
     context["rules"][0] = game.record
+    # Between players two passes end the game and dead stones are agreed upon; a search has to play them out.
+    context["rules"]["cleanup"] = 1
     context["until"][0] = until
     context["settings"]["has_filter"] = int(until.any())
     set_position(context, game.stack, game.length, game.keys, colour)
+    last = context["roots"][0, int(context["root_positions"][0]) - 1]
+    if last["phase"] == PHASE_OVER:
+        last["phase"] = live_phase(last, game.record)
 
 
 def evaluate_root(

@@ -21,7 +21,7 @@ PROBES = 3
 """Empty points per move whose legality is compared, besides those the kernels call illegal."""
 
 ALL_RULES = [
-    Rules(ko=ko, scoring=scoring, suicide=suicide, has_button=scoring == 0 and button)
+    Rules(ko=ko, scoring=scoring, suicide=suicide, has_button=scoring == 0 and button, cleanup=True)
     for ko in range(3)
     for scoring in range(2)
     for suicide in (False, True)

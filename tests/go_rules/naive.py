@@ -55,11 +55,15 @@ class NaiveGame:
         """The phase of the next move."""
         return self.live_phase(self.now)
 
+    @property
+    def has_cleanup(self) -> bool:
+        return self.rules.scoring == SCORING_TERRITORY and self.rules.cleanup
+
     def live_phase(self, moment: Moment) -> int:
         """Whoever plays on after the end resumes the last phase."""
         if moment.phase != OVER:
             return moment.phase
-        return CLEANUP_2 if self.rules.scoring == SCORING_TERRITORY else MAIN
+        return CLEANUP_2 if self.has_cleanup else MAIN
 
     def points(self) -> Iterator[Point]:
         return ((x, y) for y in range(self.height) for x in range(self.width))
@@ -191,7 +195,7 @@ class NaiveGame:
         self.passes += 1
         if self.passes < 2 and not self._passed_here_before(now, colour):
             return
-        if self.rules.scoring != SCORING_TERRITORY or after.phase == CLEANUP_2:
+        if not self.has_cleanup or after.phase == CLEANUP_2:
             after.phase = OVER
         else:
             after.phase += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,7 @@ POSITIONAL = Rules(ko=KO_POSITIONAL, white_handicap_bonus=BONUS_NONE)
 SITUATIONAL = Rules(ko=KO_SITUATIONAL, white_handicap_bonus=BONUS_NONE)
 SIMPLE = Rules(ko=KO_SIMPLE, white_handicap_bonus=BONUS_NONE)
 SUICIDE = Rules(ko=KO_POSITIONAL, suicide=True, white_handicap_bonus=BONUS_NONE)
-JAPANESE = preset("japanese")[0]
+JAPANESE = dataclasses.replace(preset("japanese")[0], cleanup=True)
 
 KO = """
     . X O .
@@ -227,6 +229,16 @@ def test_phases_of_a_territory_game():
         play_all(game, "B pass W pass")
         assert game.position["phase"] == phase
     assert game.is_over
+
+
+def test_two_passes_end_a_game_without_clean_up():
+    game = Game(5, 5, preset("japanese")[0])
+    play_all(game, "B C3 W pass B pass")
+    assert game.is_over
+    assert game.position["phase"] == PHASE_OVER
+    play_all(game, "W C2")
+    assert not game.is_over
+    assert game.position["phase"] == PHASE_MAIN
 
 
 def test_a_new_phase_forgets_the_moves():

@@ -12,8 +12,7 @@ import numpy as np
 
 from go_rules.game import Game
 from go_rules.points import BLACK, N_POINTS, WHITE, board_points, from_vertex
-from go_rules.position import PHASE_MAIN
-from go_rules.rules import SCORING_TERRITORY, preset
+from go_rules.rules import preset
 from nets.features import AS_IS, encode, new_scratch
 
 COLOURS = {"b": BLACK, "w": WHITE}
@@ -36,12 +35,6 @@ def game_of(row: dict[str, Any]) -> Game:
     return game
 
 
-def is_same_phase(game: Game) -> bool:
-    """KataGo's GTP engine, which printed the rows, never enters the clean-up phases (`preventCleanupPhase`): after two
-    passes under territory rules it plays on in the main phase, a state that our games don't have."""
-    return game.rules.scoring != SCORING_TERRITORY or int(game.position["phase"]) == PHASE_MAIN
-
-
 def encoded(game: Game, colour: int, scratch: Any) -> tuple[np.ndarray, np.ndarray]:
     """V7 features [22, H, W] and [19] of the game's present position for `colour` to move."""
     ban = np.zeros(N_POINTS, np.int8)
@@ -59,4 +52,4 @@ def probabilities(logits: np.ndarray, legal: np.ndarray) -> np.ndarray:
     return shares / shares.sum()
 
 
-__all__ = ["COLOURS", "encoded", "game_of", "is_same_phase", "new_scratch", "positions", "probabilities"]
+__all__ = ["COLOURS", "encoded", "game_of", "new_scratch", "positions", "probabilities"]

@@ -11,7 +11,7 @@ import pytest
 
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_MEAN, SCORE_STDEV, WIN, Evaluation
 from nets.open import open_network
-from tests.nets.golden import COLOURS, encoded, game_of, is_same_phase, new_scratch, positions, probabilities
+from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions, probabilities
 
 BATCH = 16
 KATAGO_OPTIMISM = 0.2
@@ -25,8 +25,6 @@ def evaluations(path: Path, network: Path) -> list[tuple[dict[str, Any], Evaluat
     waiting: dict[tuple[int, ...], list[tuple[dict[str, Any], np.ndarray, np.ndarray]]] = {}
     for row in positions(path):
         game = game_of(row)
-        if not is_same_phase(game):
-            continue
         entry = (row, *encoded(game, COLOURS[row["to_play"]], scratch))
         waiting.setdefault(tuple(row["size"]), []).append(entry)
     found = []
