@@ -257,7 +257,7 @@ def for_people(report: dict[str, Any]) -> str:
         f"network    {report['network']}, {report['precision']}, {report['provider']}",
         f"settings   {report['workers']} workers, batch {report['batch']}, board {report['size']}",
         f"search     {report['evals_per_second']:,.0f} evaluations/s, {report['visits_per_second']:,.0f} visits/s",
-        f"bare loop  {report['bare_evals_per_second']:,.0f} evaluations/s, of which the search gets {report['ratio']:.1%}",
+        f"bare loop  {report['bare_evals_per_second']:,.0f} evaluations/s; in the search {report['ratio']:.1%} of it",
     ]
     if "advice" in report:
         advice = report["advice"]

@@ -9,7 +9,7 @@ USER_ERRORS = (
     ("go_rules.rules", "RulesError"),
     ("go_rules.sgf", "SgfError"),
     ("nets.evaluator", "EvaluatorError"),
-    ("nets.katago.format", "FormatError"),
+    ("search.parameters", "ParameterError"),
 )
 """Exceptions whose text is one line fit for a user, by module: one that was raised has had its module imported."""
 

@@ -13,7 +13,7 @@ from go_rules.points import COLOUR_NAMES, to_vertex
 from go_rules.rules import Rules
 from gtp_engine.clock import TimeControl
 from gtp_engine.errors import UserError
-from gtp_engine.match.client import GtpClient, GtpFailure
+from gtp_engine.match.client import EngineError, GtpClient, GtpFailure
 from gtp_engine.match.clock import announcements
 
 START_SECONDS = 120.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import click
 import pytest
 
 from gtp_engine import cli
-from gtp_engine.errors import UserError, explain
+from gtp_engine.errors import USER_ERRORS, UserError, explain
 from gtp_engine.version import VERSION
 from nets.evaluator import EvaluatorError
 from tests.conftest import REPOSITORY
@@ -102,6 +103,11 @@ def test_errors_in_one_line() -> None:
     assert explain(FileNotFoundError(2, "No such file or directory", "x")) == "x: No such file or directory"
     assert explain(ModuleNotFoundError("...", name="torch")).startswith("the Python package torch is missing")
     assert explain(ZeroDivisionError("1/0")).startswith("internal error: ZeroDivisionError: 1/0")
+
+
+@pytest.mark.parametrize(("module", "name"), USER_ERRORS)
+def test_the_errors_fit_for_users_exist(module: str, name: str) -> None:
+    assert issubclass(getattr(importlib.import_module(module), name), Exception)
 
 
 def test_internal_errors_leave_no_traceback(
