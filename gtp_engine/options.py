@@ -12,7 +12,16 @@ from gtp_engine.parameters import ConfigError, Parameter, find_parameter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-METAVARS = {"net": "FILE", "player": "NAME", "time": "SECONDS", "komi": "K", "rules": "NAME", "log": "FILE", "device": "NAME", "gtp_name": "NAME"}
+METAVARS = {
+    "net": "FILE",
+    "player": "NAME",
+    "time": "SECONDS",
+    "komi": "K",
+    "rules": "NAME",
+    "log": "FILE",
+    "device": "NAME",
+    "gtp_name": "NAME",
+}
 
 
 class ParameterType(click.ParamType):  # type: ignore[type-arg]
