@@ -48,9 +48,6 @@ SUM_MASK = np.uint64(2**21 - 1)
 SQUARES_MASK = np.uint64(2**31 - 1)
 NO_LIBERTIES = np.uint64(0)
 
-SACRIFICED_STONES = 5
-"""No larger shape takes the eyes of a dead group (the rabbitty six aside)."""
-
 
 def new_playout_boards(n: int) -> np.ndarray:
     """An array of `n` playout boards; `load_position` one before use."""
@@ -152,29 +149,6 @@ def is_self_atari(b, point, colour):
         elif content != WALL and in_atari(b, b.chain[q]):
             return False
     return _is_one_point(packed)
-
-
-@kernel
-def is_sacrifice(b, point, colour):
-    """Whether a self-atari gives up few stones to put a larger chain in atari: how eyes are taken from a dead group."""
-    own_stones = 1
-    target_stones = 0
-    for i in range(4):
-        q = neighbour(point, i)
-        content = b.board[q]
-        if content in (EMPTY, WALL) or _beside_earlier(b, point, i, b.chain[q], content):
-            continue
-        head = b.chain[q]
-        if content == colour:
-            own_stones += b.stones[head]
-            continue
-        left = b.liberties[head]
-        for j in range(i, 4):
-            if b.board[neighbour(point, j)] == content and b.chain[neighbour(point, j)] == head:
-                left -= _liberty(point)
-        if _is_one_point(left):
-            target_stones = max(target_stones, b.stones[head])
-    return own_stones <= SACRIFICED_STONES and own_stones < target_stones
 
 
 @kernel

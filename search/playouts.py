@@ -16,7 +16,7 @@ from go_rules.board import neighbour
 from go_rules.jit import kernel
 from go_rules.points import EMPTY, N_POINTS, NO_POINT, PASS
 from go_rules.random import below, seed_state, uniform
-from search.playout_board import AROUND, in_atari, is_capture_or_joins, is_sacrifice, is_self_atari, last_liberty, place
+from search.playout_board import AROUND, in_atari, is_capture_or_joins, is_self_atari, last_liberty, place
 from search.playout_tables import EMPTY_NEIGHBOUR, EMPTY_NEIGHBOURS, PATTERN, playout_table
 
 POLICY = np.dtype(
@@ -198,9 +198,5 @@ def is_playable(b, point, colour, flags):
 
 @kernel
 def puts_itself_in_atari(b, point, colour, flags):
-    """Whether the legal move at `point` takes nothing, leaves its own chain one liberty and is no sacrifice either."""
-    return (
-        flags & EMPTY_NEIGHBOURS < 2 * EMPTY_NEIGHBOUR
-        and is_self_atari(b, point, colour)
-        and not is_sacrifice(b, point, colour)
-    )
+    """Whether the legal move at `point` takes nothing and leaves its own chain one liberty."""
+    return flags & EMPTY_NEIGHBOURS < 2 * EMPTY_NEIGHBOUR and is_self_atari(b, point, colour)

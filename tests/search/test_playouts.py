@@ -21,7 +21,6 @@ from search.playout_board import (
     copy_board,
     in_atari,
     is_capture_or_joins,
-    is_sacrifice,
     is_self_atari,
     last_liberty,
     load_position,
@@ -256,22 +255,6 @@ def test_the_policy_takes_what_is_in_atari() -> None:
     playout(b, WHITE, last, tools, 1)
     assert b["board"][from_vertex("D3", 5, 5)] == WHITE
     assert b["on_board"][BLACK] == 0
-
-
-@pytest.mark.parametrize(
-    ("diagram", "vertex", "sacrifice"),
-    [
-        # Two stones in an eye space of three put the group around it in atari.
-        (". O . X O \n X X X X O \n O O O O O \n . . . . . \n . . . . .", "A5", True),
-        # The group still has a liberty outside.
-        (". O . X . \n X X X X O \n O O O O O \n . . . . . \n . . . . .", "A5", False),
-        # A seki: as many stones would be given up as taken.
-        (". X X O . \n . O X O . \n O O X O O \n X X X . . \n . . . . .", "A5", False),
-    ],
-)
-def test_sacrifices(diagram: str, vertex: str, sacrifice: bool) -> None:
-    b = board_of(game_from(diagram))
-    assert bool(is_sacrifice(b, from_vertex(vertex, 5, 5), WHITE)) == sacrifice
 
 
 def test_packed_liberties_have_room_for_the_largest_board() -> None:
