@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import neighbour
+from go_rules.board import live_phase, neighbour
 from go_rules.game import Game
 from go_rules.points import EMPTY, N_POINTS, PASS, WHITE, board_points
 from go_rules.position import PHASE_MAIN
@@ -30,7 +30,8 @@ MOVES_BEFORE_RESIGNING = 0.1
 def choose(game: Game, result: SearchResult, parameters: UctParameters) -> int:
     """The point to play, PASS or RESIGN."""
     settled = _settled(game, result, parameters.settled)
-    costs_points = game.rules.scoring == SCORING_TERRITORY and int(game.position["phase"]) == PHASE_MAIN
+    in_main_phase = live_phase(game.position, game.record) == PHASE_MAIN
+    costs_points = game.rules.scoring == SCORING_TERRITORY and in_main_phase
     if not costs_points and _pass_wins(game, result.colour, settled):
         return PASS
     if _is_lost(game, result, parameters):
