@@ -1,0 +1,77 @@
+"""The eight symmetries are a group, act alike on points, moves and planes, and are numbered as KataGo numbers them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from go_rules.points import PASS, board_points, from_vertex, to_vertex
+from nets.symmetry import compose, inverse, symmetric_point, symmetry_count, symmetry_images, turn_back, turn_planes
+
+# Where KataGo's symmetry takes B7 of a 7x7 board (upside down, left and right, then rows for columns).
+B7 = {0: "B7", 1: "B1", 2: "F7", 3: "F1", 4: "A6", 5: "G6", 6: "A2", 7: "G2"}
+
+
+@pytest.mark.parametrize("symmetry", B7)
+def test_numbering(symmetry):
+    point = symmetric_point(from_vertex("B7", 7, 7), 7, 7, symmetry)
+    assert to_vertex(point, 7) == B7[symmetry]
+
+
+def test_inverse_and_compose():
+    points = board_points(5, 5)
+    for first in range(8):
+        for then in range(8):
+            for point in points:
+                by_steps = symmetric_point(symmetric_point(point, 5, 5, first), 5, 5, then)
+                assert symmetric_point(point, 5, 5, compose(first, then)) == by_steps
+        assert compose(first, inverse(first)) == compose(inverse(first), first) == 0
+
+
+def test_all_are_different():
+    assert len({tuple(image) for image in symmetry_images(4, 4)}) == 8
+    assert len({tuple(image) for image in symmetry_images(4, 6)}) == 4
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 1), (5, 5), (4, 7), (19, 19)])
+def test_images_agree_with_points(width, height):
+    images = symmetry_images(width, height)
+    assert len(images) == symmetry_count(width, height)
+    points = [*board_points(width, height), PASS]
+    for symmetry, image in enumerate(images):
+        assert [points[move] for move in image] == [symmetric_point(p, width, height, symmetry) for p in points]
+
+
+@pytest.mark.parametrize(("width", "height"), [(3, 3), (4, 2)])
+def test_planes_are_turned_and_output_is_turned_back(width, height):
+    area = width * height
+    planes = np.arange(2 * area, dtype=np.float32).reshape(2, height, width)
+    for image in symmetry_images(width, height):
+        turned = np.empty((2, area), np.float32)
+        turn_planes(planes, image, turned)
+        # A network that answers with its own input: the answer must come back to where the input was.
+        for plane in range(2):
+            ownership = np.empty(area, np.float32)
+            turn_back(turned[plane], image, ownership)
+            assert (ownership == planes[plane].ravel()).all()
+            policy = np.empty(area + 1, np.float32)
+            turn_back(np.append(turned[plane], np.float32(-1)), image, policy)
+            assert (policy == np.append(planes[plane].ravel(), -1)).all()
+
+
+def test_turned_planes_as_drawn():
+    planes = np.array([[[1, 2], [3, 4]]], np.float32)
+    drawn = [
+        [1, 2, 3, 4],
+        [3, 4, 1, 2],
+        [2, 1, 4, 3],
+        [4, 3, 2, 1],
+        [1, 3, 2, 4],
+        [3, 1, 4, 2],
+        [2, 4, 1, 3],
+        [4, 2, 3, 1],
+    ]
+    for image, expected in zip(symmetry_images(2, 2), drawn, strict=True):
+        turned = np.empty((1, 4), np.float32)
+        turn_planes(planes, image, turned)
+        assert turned[0].tolist() == expected
