@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from gtp_engine.commands import LISTED
+from gtp_engine.commands import LISTED, UNLISTED
+from tests.conftest import REPOSITORY
 from tests.gtp.fakes import Dialogue
 
 FOLDER = Path(__file__).parent / "transcripts"
@@ -76,3 +77,9 @@ def test_transcripts_cover_every_command() -> None:
     # Files are the business of test_files.py.
     assert set(LISTED) - words == {"loadsgf", "printsgf"}
     assert len(cases) >= 150
+
+
+def test_every_command_is_documented() -> None:
+    page = (REPOSITORY / "docs" / "gtp.md").read_text(encoding="utf-8")
+    documented = {word.strip("`,.") for quoted in re.findall(r"`[^`]+`", page) for word in quoted.strip("`").split()}
+    assert set(LISTED) | UNLISTED <= documented
