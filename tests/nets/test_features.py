@@ -189,7 +189,7 @@ def test_ladders_of_earlier_boards(scratch):
     game = game_from("\n".join([8 * ".", "..X.....", ".XO.....", ".X......"] + 4 * [8 * "."]), WHITE, PLAIN)
     shown = []
     # The first move stands in the way. Nothing is known from before it, so its board stands for the one before too.
-    for move in ("W F2", "B A1", "W H1"):
+    for move in ("W F2", "B D8", "W H5"):
         play_all(game, move)
         spatial, _ = encode_with(game, scratch)
         shown.append([bool(spatial[plane].any()) for plane in LADDER_PLANES])
