@@ -16,6 +16,8 @@ FORMAT_KEY, FORMAT = "nobi.format", "1"
 NAME_KEY = "nobi.name"
 PRECISION_KEY = "nobi.precision"
 PASS_ALIVE_KEY = "nobi.pass_alive_under_suicide"
+TRUNK_KEY, CONVOLUTIONS = "nobi.trunk", "convolutions"
+"""In a converted network's metadata: its residual blocks are of convolutions only."""
 
 MAX_BYTES = 1 << 30
 OPSETS = range(13, 22)
@@ -70,6 +72,8 @@ class NetworkFacts:
     """Names among INPUTS."""
     pass_alive_under_suicide: bool
     """Its area features expect pass-alive groups computed as if suicide were legal."""
+    is_convolutional: bool
+    """Its residual blocks are of convolutions only, as far as its metadata tell."""
 
 
 def check_onnx(content: bytes, source: str) -> NetworkFacts:
@@ -96,6 +100,7 @@ def check_onnx(content: bytes, source: str) -> NetworkFacts:
         precision=metadata.get(PRECISION_KEY, "fp32") if metadata.get(PRECISION_KEY) in ("int8", "fp16") else "fp32",
         inputs=inputs,
         pass_alive_under_suicide=metadata.get(PASS_ALIVE_KEY) == "1",
+        is_convolutional=metadata.get(TRUNK_KEY) == CONVOLUTIONS,
     )
 
 

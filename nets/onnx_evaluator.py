@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +20,22 @@ OUTPUTS = ["policy", "value", "score", "ownership"]
 CPU = "CPUExecutionProvider"
 
 
+@dataclass(frozen=True)
+class Variant:
+    """Another graph of the same network, which computes some batches faster."""
+
+    suits: Callable[[int, int, int], bool]
+    """Whether it is the one for a batch of so many boards of such a height and width."""
+    load: Callable[[], bytes]
+    """The ONNX model. Raises EvaluatorError."""
+
+
 class OnnxEvaluator:
     """One onnxruntime session, called from as many threads as wanted at once.
 
     With one intra-op thread a call computes on the calling thread alone, so workers share the session and its
-    weights and still use a core each.
+    weights and still use a core each. Sessions for the network's variants are opened by the first batch that suits
+    one, so games that are all of one size pay for nothing else.
     """
 
     def __init__(
@@ -37,6 +51,7 @@ class OnnxEvaluator:
         is the default share of the optimistic policy in networks that have one; `meta` [192] describes the player
         that a HumanSL network imitates. Raises EvaluatorError."""
         facts = check_onnx(content, source)
+        self.facts = facts
         self.name = facts.name
         self.precision = facts.precision
         self.provider = CPU
@@ -47,7 +62,15 @@ class OnnxEvaluator:
         if "meta" in facts.inputs and meta is None:
             raise EvaluatorError(f"{source}: a HumanSL network needs a human profile")
         self._meta = np.asarray(meta, np.float32).reshape(1, META_FEATURES) if "meta" in facts.inputs else None
+        self._threads = threads
         self._session = _open_session(content, source, threads)
+        self._variants: tuple[Variant, ...] = ()
+        self._variant_sessions: dict[int, onnxruntime.InferenceSession] = {}
+        self._opening = threading.Lock()
+
+    def use_variants(self, variants: Sequence[Variant]) -> None:
+        """Have each batch computed by the first of `variants` that suits it, where one does."""
+        self._variants = tuple(variants)
 
     def evaluate(
         self,
@@ -64,8 +87,9 @@ class OnnxEvaluator:
             feed["optimism"] = shares.reshape(count, 1)
         if self._meta is not None:
             feed["meta"] = np.repeat(self._meta, count, axis=0)
+        session = self._session_for(count, height, width)
         try:
-            evaluation = Evaluation(*self._session.run(OUTPUTS, feed))
+            evaluation = Evaluation(*session.run(OUTPUTS, feed))
         except Exception as error:  # onnxruntime's exceptions have no common type of their own
             raise EvaluatorError(f"{self._source}: evaluation failed: {_first_line(error)}") from None
         area = height * width
@@ -75,6 +99,17 @@ class OnnxEvaluator:
         if not all(np.isfinite(output).all() for output in evaluation):
             raise EvaluatorError(f"{self._source}: an output is not finite")
         return evaluation
+
+    def _session_for(self, count: int, height: int, width: int) -> onnxruntime.InferenceSession:
+        for number, variant in enumerate(self._variants):
+            if variant.suits(count, height, width):
+                with self._opening:
+                    if number not in self._variant_sessions:
+                        content = variant.load()
+                        check_onnx(content, self._source)
+                        self._variant_sessions[number] = _open_session(content, self._source, self._threads)
+                    return self._variant_sessions[number]
+        return self._session
 
 
 def _open_session(content: bytes, source: str, threads: int) -> onnxruntime.InferenceSession:

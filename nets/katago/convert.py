@@ -7,19 +7,31 @@ from functools import lru_cache
 from pathlib import Path
 
 from nets.evaluator import EvaluatorError
+from nets.katago.model import Model
 from nets.katago.parse import parse_model
 from nets.katago.reader import ModelFormatError, decompress
-from nets.katago.to_onnx import to_onnx
+from nets.katago.rows import RowsTrunk
+from nets.katago.to_onnx import prepared, to_onnx
+
+
+def load_model(content: bytes, source: str) -> Model:
+    """The prepared network in the content of a `.bin.gz` or `.txt.gz`; `source` is its name in errors. Raises
+    EvaluatorError."""
+    try:
+        return prepared(parse_model(decompress(content)))
+    except ModelFormatError as error:
+        raise EvaluatorError(f"{source}: not a usable KataGo network: {error}") from None
 
 
 def convert(content: bytes, source: str, sha256: str) -> bytes:
-    """Convert the content of a `.bin.gz` or `.txt.gz`. `source` is its name in errors, `sha256` its hash for the
-    model's metadata. Raises EvaluatorError."""
-    try:
-        model = to_onnx(parse_model(decompress(content)), sha256)
-    except ModelFormatError as error:
-        raise EvaluatorError(f"{source}: not a usable KataGo network: {error}") from None
-    return model.SerializeToString()
+    """Convert the content of a `.bin.gz` or `.txt.gz` to the ONNX model that runs everywhere. `source` is its name in
+    errors, `sha256` its hash for the model's metadata. Raises EvaluatorError."""
+    return to_onnx(load_model(content, source), sha256).SerializeToString()
+
+
+def winograd(content: bytes, source: str, sha256: str, m: int) -> bytes:
+    """The same network with tiles of m×m points, for `uses_winograd` networks. Raises EvaluatorError."""
+    return to_onnx(load_model(content, source), sha256, RowsTrunk(m)).SerializeToString()
 
 
 @lru_cache(maxsize=1)

@@ -23,7 +23,7 @@ class Graph:
         self.initializers: list[TensorProto] = []
         self.inputs: list[ValueInfoProto] = []
         self.outputs: list[ValueInfoProto] = []
-        self._scalars: dict[tuple[str, bytes], str] = {}
+        self._scalars: dict[tuple[tuple[int, ...], str, bytes], str] = {}
         self._count = 0
 
     def input(self, name: str, shape: list[int | str]) -> str:
@@ -53,6 +53,10 @@ class Graph:
         self.initializers.append(numpy_helper.from_array(array, name))
         return name
 
+    def constant(self, values: NDArray[np.int64]) -> str:
+        """An int64 initializer, shared between equals."""
+        return self._shared(np.ascontiguousarray(values, np.int64))
+
     def integers(self, *values: int) -> str:
         """A 1-D int64 initializer, shared between equals."""
         return self._shared(np.array(values, np.int64))
@@ -62,7 +66,7 @@ class Graph:
         return self._shared(np.array(value, np.float32))
 
     def _shared(self, array: NDArray[Any]) -> str:
-        key = (array.dtype.str, array.tobytes())
+        key = (array.shape, array.dtype.str, array.tobytes())
         if key not in self._scalars:
             self._scalars[key] = f"constant_{len(self._scalars)}"
             self.initializers.append(numpy_helper.from_array(array, self._scalars[key]))
@@ -72,11 +76,10 @@ class Graph:
 
     def convolve(self, x: str, convolution: Convolution, norm: Normed | None = None, label: str = "conv") -> str:
         """`convolution` followed by the norm's scale and bias, if any, as one Conv; the activation is not applied."""
-        weights = convolution.weights
-        operands = []
         if norm is not None:
-            weights = weights * norm.scale[:, None, None, None]
-            operands = [self.weights(norm.bias, f"{label}_bias")]
+            convolution = convolution.followed_by(norm)
+        weights, bias = convolution.weights, convolution.bias
+        operands = [] if bias is None else [self.weights(bias, f"{label}_bias")]
         (kernel_y, kernel_x), (dilation_y, dilation_x) = weights.shape[2:], convolution.dilation
         pad_y, pad_x = kernel_y // 2 * dilation_y, kernel_x // 2 * dilation_x
         return self.add(
@@ -110,6 +113,8 @@ class Graph:
         Written as BatchNormalization because onnxruntime turns that with the following Relu into a single pass over
         its blocked layout.
         """
+        if norm.is_identity:
+            return self.activate(x, norm.activation, label)
         ones = self.weights(np.ones(norm.channels), f"{label}_variance")
         zeros = self.weights(np.zeros(norm.channels), f"{label}_mean")
         scale, bias = self.weights(norm.scale, f"{label}_scale"), self.weights(norm.bias, f"{label}_bias")

@@ -6,10 +6,12 @@ the first layer's weights move to where V7 has their feature, and the network ru
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
-from nets.katago.model import FloatArray, Model
+from nets.katago.model import Model
 from nets.katago.reader import ModelFormatError
 
 KOMI, KOMI_UNIT = 5, 15.0 / 20.0
@@ -28,14 +30,13 @@ PLACES: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {
 trained under area scoring without tax, where their area planes are V7's."""
 
 
-def stem_weights(model: Model) -> tuple[FloatArray, FloatArray]:
-    """The weights of the stem's convolution [C, 22, y, x] and matrix [19, C] for V7 inputs. Raises ModelFormatError
-    for version 5, whose area planes V7 lacks."""
-    weights, matrix = model.trunk.stem.weights, model.trunk.stem_global
+def with_v7_inputs(model: Model) -> Model:
+    """The network reading V7 inputs. Raises ModelFormatError for version 5, whose area planes V7 lacks."""
     if model.version >= 8:
-        return weights, matrix
+        return model
     if model.version not in PLACES:
         raise ModelFormatError(f"model version {model.version} needs input features that are not supported")
+    weights, matrix = model.trunk.stem.weights, model.trunk.stem_global
     planes, features = PLACES[model.version]
     wide = np.zeros((weights.shape[0], SPATIAL_PLANES, *weights.shape[2:]), np.float32)
     wide[:, planes] = weights
@@ -43,4 +44,5 @@ def stem_weights(model: Model) -> tuple[FloatArray, FloatArray]:
     tall[features, :] = matrix
     if model.version <= 6:
         tall[KOMI] /= KOMI_UNIT
-    return wide, tall
+    stem = dataclasses.replace(model.trunk.stem, weights=wide)
+    return dataclasses.replace(model, trunk=dataclasses.replace(model.trunk, stem=stem, stem_global=tall))

@@ -26,12 +26,14 @@ class Activation(enum.Enum):
 
 @dataclass(frozen=True)
 class Convolution:
-    """Zero-padded to keep the board's size; no bias."""
+    """Zero-padded to keep the board's size."""
 
     weights: FloatArray
     """[out, in, y, x], y and x odd."""
     dilation: tuple[int, int]
     """(y, x)"""
+    bias: FloatArray | None = None
+    """[out]; None in files, where only norms add anything."""
 
     @property
     def inputs(self) -> int:
@@ -40,6 +42,11 @@ class Convolution:
     @property
     def outputs(self) -> int:
         return self.weights.shape[0]
+
+    def followed_by(self, norm: Normed) -> Convolution:
+        """This convolution and the norm after it as one; the norm's activation is not part of it."""
+        bias = norm.bias if self.bias is None else self.bias * norm.scale + norm.bias
+        return Convolution(self.weights * norm.scale[:, None, None, None], self.dilation, bias)
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,15 @@ class Normed:
     @property
     def channels(self) -> int:
         return self.scale.size
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether only the activation does anything."""
+        return bool((self.scale == 1).all() and (self.bias == 0).all())
+
+    def without_norm(self) -> Normed:
+        """The activation alone."""
+        return Normed(np.ones_like(self.scale), np.zeros_like(self.bias), self.activation)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,143 @@
+"""Batch norms merged into the convolutions around them, wherever that leaves the network what it is.
+
+A norm behind a convolution merges into it. A residual block's first norm has no convolution before it, only the
+residual stream; but with s > 0
+
+    relu(s * x + b) = s * relu(x + b / s),
+
+so the stream can carry the shift b / s of its next reader, added by the convolution that wrote last to it, and the
+reader's convolutions take the factor s into their weights. Only the activation is left. Zero padding stays right, for
+what is padded is the activation's output.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from nets.katago.model import (
+    Activation,
+    Block,
+    BottleneckBlock,
+    Convolution,
+    FloatArray,
+    Model,
+    Normed,
+    OrdinaryBlock,
+    PoolingBlock,
+)
+
+SMALLEST_SCALE = 0.01
+LARGEST_SHIFT = 100.0
+"""Outside of these a norm stays: a shift much larger than what it shifts would cost digits."""
+
+ConvolutionBlock = OrdinaryBlock | PoolingBlock | BottleneckBlock
+
+
+def fold_norms(model: Model) -> Model:
+    """An equal network with as few norms as possible; networks with transformer blocks, whose norms read the stream
+    as it is, are returned unchanged."""
+    if not is_convolutional(model):
+        return model
+    trunk = model.trunk
+    assert isinstance(trunk.tip, Normed)
+    stem, blocks, tip, factor = _fold_stream(trunk.stem, trunk.blocks, trunk.tip)
+    policy, value = model.policy, model.value
+    return dataclasses.replace(
+        model,
+        trunk=dataclasses.replace(trunk, stem=stem, blocks=blocks, tip=tip),
+        policy=dataclasses.replace(
+            policy, first=_reading(policy.first, factor), pooled=_reading(policy.pooled, factor)
+        ),
+        value=dataclasses.replace(value, first=_reading(value.first, factor)),
+    )
+
+
+def is_convolutional(model: Model) -> bool:
+    """Whether all residual blocks, nested ones too, are of convolutions and batch norms."""
+    return isinstance(model.trunk.tip, Normed) and _are_convolutional(model.trunk.blocks)
+
+
+def _are_convolutional(blocks: Sequence[Block]) -> bool:
+    return all(
+        isinstance(block, (OrdinaryBlock, PoolingBlock))
+        or (isinstance(block, BottleneckBlock) and _are_convolutional(block.blocks))
+        for block in blocks
+    )
+
+
+def _fold_stream(
+    source: Convolution, blocks: Sequence[Block], tip: Normed
+) -> tuple[Convolution, tuple[Block, ...], Normed, FloatArray]:
+    """Fold what reads and writes one residual stream: written first by `source`, read last by `tip`. The last result
+    is the factor that whoever reads the tip has to apply."""
+    carried = np.zeros(source.outputs, np.float32)
+    writers: list[Convolution] = []
+    folded: list[Block] = []
+    writer = source
+    for block in blocks:
+        assert isinstance(block, (OrdinaryBlock, PoolingBlock, BottleneckBlock))
+        before, factor, shift = _fold_reader(block.before, carried)
+        writers.append(_writing(writer, shift - carried))
+        carried = shift
+        writer = block.widen if isinstance(block, BottleneckBlock) else block.second
+        folded.append(_fold_block(dataclasses.replace(block, before=before), factor))
+    tip, factor, shift = _fold_reader(tip, carried)
+    writers.append(_writing(writer, shift - carried))
+    source, *lasts = writers
+    return source, tuple(_with_last(block, last) for block, last in zip(folded, lasts, strict=True)), tip, factor
+
+
+def _fold_reader(norm: Normed, carried: FloatArray) -> tuple[Normed, FloatArray, FloatArray]:
+    """What is left of a norm that reads the stream, the factor that goes into the weights behind it, and the shift
+    that the stream has to carry for it."""
+    ones = np.ones_like(norm.scale)
+    if norm.activation is Activation.RELU:
+        is_foldable = bool((norm.scale >= SMALLEST_SCALE).all())
+    else:
+        is_foldable = bool((norm.scale == 1).all())
+    if is_foldable and bool((np.abs(norm.bias) <= LARGEST_SHIFT * norm.scale).all()):
+        return Normed(ones, np.zeros_like(ones), norm.activation), norm.scale, norm.bias / norm.scale
+    return dataclasses.replace(norm, bias=norm.bias - norm.scale * carried), ones, carried
+
+
+def _fold_block(block: ConvolutionBlock, factor: FloatArray) -> Block:
+    """Merge a block's inner norms into its convolutions, the first of which takes `factor` on its inputs."""
+    if isinstance(block, BottleneckBlock):
+        narrow, inner, after, widening = _fold_stream(_reading(block.narrow, factor), block.blocks, block.after)
+        return dataclasses.replace(
+            block, narrow=narrow, blocks=inner, after=after, widen=_reading(block.widen, widening)
+        )
+    between = block.between
+    first = _reading(block.first, factor).followed_by(between)
+    if isinstance(block, OrdinaryBlock):
+        return dataclasses.replace(block, first=first, between=between.without_norm())
+    return dataclasses.replace(
+        block,
+        first=first,
+        pooled=_reading(block.pooled, factor).followed_by(block.pooled_norm),
+        pooled_norm=block.pooled_norm.without_norm(),
+        pooled_to_bias=block.pooled_to_bias * between.scale,
+        between=between.without_norm(),
+    )
+
+
+def _with_last(block: Block, last: Convolution) -> Block:
+    """The block with the bias of the convolution that writes to the stream."""
+    if isinstance(block, BottleneckBlock):
+        return dataclasses.replace(block, widen=dataclasses.replace(block.widen, bias=last.bias))
+    assert isinstance(block, (OrdinaryBlock, PoolingBlock))
+    return dataclasses.replace(block, second=last)
+
+
+def _reading(convolution: Convolution, factor: FloatArray) -> Convolution:
+    """The convolution for inputs that lack `factor`."""
+    return dataclasses.replace(convolution, weights=convolution.weights * factor[:, None, None])
+
+
+def _writing(convolution: Convolution, shift: FloatArray) -> Convolution:
+    """The convolution with `shift` added to its output."""
+    bias = shift if convolution.bias is None else convolution.bias + shift
+    return dataclasses.replace(convolution, bias=bias)
