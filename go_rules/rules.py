@@ -169,7 +169,7 @@ def rules_to_sgf(rules: Rules) -> str:
     """The RU property of these rules: the name other programs know where there is one, else KataGo's notation."""
     common = {"japanese": "Japanese", "chinese": "Chinese", "aga": "AGA", "new-zealand": "NZ"}
     for name, (preset_rules, _) in PRESETS.items():
-        if rules == preset_rules:
+        if dataclasses.replace(rules, cleanup=preset_rules.cleanup) == preset_rules:
             return common.get(name, name)
     json = rules.to_json()
     parts = [f"ko{json['ko']}score{json['scoring']}tax{json['tax']}sui{int(rules.suicide)}"]

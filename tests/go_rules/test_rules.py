@@ -46,7 +46,8 @@ def test_json_names_every_field(rules):
     for key, value in rules.to_json().items():
         rebuilt = rebuilt.with_value(key, str(value).lower())
     assert rebuilt == rules
-    assert len(rules.to_json()) == len(dataclasses.fields(Rules))
+    names = {field.name for field in dataclasses.fields(Rules)} - {"cleanup"}  # a way of playing, not of counting
+    assert len(rules.to_json()) == len(names)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import subprocess
@@ -230,6 +231,7 @@ def test_writing_never_overwrites(tmp_path):
 )
 def test_round_trip(seed, width, height, rules, komi, setup):
     rng = random.Random(seed)
+    rules = dataclasses.replace(rules, cleanup=False)
     game = Game(width, height, rules, komi)
     spread = [point_at(x, y) for y in range(0, height, 2) for x in range(0, width, 2)]
     chosen = rng.sample(spread, min(setup, len(spread), width * height - 1))
@@ -280,7 +282,8 @@ def test_arbitrary_grammar(pieces):
 
 @pytest.mark.parametrize("rules", ALL_RULES, ids=str)
 def test_rules_survive(rules):
-    assert rules_from_sgf(rules_to_sgf(rules)) == rules
+    """All but whether clean-up phases are played, which no file says."""
+    assert rules_from_sgf(rules_to_sgf(rules)) == dataclasses.replace(rules, cleanup=False)
 
 
 @pytest.mark.parametrize(
