@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.evaluator import LOSS, SCORE_COLUMNS, WIN, Evaluation
+from nets.evaluator import (
+    LOSS,
+    SCORE_COLUMNS,
+    SHORTTERM_SCORE_ERROR,
+    SHORTTERM_WINLOSS_ERROR,
+    WIN,
+    Evaluation,
+)
 
 
 class ConstantEvaluator:
@@ -19,9 +26,11 @@ class ConstantEvaluator:
         count, _, height, width = spatial.shape
         value = np.zeros((count, 3), np.float32)
         value[:, WIN] = value[:, LOSS] = 0.5
+        score = np.zeros((count, SCORE_COLUMNS), np.float32)
+        score[:, SHORTTERM_WINLOSS_ERROR] = score[:, SHORTTERM_SCORE_ERROR] = -1.0
         return Evaluation(
             policy=np.zeros((count, height * width + 1), np.float32),
             value=value,
-            score=np.zeros((count, SCORE_COLUMNS), np.float32),
+            score=score,
             ownership=np.zeros((count, height * width), np.float32),
         )

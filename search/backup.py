@@ -9,6 +9,7 @@ replaces the contribution of the one child that changed (`replace_contribution`)
 from __future__ import annotations
 
 from go_rules.jit import kernel
+from search.bias import corrected, learn
 from search.formulas import (
     evaluation_weight,
     noise_pruned,
@@ -36,7 +37,7 @@ def set_own_evaluation(ctx, node):
 
 
 @kernel
-def count_own_evaluation(node):
+def count_own_evaluation(ctx, biases, node):
     """Give a node one visit that ends at itself: the first, or another one of a finished game."""
     node.visits += 1
     node.weight += node.own_weight
@@ -48,8 +49,9 @@ def count_own_evaluation(node):
     node.score = node.own_score
     node.score_sq = node.own_score_sq
     node.lead = node.own_lead
-    node.utility = node.own_utility
-    node.utility_sq = node.own_utility * node.own_utility
+    utility = corrected(ctx.settings, biases, node)
+    node.utility = utility
+    node.utility_sq = utility * utility
 
 
 @kernel
@@ -60,7 +62,7 @@ def release_path(nodes, links, leaf):
 
 
 @kernel
-def back_up(nodes, links, ctx, scratch, leaf, child_before):
+def back_up(nodes, links, biases, ctx, scratch, leaf, child_before):
     """Count a visit on the links of a path whose last child has just changed.
 
     `child_before`: `averages` of that child before the visit.
@@ -74,7 +76,7 @@ def back_up(nodes, links, ctx, scratch, leaf, child_before):
         link.visits += 1
         node.visits += 1
         if node.visits >= node.next_refresh:
-            refresh(nodes, links, ctx, scratch, node)
+            refresh(nodes, links, biases, ctx, scratch, node)
         else:
             replace_contribution(node, link, nodes[link.child], before)
         before = here
@@ -123,7 +125,7 @@ def replace_contribution(node, link, child, before):
 
 
 @kernel
-def refresh(nodes, links, ctx, scratch, node):
+def refresh(nodes, links, biases, ctx, scratch, node):
     """Compute a node's averages from its children and its own evaluation."""
     s = ctx.settings
     weights = scratch.weights
@@ -146,14 +148,21 @@ def refresh(nodes, links, ctx, scratch, node):
         if s.value_weight_exponent > 0.0:
             _weigh_values(ctx.weight_table, links, start, count, node.to_play, weights, total)
 
+    children_utility = 0.0
+    for i in range(count):
+        if weights[i] > 0.0:
+            children_utility += weights[i] * nodes[links[start + i].child].utility
+    if total > 0.0:
+        learn(s, biases, node, node.child_weight, children_utility / total)
+
     own = node.own_weight
-    utility = node.own_utility
+    utility = corrected(s, biases, node)
     win_loss = own * node.own_win_loss
     no_result = own * node.own_no_result
     score = own * node.own_score
     score_sq = own * node.own_score_sq
     lead = own * node.own_lead
-    utility_sum = own * utility
+    utility_sum = children_utility + own * utility
     utility_sq = own * utility * utility
     weight_sq = own * own
     for i in range(count):
@@ -169,7 +178,6 @@ def refresh(nodes, links, ctx, scratch, node):
         score += w * child.score
         score_sq += w * child.score_sq
         lead += w * child.lead
-        utility_sum += w * child.utility
         utility_sq += w * child.utility_sq
         weight_sq += share * share * child.weight_sq
     total += own

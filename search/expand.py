@@ -106,8 +106,8 @@ def insert(tree, ctx, scratch, leaf):
     find_next(node, row)
     node.state = EXPANDED
     set_values(tree, ctx, index, leaf)
-    count_own_evaluation(node)
-    back_up(tree.nodes, tree.links, ctx, scratch, leaf, before)
+    count_own_evaluation(ctx, tree.biases, node)
+    back_up(tree.nodes, tree.links, tree.biases, ctx, scratch, leaf, before)
 
 
 @kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 from go_rules.board import live_phase
 from go_rules.jit import kernel
 from go_rules.life import final_area
+from go_rules.points import BLACK, WHITE
 from go_rules.rules import SCORING_AREA
 
 
@@ -28,6 +29,14 @@ def score_terminal(ctx, scratch, pos, node):
     board = final_area(pos, rules, live_phase(pos, rules), rules.suicide == 1, scratch.life)
     score = board + pos.white_bonus + rules.komi + rules.handicap_bonus
     set_result(node, score, ctx.settings.draw_wins_for_white)
+
+
+@kernel
+def keep_owners(ctx, scratch, row):
+    """Write the owners that `score_terminal` found to a row of the tree's ownership."""
+    for i in range(ctx.moves - 1):
+        owner = scratch.life.area[ctx.points[i]]
+        row[i] = 127 if owner == WHITE else -127 if owner == BLACK else 0
 
 
 @kernel

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from go_rules.points import WHITE
 from search.limits import StopReason
+from search.ownership import tree_ownership
 from search.parameters import SearchParameters
 from search.player import ReportRequest
 from search.rank import rank_root, variations
@@ -41,6 +42,8 @@ def take_snapshot(
     colour = int(node["to_play"])
     sign = 1.0 if colour == WHITE else -1.0
     winrate = 0.5 + 0.5 * sign * float(node["win_loss"])
+    wants_ownership = request is not None and (request.ownership or request.ownership_stdev)
+    ownership, deviation = _ownership(space, index, sign) if wants_ownership else (None, None)
     return SearchResult(
         colour=colour,
         visits=int(node["visits"]),
@@ -50,7 +53,9 @@ def take_snapshot(
         score_stdev=_stdev(node),
         lead=sign * float(node["lead"]),
         weight=float(node["weight"]),
-        moves=_moves(space, parameters, index, sign),
+        moves=_moves(space, parameters, index, sign, request is not None and request.moves_ownership),
+        ownership=ownership,
+        ownership_stdev=deviation if request is not None and request.ownership_stdev else None,
         seconds=progress.seconds,
         new_visits=progress.new_visits,
         evaluations=progress.evaluations,
@@ -59,7 +64,9 @@ def take_snapshot(
     )
 
 
-def _moves(space: Workspace, parameters: SearchParameters, index: int, sign: float) -> tuple[MoveInfo, ...]:
+def _moves(
+    space: Workspace, parameters: SearchParameters, index: int, sign: float, with_ownership: bool
+) -> tuple[MoveInfo, ...]:
     """All root moves: those tried, best first, and then the others by prior."""
     tree = space.tree
     node = tree.nodes[index]
@@ -74,9 +81,10 @@ def _moves(space: Workspace, parameters: SearchParameters, index: int, sign: flo
     tried.sort(key=lambda i: (-values[i], -int(links[i]["visits"]), -float(links[i]["prior"])))
     # The confidence interval is one of utility; this is the share that winning has in it, in winrate.
     share = 0.5 * parameters.win_loss_factor / float(space.context["settings"][0]["utility_radius"])
-    moves = [
-        _tried(space, links[i], order, sign, ranks[:, i], share, lines[i]) for order, i in enumerate(tried)
-    ]
+    moves = []
+    for order, i in enumerate(tried):
+        owners = _ownership(space, int(links[i]["child"]), sign)[0] if with_ownership else None
+        moves.append(_tried(space, links[i], order, sign, ranks[:, i], share, lines[i], owners))
     row = tree.priors[index]
     untried = np.flatnonzero(row)
     rest = list(zip(untried.tolist(), decode_priors(row[untried]).tolist(), strict=True))
@@ -101,6 +109,7 @@ def _tried(
     rank: NDArray[np.float64],
     share: float,
     line: tuple[tuple[int, ...], tuple[int, ...]],
+    ownership: NDArray[np.float32] | None,
 ) -> MoveInfo:
     child = space.tree.nodes[int(link["child"])]
     winrate = min(1.0, max(0.0, 0.5 + 0.5 * sign * float(child["win_loss"])))
@@ -121,6 +130,7 @@ def _tried(
         order=order,
         pv=line[0],
         pv_visits=line[1],
+        ownership=ownership,
         no_result=float(child["no_result"]),
         choice=value,
     )
@@ -131,6 +141,7 @@ def _untried(space: Workspace, node: np.void, sign: float, move: int, prior: flo
     winrate = min(1.0, max(0.0, 0.5 + 0.5 * sign * float(node["win_loss"])))
     utility = sign * float(node["utility"])
     point = int(space.context["points"][0, move])
+    settings = space.context["settings"][0]
     return MoveInfo(
         point=point,
         visits=0,
@@ -142,12 +153,22 @@ def _untried(space: Workspace, node: np.void, sign: float, move: int, prior: flo
         lead=sign * float(node["lead"]),
         prior=prior,
         lcb=0.0,
-        utility_lcb=-1e30,
+        utility_lcb=-2.0 * float(settings["utility_radius"]) * float(settings["lcb_stdevs"]),
         weight=0.0,
         order=order,
         pv=(point,),
         pv_visits=(0,),
     )
+
+
+def _ownership(
+    space: Workspace, index: int, sign: float
+) -> tuple[NDArray[np.float32], NDArray[np.float32]] | tuple[None, None]:
+    """Mean and standard deviation below a node, the root mover's view; None where the tree does not keep it."""
+    if not space.with_ownership:
+        return None, None
+    mean, deviation = tree_ownership(space.tree, index)
+    return np.float32(sign) * mean, deviation
 
 
 def _variations(space: Workspace, count: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from go_rules.jit import kernel
 from search.backup import refresh, set_own_evaluation
+from search.bias import corrected, forget
 from search.tree import (
     EXPANDED,
     LINK,
@@ -62,10 +63,25 @@ def recompute(tree, ctx, scratch):
             continue
         set_own_evaluation(ctx[0], node)
         if node.n_links > 0:
-            refresh(tree.nodes, tree.links, ctx[0], scratch[0], node)
+            refresh(tree.nodes, tree.links, tree.biases, ctx[0], scratch[0], node)
         else:
-            node.utility = node.own_utility
-            node.utility_sq = node.own_utility * node.own_utility
+            node.utility = corrected(ctx[0].settings, tree.biases, node)
+            node.utility_sq = node.utility * node.utility
+
+
+def forget_unreachable(tree: Tree, context: NDArray[np.void]) -> None:
+    """Let the subtree biases forget most of what they learned from nodes that the root does not lead to."""
+    used = int(tree.used[NODES])
+    places = np.full(used, NONE, np.int32)
+    _mark_reachable(tree, places, np.empty(used, np.int32))
+    _forget_unmarked(tree, context, places)
+
+
+@kernel
+def _forget_unmarked(tree, ctx, places):
+    for index in range(len(places)):
+        if places[index] == NONE:
+            forget(ctx[0].settings, tree.biases, tree.nodes[index])
 
 
 def collect_garbage(tree: Tree) -> None:

@@ -99,9 +99,9 @@ def set_root(tree, ctx, work):
         node.flags |= PASS_ENDS_PHASE
     set_values(tree, context, index, leaf)
     if is_first:
-        count_own_evaluation(node)
+        count_own_evaluation(context, tree.biases, node)
     elif node.n_links > 0:
-        refresh(tree.nodes, tree.links, context, work.scratch[0], node)
+        refresh(tree.nodes, tree.links, tree.biases, context, work.scratch[0], node)
 
 
 def place_root(space: Workspace, game: Game, colour: int, until: NDArray[np.int16]) -> None:

@@ -8,9 +8,11 @@ runs beside the other workers, without the interpreter's lock:
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import time
+import weakref
 from collections.abc import Hashable
 
 import numpy as np
@@ -25,7 +27,7 @@ from search.player import ReportRequest
 from search.rank import is_decided
 from search.report import Progress, take_snapshot
 from search.result import SearchResult
-from search.reuse import child_after, collect_garbage, recompute, settle
+from search.reuse import child_after, collect_garbage, forget_unreachable, recompute, settle
 from search.root import evaluate_root, place_root, score_center
 from search.root_moves import excluded_until
 from search.run import Run
@@ -35,6 +37,9 @@ from search.workspace import Desk, Workspace
 
 POLL_SECONDS = 0.01
 """How often the waiting thread looks whether it is told to stop."""
+
+CLOSE_SECONDS = 1.0
+"""How long a worker may take to finish an evaluation when all is to end."""
 
 VISITS_AT_ONCE = 256
 """Visits that end without an evaluation in one hold of the lock, at most."""
@@ -69,6 +74,7 @@ class Search:
         self._owner: Hashable = None
         self._moves: list[Move] = []
         self._raw: dict[str, float] = {}
+        atexit.register(_close_at_exit, weakref.ref(self))
 
     @property
     def parameters(self) -> SearchParameters:
@@ -104,7 +110,7 @@ class Search:
             self._closing = True
             self._changed.notify_all()
         for thread in self._threads:
-            thread.join(timeout=1.0)
+            thread.join(timeout=CLOSE_SECONDS)
         self._release_space()
 
     def run(
@@ -175,7 +181,10 @@ class Search:
         if is_new:
             clear_tree(tree)
             index = new_node(tree, np.uint64(0), colour)
+        moved = index != tree.used[ROOT]
         tree.used[ROOT] = index
+        if moved and not is_new and self._parameters.subtree_bias_factor > 0:
+            forget_unreachable(tree, space.context)
         if tree.used[NODES] > len(tree.nodes) // 2:
             collect_garbage(tree)
         self._raw = evaluate_root(
@@ -349,6 +358,13 @@ class Search:
         left = run.visits_left()
         if left < float("inf") and is_decided(space.tree, int(left)):
             run.end(StopReason.DECIDED)
+
+
+def _close_at_exit(reference: weakref.ref[Search]) -> None:
+    """Stop the threads of a search that nobody closed: a network that runs while the process ends would crash it."""
+    search = reference()
+    if search is not None:
+        search.close()
 
 
 def available_cores() -> int:

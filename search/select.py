@@ -13,12 +13,14 @@ from go_rules.board import pass_ends_phase
 from go_rules.jit import kernel
 from go_rules.position import PHASE_OVER
 from search.backup import averages, back_up, count_own_evaluation, release_path, set_own_evaluation
+from search.bias import bias_key, find_bias
 from search.choose import NO_MOVE, UNTRIED, choose, forced_choice
 from search.context import MAX_DEPTH
-from search.outcome import ends_game, score_terminal
+from search.outcome import ends_game, keep_owners, score_terminal
 from search.path import graph_key, replay
 from search.tree import (
     EXPANDED,
+    HAS_OWNERSHIP,
     NEW,
     NODES,
     NONE,
@@ -94,8 +96,8 @@ def walk(tree, ctx, scratch, leaf):
             slot = np.int64(choose(nodes, links, ctx, scratch, node, depth == 0))
         if slot == NO_MOVE:
             before = averages(node)
-            count_own_evaluation(node)
-            back_up(nodes, links, ctx, scratch, leaf, before)
+            count_own_evaluation(ctx, tree.biases, node)
+            back_up(nodes, links, tree.biases, ctx, scratch, leaf, before)
             return COUNTED if leaf.floor == 0 else UNCOUNTED
         move = np.int64(node.next_move)
         if node.flags & PASS_ENDS_PHASE and ctx.settings.explore_pass == 1:
@@ -123,7 +125,7 @@ def walk(tree, ctx, scratch, leaf):
         child = nodes[index]
         if link.visits < child.visits or _is_on_path(leaf, index):
             # Other move orders know more than this one has asked for, or the moves went round in a circle.
-            back_up(nodes, links, ctx, scratch, leaf, averages(child))
+            back_up(nodes, links, tree.biases, ctx, scratch, leaf, averages(child))
             return COUNTED if leaf.floor == 0 else UNCOUNTED
 
 
@@ -154,15 +156,22 @@ def arrive(tree, ctx, scratch, leaf):
         return COLLISION
     if node.state == NEW and not over:
         node.state = WAITING
+        if ctx.settings.subtree_bias_factor > 0.0:
+            bias = bias_key(leaf.stack[leaf.last - 1], pos)
+            if bias != 0:
+                node.bias = find_bias(tree.biases, bias)
         if pass_ends_phase(pos):
             node.flags |= PASS_ENDS_PHASE
         return LEAF
     if node.state == NEW:
         node.state = TERMINAL
         score_terminal(ctx, scratch, pos, node)
+        if len(tree.ownership) == len(nodes):
+            node.flags |= HAS_OWNERSHIP
+            keep_owners(ctx, scratch, tree.ownership[index])
         set_own_evaluation(ctx, node)
-        count_own_evaluation(node)
-    back_up(nodes, links, ctx, scratch, leaf, before)
+        count_own_evaluation(ctx, tree.biases, node)
+    back_up(nodes, links, tree.biases, ctx, scratch, leaf, before)
     return COUNTED if leaf.floor == 0 else UNCOUNTED
 
 

@@ -88,6 +88,15 @@ LINK = np.dtype(
     align=True,
 )
 
+BIAS = np.dtype(
+    [
+        ("key", "u8"),  # names the local situation (bias.py); 0 where the slot is free
+        ("delta", "f8"),  # sum over its nodes: weight times (average of the children's utility - own utility)
+        ("weight", "f8"),  # sum of those weights
+    ],
+    align=True,
+)
+
 # Entries of `Tree.used`.
 NODES, LINKS, ROOT, TABLED = 0, 1, 2, 3
 
@@ -110,6 +119,8 @@ class Tree(NamedTuple):
     """LINK[L]"""
     table: NDArray[np.int32]
     """[2^k] node with that key, by open addressing; NONE where free."""
+    biases: NDArray[np.void]
+    """BIAS[2^k], by open addressing."""
     ownership: NDArray[np.int8]
     """[N, H*W], or [1, H*W] where it is not kept: a node's own evaluation, white's view, 127 = certainly white's."""
     free: NDArray[np.int32]
@@ -120,10 +131,9 @@ class Tree(NamedTuple):
 
 def node_bytes(points: int, with_ownership: bool) -> int:
     """Memory one node takes, its share of everything included."""
-    table = 4 * 4
-    return int(
-        NODE.itemsize + 2 * (points + 1) + LINKS_PER_NODE * LINK.itemsize + table + (points if with_ownership else 0)
-    )
+    tables = 4 * 4 + BIAS.itemsize
+    kept = points if with_ownership else 0
+    return int(NODE.itemsize + 2 * (points + 1) + LINKS_PER_NODE * LINK.itemsize + tables + kept)
 
 
 def new_tree(points: int, memory: int, with_ownership: bool = False) -> Tree:
@@ -144,6 +154,7 @@ def _reserve(points: int, capacity: int, with_ownership: bool) -> Tree:
         priors=np.empty((capacity, points + 1), np.uint16),
         links=np.empty(max(LINKS_PER_NODE * capacity, 4 << ROOM_CLASSES), LINK),
         table=np.empty(1 << (2 * capacity - 1).bit_length(), np.int32),
+        biases=np.empty(1 << (capacity.bit_length() - 1), BIAS),
         ownership=np.empty((capacity if with_ownership else 1, points), np.int8),
         free=np.empty(ROOM_CLASSES, np.int32),
         used=np.zeros(4, np.int64),
@@ -155,9 +166,12 @@ def _reserve(points: int, capacity: int, with_ownership: bool) -> Tree:
 @kernel
 def clear_tree(tree):
     """Forget all nodes."""
-    if tree.used[TABLED] >= 0:
-        for slot in range(len(tree.table)):
-            tree.table[slot] = NONE
+    for slot in range(len(tree.table)):
+        tree.table[slot] = NONE
+    for i in range(len(tree.biases)):
+        tree.biases[i].key = 0
+        tree.biases[i].delta = 0.0
+        tree.biases[i].weight = 0.0
     for size in range(ROOM_CLASSES):
         tree.free[size] = NONE
     tree.used[NODES] = 0

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluation, Evaluator
 from nets.features import IN_TREE, new_scratch
+from nets.symmetry import symmetry_images
 from search.context import new_context, new_work
-from search.encode import draw_symmetries, encode_all, symmetry_images
+from search.encode import draw_symmetries, encode_all
 from search.expand import digest_all
 from search.parameters import SearchParameters
 from search.settings import make_settings

@@ -1,0 +1,84 @@
+"""Evaluators for tests: quick, deterministic, and with opinions."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.constant import ConstantEvaluator
+from nets.evaluator import (
+    LEAD,
+    LOSS,
+    NO_RESULT,
+    SCORE_COLUMNS,
+    SCORE_MEAN,
+    SCORE_STDEV,
+    SHORTTERM_SCORE_ERROR,
+    SHORTTERM_WINLOSS_ERROR,
+    SPATIAL_PLANES,
+    WIN,
+    Evaluation,
+)
+
+
+class FancifulEvaluator:
+    """Believes whatever fixed random numbers make of the input: every position has another value and policy."""
+
+    name = "fanciful"
+    precision = "fp32"
+    provider = "none"
+
+    def __init__(self, area: int, seed: int = 0, sharpness: float = 1.0, with_errors: bool = False) -> None:
+        generator = np.random.default_rng(seed)
+        self._weights = generator.normal(size=(SPATIAL_PLANES * area, area + 8)) * 0.25
+        self._sharpness = sharpness
+        self._with_errors = with_errors
+        self.calls = 0
+
+    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+        self.calls += 1
+        count, _, height, width = spatial.shape
+        area = height * width
+        flat = spatial.reshape(count, -1).astype(np.float64)
+        # One row at a time: a matrix product's last digits depend on the number of rows.
+        raw = np.array([np.sin(3.0 * (row @ self._weights) + np.arange(area + 8)) for row in flat])
+        value = np.zeros((count, 3))
+        value[:, NO_RESULT] = 0.02 + 0.02 * raw[:, area + 1]
+        value[:, WIN] = (1.0 - value[:, NO_RESULT]) * (0.5 + 0.45 * raw[:, area + 2])
+        value[:, LOSS] = 1.0 - value[:, NO_RESULT] - value[:, WIN]
+        score = np.zeros((count, SCORE_COLUMNS))
+        score[:, SCORE_MEAN] = area / 4 * raw[:, area + 3]
+        score[:, SCORE_STDEV] = 2.0 + raw[:, area + 4]
+        score[:, LEAD] = area / 4 * raw[:, area + 5]
+        errors = np.full((count, 2), -1.0) if not self._with_errors else 0.3 + 0.29 * raw[:, area + 6 : area + 8]
+        score[:, SHORTTERM_WINLOSS_ERROR] = errors[:, 0]
+        score[:, SHORTTERM_SCORE_ERROR] = errors[:, 1] * (5.0 if self._with_errors else 1.0)
+        arrays = (self._sharpness * 2.0 * raw[:, : area + 1], value, score, raw[:, :area])
+        return Evaluation(*(array.astype(np.float32) for array in arrays))
+
+
+class SlowEvaluator(ConstantEvaluator):
+    """Takes its time."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+        time.sleep(self._seconds)
+        return super().evaluate(spatial, global_)
+
+
+class FailingEvaluator(ConstantEvaluator):
+    """Fails after some calls."""
+
+    def __init__(self, error: Exception, good_calls: int) -> None:
+        self._error = error
+        self._good_calls = good_calls
+
+    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+        self._good_calls -= 1
+        if self._good_calls < 0:
+            raise self._error
+        return super().evaluate(spatial, global_)
