@@ -189,7 +189,8 @@ class Reporter:
         if wants("noresultvalue"):
             parts.append(f"noResultValue {_share(move.no_result)}")
         parts += [
-            f"prior {_share(move.prior)} lcb {_share(move.lcb)} utilityLcb {_number(max(LOWEST_UTILITY, move.utility_lcb))}",
+            f"prior {_share(move.prior)} lcb {_share(move.lcb)}",
+            f"utilityLcb {_number(max(LOWEST_UTILITY, move.utility_lcb))}",
             f"weight {_number(move.weight, 2)} order {move.order} pv {self._pv(move)}",
         ]
         visits = " ".join(str(visits) for visits in move.pv_visits[: self.longest_pv]) or str(move.visits)
