@@ -62,7 +62,9 @@ class BoardSize(click.ParamType):  # type: ignore[type-arg]
     "--lag", type=click.FloatRange(0), default=0.5, show_default=True, help="Seconds a move may overstep unnoticed."
 )
 @click.option(
-    "--hang", type=click.FloatRange(1), default=600.0, show_default=True, help="Seconds until a silent engine loses."
+    "--hang",
+    type=click.FloatRange(1),
+    help="Seconds until a silent engine loses.  [default: 10 times what its clock allows, 60 at least; 600 without]",
 )
 @click.option(
     "--max-moves", type=click.IntRange(1), help="Score the game after so many.  [default: 3 times the points]"
@@ -106,7 +108,7 @@ def match(
     clock: str | None,
     enforce_clock: bool,
     lag: float,
-    hang: float,
+    hang: float | None,
     max_moves: int | None,
     opening_set: str,
     scorer: str,

@@ -24,6 +24,10 @@ NO_REPLY = {EngineTimeout: record.HUNG, EngineDied: record.CRASHED, EngineGarble
 UNUSABLE = (record.HUNG, record.CRASHED, record.GARBLED, record.OVERTIME)
 """After these the process is replaced: it is gone, or may still send a reply that nobody waits for."""
 
+HANG_WITHOUT_CLOCK = 600.0
+LEAST_HANG = 60.0
+HANG_FACTOR = 10.0
+
 
 @dataclass(frozen=True)
 class Conduct:
@@ -33,8 +37,8 @@ class Conduct:
     """Overstepping loses the game; otherwise it is only counted."""
     lag: float = 0.5
     """Seconds an engine may overstep without its being counted, for the scheduler and the pipe."""
-    hang_seconds: float = 600.0
-    """A genmove that takes longer ends the game whatever the clock."""
+    hang_seconds: float | None = None
+    """A genmove that takes longer ends the game whatever the clock; None depends on the clock."""
     max_moves: int = 0
     """The game is scored as it stands after so many; 0 stands for three times the board's points."""
     count_board: bool = False
@@ -151,7 +155,7 @@ class Referee:
     def _ask(self, side: int, colour: int) -> str:
         """The answer to genmove, with the clock running."""
         engine, clock = self.engines[side], self.clocks[side]
-        allowed = self.conduct.hang_seconds
+        hang = allowed = self._patience(clock)
         try:
             if clock is not None:
                 engine.time_left(colour, *clock.time_left())
@@ -160,7 +164,7 @@ class Referee:
             started = time.monotonic()
             answer = engine.genmove(colour, allowed)
         except EngineTimeout as error:
-            if allowed < self.conduct.hang_seconds:
+            if allowed < hang:
                 raise self._overtime(side, allowed) from error
             raise self._no_reply(side, error) from error
         except EngineError as error:
@@ -169,6 +173,12 @@ class Referee:
             raise Forfeit(side, record.GARBLED, f"genmove failed: {error}") from error
         self._charge(side, time.monotonic() - started)
         return answer
+
+    def _patience(self, clock: SideClock | None) -> float:
+        """Seconds without an answer that show an engine to hang: well beyond what its clock allows it."""
+        if self.conduct.hang_seconds is not None:
+            return self.conduct.hang_seconds
+        return HANG_WITHOUT_CLOCK if clock is None else max(LEAST_HANG, HANG_FACTOR * clock.allowance())
 
     def _charge(self, side: int, seconds: float) -> None:
         self.seconds[side] += seconds
