@@ -74,10 +74,10 @@ def is_finished(game: Game) -> bool:
 
 
 def has_no_dead(game: Game) -> bool:
-    """Whether every stone on the board counts: after clean-up, and under rules by which players must capture."""
+    """Whether every stone on the board counts: where players have to capture what they think is dead."""
     if game.rules.scoring == SCORING_AREA:
         return game.is_over and not game.rules.friendly_pass
-    return game.is_over
+    return game.is_over and game.rules.cleanup
 
 
 def chains(game: Game) -> list[list[int]]:

@@ -93,24 +93,13 @@ class Startup:
 
 
 def warm_up_rules() -> None:
-    """Import the rules and have every kernel that `Game` calls compiled or loaded."""
+    """Import the rules and have the kernels that `Game` calls compiled or loaded."""
     from go_rules.jit import on_compile
 
     on_compile(_announce_once())
-    from go_rules.game import Game
-    from go_rules.points import BLACK, PASS, WHITE, point_at
-    from go_rules.rules import preset
+    from go_rules.game import warm_up
 
-    for name in ("japanese", "tromp-taylor"):
-        game = Game(5, 5, preset(name)[0])
-        game.play(BLACK, point_at(1, 1))
-        game.play(WHITE, point_at(2, 2))
-        game.legal_moves(BLACK)
-        game.undo()
-        game.play(WHITE, PASS)
-        game.play(BLACK, PASS)
-        game.score([point_at(1, 1)])
-    Game(5, 5).set_position([(BLACK, point_at(1, 1)), (WHITE, point_at(2, 2))], BLACK)
+    warm_up()
 
 
 def _announce_once() -> Callable[[str], None]:
