@@ -10,7 +10,7 @@ JOBS ?= 2
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help gtp nobi install dev test lint types tests format clean
+.PHONY: help gtp install dev test lint types tests docs format clean
 
 help:
 	@echo 'make gtp [ARGS="..."]    play: a GTP engine on stdin and stdout'
@@ -18,6 +18,7 @@ help:
 	@echo 'make test                lint, types and tests, as CI runs them'
 	@echo 'make lint types tests    one of the three'
 	@echo 'make campaign-NAME       a long check from tests/campaigns (ARGS="..." passes options)'
+	@echo 'make docs                docs/parameters.md from the declarations'
 	@echo 'make format              let ruff rewrite what lint complains of'
 	@echo 'make clean               remove $(VENV) and all caches'
 
@@ -43,6 +44,9 @@ tests: $(VENV)/.dev
 # A long check that is no part of the tests, e.g. make campaign-rules ARGS="--moves 1000000".
 campaign-%: $(VENV)/.dev
 	$(BIN)/python -m tests.campaigns.$* $(ARGS)
+
+docs: $(VENV)/.installed
+	@$(BIN)/nobi config --markdown > docs/parameters.md
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -158,6 +158,36 @@ def template() -> str:
     return "\n".join(lines) + "\n"
 
 
+SECTION_TITLES = {
+    "engine": "The engine",
+    "search": "The search with a network",
+    "playouts": "The search without one",
+}
+
+
+def document() -> str:
+    """docs/parameters.md: every parameter in a table."""
+    lines = [
+        "# Parameters",
+        "",
+        "Made by `make docs` from the declarations. Any of them can be given as `--set name=value`, as a line `name = value`",
+        "of the configuration file (`nobi config --write`), and, where KataGo has a name for it, while the engine runs by",
+        "`kata-set-param`. The more common ones are options of `nobi gtp`, too.",
+    ]
+    section = ""
+    for parameter in parameters():
+        if parameter.section != section:
+            section = parameter.section
+            lines += ["", f"## {SECTION_TITLES[section]}", "", "| name | default | | limits | KataGo's name |"]
+            lines += ["| --- | --- | --- | --- | --- |"]
+        shown = parameter.absent if parameter.default is None else f"`{toml_value(parameter.default)}`"
+        limits = "; ".join(text for text in (parameter.unit, parameter.bounds()) if text)
+        kata = f"`{parameter.kata}`" if parameter.kata else ""
+        explanation = parameter.help.replace("|", "\\|")
+        lines.append(f"| `{parameter.name}` | {shown} | {explanation} | {limits} | {kata} |")
+    return "\n".join(lines) + "\n"
+
+
 def toml_value(value: object) -> str:
     """A bool, number or string as TOML writes it."""
     if isinstance(value, bool):

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gtp_engine.config import load, template, toml_value, user_file
+from gtp_engine.config import document, load, template, toml_value, user_file
 from gtp_engine.errors import UserError
 from gtp_engine.options import config_options
 from gtp_engine.parameters import Parameter, parameters
@@ -52,7 +52,8 @@ def players() -> None:
 @config_options
 @click.option("--write", is_flag=True, help="Write a file with every parameter commented out, to be edited.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_json: bool) -> None:
+@click.option("--markdown", is_flag=True, help="Print the document docs/parameters.md.")
+def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_json: bool, markdown: bool) -> None:
     """Show every parameter: value, bounds and what it is for.
 
     Values come from the configuration file and --set, so this also tells what the engine would use. A star marks those
@@ -67,6 +68,9 @@ def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_
         except FileExistsError:
             raise UserError(f"{path}: exists already; edit it, or remove it first") from None
         click.echo(f"wrote {path}", err=True)
+        return
+    if markdown:
+        click.echo(document(), nl=False)
         return
     values = load(config_file, settings, {})
     if as_json:

@@ -15,6 +15,7 @@ import click
 import pytest
 
 from gtp_engine import cli
+from gtp_engine.config import document
 from gtp_engine.start import gtp
 from gtp_engine.version import VERSION
 from tests.conftest import REPOSITORY
@@ -86,6 +87,11 @@ def test_the_readme_knows_every_command_and_option() -> None:
     for option in gtp.params:
         assert isinstance(option, click.Option)
         assert option.opts[0] in readme
+
+
+def test_the_document_of_parameters_is_current() -> None:
+    path = REPOSITORY / "docs" / "parameters.md"
+    assert path.read_text(encoding="utf-8") == document(), "a parameter changed: run `make docs`"
 
 
 def test_links_in_the_documents_lead_somewhere() -> None:
