@@ -1,7 +1,7 @@
 """Kernels that play games by bare policies: no search, a move drawn from the network's probabilities.
 
-They reach what records don't hold: small boards, endgames down to the last pass, clean-up phases, komi far from even, and
-the mistakes of the student itself.
+They reach what records don't hold: small boards, endgames down to the last pass, clean-up phases, komi far from even,
+and the mistakes of the student itself.
 """
 
 from __future__ import annotations
@@ -81,9 +81,7 @@ def encode_games(games, first, work, spatial, global_):
     for i in range(len(spatial)):
         game = first + i
         games.symmetry[game] = below(games.state[game], SYMMETRIES)
-        write_input(
-            games.stack, 3 * game + 2, games.rules[game], games.symmetry[game], work, spatial[i], global_[i]
-        )
+        write_input(games.stack, 3 * game + 2, games.rules[game], games.symmetry[game], work, spatial[i], global_[i])
 
 
 @kernel

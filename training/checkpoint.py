@@ -84,8 +84,7 @@ def load_checkpoint(folder: Path, device: torch.device) -> Checkpoint:
         raise TrainingError(f"{folder}: there is no checkpoint")
     try:
         weights, average, optimiser = (
-            torch.load(present / name, map_location=device, weights_only=True)
-            for name in (WEIGHTS, AVERAGE, OPTIMISER)
+            torch.load(present / name, map_location=device, weights_only=True) for name in (WEIGHTS, AVERAGE, OPTIMISER)
         )
         progress = Progress(**json.loads((present / STATE).read_text()))
     except Exception as error:  # torch, pickle and json each have errors of their own for damaged content

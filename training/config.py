@@ -166,10 +166,10 @@ def override(config: TrainingConfig, settings: tuple[str, ...]) -> TrainingConfi
         raise TrainingError(str(error)) from None
 
 
-def describe() -> str:
-    """The default configuration as TOML, every value with its meaning."""
+def describe(config: TrainingConfig | None = None) -> str:
+    """A configuration, or the default one, as TOML, every value with its meaning."""
     lines: list[str] = []
-    _describe(TrainingConfig(), "", lines)
+    _describe(config or TrainingConfig(), "", lines)
     return "\n".join(lines).strip() + "\n"
 
 

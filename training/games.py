@@ -20,7 +20,7 @@ GROUPS = 4
 """Batches of games on each canvas that take turns: while one is with the networks, the others are being prepared, and
 successive batches are not the same games one move later."""
 FIRST_OPENING = 0.2
-"""Random moves a point of the board, on average, with which the very first games start, so that they don't run in step."""
+"""Random moves a point of the board, on average, with which the very first games start: they shall not run in step."""
 
 
 class BareGames:
@@ -60,8 +60,8 @@ class BareGames:
         return group, self._room[group]
 
     def answer(self, group: int, logits: Callable[[], NDArray[np.float32]]) -> None:
-        """Move every game of a group by the policy `logits()` float32[count, S*S + 1]. It is called in the background, and
-        may wait for the device there."""
+        """Move every game of a group by the policy `logits()` float32[count, S*S + 1]. It is called in the background,
+        and may wait for the device there."""
         self._ready[group] = self._background.submit(self._advance, group, logits)
 
     def close(self) -> None:

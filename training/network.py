@@ -1,16 +1,16 @@
 """The student: a convolutional network of any depth and width that runs on every board size.
 
-    stem      3x3 convolution of the planes + matrix of the global features, ReLU
-    blocks    x = relu(x + conv(relu(conv(x)))); every n-th one adds a board-wide pool between its convolutions
-    heads     policy (four channels), value, score, ownership
+    stem      3x3 convolution of the planes + matrix of the global features
+    blocks    x = x + conv(relu(conv(relu(x + shift)) + bias)); every n-th one adds a board-wide pool inside
+    heads     policy (four channels), value, score, ownership, all of relu(x + shift)
 
-Nothing is normalised: at the start each block's second convolution is zero and its first one scaled down by the root of
-the depth (Zhang, Dauphin and Ma, "Fixup initialization", 2019). So there is nothing to fold at export, and batches may
-mix positions of every kind. Blocks end in their ReLU, which lets inference keep the residual stream in 8 bits and fuse
-addition and ReLU into the convolution.
+These are the layers of KataGo's convolutional networks, so a student can be written as a file of KataGo's, and all that
+reads those reads it. But nothing is normalised: at the start each block's second convolution is zero and its first one
+scaled down by the root of the depth (Zhang, Dauphin and Ma, "Fixup initialization", 2019). Batches may mix positions of
+every kind, and a position's output never depends on the others.
 
-Boards smaller than the canvas lie in its top left corner; plane 0 says where they are, and everything outside is kept at
-zero, as it would be outside the canvas.
+Boards smaller than the canvas lie in its top left corner; plane 0 says where they are, and what convolutions read is
+kept at zero everywhere else, as it is outside the canvas.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from training.config import NetworkConfig
 
 PLAIN, OPTIMISTIC, SOFT, REPLY = range(4)
-"""Channels of the policy: the move, the teacher's optimistic policy, the move at temperature 4, the opponent's reply."""
+"""Channels of the policy: the move, the teacher's optimistic policy, the move at temperature 4, the reply to it."""
 POLICIES = 4
 
-SCORE_UNITS = (20.0, 20.0, 20.0, 40.0, 0.5, 10.0)
+SCORE_UNITS = (20.0, 20.0, 20.0, 40.0, math.sqrt(0.25), math.sqrt(30.0))
 """What one unit of the score head's outputs is, in points (variance of time: moves, winning chance error: 1)."""
 SIGNED = (True, False, True, False, False, False)
 """Those of the score columns (nets.evaluator) that may be negative; the others pass through softplus."""
+BEFORE_SOFTPLUS = (1.0, 1.0, 1.0, 1.0, 0.5, 0.5)
+"""The outputs' factors before it. These three are those of KataGo's model version 15."""
 
 OFF_BOARD = -1e4
 """The logit of a point outside the board: its probability is exactly 0."""
@@ -86,20 +88,26 @@ class Outputs(NamedTuple):
     ownership: Tensor
     """[N, S*S] before tanh"""
     trunk: Tensor
-    """[N, C, S, S] what the heads read"""
+    """[N, C, S, S] what the heads read, zero outside the board"""
+
+
+def shifted_relu(x: Tensor, shift: Tensor) -> Tensor:
+    """relu(x + shift) of [N, C, S, S] and [C]."""
+    return functional.relu(x + shift[:, None, None])
 
 
 class PlainBlock(nn.Module):
-    """x = relu(x + conv(relu(conv(x))))."""
+    """x + conv(relu(conv(relu(x + shift)) + bias))."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
+        self.shift = nn.Parameter(torch.zeros(channels))
         self.first = nn.Conv2d(channels, channels, 3, padding=1)
-        self.second = nn.Conv2d(channels, channels, 3, padding=1)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
-        hidden = board.cut(functional.relu(self.first(x)))
-        return board.cut(functional.relu(x + self.second(hidden)))
+        hidden = self.first(board.cut(shifted_relu(x, self.shift)))
+        return x + self.second(board.cut(functional.relu(hidden)))
 
 
 class PoolingBlock(nn.Module):
@@ -108,16 +116,17 @@ class PoolingBlock(nn.Module):
     def __init__(self, channels: int, pooled: int) -> None:
         super().__init__()
         regular = channels - pooled
+        self.shift = nn.Parameter(torch.zeros(channels))
         self.first = nn.Conv2d(channels, regular, 3, padding=1)
         self.pooled = nn.Conv2d(channels, pooled, 3, padding=1)
         self.to_bias = nn.Linear(3 * pooled, regular, bias=False)
-        self.second = nn.Conv2d(regular, channels, 3, padding=1)
+        self.second = nn.Conv2d(regular, channels, 3, padding=1, bias=False)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
-        pooled = board.pool(board.cut(functional.relu(self.pooled(x))))
-        hidden = self.first(x) + self.to_bias(pooled)[:, :, None, None]
-        hidden = board.cut(functional.relu(hidden))
-        return board.cut(functional.relu(x + self.second(hidden)))
+        given = board.cut(shifted_relu(x, self.shift))
+        pooled = board.pool(board.cut(functional.relu(self.pooled(given))))
+        hidden = self.first(given) + self.to_bias(pooled)[:, :, None, None]
+        return x + self.second(board.cut(functional.relu(hidden)))
 
 
 class PolicyHead(nn.Module):
@@ -128,9 +137,9 @@ class PolicyHead(nn.Module):
         self.first = nn.Conv2d(channels, width, 1)
         self.pooled = nn.Conv2d(channels, width, 1)
         self.to_bias = nn.Linear(3 * width, width, bias=False)
-        self.second = nn.Conv2d(width, POLICIES, 1)
+        self.second = nn.Conv2d(width, POLICIES, 1, bias=False)
         self.pass_first = nn.Linear(3 * width, width)
-        self.pass_second = nn.Linear(width, POLICIES)
+        self.pass_second = nn.Linear(width, POLICIES, bias=False)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         pooled = board.pool(board.cut(functional.relu(self.pooled(x))))
@@ -151,7 +160,7 @@ class ValueHead(nn.Module):
         self.hidden = nn.Linear(3 * width, hidden)
         self.value = nn.Linear(hidden, 3)
         self.score = nn.Linear(hidden, SCORE_COLUMNS)
-        self.ownership = nn.Conv2d(width, 1, 1)
+        self.ownership = nn.Conv2d(width, 1, 1, bias=False)
 
     def forward(self, x: Tensor, board: Board) -> tuple[Tensor, Tensor, Tensor]:
         first = board.cut(functional.relu(self.first(x)))
@@ -159,7 +168,8 @@ class ValueHead(nn.Module):
         score = self.score(hidden)
         units = score.new_tensor(SCORE_UNITS)
         signed = torch.tensor(SIGNED, device=score.device)
-        score = torch.where(signed, score, functional.softplus(score)) * units
+        before = score.new_tensor(BEFORE_SOFTPLUS)
+        score = torch.where(signed, score, functional.softplus(score * before)) * units
         return self.value(hidden), score, self.ownership(first).flatten(1)
 
 
@@ -170,7 +180,7 @@ class Student(nn.Module):
         super().__init__()
         self.config = config
         channels = config.channels
-        self.stem = nn.Conv2d(SPATIAL_PLANES, channels, 3, padding=1)
+        self.stem = nn.Conv2d(SPATIAL_PLANES, channels, 3, padding=1, bias=False)
         self.stem_global = nn.Linear(GLOBAL_FEATURES, channels, bias=False)
         self.blocks = nn.ModuleList(
             PoolingBlock(channels, config.pooled_channels)
@@ -178,6 +188,7 @@ class Student(nn.Module):
             else PlainBlock(channels)
             for i in range(config.blocks)
         )
+        self.shift = nn.Parameter(torch.zeros(channels))
         self.policy = PolicyHead(channels, config.policy_channels)
         self.value = ValueHead(channels, config.value_channels, config.value_hidden)
         self._initialise()
@@ -187,11 +198,10 @@ class Student(nn.Module):
         stay in float32."""
         board = Board.of(spatial, fills_canvas)
         x = self.stem(spatial) + self.stem_global(global_)[:, :, None, None]
-        x = board.cut(functional.relu(x))
         for block in self.blocks:
             x = block(x, board)
         with torch.autocast(x.device.type, enabled=False):
-            x = x.float()
+            x = board.cut(shifted_relu(x.float(), self.shift))
             value, score, ownership = self.value(x, board)
             return Outputs(self.policy(x, board), value, score, ownership, x)
 

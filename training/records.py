@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from training.terms import Terms
 from training.work import Work, new_work
 
 GAMES_SIZE = 19
-PART = 16
-"""Samples a thread makes at a time."""
+MIN_PART, PARTS = 8, 4
+"""Positions a thread makes at a time: at least so many, and a batch in at most so many parts a thread. Each call of a
+kernel holds the interpreter for some 50 microseconds."""
 
 
 class Workers:
@@ -30,15 +32,16 @@ class Workers:
         self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="positions")
         self._spare: list[Work] = [new_work(pass_alive_under_suicide) for _ in range(self.count)]
 
-    def map_parts(self, function, count: int, part: int = PART) -> None:  # type: ignore[no-untyped-def]
+    def map_parts(self, function: Callable[[int, int, Work], None], count: int) -> None:
         """Call `function(first, last, work)` for consecutive parts of range(count), and wait for all of them."""
+        part = max(MIN_PART, -(-count // (PARTS * self.count)))
         waiting: list[Future[None]] = [
             self._pool.submit(self._run, function, first, min(first + part, count)) for first in range(0, count, part)
         ]
         for future in waiting:
             future.result()
 
-    def _run(self, function, first: int, last: int) -> None:  # type: ignore[no-untyped-def]
+    def _run(self, function: Callable[[int, int, Work], None], first: int, last: int) -> None:
         work = self._spare.pop()
         try:
             function(first, last, work)

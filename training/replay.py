@@ -1,7 +1,7 @@
 """Positions out of game records: a kernel that replays a game to a random move, and encodes what it finds there.
 
-Sample `index` of stream `seed` is always the same position, whoever makes it and whenever: a run that is resumed goes on
-with the very samples it would have seen.
+Sample `index` of stream `seed` is always the same position, whoever makes it and whenever: a run that is resumed goes
+on with the very samples it would have seen.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from training.terms import draw_terms
 from training.work import SYMMETRIES, cell_of, may_play, random_move, seed_random, write_input
 
 MOVE, REPLY, OUTCOME = 0, 1, 2
-"""Columns of a sample's labels: the record's next move and the one after it as cells (-1 unknown); 1 if the side to move
-went on to win, -1 if it lost, 0 unknown."""
+"""Columns of a sample's labels: the record's next move and the one after it as cells (-1 unknown); 1 if the side to
+move went on to win, -1 if it lost, 0 unknown."""
 LABELS = 3
 UNKNOWN = -1
 

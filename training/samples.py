@@ -1,7 +1,8 @@
 """Sample files: positions with what they should evaluate to, compact, kept to be learned from many times.
 
-A file is a .npz of one canvas. Planes are packed to bits; probabilities are square roots in 1/255, precise where a policy
-is small; ownership in 1/127. Files are written whole and renamed into place, named by a serial number in their folder.
+A file is a .npz of one canvas. Planes are packed to bits; probabilities are square roots in 1/255, precise where a
+policy is small; ownership in 1/127. Files are written whole and renamed into place, named by a serial number in their
+folder.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nets.katago.inputs import stem_weights
+from nets.katago.inputs import with_v7_inputs
 from nets.katago.model import (
     Activation,
     AttentionBlock,
@@ -60,7 +60,7 @@ class Opinion(NamedTuple):
 def load_teacher(path: Path) -> Teacher:
     """Read a KataGo network. Raises TrainingError."""
     try:
-        model = parse_model(decompress(read_bytes(path)))
+        model = with_v7_inputs(parse_model(decompress(read_bytes(path))))
     except ModelFormatError as error:
         raise TrainingError(f"{path}: not a usable KataGo network: {error}") from None
     except OSError as error:
@@ -78,9 +78,7 @@ class Teacher(nn.Module):
         self.name = model.name
         self.pass_alive_under_suicide = model.pass_alive_under_suicide
         self.has_errors = model.version >= 9
-        weights, matrix = stem_weights(model)
-        self.stem = _convolution(Convolution(weights, model.trunk.stem.dilation))
-        self.stem_global = _dense(matrix)
+        self.stem, self.stem_global = _convolution(model.trunk.stem), _dense(model.trunk.stem_global)
         self.blocks = nn.ModuleList(_block(block) for block in model.trunk.blocks)
         self.tip = _Scaled(model.trunk.tip) if isinstance(model.trunk.tip, Normed) else _RmsTip(model.trunk.tip)
         self.policy = _Policy(model.policy)

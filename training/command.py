@@ -1,0 +1,130 @@
+"""The training commands of `nobi`: their options, and what they add up to. PyTorch is imported only when one runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from training.errors import TrainingError, require_torch
+
+if TYPE_CHECKING:
+    from training.config import TrainingConfig
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+existing = click.Path(exists=True, dir_okay=False, path_type=Path)
+folder = click.Path(file_okay=False, path_type=Path)
+config_option = click.option("--config", "-c", "config_file", type=existing, help="A TOML file; --defaults shows one.")
+set_option = click.option(
+    "--set", "-s", "settings", multiple=True, metavar="NAME=VALUE", help="As in the file: run.batch=64."
+)
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg]
+    """`90s`, `25m` or `8h`; a bare number is seconds."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip().lower()
+        number, unit = (text[:-1], text[-1:]) if text[-1:] in UNITS else (text, "s")
+        try:
+            seconds = float(number) * UNITS[unit]
+        except ValueError:
+            seconds = 0.0
+        if not 0.0 < seconds < 1e9:
+            self.fail(f"{value} is no duration like 90s, 25m or 8h", param, ctx)
+        return seconds
+
+
+@click.command()
+@click.argument("run", type=folder, required=False)
+@config_option
+@set_option
+@click.option("--budget", type=Duration(), default="25m", show_default=True, help="Wall-clock time of a leg.")
+@click.option("--pause-after", type=Duration(), help="Save and end after this time, in the middle of a leg.")
+@click.option("--defaults", is_flag=True, help="Print a configuration file with every value explained, and end.")
+def train(
+    run: Path | None,
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    budget: float,
+    pause_after: float | None,
+    defaults: bool,
+) -> None:
+    """Train a network in the folder RUN, or go on with it.
+
+    A leg lasts as long as --budget says and ends with the learning rate's decay; the network it leaves is
+    RUN/student.bin.gz. What was interrupted goes on where it stopped; a finished run begins another leg from the state
+    before the last decay.
+    """
+    if defaults:
+        from training.config import describe
+
+        click.echo(describe(), nl=False)
+        return
+    if run is None:
+        raise click.UsageError("Missing argument 'RUN'.")
+    require_torch()
+    from training.loop import CONFIG, Stint, open_run
+
+    if config_file is None and (run / CONFIG).exists():
+        config_file = run / CONFIG
+    config = _config(config_file, settings)
+    open_run(run, config, None if settings else config_file).train(Stint(budget, pause_after))
+
+
+@click.command()
+@click.argument("out", type=folder)
+@config_option
+@set_option
+@click.option("--count", type=click.IntRange(1), default=100_000, show_default=True, help="Positions to label.")
+@click.option("--time", "seconds", type=Duration(), help="End after this time instead.")
+def label(out: Path, config_file: Path | None, settings: tuple[str, ...], count: int, seconds: float | None) -> None:
+    """Write positions and the teacher's opinion of them to sample files in OUT, to be trained on many times."""
+    require_torch()
+    from training.labelling import label as run
+
+    run(out, _config(config_file, settings), count, seconds)
+
+
+@click.command()
+@click.argument("network", type=existing)
+@click.argument("rows", type=existing)
+def yardstick(network: Path, rows: Path) -> None:
+    """Measure NETWORK (a KataGo file or .onnx) on ROWS, a file of KataGo's training rows that nothing is trained on."""
+    from nets.open import open_network
+    from training.yardstick import load_yardstick, measure_evaluator
+
+    measures = measure_evaluator(load_yardstick(rows), open_network(network))
+    for label_, measure in zip(("19x19", "small"), measures, strict=True):
+        click.echo(f"{label_}  {measure.line()}")
+
+
+@click.command()
+@click.argument("run", type=folder)
+@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
+def export(run: Path, out: Path) -> None:
+    """Write the average of RUN's weights, as they are now, to OUT: .bin.gz, KataGo's format, or .onnx."""
+    require_torch()
+    from nets.katago.to_onnx import prepared, to_onnx
+    from training.katago_file import write_bytes, write_katago
+    from training.loop import CHECKPOINT, has_checkpoint, open_run
+
+    if not has_checkpoint(run / CHECKPOINT):
+        raise TrainingError(f"{run}: there is no checkpoint to export")
+    if not out.name.endswith((".bin.gz", ".onnx")):
+        raise TrainingError(f"{out}: a network's file name ends in .bin.gz or .onnx")
+    model = open_run(run, None).student_model()
+    if out.name.endswith(".onnx"):
+        write_bytes(to_onnx(prepared(model)).SerializeToString(), out)
+    else:
+        write_katago(model, out)
+
+
+def _config(file: Path | None, settings: tuple[str, ...]) -> TrainingConfig:
+    from training.config import TrainingConfig, override, read_config
+
+    return override(read_config(file) if file is not None else TrainingConfig(), settings)

@@ -1,0 +1,154 @@
+"""One training step: a batch to the device, its labels, the loss, and the update of the student."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from training.config import TrainingConfig
+from training.errors import TrainingError
+from training.feed import Item
+from training.labels import by_record, by_teacher
+from training.losses import Targets, loss_of, trunk_distance
+from training.network import PLAIN, Student
+from training.optimiser import Average, Optimisers
+from training.teacher import Opinion, Teacher, load_teacher
+
+
+class Learner(nn.Module):
+    """What is trained: the student and, while trunks are compared, a projection of its trunk to the teacher's."""
+
+    def __init__(self, student: Student, teacher_channels: int) -> None:
+        super().__init__()
+        self.student = student
+        channels = student.config.channels
+        self.projection = nn.Conv2d(channels, teacher_channels, 1) if teacher_channels else None
+
+
+class Distiller:
+    """Student, teacher and optimiser on one device."""
+
+    def __init__(self, config: TrainingConfig) -> None:
+        """Raises TrainingError."""
+        self.config = config
+        self.device = _device(config.run.device)
+        precision = config.run.precision
+        self._is_low = precision == "bf16" or (precision == "auto" and self.device.type == "cuda")
+        torch.manual_seed(config.run.seed)
+        if self.device.type == "cuda":
+            torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+        self.teacher = self._new_teacher()
+        compares = config.loss.trunk > 0 and self.teacher is not None
+        channels = self.teacher.policy.first.in_channels if compares and self.teacher else 0
+        self.learner = Learner(Student(config.network), channels).to(self.device, memory_format=torch.channels_last)
+        self.student = self.learner.student
+        self.optimisers = Optimisers(self.learner, config.optimiser)
+        self.average = Average(self.student, config.optimiser.average)
+        self._forward: Callable[..., Any] = self.student
+        self._ask: Callable[..., Any] | None = self.teacher
+        if config.run.compile and self.device.type == "cuda":
+            torch._dynamo.config.cache_size_limit = 64
+            self._forward = torch.compile(self.student, dynamic=False)
+            self._ask = None if self.teacher is None else torch.compile(self.teacher, dynamic=False)
+        self._uploads = torch.cuda.Stream() if self.device.type == "cuda" else None
+
+    @property
+    def pass_alive_under_suicide(self) -> bool:
+        return self.teacher is not None and self.teacher.pass_alive_under_suicide
+
+    def step(self, item: Item, rate_share: float) -> dict[str, Tensor]:
+        """Learn from one batch; games among it are told their next moves. Returns the parts of the loss, on the
+        device, so that nothing waits for them."""
+        spatial, global_, labels, targets = self._upload(item)
+        opinion = None
+        if targets is None:
+            targets, opinion = self._labels(spatial, global_, labels, item.fills_canvas)
+        lower = torch.autocast(self.device.type, torch.bfloat16) if self._is_low else nullcontext()
+        with lower:
+            outputs = self._forward(spatial, global_, item.fills_canvas)
+        mask = spatial[:, :1]
+        loss = loss_of(outputs, targets, mask, self.config.loss)
+        total, parts = loss
+        if self.learner.projection is not None and targets.trunk is not None:
+            parts["trunk"] = trunk_distance(self.learner.projection(outputs.trunk), targets.trunk, mask)
+            total = total + self.config.loss.trunk * parts["trunk"]
+        total.backward()
+        norm = self.optimisers.step(rate_share)
+        self.average.update(self.student)
+        if item.answer is not None and opinion is not None:
+            item.answer(self._moves(opinion, outputs.policy[:, PLAIN].detach()))
+        return {"total": total.detach(), "norm": norm.detach(), **{name: part.detach() for name, part in parts.items()}}
+
+    @torch.no_grad()
+    def label(self, item: Item) -> Targets:
+        """The teacher's labels for a batch, on the CPU; games among it move by the teacher's policy."""
+        spatial, global_, labels, _ = self._upload(item)
+        targets, opinion = self._labels(spatial, global_, labels, item.fills_canvas)
+        if item.answer is not None and opinion is not None:
+            item.answer(self._moves(opinion, None))
+        return targets.to(torch.device("cpu"))
+
+    def _labels(
+        self, spatial: Tensor, global_: Tensor, labels: Tensor, fills_canvas: bool
+    ) -> tuple[Targets, Opinion | None]:
+        if self.teacher is None or self._ask is None:
+            return by_record(labels, spatial.shape[2] * spatial.shape[3]), None
+        with torch.no_grad():
+            opinion = self._ask(spatial, global_, fills_canvas)
+            with_trunk = self.learner.projection is not None
+            return by_teacher(opinion, labels, self.teacher.has_errors, with_trunk), opinion
+
+    def _moves(self, opinion: Opinion, student: Tensor | None) -> Callable[[], NDArray[np.float32]]:
+        """The policies by which games go on: the student's in the first of them, the teacher's in the others."""
+        policy = opinion.policy
+        if student is not None:
+            own = round(len(policy) * self.config.data.play.student)
+            policy = torch.cat([student[:own].float(), policy[own:]])
+        if self.device.type != "cuda":
+            array = policy.numpy()
+            return lambda: array
+        host = torch.empty(policy.shape, dtype=torch.float32, pin_memory=True)
+        host.copy_(policy, non_blocking=True)
+        event = torch.cuda.Event()
+        event.record()
+
+        def wait() -> NDArray[np.float32]:
+            event.synchronize()
+            return host.numpy()
+
+        return wait
+
+    def _upload(self, item: Item) -> tuple[Tensor, Tensor, Tensor, Targets | None]:
+        """The batch on the device. Its own stream copies, so that only the copy is waited for, not earlier steps."""
+        if self._uploads is None:
+            planes = item.spatial.float().contiguous(memory_format=torch.channels_last)
+            return planes, item.global_, item.labels, item.targets
+        with torch.cuda.stream(self._uploads):
+            planes, global_, labels = (
+                part.to(self.device, non_blocking=True) for part in (item.spatial, item.global_, item.labels)
+            )
+            targets = None if item.targets is None else item.targets.to(self.device)
+        self._uploads.synchronize()
+        for part in (planes, global_, labels, *(targets or ())):
+            if part is not None:
+                part.record_stream(torch.cuda.current_stream())
+        return planes.float().contiguous(memory_format=torch.channels_last), global_, labels, targets
+
+    def _new_teacher(self) -> Teacher | None:
+        if not self.config.data.teacher:
+            return None
+        teacher = load_teacher(Path(self.config.data.teacher)).to(self.device, memory_format=torch.channels_last)
+        return teacher.lower(torch.bfloat16) if self._is_low else teacher
+
+
+def _device(name: str) -> torch.device:
+    if name == "cuda" and not torch.cuda.is_available():
+        raise TrainingError("there is no CUDA device that PyTorch can use; try run.device=cpu")
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")

@@ -1,0 +1,104 @@
+"""Labelling in advance: positions and a teacher's opinion of them, written to sample files.
+
+Where a label costs as much as a training step, on a CPU, each is worth being learned from several times.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from training.config import TrainingConfig
+from training.distiller import Distiller
+from training.errors import TrainingError
+from training.feed import Feed, Item
+from training.losses import Targets
+from training.progress import Reporter
+from training.samples import (
+    HAS_ERRORS,
+    HAS_OPTIMISTIC,
+    HAS_OWNERSHIP,
+    HAS_POLICY,
+    HAS_SCORE,
+    HAS_VALUE,
+    Samples,
+    SampleWriter,
+    pack_planes,
+    pack_probabilities,
+)
+
+STATE = "labelling.json"
+
+
+def label(folder: Path, config: TrainingConfig, count: int, seconds: float | None = None) -> int:
+    """Write about `count` more samples to `folder`, or as many as `seconds` allow. What an earlier call wrote stays,
+    and its positions are not repeated. Returns the number written. Raises TrainingError."""
+    if not config.data.teacher:
+        raise TrainingError("labelling needs a teacher: set data.teacher")
+    distiller = Distiller(config)
+    writer = SampleWriter(folder)
+    state = _read_state(folder)
+    reporter = Reporter(folder)
+    feed = Feed(
+        config,
+        pass_alive_under_suicide=distiller.pass_alive_under_suicide,
+        has_teacher=True,
+        pinned=distiller.device.type == "cuda",
+        records_drawn=state["records_drawn"],
+    )
+    started, done = time.monotonic(), 0
+    try:
+        while done < count and (seconds is None or time.monotonic() - started < seconds):
+            item = feed.next(state["step"])
+            writer.add(samples_of(item, distiller.label(item), distiller))
+            done += len(item.global_)
+            state["step"] += 1
+            speed = done / (time.monotonic() - started)
+            reporter.line(f"{done:,} of {count:,} positions labelled, {speed:,.0f}/s, {feed.finished_games()} games")
+    finally:
+        feed.close()
+        writer.close()
+        state["records_drawn"] = feed.records_drawn
+        _write_state(folder, state)
+    reporter.line(f"{done:,} positions labelled in {time.monotonic() - started:,.0f} s", final=True)
+    return done
+
+
+def samples_of(item: Item, targets: Targets, distiller: Distiller) -> Samples:
+    """A labelled batch as samples."""
+    known = HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP
+    teacher = distiller.teacher
+    assert teacher is not None
+    known |= (HAS_OPTIMISTIC if teacher.policy.used > 1 else 0) | (HAS_ERRORS if teacher.has_errors else 0)
+    return Samples(
+        planes=pack_planes(item.spatial.numpy()),
+        global_=item.global_.numpy().copy(),
+        policy=pack_probabilities(targets.policy.numpy()),
+        optimistic=pack_probabilities(targets.optimistic.numpy()),
+        reply=targets.reply.numpy().astype(np.int16),
+        value=targets.value.numpy().astype(np.float32),
+        score=targets.score.numpy().astype(np.float32),
+        ownership=torch.round(targets.ownership * 127.0).to(torch.int8).numpy(),
+        known=np.full(len(item.global_), known, np.uint8),
+    )
+
+
+def _read_state(folder: Path) -> dict[str, int]:
+    try:
+        state = json.loads((folder / STATE).read_text())
+        return {"step": int(state["step"]), "records_drawn": int(state["records_drawn"])}
+    except FileNotFoundError:
+        return {"step": 0, "records_drawn": 0}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise TrainingError(f"{folder / STATE}: damaged; remove it to begin again from the first record") from None
+
+
+def _write_state(folder: Path, state: dict[str, int]) -> None:
+    temporary = folder / f".{STATE}.new"
+    temporary.write_text(json.dumps(state))
+    os.replace(temporary, folder / STATE)
