@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gtp_engine.parameters import ConfigError, find_parameter, parameters, parse_size
+from gtp_engine.parameters import ConfigError, find_parameter, parse_size
 from gtp_engine.settings import EngineSettings
 from search.parameters import ParameterError, SearchParameters
 from search.uct_parameters import UctParameters
@@ -140,62 +140,6 @@ def read_file(path: Path) -> dict[str, Any]:
                 raise ConfigError(f"{path}: {key} is given twice")
             values[key] = entry
     return values
-
-
-def template() -> str:
-    """A configuration file that changes nothing: every parameter, explained and commented out."""
-    lines = ["# Nobi's configuration. Remove the # before a line to change a default."]
-    section = ""
-    for parameter in parameters():
-        if parameter.section != section:
-            section = parameter.section
-            lines += ["", f"[{section}]"]
-        notes = [text for text in (parameter.unit, parameter.bounds()) if text]
-        notes += [f"default: {parameter.absent}"] if parameter.default is None else []
-        lines += ["", f"# {parameter.help}" + (f" ({'; '.join(notes)})" if notes else "")]
-        shown = parameter.example if parameter.default is None else parameter.default
-        lines.append(f"# {parameter.name} = {toml_value(shown)}")
-    return "\n".join(lines) + "\n"
-
-
-SECTION_TITLES = {
-    "engine": "The engine",
-    "search": "The search with a network",
-    "playouts": "The search without one",
-}
-
-
-def document() -> str:
-    """docs/parameters.md: every parameter in a table."""
-    lines = [
-        "# Parameters",
-        "",
-        "Made by `make docs` from the declarations. Any of them can be given as `--set name=value`, as a line `name = value`",
-        "of the configuration file (`nobi config --write`), and, where KataGo has a name for it, while the engine runs by",
-        "`kata-set-param`. The more common ones are options of `nobi gtp`, too.",
-    ]
-    section = ""
-    for parameter in parameters():
-        if parameter.section != section:
-            section = parameter.section
-            lines += ["", f"## {SECTION_TITLES[section]}", "", "| name | default | | limits | KataGo's name |"]
-            lines += ["| --- | --- | --- | --- | --- |"]
-        shown = parameter.absent if parameter.default is None else f"`{toml_value(parameter.default)}`"
-        limits = "; ".join(text for text in (parameter.unit, parameter.bounds()) if text)
-        kata = f"`{parameter.kata}`" if parameter.kata else ""
-        explanation = parameter.help.replace("|", "\\|")
-        lines.append(f"| `{parameter.name}` | {shown} | {explanation} | {limits} | {kata} |")
-    return "\n".join(lines) + "\n"
-
-
-def toml_value(value: object) -> str:
-    """A bool, number or string as TOML writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
-    return str(value)
 
 
 def _setting(text: str) -> tuple[str, str]:

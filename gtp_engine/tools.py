@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from gtp_engine.config import document, load, template, toml_value, user_file
+from gtp_engine.config import load, user_file
 from gtp_engine.errors import UserError
 from gtp_engine.options import config_options
+from gtp_engine.parameter_texts import document, template, toml_value
 from gtp_engine.parameters import Parameter, parameters
 
 

@@ -15,7 +15,7 @@ import click
 import pytest
 
 from gtp_engine import cli
-from gtp_engine.config import document
+from gtp_engine.parameter_texts import document
 from gtp_engine.start import gtp
 from gtp_engine.version import VERSION
 from tests.conftest import REPOSITORY
@@ -100,10 +100,10 @@ def test_links_in_the_documents_lead_somewhere() -> None:
         *(REPOSITORY / "docs").glob("*.md"),
         *(REPOSITORY / "benchmarks").glob("*.md"),
     ]
-    for document in documents:
-        for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
+    for page in documents:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
-                assert (document.parent / target).exists(), f"{document.name} links to {target}"
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
 def test_paths_named_in_the_architecture_exist() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from go_rules.rules import PRESETS
 from gtp_engine import cli
-from gtp_engine.config import Configuration, load, read_file, template
+from gtp_engine.config import Configuration, load, read_file
+from gtp_engine.parameter_texts import template
 from gtp_engine.parameters import RULE_NAMES, ConfigError, find_parameter, parameters
 from gtp_engine.settings import EngineSettings
 from search.parameters import SearchParameters
