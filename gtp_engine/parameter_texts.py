@@ -33,8 +33,8 @@ def document() -> str:
         "# Parameters",
         "",
         "Made by `make docs` from the declarations. Any of them can be given as `--set name=value` or as a line",
-        "`name = value` of the configuration file (`nobi config --write` creates one); what can change while the engine runs",
-        "is reached by `kata-set-param`. The more common ones are options of `nobi gtp`, too.",
+        "`name = value` of the configuration file (`nobi config --write` creates one); what can change while the",
+        "engine runs is reached by `kata-set-param`. The more common ones are options of `nobi gtp`, too.",
     ]
     section = ""
     for parameter in parameters():
