@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -200,3 +201,20 @@ def test_summary() -> None:
 def test_words() -> None:
     assert [points(2, 0), points(2, 1), points(2, 2)] == ["2", "2½", "3"]
     assert [duration(45), duration(600), duration(10000)] == ["45 s", "10 min", "2.8 h"]
+
+
+GNUGO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")
+
+
+@pytest.mark.skipif(GNUGO is None, reason="GNU Go is not installed")
+def test_two_real_engines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gnugo = f"{GNUGO} --mode gtp --level 0 --chinese-rules --positional-superko"
+    code, out, _ = run(
+        capsys, "nobi --visits 100 --workers 1 --seed 1", gnugo, "--size", 7, "-n", 2, "--out", tmp_path, "--json"
+    )
+    result = json.loads(out)
+    assert code in (0, 3)
+    assert result["games"] == 2
+    assert result["faults"] == [{}, {}]
+    assert result["stray_lines"] == [0, 0]
+    assert result["seconds_per_move"][0] > 0
