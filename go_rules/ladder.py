@@ -98,7 +98,7 @@ def find_ladders(pos, work, memory):
                 continue
             colour = np.int64(pos.board[head])
             in_atari = pos.liberties[head] == 1
-            first, second = (no_ko, no_ko) if in_atari else _two_liberties(work, head)
+            first, second = (no_ko, no_ko) if in_atari else _first_liberties(work, head)
             caught = False
             for i in range(1 if in_atari else 2):
                 move = first if i == 0 else second
@@ -184,7 +184,7 @@ def _defences(work, target, ko):
                 chain = _head(work, q)
                 if _liberties(work, chain) == 1 and work.seen[chain] != work.stamp:
                     work.seen[chain] = work.stamp
-                    _list_once(work, takes, _one_liberty(work, chain))
+                    _list_once(work, takes, _first_liberties(work, chain)[0])
         stone = _next(work, stone)
         if stone == head:
             break
@@ -207,7 +207,7 @@ def _attacks(work, target):
     if liberties >= 3:
         return ESCAPED
     defender = _content(work, head)
-    first, second = _two_liberties(work, head)
+    first, second = _first_liberties(work, head)
     open_first = _empty_neighbours(work, first)
     open_second = _empty_neighbours(work, second)
     if open_first == 0 and open_second == 0 and _is_double_ko(work, head, first, second):
@@ -326,28 +326,20 @@ def _list_once(work, first, point):
 
 
 @kernel
-def _one_liberty(work, head):
-    """A liberty of the chain."""
-    stone = head
-    while True:
-        for i in range(4):
-            q = neighbour(stone, i)
-            if _content(work, q) == EMPTY:
-                return q
-        stone = _next(work, stone)
-
-
-@kernel
-def _two_liberties(work, head):
-    """Two different liberties of a chain that has them."""
-    first = _one_liberty(work, head)
+def _first_liberties(work, head):
+    """Two liberties of a chain; the second is NO_POINT if it has but one."""
+    first = np.int64(NO_POINT)
     stone = head
     while True:
         for i in range(4):
             q = neighbour(stone, i)
             if _content(work, q) == EMPTY and q != first:
-                return first, q
+                if first != NO_POINT:
+                    return first, q
+                first = q
         stone = _next(work, stone)
+        if stone == head:
+            return first, np.int64(NO_POINT)
 
 
 @kernel

@@ -60,26 +60,28 @@ def final_area(pos, rules, phase, suicide, work):
     """
     pass_alive_area(pos, suicide, work)
     _complete_area(pos, work)
-    if rules.scoring == SCORING_AREA and rules.tax == TAX_NONE:
-        for point in range(N_POINTS):
-            work.area[point] = work.owned[point]
-        return _count(work)
-    regions = _independent_life(pos, work)
+    keeps_all = rules.scoring == SCORING_AREA and rules.tax == TAX_NONE
+    regions = 0 if keeps_all else _independent_life(pos, work)
+    score = -2 * regions if rules.tax == TAX_ALL else 0
     for point in range(N_POINTS):
         content = pos.board[point]
         owner = work.owned[point]
         if rules.scoring == SCORING_AREA:
-            if owner != EMPTY and owner == content:
+            if keeps_all or (owner != EMPTY and owner == content):
                 work.area[point] = owner
-            continue
-        if rules.tax == TAX_NONE and owner != EMPTY and owner != content:
-            work.area[point] = owner
-        if work.area[point] == EMPTY and content in (BLACK, WHITE):
-            # A stone outside all territory counts where it stood as the second clean-up began; before, everywhere.
-            mark = MARK_BLACK_AT_CLEANUP_2 if content == BLACK else MARK_WHITE_AT_CLEANUP_2
-            if phase < PHASE_CLEANUP_2 or pos.marks[point] & mark:
-                work.area[point] = content
-    return _count(work) - (2 * regions if rules.tax == TAX_ALL else 0)
+        else:
+            if rules.tax == TAX_NONE and owner != EMPTY and owner != content:
+                work.area[point] = owner
+            if work.area[point] == EMPTY and content in (BLACK, WHITE):
+                # A stone outside all territory counts where it stood as the second clean-up began; before, anywhere.
+                mark = MARK_BLACK_AT_CLEANUP_2 if content == BLACK else MARK_WHITE_AT_CLEANUP_2
+                if phase < PHASE_CLEANUP_2 or pos.marks[point] & mark:
+                    work.area[point] = content
+        if work.area[point] == WHITE:
+            score += 1
+        elif work.area[point] == BLACK:
+            score -= 1
+    return score
 
 
 @kernel
@@ -147,18 +149,6 @@ def _independent_life(pos, work):
                 for i in range(size):
                     work.area[work.members[i]] = owner
     return difference
-
-
-@kernel
-def _count(work):
-    """White's points of `work.area` minus black's."""
-    score = 0
-    for point in range(N_POINTS):
-        if work.area[point] == WHITE:
-            score += 1
-        elif work.area[point] == BLACK:
-            score -= 1
-    return score
 
 
 @kernel
