@@ -1,4 +1,8 @@
-"""Who would own what if the game were played out: dead stones, sekis and the score, from a short search's ownership."""
+"""Who would own what if the game were played out: dead stones, sekis and the score, from short searches' ownership.
+
+Stones are dead if they are lost even with their owner to move. Both sides have passed: what could still be saved,
+or killed only by a move that nobody made, stands.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +22,11 @@ from gtp_engine.call import Call
 from gtp_engine.engine import Engine
 from search.limits import Limits
 from search.player import ReportRequest
+from search.result import SearchResult
 
-VISITS = 200
-SECONDS = 2.0
-"""Of the search, whichever is reached first."""
+VISITS = 150
+SECONDS = 1.5
+"""Of each of the two searches, whichever is reached first."""
 
 LARGEST_SHARED_REGION = 7
 """Points that the two sides of a seki leave empty between them at most; wider regions are still to be fought over."""
@@ -49,22 +54,30 @@ def estimate(engine: Engine, call: Call) -> Estimate:
     before = game.copy()
     while before.moves and before.moves[-1].point == PASS:
         before.undo()
-    colour = before.to_play
-    result = engine.player.search(
-        before,
+    dead: frozenset[int] = frozenset()
+    white_lead = 0.0
+    for colour in (BLACK, WHITE):
+        result = _search(engine, call, before, colour)
+        if result.ownership is not None:
+            dead |= dead_stones(before, colour, result.ownership)
+        if colour == before.to_play:
+            white_lead = result.lead if colour == WHITE else -result.lead
+    found = Estimate(name, white_lead, dead)
+    if not call.stop.is_set():
+        engine.estimated = found
+    return found
+
+
+def _search(engine: Engine, call: Call, game: Game, colour: int) -> SearchResult:
+    """With ownership in the result."""
+    return engine.player.search(
+        game,
         colour,
         Limits(VISITS, SECONDS, may_stop_early=False),
         report=ReportRequest(lambda _result: None, every=1e6, ownership=True),
         analysis=True,
         stop=call.stop,
     )
-    dead: frozenset[int] = frozenset()
-    if result.ownership is not None:
-        dead = dead_stones(before, result.ownership if colour == BLACK else -result.ownership)
-    found = Estimate(name, result.lead if colour == WHITE else -result.lead, dead)
-    if not call.stop.is_set():
-        engine.estimated = found
-    return found
 
 
 def is_finished(game: Game) -> bool:
@@ -90,14 +103,12 @@ def chains(game: Game) -> list[list[int]]:
     return list(found.values())
 
 
-def dead_stones(game: Game, ownership: NDArray[np.float32]) -> frozenset[int]:
-    """The chains whose points will be the opponent's on average. `ownership`: [H*W], +1 black's."""
-    points = board_points(game.width, game.height)
-    black = dict(zip(points, ownership.tolist(), strict=True))
+def dead_stones(game: Game, colour: int, ownership: NDArray[np.float32]) -> frozenset[int]:
+    """The chains of `colour` whose points will be the opponent's on average. `ownership`: [H*W], +1 for `colour`."""
+    own = dict(zip(board_points(game.width, game.height), ownership.tolist(), strict=True))
     dead: set[int] = set()
     for chain in chains(game):
-        own = sum(black[point] for point in chain)
-        if (own if game.position["board"][chain[0]] == BLACK else -own) < 0:
+        if game.position["board"][chain[0]] == colour and sum(own[point] for point in chain) < 0:
             dead.update(chain)
     return frozenset(dead)
 

@@ -191,10 +191,10 @@ def test_one_search_serves_all_questions_about_the_end() -> None:
     dialogue.ask("gogui-play_sequence b pass w pass")
     for line in ("final_score", "final_status_list dead", "final_status_list alive", "final_status_list seki"):
         dialogue.ask(line)
-    assert len(dialogue.player.searches) == 1
+    assert [colour for colour, _, _ in dialogue.player.searches] == [BLACK, WHITE]
     dialogue.ask("undo")
     dialogue.ask("final_score")
-    assert len(dialogue.player.searches) == 2
+    assert len(dialogue.player.searches) == 4
 
 
 def test_seki() -> None:
