@@ -17,6 +17,9 @@ class UctParameters:
 
     # --- Tree -------------------------------------------------------------------------------------------------
     exploration: float = knob(0.0, "Weight of UCB1's exploration term.", low=0.0, high=2.0)
+    analysis_exploration: float = knob(
+        0.2, "The same while analysing, so that more moves are shown.", low=0.0, high=2.0
+    )
     rave_equivalence: float = knob(
         2500.0, "How far all-moves-as-first values are trusted; 0 is plain UCT.", unit="visits", low=0.0, high=1e6
     )
@@ -45,7 +48,7 @@ class UctParameters:
     # --- Playouts ---------------------------------------------------------------------------------------------
     capture_rate: float = knob(0.9, "How often playouts look for captures and chains to save.", low=0.0, high=1.0)
     pattern_rate: float = knob(0.9, "How often playouts look for patterns around the last move.", low=0.0, high=1.0)
-    self_atari_rate: float = knob(0.1, "How often playouts do not mind putting themselves in atari.", low=0.0, high=1.0)
+    self_atari_rate: float = knob(0.4, "How often playouts do not mind putting themselves in atari.", low=0.0, high=1.0)
 
     # --- Move choice and resources ----------------------------------------------------------------------------
     resign_winrate: float = knob(0.1, "Give up below this winning chance.", low=0.0, high=0.5)

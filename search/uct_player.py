@@ -82,8 +82,10 @@ class PlayoutPlayer:
         analysis: bool = False,
         stop: threading.Event | None = None,
     ) -> SearchResult:
-        """See Player.search. Early stops aside, `analysis` changes nothing."""
+        """See Player.search. `analysis` explores more."""
         started = time.perf_counter()
+        known = self.parameters
+        self._context.settings["exploration"] = max(known.exploration, known.analysis_exploration if analysis else 0.0)
         self._set_root(game, colour)
         self._set_filter(game, filter)
         self._context.stop[0] = 0
