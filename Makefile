@@ -67,7 +67,7 @@ $(BIN)/python:
 	exit 1
 
 $(VENV)/.installed: setup.cfg pyproject.toml | $(BIN)/python
-	@echo "nobi: installing into $(VENV), once; this downloads about 150 MB" >&2
+	@echo "nobi: installing into $(VENV), once; this takes a minute or two" >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . </dev/null >&2
 	@touch $@
 
