@@ -32,6 +32,10 @@ SEEN_ROOM = 8192
 """Slots for superko keys of the game; a longer game's last MAX_SEEN positions are enough."""
 MAX_SEEN = 6000
 
+MAX_PASSES = 64
+MAX_CYCLE = 256
+"""Passes and positions of the game that are remembered where repetition matters."""
+
 REGION_ROOM = 64
 """Points of an empty region that are looked at, at least the largest `graph_repetition_bound`."""
 
@@ -49,6 +53,12 @@ CONTEXT = np.dtype(
         ("until", "i2", (3, N_POINTS)),  # [colour, point] excluded within so many moves of the root
         ("bonuses", "f4", (MAX_MOVES,)),  # points added to white's score after each root move, to end games well
         ("seen", "u8", (SEEN_ROOM,)),  # set of the superko keys of the game's positions (superko.py)
+        # Where positions may come back for ever, repetition ends phases and games (cycles.py).
+        ("may_cycle", "i1"),  # 1: the rules let them
+        ("passes", "i8"),  # how many passes of the game `passed` holds
+        ("passed", "u8", (MAX_PASSES,)),  # cycle keys of the positions in which somebody passed, the last ones
+        ("cycle", "i8"),  # how many positions `cycled` holds
+        ("cycled", "u8", (MAX_CYCLE,)),  # cycle keys of the positions between the game's last pass and the root
         ("score_table", "f4", (SCORE_MEANS, SCORE_STDEVS)),
         ("weight_table", "f4", (2 * WEIGHT_HALF + 1,)),
     ],
@@ -71,6 +81,8 @@ LEAF = np.dtype(
         ("nodes", "i4", (MAX_DEPTH + 1,)),  # the path from the root, the leaf last
         ("slots", "i4", (MAX_DEPTH,)),  # which link of each node was taken
         ("keys", "u8", (MAX_DEPTH,)),  # superko keys after each of those moves
+        ("cycle_keys", "u8", (MAX_DEPTH + 1,)),  # cycle keys (cycles.py) of the positions on the path, where needed
+        ("no_result", "i1"),  # 1: its position came about for the third time, which ends the game
         ("banned", "i1", (N_POINTS,)),  # 1 where superko forbids a move
         # The evaluation.
         ("codes", "u2", (MAX_MOVES,)),  # priors as the tree keeps them

@@ -56,3 +56,15 @@ def set_result(node, score, draw_wins):
     node.own_lead = node.own_score
     node.own_winloss_error = 0.0
     node.own_score_error = 0.0
+
+
+@kernel
+def set_no_result(node):
+    """The own evaluation of a game without result."""
+    node.own_win_loss = 0.0
+    node.own_no_result = 1.0
+    node.own_score = 0.0
+    node.own_score_sq = 0.0
+    node.own_lead = 0.0
+    node.own_winloss_error = 0.0
+    node.own_score_error = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.board import copy_position, is_legal, live_phase, neighbour, play
+from go_rules.board import copy_position, end_phase, is_legal, live_phase, neighbour, play
 from go_rules.jit import kernel
 from go_rules.points import EMPTY, N_POINTS, NO_POINT, PASS
 from go_rules.position import PHASE_MAIN
@@ -12,6 +12,7 @@ from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY
 from go_rules.superko import NO_KEY, history_key, is_superko_banned, position_key, situation_key
 from go_rules.zobrist import KO_KEYS, TO_PLAY_KEYS
 from search.context import HISTORY, REGION_ROOM
+from search.cycles import completes_cycle, cycle_key, has_passed_before
 
 
 @kernel
@@ -37,9 +38,16 @@ def replay(nodes, links, ctx, scratch, leaf):
         point = np.int64(ctx.points[links[node.links + leaf.slots[level]].move])
         captured = pos.captured[1] + pos.captured[2]
         in_main_phase = live_phase(pos, rules) == PHASE_MAIN
+        phase = pos.phase
+        ends_phase = False
+        if ctx.may_cycle == 1:
+            leaf.cycle_keys[level] = cycle_key(pos, rules)
+            ends_phase = point == PASS and pos.button == 0 and has_passed_before(nodes, links, ctx, leaf, level)
         if not in_main_phase:
             copy_position(scratch.before, pos)
         play(pos, point, np.int64(node.to_play), rules)
+        if ends_phase and pos.phase == phase:
+            end_phase(pos, rules)
         leaf.keys[level] = NO_KEY
         if not in_main_phase:
             leaf.keys[level] = history_key(scratch.before, pos, rules)
@@ -49,6 +57,10 @@ def replay(nodes, links, ctx, scratch, leaf):
             leaf.stones += 1 + captured - (pos.captured[1] + pos.captured[2])
             leaf.most_stones = max(leaf.most_stones, leaf.stones)
     leaf.last = last
+    leaf.no_result = 0
+    if ctx.may_cycle == 1:
+        leaf.cycle_keys[leaf.depth] = cycle_key(stack[last], rules)
+        leaf.no_result = 1 if completes_cycle(nodes, links, ctx, leaf) else 0
 
 
 @kernel
@@ -94,19 +106,20 @@ def _only_adds(pos, point, colour):
 
 
 @kernel
-def graph_key(ctx, scratch, pos, over, parent_key):
-    """Names a position for sharing between move orders: what decides the rest of the game is in it. Never 0.
+def graph_key(ctx, scratch, leaf, over, parent_key):
+    """Names a leaf's position for sharing between move orders: what decides the rest of the game is in it. Never 0.
 
     Where superko may tell histories apart, because few points are left around the last move, the parent's key is in
     it too, and so the path (after KataGo).
     """
     rules = ctx.rules
+    pos = leaf.stack[leaf.last]
     key = situation_key(pos, rules) ^ TO_PLAY_KEYS[pos.to_play]
     if pos.ko != NO_POINT:
         key ^= KO_KEYS[pos.ko]
-    extra = np.uint64(2 * pos.passes + (1 if over else 0))
+    extra = np.uint64(4 * pos.passes + 2 * leaf.no_result + (1 if over else 0))
     if rules.scoring == SCORING_TERRITORY:
-        extra += np.uint64(8) * np.uint64(np.int64(2.0 * pos.white_bonus) + 4096)
+        extra += np.uint64(16) * np.uint64(np.int64(2.0 * pos.white_bonus) + 4096)
     key = mix(key + extra)
     if not _has_room(pos, ctx.settings.graph_repetition_bound, scratch.region):
         key = mix(key ^ parent_key)

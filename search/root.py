@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from go_rules.board import copy_position, live_phase, pass_ends_phase
 from go_rules.game import Game
 from go_rules.jit import kernel
-from go_rules.points import BLACK, N_POINTS, NO_POINT, WHITE
+from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
 from go_rules.position import HISTORY_MOVES, PHASE_OVER
+from go_rules.rules import SCORING_TERRITORY
 from go_rules.superko import seen_add, seen_clear
 from nets.evaluator import (
     LEAD,
@@ -27,6 +28,7 @@ from nets.evaluator import NO_RESULT as NET_NO_RESULT
 from nets.features import AT_ROOT, IN_TREE
 from search.backup import count_own_evaluation, refresh
 from search.context import HISTORY, MAX_SEEN, SCORE
+from search.cycles import set_cycles
 from search.expand import digest_all, set_values
 from search.parameters import SearchParameters
 from search.root_moves import (
@@ -108,11 +110,15 @@ def place_root(space: Workspace, game: Game, colour: int, until: NDArray[np.int1
     """Tell the kernels where the game stands and which moves are excluded (root_moves.excluded_until)."""
     context = space.context
     context["rules"][0] = game.record
+    # Two passes may end the game for the players; the networks judge what is dead by cleaning it up.
+    context["rules"]["cleanup"] = int(game.rules.scoring == SCORING_TERRITORY)
     # Between players two passes end the game and dead stones are agreed upon; a search has to play them out.
     context["rules"]["cleanup"] = 1
     context["until"][0] = until
     context["settings"]["has_filter"] = int(until.any())
     set_position(context, game.stack, game.length, game.keys, colour)
+    passes = [i for i, move in enumerate(game.moves) if move.point == PASS]
+    set_cycles(context, game.stack, game.length, np.array(passes, np.int64))
     last = context["roots"][0, int(context["root_positions"][0]) - 1]
     if last["phase"] == PHASE_OVER:
         last["phase"] = live_phase(last, game.record)

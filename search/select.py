@@ -16,7 +16,7 @@ from search.backup import averages, back_up, count_own_evaluation, release_path,
 from search.bias import bias_key, find_bias
 from search.choose import NO_MOVE, UNTRIED, choose, forced_choice
 from search.context import MAX_DEPTH
-from search.outcome import ends_game, keep_owners, score_terminal
+from search.outcome import ends_game, keep_owners, score_terminal, set_no_result
 from search.path import graph_key, replay
 from search.tree import (
     EXPANDED,
@@ -137,11 +137,11 @@ def arrive(tree, ctx, scratch, leaf):
     parent = nodes[leaf.nodes[leaf.depth - 1]]
     link = links[parent.links + leaf.slots[leaf.depth - 1]]
     pos = leaf.stack[leaf.last]
-    over = pos.phase == PHASE_OVER and ends_game(ctx, pos, leaf.depth)
+    over = leaf.no_result == 1 or (pos.phase == PHASE_OVER and ends_game(ctx, pos, leaf.depth))
     key = np.uint64(0)
     index = np.int64(NONE)
     if ctx.settings.graph_search == 1 and ctx.settings.has_filter == 0:
-        key = graph_key(ctx, scratch, pos, over, parent.key)
+        key = graph_key(ctx, scratch, leaf, over, parent.key)
         index = find_key(tree.table, nodes, key)
     if index == NONE:
         index = new_node(tree, key, np.int64(pos.to_play))
@@ -165,8 +165,11 @@ def arrive(tree, ctx, scratch, leaf):
         return LEAF
     if node.state == NEW:
         node.state = TERMINAL
-        score_terminal(ctx, scratch, pos, node)
-        if len(tree.ownership) == len(nodes):
+        if leaf.no_result == 1:
+            set_no_result(node)
+        else:
+            score_terminal(ctx, scratch, pos, node)
+        if leaf.no_result == 0 and len(tree.ownership) == len(nodes):
             node.flags |= HAS_OWNERSHIP
             keep_owners(ctx, scratch, tree.ownership[index])
         set_own_evaluation(ctx, node)

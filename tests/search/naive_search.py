@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from go_rules.game import Game
-from go_rules.points import BLACK, EMPTY, PASS, WHITE, board_points, column_of, point_at, row_of
+from go_rules.points import BLACK, EMPTY, NO_POINT, PASS, WHITE, board_points, column_of, point_at, row_of
 from go_rules.rules import SCORING_AREA
 from nets.evaluator import (
     GLOBAL_FEATURES,
@@ -93,9 +93,7 @@ class NaiveSearch:
         self.nodes: dict[Key, Node] = {}
         self.biases: dict[Key, Bias] = {}
         self.table = score_table()
-        self.radius = (
-            parameters.win_loss_factor + parameters.static_score_factor + parameters.dynamic_score_factor
-        )
+        self.radius = parameters.win_loss_factor + parameters.static_score_factor + parameters.dynamic_score_factor
         self.root = Node(game.to_play)
         self._expand(self.root, game, is_root=True)
 
@@ -153,6 +151,8 @@ class NaiveSearch:
         if over:
             child.terminal = True
             score = game.score()
+            if game.is_no_result:
+                score = 0.0
             win = 1.0 if score > 0 else 0.0 if score < 0 else self.p.draw_wins_for_white
             mean, square = score, score * score
             if score == round(score):
@@ -160,6 +160,8 @@ class NaiveSearch:
                 square = (score - 0.5) ** 2 * (1 - self.p.draw_wins_for_white)
                 square += (score + 0.5) ** 2 * self.p.draw_wins_for_white
             child.own = {"win_loss": 2 * win - 1, "no_result": 0.0, "score": mean, "score_sq": square, "lead": mean}
+            if game.is_no_result:
+                child.own = dict.fromkeys(child.own, 0.0) | {"no_result": 1.0}
             child.own["weight"] = self.p.uncertainty_max_weight if self.errors_known else 1.0
             child.own["utility"] = self._utility(child.own)
             self._count_own(child)
@@ -170,7 +172,8 @@ class NaiveSearch:
 
     def _bias(self, game: Game) -> Bias | None:
         last, before = game.moves[-1], game.stack[game.length - 2]
-        if self.p.subtree_bias_factor == 0 or last.point == PASS or len(game.moves) < 2:
+        earlier = int(before["recent"][0])
+        if self.p.subtree_bias_factor == 0 or last.point == PASS or earlier == NO_POINT:
             return None
         pattern = []
         for dy in range(-2, 3):
@@ -182,7 +185,7 @@ class NaiveSearch:
                 content = int(before["board"][q])
                 in_atari = content in (BLACK, WHITE) and before["liberties"][before["chain"][q]] == 1
                 pattern.append((dx, dy, content, bool(in_atari)))
-        key = (last, game.moves[-2].point, int(before["ko"]), tuple(pattern))
+        key = (last, earlier, int(before["ko"]), tuple(pattern))
         return self.biases.setdefault(key, Bias())
 
     def _own_utility(self, node: Node) -> float:
@@ -191,6 +194,8 @@ class NaiveSearch:
         return node.own["utility"] + self.p.subtree_bias_factor * node.bias.delta / node.bias.weight
 
     def _is_over(self, game: Game, depth: int) -> bool:
+        if game.is_no_result:
+            return True
         if not game.is_over or (depth == 1 and self.p.conservative_pass):
             return False
         passes = 0
