@@ -6,45 +6,31 @@ never gets a third liberty. Kos favour the defender, a ladder that is too long c
 many moves to read as not caught. Only where KataGo's answer hangs on the order in which its board happens to list the
 stones of a chain, about once in a thousand positions of random play, is the answer here that of the definition.
 
-The reader plays on a board of its own, one array that a journal of overwritten cells restores exactly.
+The reader plays on a board of its own (ladder_board.py).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from go_rules.board import neighbour
 from go_rules.jit import kernel
-from go_rules.points import EMPTY, MAX_SIZE, N_POINTS, NO_POINT, STRIDE, WALL
-from go_rules.zobrist import KO_KEYS
-
-MAX_NODES = 25_000
-"""Moves tried for one chain, or one first move, before it is given up as not caught."""
-
-JOURNAL = 1 << 16
-JOURNAL_MARGIN = 8 * N_POINTS
-"""More cells than one move can overwrite: four stones' worth for each captured one, and the joined chains."""
-
-BOARD, CHAIN, NEXT, LIBERTIES, STONES = 0, N_POINTS, 2 * N_POINTS, 3 * N_POINTS, 4 * N_POINTS
-"""Where in `cells` the fields of the same names of a POSITION begin."""
-
-LADDER_WORK = np.dtype(
-    [
-        ("cells", "i2", (5 * N_POINTS,)),  # the reader's board, see BOARD, CHAIN, ...
-        ("changed", "i2", (JOURNAL,)),  # cells overwritten, oldest first
-        ("before", "i2", (JOURNAL,)),  # what they held
-        ("n_changed", "i4"),
-        ("moves", "i2", (JOURNAL,)),  # moves still to be tried, those of the deepest node last
-        ("n_moves", "i4"),
-        ("seen", "i8", (N_POINTS,)),  # equal to `stamp`: counted already
-        ("stamp", "i8"),
-        ("nodes", "i4"),  # moves tried in this search
-        ("max_depth", "i4"),  # moves after which a ladder counts as caught
-    ],
-    align=True,
+from go_rules.ladder_board import (
+    MAX_NODES,
+    content_of,
+    empty_neighbours,
+    first_liberties,
+    head_of,
+    is_legal,
+    liberties_of,
+    load,
+    next_of,
+    place,
+    stones_of,
+    take_back,
 )
-"""Work space for the kernels of this module. Zeros are a good start; contents mean nothing between calls."""
+from go_rules.points import EMPTY, MAX_SIZE, NO_POINT, STRIDE, WALL
+from go_rules.zobrist import KO_KEYS
 
 LADDERS = np.dtype(
     [
@@ -60,11 +46,6 @@ SIZE_KEY = np.uint64(0x9E3779B97F4A7C15)
 """Spreads the board's size over the bits of a key."""
 
 CAUGHT, ESCAPED, UNDECIDED = 0, 1, 2
-
-
-def new_ladder_work() -> NDArray[np.void]:
-    """LADDER_WORK[1]: hand element 0 to the kernels. Threads must not share one."""
-    return np.zeros(1, LADDER_WORK)
 
 
 @kernel
@@ -86,7 +67,7 @@ def find_ladders(pos, work, memory):
     for plane in range(3):
         for y in range(MAX_SIZE):
             out.rows[plane, y] = 0
-    _load(pos, work)
+    load(pos, work)
     # Constants as int64: numba would compile the kernels anew for each literal.
     no_ko = np.int64(NO_POINT)
     depth = np.int64(0)
@@ -98,15 +79,15 @@ def find_ladders(pos, work, memory):
                 continue
             colour = np.int64(pos.board[head])
             in_atari = pos.liberties[head] == 1
-            first, second = (no_ko, no_ko) if in_atari else _first_liberties(work, head)
+            first, second = (no_ko, no_ko) if in_atari else first_liberties(work, head)
             caught = False
             for i in range(1 if in_atari else 2):
                 move = first if i == 0 else second
                 start = work.n_changed
                 if not in_atari:
-                    if not _is_legal(work, move, 3 - colour, np.int64(pos.ko)):
+                    if not is_legal(work, move, 3 - colour, np.int64(pos.ko)):
                         continue
-                    _place(work, move, 3 - colour)
+                    place(work, move, 3 - colour)
                 # The defender is to move, and a ko that the attacker has just started does not bind him.
                 work.nodes = 0
                 work.n_moves = 0
@@ -114,7 +95,7 @@ def find_ladders(pos, work, memory):
                     caught = True
                     if not in_atari:
                         _mark(out, colour, move)
-                _take_back(work, start)
+                take_back(work, start)
             if caught:
                 stone = head
                 while True:
@@ -144,17 +125,17 @@ def _is_caught(work, target, ko, depth):
     if outcome != UNDECIDED:
         work.n_moves = first_move
         return outcome == CAUGHT
-    defender = _content(work, target)
+    defender = content_of(work, target)
     player = defender if defending else 3 - defender
     caught = defending  # who has no move that works, loses
     for i in range(first_move, work.n_moves):
         move = np.int64(work.moves[i])
-        if _is_legal(work, move, player, ko):
+        if is_legal(work, move, player, ko):
             start = work.n_changed
-            new_ko = _place(work, move, player)
+            new_ko = place(work, move, player)
             work.nodes += 1
             caught = _is_caught(work, target, new_ko, depth + 1)
-            _take_back(work, start)
+            take_back(work, start)
             if caught != defending:
                 break
             caught = defending
@@ -165,10 +146,10 @@ def _is_caught(work, target, ko, depth):
 @kernel
 def _defences(work, target, ko):
     """List the defender's moves, takes first, or decide at once. Returns CAUGHT, ESCAPED or UNDECIDED."""
-    head = _head(work, target)
-    if _liberties(work, head) >= 2 or ko != NO_POINT:
+    head = head_of(work, target)
+    if liberties_of(work, head) >= 2 or ko != NO_POINT:
         return ESCAPED
-    defender = _content(work, head)
+    defender = content_of(work, head)
     attacker = 3 - defender
     takes = work.n_moves
     liberty = np.int64(NO_POINT)
@@ -177,15 +158,15 @@ def _defences(work, target, ko):
     while True:
         for i in range(4):
             q = neighbour(stone, i)
-            content = _content(work, q)
+            content = content_of(work, q)
             if content == EMPTY:
                 liberty = q
             elif content == attacker:
-                chain = _head(work, q)
-                if _liberties(work, chain) == 1 and work.seen[chain] != work.stamp:
+                chain = head_of(work, q)
+                if liberties_of(work, chain) == 1 and work.seen[chain] != work.stamp:
                     work.seen[chain] = work.stamp
-                    _list_once(work, takes, _first_liberties(work, chain)[0])
-        stone = _next(work, stone)
+                    _list_once(work, takes, first_liberties(work, chain)[0])
+        stone = next_of(work, stone)
         if stone == head:
             break
     _list_once(work, takes, liberty)
@@ -200,16 +181,16 @@ def _defences(work, target, ko):
 @kernel
 def _attacks(work, target):
     """List the attacker's moves, the more pressing first, or decide at once. Returns CAUGHT, ESCAPED or UNDECIDED."""
-    head = _head(work, target)
-    liberties = _liberties(work, head)
+    head = head_of(work, target)
+    liberties = liberties_of(work, head)
     if liberties <= 1:
         return CAUGHT
     if liberties >= 3:
         return ESCAPED
-    defender = _content(work, head)
-    first, second = _first_liberties(work, head)
-    open_first = _empty_neighbours(work, first)
-    open_second = _empty_neighbours(work, second)
+    defender = content_of(work, head)
+    first, second = first_liberties(work, head)
+    open_first = empty_neighbours(work, first)
+    open_second = empty_neighbours(work, second)
     if open_first == 0 and open_second == 0 and _is_double_ko(work, head, first, second):
         return CAUGHT
     distance = abs(first - second)
@@ -232,15 +213,15 @@ def _attacks(work, target):
 @kernel
 def _is_double_ko(work, head, first, second):
     """Whether both liberties are ko mouths that give the defender nothing: he may win one ko, not both."""
-    defender = _content(work, head)
+    defender = content_of(work, head)
     for i in range(2):
         liberty = first if i == 0 else second
         if not _is_ko_mouth(work, liberty, defender):
             return False
         start = work.n_changed
-        _place(work, liberty, defender)
-        escapes = _liberties(work, _head(work, liberty)) > 2
-        _take_back(work, start)
+        place(work, liberty, defender)
+        escapes = liberties_of(work, head_of(work, liberty)) > 2
+        take_back(work, start)
         if escapes:
             return False
     attacker = 3 - defender
@@ -248,9 +229,9 @@ def _is_double_ko(work, head, first, second):
     while True:
         for i in range(4):
             q = neighbour(stone, i)
-            if _content(work, q) == attacker and _liberties(work, _head(work, q)) == 1:
+            if content_of(work, q) == attacker and liberties_of(work, head_of(work, q)) == 1:
                 return False
-        stone = _next(work, stone)
+        stone = next_of(work, stone)
         if stone == head:
             break
     return True
@@ -262,16 +243,16 @@ def _is_ko_mouth(work, point, defender):
     taken = np.int64(NO_POINT)
     for i in range(4):
         q = neighbour(point, i)
-        content = _content(work, q)
+        content = content_of(work, q)
         if content == WALL:
             continue
         if content != defender:
             return False
-        if _liberties(work, _head(work, q)) == 1:
+        if liberties_of(work, head_of(work, q)) == 1:
             if taken != NO_POINT:
                 return False
             taken = q
-    return taken != NO_POINT and _stones(work, _head(work, taken)) == 1
+    return taken != NO_POINT and stones_of(work, head_of(work, taken)) == 1
 
 
 @kernel
@@ -280,8 +261,8 @@ def _pressure(work, liberty, open_points, defender):
     gain = 2 * open_points
     for i in range(4):
         q = neighbour(liberty, i)
-        if _content(work, q) == defender:
-            liberties = _liberties(work, _head(work, q))
+        if content_of(work, q) == defender:
+            liberties = liberties_of(work, head_of(work, q))
             if liberties > 1:
                 gain += 2 * liberties - 3
     return gain
@@ -298,16 +279,16 @@ def _liberties_after(work, point, colour):
     most_joined = 0
     for i in range(4):
         q = neighbour(point, i)
-        content = _content(work, q)
+        content = content_of(work, q)
         if content == EMPTY:
             empty += 1
         elif content == enemy:
-            chain = _head(work, q)
-            if _liberties(work, chain) == 1:
+            chain = head_of(work, q)
+            if liberties_of(work, chain) == 1:
                 takes += 1
-                taken_stones += _stones(work, chain)
+                taken_stones += stones_of(work, chain)
         elif content == colour:
-            others = _liberties(work, _head(work, q)) - 1
+            others = liberties_of(work, head_of(work, q)) - 1
             joined += others
             if others > most_joined:
                 most_joined = others
@@ -326,239 +307,5 @@ def _list_once(work, first, point):
 
 
 @kernel
-def _first_liberties(work, head):
-    """Two liberties of a chain; the second is NO_POINT if it has but one."""
-    first = np.int64(NO_POINT)
-    stone = head
-    while True:
-        for i in range(4):
-            q = neighbour(stone, i)
-            if _content(work, q) == EMPTY and q != first:
-                if first != NO_POINT:
-                    return first, q
-                first = q
-        stone = _next(work, stone)
-        if stone == head:
-            return first, np.int64(NO_POINT)
-
-
-@kernel
-def _empty_neighbours(work, point):
-    count = 0
-    for i in range(4):
-        if _content(work, neighbour(point, i)) == EMPTY:
-            count += 1
-    return count
-
-
-@kernel
 def _mark(out, plane, point):
     out.rows[plane, point // STRIDE - 1] |= np.uint32(1 << (point % STRIDE - 1))
-
-
-# --- The reader's board -------------------------------------------------------------------------------------------
-
-
-@kernel
-def _load(pos, work):
-    """Take over the stones of `pos`."""
-    for point in range(N_POINTS):
-        work.cells[BOARD + point] = pos.board[point]
-    for point in range(N_POINTS):
-        work.cells[CHAIN + point] = pos.chain[point]
-        work.cells[NEXT + point] = pos.next[point]
-        work.cells[LIBERTIES + point] = pos.liberties[point]
-        work.cells[STONES + point] = pos.stones[point]
-    work.n_changed = 0
-    work.max_depth = pos.width * pos.height * 3 // 2
-
-
-@kernel
-def _content(work, point):
-    """EMPTY, BLACK, WHITE or WALL. Like all that is read from `cells` as int64, so that each kernel compiles once."""
-    return np.int64(work.cells[BOARD + point])
-
-
-@kernel
-def _head(work, stone):
-    """The head of the stone's chain."""
-    return np.int64(work.cells[CHAIN + stone])
-
-
-@kernel
-def _next(work, stone):
-    """The next stone of its chain, a ring."""
-    return np.int64(work.cells[NEXT + stone])
-
-
-@kernel
-def _liberties(work, head):
-    """How many liberties the chain has."""
-    return np.int64(work.cells[LIBERTIES + head])
-
-
-@kernel
-def _stones(work, head):
-    """How many stones the chain has."""
-    return np.int64(work.cells[STONES + head])
-
-
-@kernel
-def _set(work, cell, value):
-    """Overwrite a cell and enter it in the journal."""
-    work.changed[work.n_changed] = cell
-    work.before[work.n_changed] = work.cells[cell]
-    work.n_changed += 1
-    work.cells[cell] = value
-
-
-@kernel
-def _take_back(work, n_changed):
-    """Restore the board as it was when the journal was that long."""
-    i = work.n_changed
-    while i > n_changed:
-        i -= 1
-        work.cells[work.changed[i]] = work.before[i]
-    work.n_changed = n_changed
-
-
-@kernel
-def _is_legal(work, point, colour, ko):
-    """Whether `colour` may play the empty `point`. Suicide never helps in a ladder, so it never is legal here."""
-    if point == ko:
-        return False
-    if work.n_changed + JOURNAL_MARGIN > JOURNAL:
-        work.nodes = MAX_NODES  # the journal is full: give up
-        return False
-    for i in range(4):
-        q = neighbour(point, i)
-        content = _content(work, q)
-        if content == EMPTY:
-            return True
-        if content != WALL and (_liberties(work, _head(work, q)) == 1) != (content == colour):
-            return True
-    return False
-
-
-@kernel
-def _place(work, point, colour):
-    """Play a legal move; return the point that ko now bans, or NO_POINT."""
-    enemy = 3 - colour
-    _set(work, BOARD + point, colour)
-    _set(work, CHAIN + point, point)
-    _set(work, NEXT + point, point)
-    _set(work, STONES + point, np.int64(1))
-    _set(work, LIBERTIES + point, np.int64(0))
-    captured = 0
-    captured_point = np.int64(NO_POINT)
-    for i in range(4):
-        q = neighbour(point, i)
-        if _content(work, q) == enemy:
-            head = _head(work, q)
-            if not _met_before(work, point, i, head, enemy):
-                left = _liberties(work, head) - 1
-                _set(work, LIBERTIES + head, left)
-                if left == 0:
-                    captured += _remove(work, head)
-                    captured_point = q
-    liberties = _empty_neighbours(work, point)
-    _set(work, LIBERTIES + point, liberties)
-    joined = 0
-    for i in range(4):
-        q = neighbour(point, i)
-        if _content(work, q) == colour and _head(work, q) != _head(work, point):
-            joined += 1
-            if joined == 1:
-                _extend(work, point, _head(work, q), colour)
-            else:
-                _join(work, _head(work, point), _head(work, q))
-    if joined > 1:
-        head = _head(work, point)
-        _set(work, LIBERTIES + head, _count_liberties(work, head))
-    if captured == 1 and joined == 0 and liberties == 1:
-        return captured_point
-    return NO_POINT
-
-
-@kernel
-def _met_before(work, point, i, head, colour):
-    """Whether one of `point`'s neighbours before the i-th is a stone of the chain `head` of `colour`."""
-    for j in range(i):
-        q = neighbour(point, j)
-        if _content(work, q) == colour and _head(work, q) == head:
-            return True
-    return False
-
-
-@kernel
-def _remove(work, head):
-    """Take a chain off the board; return its number of stones."""
-    colour = _content(work, head)
-    enemy = 3 - colour
-    removed = 0
-    stone = head
-    while True:
-        _set(work, BOARD + stone, np.int64(EMPTY))
-        removed += 1
-        for i in range(4):
-            q = neighbour(stone, i)
-            if _content(work, q) == enemy:
-                chain = _head(work, q)
-                if not _met_before(work, stone, i, chain, enemy):
-                    _set(work, LIBERTIES + chain, _liberties(work, chain) + 1)
-        stone = _next(work, stone)
-        if stone == head:
-            return removed
-
-
-@kernel
-def _extend(work, point, head, colour):
-    """Add the new stone to the chain `head`, right behind its head, with the liberties only the new stone has."""
-    gained = -1
-    for i in range(4):
-        empty = neighbour(point, i)
-        if _content(work, empty) == EMPTY:
-            known = False
-            for j in range(4):
-                q = neighbour(empty, j)
-                known = known or (q != point and _content(work, q) == colour and _head(work, q) == head)
-            if not known:
-                gained += 1
-    _set(work, CHAIN + point, head)
-    _set(work, NEXT + point, _next(work, head))
-    _set(work, NEXT + head, point)
-    _set(work, STONES + head, _stones(work, head) + 1)
-    _set(work, LIBERTIES + head, _liberties(work, head) + gained)
-
-
-@kernel
-def _join(work, keep, head):
-    """Make two chains one, relabelling the smaller. Its liberties are left stale."""
-    if _stones(work, head) > _stones(work, keep):
-        keep, head = head, keep
-    stone = head
-    while True:
-        _set(work, CHAIN + stone, keep)
-        stone = _next(work, stone)
-        if stone == head:
-            break
-    after = _next(work, keep)
-    _set(work, NEXT + keep, _next(work, head))
-    _set(work, NEXT + head, after)
-    _set(work, STONES + keep, _stones(work, keep) + _stones(work, head))
-
-
-@kernel
-def _count_liberties(work, head):
-    work.stamp += 1
-    count = 0
-    stone = head
-    while True:
-        for i in range(4):
-            q = neighbour(stone, i)
-            if _content(work, q) == EMPTY and work.seen[q] != work.stamp:
-                work.seen[q] = work.stamp
-                count += 1
-        stone = _next(work, stone)
-        if stone == head:
-            return count

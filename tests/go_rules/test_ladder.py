@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from go_rules.game import Game
-from go_rules.ladder import LADDERS, find_ladders, new_ladder_work
+from go_rules.ladder import LADDERS, find_ladders
+from go_rules.ladder_board import new_ladder_work
 from go_rules.points import BLACK, NO_POINT, WHITE, board_points, column_of, point_at, row_of
 from go_rules.rules import KO_SIMPLE, Rules
 from tests.go_rules.diagrams import game_from, rows_of
