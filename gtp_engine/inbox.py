@@ -1,7 +1,7 @@
 """Lines between the reading thread and the one that carries commands out, and what their arrival does to a running one.
 
 A script is a dialogue too (`printf 'genmove b\\nquit\\n' | nobi gtp`), so the end of the input hurries a command
-only if it comes while that command runs and not in the same breath as it.
+only if it comes while that command runs, or waits to, and not in the same breath as it.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Inbox:
         """A line has arrived. True if it asks for the end of the session while a command runs."""
         now = time.monotonic()
         with self._changed:
+            interrupts = self._is_interruption(now)
             self._lines.append(Line(text, now))
             if self._call is not None and (self._call.ends_on_input or is_interrupt(text)):
                 self._call.stop.set()
             self._changed.notify_all()
-            interrupts = self._is_interruption(now)
             command = parse_line(text) if interrupts else None
             return command is not None and command.name == "quit"
 
@@ -73,7 +73,7 @@ class Inbox:
     def _is_interruption(self, now: float) -> bool:
         in_one_breath = now - self._last_arrival < SAME_BREATH
         self._last_arrival = now
-        return self._call is not None and not in_one_breath
+        return (self._call is not None or bool(self._lines)) and not in_one_breath
 
     # --- The working side -------------------------------------------------------------------------------------
 
