@@ -8,8 +8,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.jit import inline_kernel, kernel
-from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, PASS, STRIDE, WALL, WHITE
+from go_rules.jit import kernel
+from go_rules.points import (
+    BLACK,
+    EAST,
+    EMPTY,
+    N_POINTS,
+    NO_POINT,
+    NORTH,
+    PASS,
+    SOUTH,
+    STRIDE,
+    WALL,
+    WEST,
+    WHITE,
+)
 from go_rules.position import (
     HISTORY_MOVES,
     MARK_BLACK_AT_CLEANUP_2,
@@ -26,10 +39,13 @@ SCRATCH = 64
 """A bit of `marks` that is clear between kernels; chain walks use it to count each point once."""
 
 
-@inline_kernel
+STEPS = np.array([NORTH, WEST, EAST, SOUTH])
+
+
+@kernel
 def neighbour(point, i):
     """The i-th orthogonal neighbour: north, west, east, south."""
-    return point + (-STRIDE if i == 0 else -1 if i == 1 else 1 if i == 2 else STRIDE)
+    return point + STEPS[i]
 
 
 @kernel
