@@ -50,7 +50,7 @@ def kernel(function: F) -> F:
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         return function
     private = function.__name__.startswith("_")
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": private}
+    options: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": private}
     dispatcher: Any = numba.njit(**options)(function)
     dispatcher._cache = KernelCache(function)
     return dispatcher
