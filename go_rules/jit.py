@@ -42,15 +42,11 @@ compilations = 0
 
 
 def kernel(function: F) -> F:
-    """Compile `function` without the GIL, cached on disk. Division by zero gives inf or nan, as in numpy.
-
-    Only kernels can call a kernel whose name starts with an underscore: wrappers for Python would cost it a sixth of
-    its compile time.
-    """
+    """Compile `function` without the GIL, cached on disk. Division by zero gives inf or nan, as in numpy."""
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         return function
-    private = function.__name__.startswith("_")
-    options: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "no_cpython_wrapper": private}
+    # Nothing calls kernels from C, and wrappers for that are a good part of what compiling costs.
+    options: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     dispatcher: Any = numba.njit(**options)(function)
     dispatcher._cache = KernelCache(function)
     return dispatcher
