@@ -142,7 +142,7 @@ def read_config(path: Path) -> TrainingConfig:
         raise TrainingError(f"{path}: {error.strerror or error}") from None
     try:
         return msgspec.toml.decode(content, type=TrainingConfig)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise TrainingError(f"{path}: {error}") from None
     except ImportError:
         raise TrainingError("reading TOML with Python 3.10 needs the package tomli: pip install tomli") from None

@@ -87,13 +87,17 @@ class Distiller:
         return {"total": total.detach(), "norm": norm.detach(), **{name: part.detach() for name, part in parts.items()}}
 
     @torch.no_grad()
-    def label(self, item: Item) -> Targets:
-        """The teacher's labels for a batch, on the CPU; games among it move by the teacher's policy."""
+    def label(self, item: Item) -> tuple[Targets, Callable[[], None]]:
+        """The teacher's labels for a batch, on the CPU. The function beside them is to be called once the batch is no
+        longer needed: games among it then move by the teacher's policy, into the same memory."""
         spatial, global_, labels, _ = self._upload(item)
         targets, opinion = self._labels(spatial, global_, labels, item.fills_canvas)
-        if item.answer is not None and opinion is not None:
-            item.answer(self._moves(opinion, None))
-        return targets.to(torch.device("cpu"))
+
+        def go_on() -> None:
+            if item.answer is not None and opinion is not None:
+                item.answer(self._moves(opinion, None))
+
+        return targets.to(torch.device("cpu")), go_on
 
     def _labels(
         self, spatial: Tensor, global_: Tensor, labels: Tensor, fills_canvas: bool

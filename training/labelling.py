@@ -55,7 +55,9 @@ def label(folder: Path, config: TrainingConfig, count: int, seconds: float | Non
     try:
         while done < count and (seconds is None or time.monotonic() - started < seconds):
             item = feed.next(state["step"])
-            writer.add(samples_of(item, distiller.label(item), distiller))
+            targets, go_on = distiller.label(item)
+            writer.add(samples_of(item, targets, distiller))
+            go_on()
             done += len(item.global_)
             state["step"] += 1
             speed = done / (time.monotonic() - started)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from training.batch import Positions, new_positions
 from training.config import RecordsConfig
 from training.errors import TrainingError
+from training.npz import read_arrays
 from training.replay import Records, draw_samples
 from training.terms import Terms
 from training.work import Work, new_work
@@ -85,12 +86,9 @@ class RecordPositions:
 def load_records(path: Path, config: RecordsConfig) -> Records:
     """Read games19.npz, or another file of its format; games that end in passes lose those at their end.
     Raises TrainingError."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            moves, offsets = file["moves"], file["offsets"]
-            result, first_player = file["result"], file["first_player"]
-    except (OSError, ValueError, KeyError) as error:
-        raise TrainingError(f"{path}: no file of game records: {_reason(error)}") from None
+    moves, offsets, result, first_player = read_arrays(
+        path, ("moves", "offsets", "result", "first_player"), "a file of game records"
+    )
     games = len(offsets) - 1
     is_sound = moves.dtype == np.uint16 and offsets.dtype == np.int64 and offsets.ndim == 1 and games >= 1
     is_sound = is_sound and offsets[0] == 0 and offsets[-1] == len(moves) and bool((np.diff(offsets) >= 0).all())
@@ -128,9 +126,3 @@ def _without_last_passes(
     kept = np.repeat(offsets[:-1] + lengths, np.diff(offsets))
     new_offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return np.ascontiguousarray(moves[np.arange(len(moves)) < kept]), new_offsets
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "no such file"
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -54,11 +54,11 @@ class SampleMix:
         held = self._held[canvas]
         if not held:
             raise TrainingError(f"no sample files for boards of {canvas} lines")
-        lengths = np.cumsum([len(samples) for _, samples in held])
+        lengths = np.cumsum([samples.count for _, samples in held])
         places = self._generator.integers(0, lengths[-1], count)
         parts = []
         for number, (_, samples) in enumerate(held):
-            first = lengths[number] - len(samples)
+            first = lengths[number] - samples.count
             inside = places[(places >= first) & (places < lengths[number])] - first
             if len(inside):
                 parts.append(_with_optimistic(samples.chosen(inside)))
@@ -73,7 +73,7 @@ class SampleMix:
     def _refresh(self, canvas: int) -> None:
         """Read files until enough are held, and replace the oldest once its samples were drawn PASSES times."""
         held = self._held[canvas]
-        typical = len(held[0][1]) if held else 1
+        typical = held[0][1].count if held else 1
         is_due = self._drawn[canvas] >= PASSES * typical
         if held and not is_due:
             return

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import os
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.points import STRIDE
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
+from nets.symmetry import symmetry_images
 from training.batch import CANVASES
 from training.errors import TrainingError
-from training.work import SYMMETRIES, cell_of
+from training.npz import read_arrays
+from training.work import SYMMETRIES
 
 FORMAT = "nobi-samples-1"
 SUFFIX = ".samples.npz"
@@ -56,7 +58,8 @@ class Samples(NamedTuple):
     def canvas(self) -> int:
         return round(self.ownership.shape[1] ** 0.5)
 
-    def __len__(self) -> int:  # type: ignore[override]
+    @property
+    def count(self) -> int:
         return len(self.global_)
 
     def chosen(self, index: NDArray[np.int64]) -> Samples:
@@ -93,12 +96,12 @@ def concatenate(parts: list[Samples]) -> Samples:
 def turned(samples: Samples, symmetries: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Samples]:
     """The planes [N, 22, S, S] and all labels turned, each sample by its symmetry."""
     canvas = samples.canvas
-    planes = unpack_planes(samples.planes, canvas).reshape(len(samples), SPATIAL_PLANES, -1)
+    planes = unpack_planes(samples.planes, canvas).reshape(samples.count, SPATIAL_PLANES, -1)
     sizes = planes[:, 0, :canvas].sum(axis=1)
     source = np.stack([_sources(int(n), canvas, int(s)) for n, s in zip(sizes, symmetries, strict=True)])
-    rows = np.arange(len(samples))[:, None]
+    rows = np.arange(samples.count)[:, None]
     destination = np.argsort(source, axis=1)
-    moves = np.concatenate([source, np.full((len(samples), 1), canvas * canvas)], axis=1)
+    moves = np.concatenate([source, np.full((samples.count, 1), canvas * canvas)], axis=1)
     reply = samples.reply.astype(np.int64)
     on_board = (reply >= 0) & (reply < canvas * canvas)
     reply[on_board] = destination[rows[on_board, 0], reply[on_board]]
@@ -111,19 +114,14 @@ def turned(samples: Samples, symmetries: NDArray[np.int64]) -> tuple[NDArray[np.
     )
 
 
-_source_tables: dict[tuple[int, int, int], NDArray[np.int64]] = {}
-
-
+@cache
 def _sources(size: int, canvas: int, symmetry: int) -> NDArray[np.int64]:
     """[S*S]: which cell comes to each cell when a board of size×size is turned; cells outside it stay."""
-    key = (size, canvas, symmetry)
-    if key not in _source_tables:
-        table = np.arange(canvas * canvas)
-        for y in range(size):
-            for x in range(size):
-                table[cell_of((y + 1) * STRIDE + x + 1, size, canvas, symmetry)] = y * canvas + x
-        _source_tables[key] = table
-    return _source_tables[key]
+    rows, columns = np.divmod(np.arange(size * size), size)
+    new_rows, new_columns = np.divmod(symmetry_images(size, size)[symmetry][:-1].astype(np.int64), size)
+    table = np.arange(canvas * canvas)
+    table[new_rows * canvas + new_columns] = rows * canvas + columns
+    return table
 
 
 class SampleWriter:
@@ -143,7 +141,7 @@ class SampleWriter:
         """Keep samples, writing a file as often as there are enough. Raises TrainingError."""
         parts = self._parts[samples.canvas]
         parts.append(samples)
-        if sum(len(part) for part in parts) >= self._capacity:
+        if sum(part.count for part in parts) >= self._capacity:
             self._flush(samples.canvas)
 
     def close(self) -> None:
@@ -156,7 +154,7 @@ class SampleWriter:
         samples = concatenate(self._parts[canvas])
         self._parts[canvas] = []
         write_samples(next_path(self._folder, canvas), samples)
-        self.written += len(samples)
+        self.written += samples.count
 
 
 def next_path(folder: Path, canvas: int) -> Path:
@@ -168,7 +166,9 @@ def next_path(folder: Path, canvas: int) -> Path:
 def sample_files(folder: Path, canvas: int | None = None) -> list[Path]:
     """The sample files in a folder, oldest first."""
     start = "[0-9][0-9]" if canvas is None else f"{canvas:02d}"
-    return sorted(folder.glob(f"{start}-[0-9][0-9][0-9][0-9][0-9][0-9]{SUFFIX}"), key=lambda path: path.name[3:])
+    return sorted(
+        folder.glob(f"{start}-[0-9][0-9][0-9][0-9][0-9][0-9]{SUFFIX}"), key=lambda path: (path.name[3:], path.name)
+    )
 
 
 def write_samples(path: Path, samples: Samples) -> None:
@@ -187,17 +187,10 @@ def write_samples(path: Path, samples: Samples) -> None:
 
 def read_samples(path: Path) -> Samples:
     """Read a sample file. Raises TrainingError for one that is damaged or something else."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if "format" not in file or str(file["format"]) != FORMAT:
-                raise TrainingError(f"{path}: not a sample file of this version")
-            samples = Samples(*(file[name] for name in Samples._fields))
-    except OSError as error:
-        raise TrainingError(f"{path}: {error.strerror or error}") from None
-    except TrainingError:
-        raise
-    except Exception:  # zipfile, zlib and numpy each have errors of their own for damaged content
-        raise TrainingError(f"{path}: a damaged sample file, or none at all") from None
+    version, *arrays = read_arrays(path, ("format", *Samples._fields), "a sample file")
+    if version.shape != () or str(version) != FORMAT:
+        raise TrainingError(f"{path}: not a sample file of this version")
+    samples = Samples(*arrays)
     for name, (dtype, shape) in _layout(samples).items():
         array = getattr(samples, name)
         if array.dtype != dtype or array.shape != shape:

@@ -17,6 +17,10 @@ EVEN_HANDICAP_KOMI = 0.5
 """White's customary komi in handicap games."""
 
 
+CLEANUP_SHARE = 0.5
+"""Of the games under territory rules, those whose passes lead to the clean-up phases."""
+
+
 class Terms(NamedTuple):
     """What games are played under, as kernels read it."""
 
@@ -78,3 +82,4 @@ def draw_terms(terms, handicap, state, rules):
     rules.suicide = source.suicide
     rules.has_button = source.has_button
     rules.friendly_pass = source.friendly_pass
+    rules.cleanup = 1 if uniform(state) < CLEANUP_SHARE else 0

@@ -15,9 +15,10 @@ from go_rules.random import below
 from go_rules.rules import RULES
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
 from nets.features import IN_TREE, Scratch, encode, new_scratch
+from nets.symmetry import LEFT_RIGHT, TRANSPOSED, UPSIDE_DOWN
 
 SYMMETRIES = 8
-"""Bit 0 mirrors top and bottom, bit 1 left and right, bit 2 then exchanges rows and columns: KataGo's numbering."""
+"""Of a square board; nets/symmetry.py numbers them."""
 
 TRIES = 24
 """Points that `random_move` looks at before it gives up and passes."""
@@ -75,11 +76,11 @@ def cell_of(point, size, canvas, symmetry):
         return canvas * canvas
     y = point // STRIDE - 1
     x = point % STRIDE - 1
-    if symmetry & 1:
+    if symmetry & UPSIDE_DOWN:
         y = size - 1 - y
-    if symmetry & 2:
+    if symmetry & LEFT_RIGHT:
         x = size - 1 - x
-    return x * canvas + y if symmetry & 4 else y * canvas + x
+    return x * canvas + y if symmetry & TRANSPOSED else y * canvas + x
 
 
 @kernel
@@ -100,11 +101,11 @@ def write_input(stack, now, rules, symmetry, work, spatial, global_):
             for x in range(canvas):
                 spatial[plane, y, x] = 0
         for y in range(size):
-            row = size - 1 - y if symmetry & 1 else y
+            row = size - 1 - y if symmetry & UPSIDE_DOWN else y
             for x in range(size):
                 if planes[plane, y, x] != 0.0:
-                    column = size - 1 - x if symmetry & 2 else x
-                    if symmetry & 4:
+                    column = size - 1 - x if symmetry & LEFT_RIGHT else x
+                    if symmetry & TRANSPOSED:
                         spatial[plane, column, row] = 1
                     else:
                         spatial[plane, row, column] = 1

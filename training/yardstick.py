@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.evaluator import LEAD, LOSS, WIN, Evaluation, Evaluator
+from nets.evaluator import LEAD, LOSS, SPATIAL_PLANES, WIN, Evaluation, Evaluator
 from training.errors import TrainingError
+from training.npz import read_arrays
 
 CANVAS = 19
 POINTS = CANVAS * CANVAS
@@ -23,6 +24,8 @@ TARGET_LEAD = 21
 VALUE_BEFORE_WIN, VALUE_BEFORE_LOSS = 12, 13
 """Columns of globalTargetsNC: the value a few turns on, less noisy than the result."""
 POLICY_WEIGHT, OWNERSHIP_WEIGHT, LEAD_WEIGHT = 26, 27, 29
+
+ARRAYS = ("binaryInputNCHWPacked", "globalInputNC", "policyTargetsNCMove", "globalTargetsNC", "valueTargetsNCHW")
 
 EvaluateFunction = Callable[[NDArray[np.float32], NDArray[np.float32]], Evaluation]
 
@@ -79,16 +82,15 @@ class Yardstick:
 
 def load_yardstick(path: Path) -> Yardstick:
     """Read kata-rows-1024.npz, or another file of KataGo's training rows. Raises TrainingError."""
-    try:
-        with np.load(path, allow_pickle=False) as rows:
-            packed = rows["binaryInputNCHWPacked"]
-            globals_ = rows["globalInputNC"].astype(np.float32)
-            visits = rows["policyTargetsNCMove"][:, 0].astype(np.float64)
-            targets = rows["globalTargetsNC"].astype(np.float32)
-            owners = rows["valueTargetsNCHW"][:, 0].astype(np.float32)
-    except (OSError, ValueError, KeyError) as error:
-        raise TrainingError(f"{path}: no file of KataGo training rows: {error}") from None
-    spatial = np.unpackbits(packed, axis=2)[:, :, :POINTS].reshape(-1, 22, CANVAS, CANVAS).astype(np.float32)
+    packed, globals_, visits, targets, owners = read_arrays(path, ARRAYS, "a file of KataGo training rows")
+    sizes_fit = packed.ndim == 3 and packed.shape[1:] == (SPATIAL_PLANES, (POINTS + 7) // 8)
+    if not sizes_fit or owners.shape[2:] != (CANVAS, CANVAS) or visits.shape[2:] != (POINTS + 1,):
+        raise TrainingError(f"{path}: its training rows are not of 19x19 tensors")
+    globals_, targets = globals_.astype(np.float32), targets.astype(np.float32)
+    visits, owners = visits[:, 0].astype(np.float64), owners[:, 0].astype(np.float32)
+    spatial = (
+        np.unpackbits(packed, axis=2)[:, :, :POINTS].reshape(-1, SPATIAL_PLANES, CANVAS, CANVAS).astype(np.float32)
+    )
     groups = []
     sizes = np.stack([spatial[:, 0].any(axis=2).sum(axis=1), spatial[:, 0].any(axis=1).sum(axis=1)], axis=1)
     for height, width in sorted({(int(h), int(w)) for h, w in sizes}):

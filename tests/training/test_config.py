@@ -1,0 +1,65 @@
+"""The configuration of training runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from training.config import TrainingConfig, describe, override, read_config
+from training.errors import TrainingError
+
+
+def test_the_printed_defaults_are_the_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "training.toml"
+    path.write_text(describe(), encoding="utf-8")
+    assert read_config(path) == TrainingConfig()
+
+
+def test_a_described_configuration_reads_back(tmp_path: Path) -> None:
+    config = override(TrainingConfig(), ("run.batch=64", 'data.samples=["a", "b"]', "optimiser.kind=sgd"))
+    path = tmp_path / "training.toml"
+    path.write_text(describe(config), encoding="utf-8")
+    assert read_config(path) == config
+
+
+def test_settings_are_read_as_toml_would() -> None:
+    config = override(TrainingConfig(), ("network.blocks=20", 'data.canvas_shares={"9": 1.0}', "data.teacher=/a/b.gz"))
+    assert (config.network.blocks, config.data.canvas_shares, config.data.teacher) == (20, {"9": 1.0}, "/a/b.gz")
+
+
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ("run.batch", "not a setting"),
+        ("run.bach=3", "not a setting"),
+        ("batch=3", "not a setting"),
+        ("run.batch=many", "run.batch"),
+        ("run.batch=0", "run.batch"),
+        ("optimiser.kind=adam", "optimiser.kind"),
+        ("network.channels=4.5", "network.channels"),
+    ],
+)
+def test_bad_settings_are_named(setting: str, complaint: str) -> None:
+    with pytest.raises(TrainingError) as caught:
+        override(TrainingConfig(), (setting,))
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [(b"[run]\nbach = 3\n", "bach"), (b"[run\n", "training.toml"), (b"\xff\xfe", "training.toml"), (b"run = 3", "run")],
+)
+def test_bad_files_are_named(tmp_path: Path, content: bytes, complaint: str) -> None:
+    path = tmp_path / "training.toml"
+    path.write_bytes(content)
+    with pytest.raises(TrainingError) as caught:
+        read_config(path)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="No such file"):
+        read_config(tmp_path / "none.toml")

@@ -1,0 +1,157 @@
+"""Whole runs, tiny: resumed to the step, in legs, labelled in advance."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
+from nets.open import open_network
+from tests.training.games import random_games, write_records
+from tests.training.test_network import SHAPE, new_student
+from training.checkpoint import Progress, load_checkpoint
+from training.config import DataConfig, OptimiserConfig, PlayConfig, RecordsConfig, RunConfig, TrainingConfig
+from training.errors import TrainingError
+from training.export import to_model
+from training.katago_file import write_katago
+from training.labelling import label
+from training.loop import CHECKPOINT, STUDENT, Run, Stint, open_run
+from training.samples import read_samples, sample_files
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    return write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
+
+
+def config(records: Path, **data: object) -> TrainingConfig:
+    settings = {"records_share": 1.0, "play_share": 0.0, **data}
+    return TrainingConfig(
+        network=SHAPE,
+        run=RunConfig(batch=4, threads=1, save_every=1e6, measure_every=1e6, device="cpu"),
+        data=DataConfig(
+            records=RecordsConfig(path=str(records), skip=0),
+            play=PlayConfig(games=4),
+            **settings,  # type: ignore[arg-type]
+        ),
+        optimiser=OptimiserConfig(warm_up=2),
+    )
+
+
+def train_steps(folder: Path, settings: TrainingConfig, steps: int, monkeypatch: pytest.MonkeyPatch) -> Progress:
+    """Train so many steps and save, as an interruption does."""
+    run = open_run(folder, settings)
+    goal = run._progress.step + steps
+    line = Run._fetch
+    with monkeypatch.context() as patch:
+
+        def stop_at_goal(self: Run, pending: list) -> None:  # type: ignore[type-arg]
+            line(self, pending)
+
+        patch.setattr(Run, "_fetch", stop_at_goal)
+        original = run._distiller.step
+
+        def counted(item: object, share: float) -> dict[str, torch.Tensor]:
+            if run._progress.step + 1 >= goal:
+                run._interrupted.set()
+            return original(item, share)  # type: ignore[arg-type]
+
+        patch.setattr(run._distiller, "step", counted)
+        return run.train(Stint(budget=1e5))
+
+
+def test_an_interrupted_run_goes_on_to_the_step(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    train_steps(whole, config(records), 5, monkeypatch)
+    for steps in (2, 1, 2):
+        train_steps(parts, config(records), steps, monkeypatch)
+    one, other = (load_checkpoint(folder / CHECKPOINT, CPU) for folder in (whole, parts))
+    assert one.progress.step == other.progress.step == 5
+    assert one.progress.records_drawn == other.progress.records_drawn == 20
+    for name, weights in one.weights.items():
+        torch.testing.assert_close(other.weights[name], weights, rtol=0, atol=0)
+
+
+def test_a_leg_ends_with_a_network_and_the_next_begins_from_the_stable_state(tmp_path: Path, records: Path) -> None:
+    folder = tmp_path / "run"
+    first = open_run(folder, config(records)).train(Stint(budget=2.0))
+    assert first.spent == 1.0
+    network = open_network(folder / STUDENT, precision="fp32")
+    assert network.name == f"nobi-b3c16-s{first.samples}"
+    card = json.loads((folder / "student.json").read_text())
+    assert (card["positions"], card["steps"], card["teacher"]) == (first.samples, first.step, None)
+    second = load_checkpoint(folder / CHECKPOINT, CPU).progress
+    assert second.legs == 1
+    assert second.leg_budget == 0.0
+    assert second.step < first.step  # the decay is not part of what the next leg goes on from
+    assert load_checkpoint(folder / "leg1", CPU).progress.step == first.step
+    assert (folder / "progress.jsonl").exists()
+
+
+def test_a_teacher_labels_records_games_and_sample_files(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher = tmp_path / "teacher.bin.gz"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    settings = config(records, teacher=str(teacher), records_share=0.5, play_share=0.5, canvas_shares={"9": 1.0})
+    progress = train_steps(tmp_path / "run", settings, 6, monkeypatch)
+    assert 0 < progress.records_drawn < progress.samples
+
+    samples = tmp_path / "samples"
+    assert label(samples, settings, count=60) >= 60
+    files = sample_files(samples)
+    assert {read_samples(path).canvas for path in files} == {9, 19}
+    from_files = config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),))
+    assert train_steps(tmp_path / "second", from_files, 3, monkeypatch).records_drawn == 0
+
+
+def test_the_trunk_can_be_compared(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher = tmp_path / "teacher.bin.gz"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    import msgspec
+
+    settings = config(records, teacher=str(teacher))
+    settings = msgspec.structs.replace(settings, loss=msgspec.structs.replace(settings.loss, trunk=1.0))
+    train_steps(tmp_path / "run", settings, 2, monkeypatch)
+    assert "projection.weight" in load_checkpoint(tmp_path / "run" / CHECKPOINT, CPU).weights
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"records_share": 0.0}, "no source"),
+        ({"play_share": 1.0}, "data.teacher"),
+        ({"records_share": 0.0, "samples_share": 1.0}, "no sample files"),
+        ({"rules": {"tibetan": 1.0}}, "tibetan"),
+        ({"canvas_shares": {"8": 1.0}}, "8"),
+        ({"teacher": "none.bin.gz"}, "none.bin.gz"),
+    ],
+)
+def test_runs_that_cannot_start_say_why(
+    tmp_path: Path, records: Path, changes: dict[str, object], complaint: str
+) -> None:
+    with pytest.raises(TrainingError) as caught:
+        open_run(tmp_path / "run", config(records, **changes)).train(Stint(budget=1.0))
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_another_shape_cannot_go_on(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import msgspec
+
+    settings = config(records)
+    train_steps(tmp_path / "run", settings, 1, monkeypatch)
+    wider = msgspec.structs.replace(settings, network=msgspec.structs.replace(SHAPE, channels=24))
+    with pytest.raises(TrainingError, match="not of this network"):
+        open_run(tmp_path / "run", wider)
