@@ -106,8 +106,6 @@ class KernelCache(_Cache):
     """What a numba dispatcher asks for compiled code, and hands it to."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        # Read now, while the module is being imported: its file may change before the kernel is compiled.
-        _source(function.__module__)
         self._name = f"{function.__module__}.{function.__qualname__}"
         # Now, not at the first call: a source edited in between is not what this process compiles.
         self._fingerprint = source_fingerprint(function.__module__)
