@@ -142,10 +142,10 @@ def insert_all(tree, ctx, work, leaves):
 
 
 @kernel
-def digest_all(ctx, work, leaves, policy, value, score, ownership, symmetries, images):
-    """`digest` row i of an evaluation for leaf i, seen under symmetry `symmetries[i]`."""
-    for i in range(leaves):
-        digest(ctx[0], work.leaves[i], policy[i], value[i], score[i], ownership[i], images[symmetries[i]])
+def digest_all(ctx, work, chosen, count, policy, value, score, ownership, symmetries, images):
+    """`digest` row i of an evaluation for the i-th of the `count` leaves listed in `chosen`, seen under `symmetries[i]`."""
+    for i in range(count):
+        digest(ctx[0], work.leaves[chosen[i]], policy[i], value[i], score[i], ownership[i], images[symmetries[i]])
 
 
 @kernel

@@ -31,6 +31,7 @@ from search.context import HISTORY, MAX_SEEN, SCORE
 from search.cycles import set_cycles
 from search.expand import digest_all, set_values
 from search.parameters import SearchParameters
+from search.path import mark_banned
 from search.root_moves import (
     ending_bonuses,
     pass_alive,
@@ -141,9 +142,10 @@ def evaluate_root(
     # An evaluated root is evaluated again: as the root, it may be shown to the network otherwise.
     tree.nodes[tree.used[ROOT]]["state"] = NEW
     select(tree, context, desk.work, 1, 1)
+    mark_banned(context[0], desk.leaves[0])
     average = _averaged_evaluation(space, parameters, generator)
     context["errors_known"] = int(average.score[0, SHORTTERM_WINLOSS_ERROR] >= 0)
-    digest_all(context, desk.work, 1, *average, np.zeros(1, np.int64), space.images)
+    digest_all(context, desk.work, np.zeros(1, np.int64), 1, *average, np.zeros(1, np.int64), space.images)
     leaf = desk.leaves[0]
     legal = leaf["codes"][: space.area + 1] > 0
     priors = root_priors(_softmax(average.policy[0], legal), parameters, generator)
@@ -191,7 +193,7 @@ def _averaged_evaluation(space: Workspace, parameters: SearchParameters, generat
         chosen = np.sort(generator.choice(len(space.images), count, replace=False))
     images = space.images[chosen]
     desk.symmetries[:count] = chosen
-    desk.leaves[1:count] = desk.leaves[0]
+    desk.missing[:count] = 0
     view = AT_ROOT if parameters.conservative_pass else IN_TREE
     optimism = np.full(count, parameters.root_policy_optimism, np.float32)
     policy, value, score, ownership = space.evaluate(desk, count, view, optimism)

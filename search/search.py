@@ -97,11 +97,12 @@ class Search:
         return self._parameters.workers or available_cores()
 
     def clear(self) -> None:
-        """Forget the tree."""
+        """Forget the tree and all evaluations."""
         with self._changed:
             self._abandon_outstanding()
             if self._space is not None:
                 clear_tree(self._space.tree)
+                self._space.cache.keys[:] = 0
             self._owner = None
 
     def close(self) -> None:
@@ -175,6 +176,7 @@ class Search:
         space.set_parameters(self._parameters, analysis)
         index = self._find_root(space, game, colour, filter)
         place_root(space, game, colour, excluded_until(filter))
+        space.set_cache_salt(game, self._parameters)
         self._owner = self._owner_of(game, filter)
         self._moves = list(game.moves)
         is_new = index == NONE
@@ -279,10 +281,10 @@ class Search:
                     self._changed.wait()
                 if self._closing:
                     return
-                run, space, generation = self._run, self._space, self._generation
+                run, space = self._run, self._space
             assert run is not None and space is not None
             try:
-                while self._iterate(run, space, space.desks[number], generation):
+                while self._iterate(run, space, space.desks[number]):
                     pass
             except BaseException as error:
                 with self._changed:
@@ -290,28 +292,24 @@ class Search:
                     self._changed.notify_all()
             finished = run
 
-    def _iterate(self, run: Run, space: Workspace, desk: Desk, generation: int) -> bool:
+    def _iterate(self, run: Run, space: Workspace, desk: Desk) -> bool:
         """One round of a worker. False once the search is over."""
         with self._changed:
             leaves = self._select(run, space, desk)
-            if run.reason is not None or generation != self._generation:
+            if run.reason is not None:
                 self._changed.notify_all()
                 return False
             if leaves == 0:
                 return True
-        space.evaluate_leaves(desk, leaves)
+            generation = self._generation
+            missing = space.look_up(desk, leaves)
+            if missing == 0:
+                self._insert(run, space, desk, leaves, missing)
+                return True
+        space.evaluate_missing(desk, missing)
         with self._changed:
-            if generation != self._generation:
-                return False
-            run.visits += insert_all(space.tree, space.context, desk.work, leaves)
-            run.in_flight -= leaves
-            run.evaluations += leaves
-            self._outstanding -= leaves
-            run.check()
-            if run.reason is None and run.limits.may_stop_early:
-                self._stop_if_decided(run, space)
-            if self._waiting > 0 or run.reason is not None:
-                self._changed.notify_all()
+            if generation == self._generation:
+                self._insert(run, space, desk, leaves, missing)
         return True
 
     def _select(self, run: Run, space: Workspace, desk: Desk) -> int:
@@ -335,6 +333,19 @@ class Search:
                 self._wait_for_others()
             run.check()
         return int(leaves)
+
+    def _insert(self, run: Run, space: Workspace, desk: Desk, leaves: int, missing: int) -> None:
+        """Add evaluated leaves to the tree, `missing` of them by the evaluator, and see whether that is enough."""
+        run.visits += insert_all(space.tree, space.context, desk.work, leaves)
+        run.in_flight -= leaves
+        run.evaluations += missing
+        self._outstanding -= leaves
+        space.remember(desk, missing)
+        run.check()
+        if run.reason is None and run.limits.may_stop_early:
+            self._stop_if_decided(run, space)
+        if self._waiting > 0 or run.reason is not None:
+            self._changed.notify_all()
 
     def _wait_for_others(self) -> None:
         """Nothing to do until an evaluation comes back."""

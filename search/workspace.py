@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.game import Game
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluation, Evaluator
 from nets.features import IN_TREE, new_scratch
 from nets.symmetry import symmetry_images
 from search.context import new_context, new_work
 from search.encode import draw_symmetries, encode_all
 from search.expand import digest_all
+from search.nn_cache import find_cached, new_cache, store
 from search.parameters import SearchParameters
 from search.settings import make_settings
 from search.tree import new_tree
@@ -29,6 +33,10 @@ class Desk:
         self.global_ = np.zeros((batch, GLOBAL_FEATURES), np.float32)
         self.planes = np.zeros((SPATIAL_PLANES, height, width), np.float32)
         self.symmetries = np.zeros(batch, np.int64)
+        self.keys = np.zeros(batch, np.uint64)
+        """Of the leaves in the cache."""
+        self.missing = np.arange(batch)
+        """Indices of the leaves to be evaluated."""
         self.features = new_scratch(bool(getattr(evaluator, "pass_alive_under_suicide", False)))
 
 
@@ -52,6 +60,7 @@ class Workspace:
         self.with_ownership = with_ownership
         self.evaluator = evaluator
         self.tree = new_tree(self.area, parameters.memory * MEGABYTE, with_ownership)
+        self.cache = new_cache(self.area, parameters.cache_memory * MEGABYTE)
         self.context = new_context(width, height, parameters.value_weight_exponent)
         self.images = symmetry_images(width, height)
         self.points: list[int] = self.context["points"][0, : self.area].tolist()
@@ -66,21 +75,39 @@ class Workspace:
         self.context["settings"][0] = make_settings(parameters, self.area, analysis)
         self.context["settings"]["score_center"] = center
 
-    def evaluate_leaves(self, desk: Desk, leaves: int) -> None:
-        """Encode a desk's first leaves, have them evaluated and digest the answers. Raises EvaluatorError."""
-        draw_symmetries(self.context, desk.work, leaves, len(self.images), desk.symmetries)
-        evaluation = self.evaluate(desk, leaves, IN_TREE, self._optimism[:leaves])
-        digest_all(self.context, desk.work, leaves, *evaluation, desk.symmetries, self.images)
+    def set_cache_salt(self, game: Game, parameters: SearchParameters) -> None:
+        """Tell the cache what evaluations of this game depend on beside the position."""
+        terms = game.record.tobytes() + repr(parameters.policy_optimism).encode()
+        self.cache.salt[0] = int.from_bytes(hashlib.blake2b(terms, digest_size=8).digest(), "little")
 
-    def evaluate(self, desk: Desk, leaves: int, view: int, optimism: NDArray[np.float32]) -> Evaluation:
-        """Encode a desk's first leaves under the desk's symmetries and have them evaluated. Raises EvaluatorError.
+    def look_up(self, desk: Desk, leaves: int) -> int:
+        """Fill in what the cache knows of a desk's leaves; how many are left to be evaluated. Under the search's lock."""
+        return int(find_cached(self.cache, self.context, desk.work, leaves, desk.keys, desk.missing))
 
-        `view`: features.IN_TREE or AT_ROOT; `optimism` [leaves]: shares of the optimistic policy, in networks with one.
+    def remember(self, desk: Desk, missing: int) -> None:
+        """Cache the evaluations just made. Under the search's lock."""
+        store(self.cache, self.context, desk.work, desk.keys, desk.missing, missing)
+
+    def evaluate_missing(self, desk: Desk, missing: int) -> None:
+        """Encode the leaves that the cache did not know, have them evaluated and digest the answers.
+
+        Raises EvaluatorError.
+        """
+        draw_symmetries(self.context, desk.work, missing, len(self.images), desk.symmetries)
+        evaluation = self.evaluate(desk, missing, IN_TREE, self._optimism[:missing])
+        digest_all(self.context, desk.work, desk.missing, missing, *evaluation, desk.symmetries, self.images)
+
+    def evaluate(self, desk: Desk, count: int, view: int, optimism: NDArray[np.float32]) -> Evaluation:
+        """Encode the leaves listed in `desk.missing` under the desk's symmetries and have them evaluated.
+
+        `view`: features.IN_TREE or AT_ROOT; `optimism` [count]: shares of the optimistic policy, in networks with one.
+        Raises EvaluatorError.
         """
         encode_all(
             self.context,
             desk.work,
-            leaves,
+            desk.missing,
+            count,
             view,
             desk.symmetries,
             self.images,
@@ -89,7 +116,7 @@ class Workspace:
             desk.flat,
             desk.global_,
         )
-        spatial, global_ = desk.spatial[:leaves], desk.global_[:leaves]
+        spatial, global_ = desk.spatial[:count], desk.global_[:count]
         if self._has_optimism:
             return self.evaluator.evaluate(spatial, global_, optimism)  # type: ignore[call-arg]
         return self.evaluator.evaluate(spatial, global_)
