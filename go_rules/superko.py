@@ -117,7 +117,7 @@ def is_superko_banned(pos, point, colour, rules, table, path_keys, n_path):
         key = superko_key(hash_after(pos, point, colour) ^ button, 3 - colour, rules.ko)
     if seen_has(table, key):
         return True
-    for i in range(n_path):  # noqa: SIM110 - numba knows no generator expressions
+    for i in range(n_path):
         if path_keys[i] == key:
             return True
     return False
