@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gtp_engine.config import Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.parameters import ConfigError
+from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
 from nets.opened import remember_opened, was_opened
 
@@ -90,7 +91,9 @@ def check(configuration: Configuration) -> None:
     if not net.exists():
         raise UserError(f"{net}: No such file or directory")
     if not was_opened(net, _how(configuration)):
-        open_evaluator(configuration)
+        from nets.open import check_network
+
+        check_network(net, configuration["precision"], configuration["device"])
 
 
 def open_evaluator(configuration: Configuration) -> Evaluator:
@@ -98,7 +101,7 @@ def open_evaluator(configuration: Configuration) -> Evaluator:
     from nets.open import open_network
 
     assert configuration.net is not None
-    evaluator = open_network(configuration.net, configuration["precision"], configuration["device"])
+    evaluator = open_network(configuration.net, configuration["precision"], configuration["device"], note=note)
     remember_opened(configuration.net, _how(configuration))
     return evaluator
 

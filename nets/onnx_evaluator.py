@@ -112,6 +112,28 @@ class OnnxEvaluator:
         return self._session
 
 
+def runtime_version() -> str:
+    import onnxruntime
+
+    return str(onnxruntime.__version__)
+
+
+def open_recorder(content: bytes, source: str) -> Callable[..., dict[str, NDArray[np.float32]]]:
+    """Opens an ONNX model of our own making with all its outputs: a function of `spatial` and `global_` that returns
+    them by name. Where the network takes a share of the optimistic policy it is given 0. Raises EvaluatorError."""
+    session = _open_session(content, source, threads=1)
+    names = [output.name for output in session.get_outputs()]
+    inputs = {each.name for each in session.get_inputs()}
+
+    def record(spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+        feed = {"spatial": spatial, "global": global_}
+        if "optimism" in inputs:
+            feed["optimism"] = np.zeros((len(spatial), 1), np.float32)
+        return dict(zip(names, session.run(names, feed), strict=True))
+
+    return record
+
+
 def _open_session(content: bytes, source: str, threads: int) -> onnxruntime.InferenceSession:
     import onnxruntime
 

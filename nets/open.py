@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,36 +17,114 @@ if TYPE_CHECKING:
 
 PRECISIONS = ("auto", "fp32", "int8", "fp16")
 DEVICES = ("auto", "cpu")
+Note = Callable[[str], None]
 KATAGO_SUFFIXES = (".bin.gz", ".txt.gz", ".bin", ".txt")
 ONNX_SUFFIX = ".onnx"
+SMALLEST_AUTO_BYTES = 200_000
+"""Of a compressed KataGo network. Below, `auto` stays with fp32: other things than the network take the time."""
 MAX_WINOGRAD_BYTES = 40 << 20
 """Of a compressed KataGo network. Weights for Winograd's method take 2.8 or 4 times the memory; where they outgrow the
 processor's caches they are not read fast enough."""
 
 
 def open_network(
-    path: str | Path, precision: str = "auto", device: str = "auto", threads: int = 1, optimism: float = 1.0
+    path: str | Path,
+    precision: str = "auto",
+    device: str = "auto",
+    threads: int = 1,
+    optimism: float = 1.0,
+    note: Note | None = None,
 ) -> OnnxEvaluator:
     """Open a KataGo network or an ONNX file of this project's format.
 
     `threads` compute one evaluation together; with 1 each calling thread computes its own. `optimism` is the default
-    share of the optimistic policy in networks that have one. A KataGo network is converted the first time and kept in
-    the cache directory. Raises EvaluatorError, one line naming the file.
+    share of the optimistic policy in networks that have one. A KataGo network is converted, and for int8 quantized,
+    the first time, and kept in the cache directory. `auto` is int8 where what it loses is within the limits
+    (quantize.py), else fp32; int8 is used whatever it loses. `note` is told what takes long and what was decided, a
+    line each; without it they go to stderr. Raises EvaluatorError, one line naming the file.
     """
     path = Path(path)
     if precision not in PRECISIONS:
         raise EvaluatorError(f"unknown precision {precision} (known: {', '.join(PRECISIONS)})")
-    if precision not in ("auto", "fp32"):
+    if precision == "fp16":
         raise EvaluatorError(f"precision {precision} is not available for {path}")
     if device not in DEVICES:
         raise EvaluatorError(f"unknown device {device} (known: {', '.join(DEVICES)})")
     from nets.onnx_evaluator import OnnxEvaluator
 
     file = NetworkFile(path)
-    evaluator = OnnxEvaluator(file.onnx(), str(path), threads=threads, optimism=optimism)
-    if file.is_katago and evaluator.facts.is_convolutional and len(file.content) <= MAX_WINOGRAD_BYTES:
+    if not file.is_katago:
+        evaluator = OnnxEvaluator(file.content, str(path), threads=threads, optimism=optimism)
+        if precision not in ("auto", evaluator.precision):
+            raise EvaluatorError(f"{path}: this ONNX file is {evaluator.precision}; only KataGo's files give a choice")
+        return evaluator
+    if precision != "fp32":
+        content = _int8(file, precision == "auto", note or _note_on_stderr)
+        if content is not None:
+            return OnnxEvaluator(content, str(path), threads=threads, optimism=optimism)
+    return _open_fp32(file, threads, optimism)
+
+
+def check_network(path: Path, precision: str = "auto", device: str = "auto") -> None:
+    """Raise what `open_network` would, as far as can be found out without quantizing the network."""
+    from nets.katago.convert import load_model
+    from nets.katago.integers import can_be_quantized
+    from nets.quantize import NOT_QUANTIZABLE
+
+    file = NetworkFile(path)
+    is_choice = file.is_katago and precision in ("auto", "int8")
+    open_network(path, "fp32" if is_choice else precision, device)
+    if precision == "int8" and file.is_katago and not can_be_quantized(load_model(file.content, file.source)):
+        raise EvaluatorError(f"{file.source}: {NOT_QUANTIZABLE}")
+
+
+def _open_fp32(file: NetworkFile, threads: int, optimism: float) -> OnnxEvaluator:
+    from nets.onnx_evaluator import OnnxEvaluator
+
+    evaluator = OnnxEvaluator(file.onnx(), file.source, threads=threads, optimism=optimism)
+    if evaluator.facts.is_convolutional and len(file.content) <= MAX_WINOGRAD_BYTES:
         evaluator.use_variants(file.winograd_variants())
     return evaluator
+
+
+def _int8(file: NetworkFile, is_auto: bool, note: Note) -> bytes | None:
+    """The network in int8, or None where `auto` is better off with fp32. Raises EvaluatorError."""
+    from nets.quantize import NotQuantizable, objection_of
+
+    if is_auto and len(file.content) < SMALLEST_AUTO_BYTES:
+        return None
+    try:
+        content = file.int8(note)
+    except NotQuantizable as reason:
+        if not is_auto:
+            raise EvaluatorError(f"{file.source}: {reason}") from None
+        return None
+    objection = objection_of(content)
+    if not objection:
+        return content
+    if is_auto:
+        note(f"{file.path.name}: using fp32, for in int8 {objection}")
+        return None
+    note(f"{file.path.name}: using int8 as asked, though {objection}")
+    return content
+
+
+def _announced(note: Note) -> Callable[[float], None]:
+    """Tells the share done in steps of a quarter."""
+    told = [0]
+
+    def progress(share: float) -> None:
+        quarter = int(share * 4)
+        if quarter > told[0]:
+            told[0] = quarter
+            note(f"quantizing: {25 * quarter} % done")
+
+    return progress
+
+
+def _note_on_stderr(line: str) -> None:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(f"nobi: {line}", file=sys.stderr, flush=True)
 
 
 def load_onnx(path: Path) -> bytes:
@@ -69,7 +149,7 @@ class NetworkFile:
             raise EvaluatorError(f"{path}: {error}") from None
         except OSError as error:
             raise EvaluatorError(f"{path}: {error.strerror or error}") from None
-        self.source = str(path)
+        self.path, self.source = path, str(path)
         self.is_katago = not name.endswith(ONNX_SUFFIX)
         self.sha256 = hashlib.sha256(self.content).hexdigest()
 
@@ -91,6 +171,21 @@ class NetworkFile:
             return self._derived(f"-tiles{m}", lambda: winograd(self.content, self.source, self.sha256, m))
 
         return [Variant(partial(suits, m), partial(load, m)) for m in TILES]
+
+    def int8(self, note: Note) -> bytes:
+        """The network in int8, with what it loses in its metadata. Raises EvaluatorError and NotQuantizable."""
+        from nets.katago.convert import load_model
+        from nets.katago.integers import can_be_quantized
+        from nets.quantize import NOT_QUANTIZABLE, NotQuantizable, fingerprint, quantize
+
+        def derive() -> bytes:
+            model = load_model(self.content, self.source)
+            if not can_be_quantized(model):
+                raise NotQuantizable(NOT_QUANTIZABLE)
+            note(f"{self.path.name}: quantizing for this machine, once; this takes up to a minute")
+            return quantize(model, _open_fp32(self, 1, 1.0), self.sha256, progress=_announced(note))
+
+        return self._derived(f"-{fingerprint()[:12]}-int8", derive)
 
     def _derived(self, kind: str, derive: Callable[[], bytes]) -> bytes:
         from nets.cache import cached

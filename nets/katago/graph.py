@@ -23,6 +23,8 @@ class Graph:
         self.initializers: list[TensorProto] = []
         self.inputs: list[ValueInfoProto] = []
         self.outputs: list[ValueInfoProto] = []
+        self.taps: dict[str, str] = {}
+        """Values inside the trunk that a quantization has to know the range of, by what it calls them."""
         self._scalars: dict[tuple[tuple[int, ...], str, bytes], str] = {}
         self._count = 0
 
@@ -47,15 +49,22 @@ class Graph:
 
     def weights(self, values: ArrayLike, label: str) -> str:
         """A float32 initializer."""
-        self._count += 1
-        name = f"{label}_{self._count}"
-        array = np.ascontiguousarray(values, dtype=np.float32)
-        self.initializers.append(numpy_helper.from_array(array, name))
-        return name
+        return self.array(np.asarray(values, dtype=np.float32), label)
 
     def constant(self, values: NDArray[np.int64]) -> str:
         """An int64 initializer, shared between equals."""
         return self._shared(np.ascontiguousarray(values, np.int64))
+
+    def array(self, values: NDArray[Any], label: str) -> str:
+        """An initializer of the array's own type."""
+        self._count += 1
+        name = f"{label}_{self._count}"
+        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        return name
+
+    def shared(self, value: Any) -> str:
+        """A 0-D initializer of the scalar's own type, shared between equals."""
+        return self._shared(np.array(value))
 
     def integers(self, *values: int) -> str:
         """A 1-D int64 initializer, shared between equals."""

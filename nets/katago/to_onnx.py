@@ -29,6 +29,9 @@ from nets.onnx_check import (
     TRUNK_KEY,
 )
 
+TAP = "tap:"
+"""Begins the names of outputs that are taps."""
+
 
 def prepared(model: Model) -> Model:
     """An equal network for V7 inputs, with as few norms as possible. Raises ModelFormatError for a network whose inputs
@@ -37,10 +40,14 @@ def prepared(model: Model) -> Model:
 
 
 def to_onnx(
-    model: Model, source_sha256: str = "", write: TrunkWriter = write_trunk, precision: str = "fp32"
+    model: Model,
+    source_sha256: str = "",
+    write: TrunkWriter = write_trunk,
+    precision: str = "fp32",
+    with_taps: bool = False,
 ) -> ModelProto:
     """Write a `prepared` model as ONNX. `source_sha256` of the file it came from is kept in the metadata, and so is the
-    `precision` in which `write` has the trunk computed."""
+    `precision` in which `write` has the trunk computed. `with_taps`: the graph's taps [N, C, H, W] are outputs too."""
     graph = Graph()
     spatial = graph.input("spatial", ["N", SPATIAL_PLANES, "H", "W"])
     global_ = graph.input("global", ["N", GLOBAL_FEATURES])
@@ -55,6 +62,8 @@ def to_onnx(
     graph.output("value", value, ["N", 3])
     graph.output("score", score, ["N", SCORE_COLUMNS])
     graph.output("ownership", ownership, ["N", "points"])
+    for label, tapped in graph.taps.items() if with_taps else ():
+        graph.output(f"{TAP}{label}", tapped, ["N", f"{label} channels", "H", "W"])
     proto = helper.make_model(
         helper.make_graph(graph.nodes, "network", graph.inputs, graph.outputs, graph.initializers),
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)],

@@ -41,7 +41,7 @@ class PlainTrunk:
 
     def write(self, trunk: Trunk, spatial: str, features: str) -> str:
         graph = self._graph
-        stem = graph.convolve(spatial, trunk.stem, label="stem")
+        stem = graph.taps["stem"] = graph.convolve(spatial, trunk.stem, label="stem")
         self.start(graph.add("Add", stem, graph.per_channel(features), label="stem"))
         self.blocks(trunk.blocks, "block")
         return self._tip(trunk.tip)

@@ -1,0 +1,159 @@
+"""int8 networks: the arithmetic on random networks, the limits on golden positions, and what happens where they are
+missed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nets import quantize as quantization
+from nets.calibration import SMALL_SERIES, own_positions
+from nets.evaluator import EvaluatorError
+from nets.katago.convert import convert, load_model
+from nets.katago.integers import can_be_quantized
+from nets.katago.rounding import round_weights
+from nets.onnx_evaluator import OnnxEvaluator
+from nets.open import open_network
+from nets.quantize import LIMITS, Loss, calibrate, compare, objection, objection_of, quantize, second_moments
+from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
+from tests.nets.random_networks import RandomNetwork
+from tests.nets.test_katago_networks import NESTED, ORDINARY, POOLING
+
+
+@pytest.fixture(autouse=True)
+def cache_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def network() -> RandomNetwork:
+    random = RandomNetwork(8, channels=16)
+    random.write([ORDINARY, POOLING, ORDINARY])
+    return random
+
+
+@pytest.fixture
+def path(network: RandomNetwork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A network that `auto` quantizes, on a few positions."""
+    monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
+    monkeypatch.setattr("nets.quantize.quantize.__defaults__", ("", SMALL_SERIES, lambda share: None))
+    path = tmp_path / "network.bin.gz"
+    path.write_bytes(network.compressed())
+    return path
+
+
+def test_integers_compute_nearly_the_same(network: RandomNetwork) -> None:
+    content = network.compressed()
+    plain = OnnxEvaluator(convert(content, "random", ""), "random")
+    integers = OnnxEvaluator(quantize(load_model(content, "random"), plain, "", SMALL_SERIES), "random")
+    assert integers.precision == "int8"
+    for spatial, global_ in own_positions(plain, SMALL_SERIES, seed=2):
+        truth, ours = plain.evaluate(spatial, global_), integers.evaluate(spatial, global_)
+        for name in ("policy", "value", "ownership"):
+            spread = np.abs(getattr(truth, name) - getattr(truth, name).mean()).mean()
+            assert np.abs(getattr(ours, name) - getattr(truth, name)).mean() < 0.1 * spread, name
+
+
+def test_ranges_and_moments(network: RandomNetwork) -> None:
+    content = network.compressed()
+    model = load_model(content, "random")
+    plain = OnnxEvaluator(convert(content, "random", ""), "random")
+    calibration = calibrate(model, own_positions(plain, SMALL_SERIES))
+    names = {f"block{i}_{tap}" for i in range(3) for tap in ("before", "between", "second")}
+    assert set(calibration.ranges) == names | {"spatial", "stem", "block1_first", "block1_pooled"}
+    assert all((low <= high).all() for low, high in calibration.ranges.values())
+    assert all((low == 0).all() for tap, (low, _) in calibration.ranges.items() if tap.endswith(("before", "between")))
+    assert calibration.moments["block0_before"].shape == (16 * 9, 16 * 9)
+
+
+def test_second_moments() -> None:
+    values = np.random.default_rng(0).standard_normal((2, 4, 5)).astype(np.float32)
+    truth = np.zeros((18, 18))
+    padded = np.pad(values, ((0, 0), (1, 1), (1, 1)))
+    for y in range(4):
+        for x in range(5):
+            read = padded[:, y : y + 3, x : x + 3].ravel()
+            truth += np.outer(read, read)
+    np.testing.assert_allclose(second_moments(values, (3, 3)), truth, rtol=1e-4, atol=1e-4)
+
+
+def test_rounding_in_turn_is_better_on_the_inputs_it_was_made_for() -> None:
+    random = np.random.default_rng(0)
+    mixing = random.standard_normal((18, 18))
+    read = (random.random((500, 18)) @ mixing).astype(np.float32)
+    weights, step = random.standard_normal((4, 2, 3, 3)).astype(np.float32), np.array([0.5, 0.02], np.float32)
+    moments = (read.T @ read).astype(np.float64)
+    errors = []
+    for given in (None, moments):
+        integers, scales = round_weights(weights, step, given)
+        assert integers.dtype == np.int8
+        back = integers * scales[:, None, None, None] / step[:, None, None]
+        errors.append(np.square(read @ (back - weights).reshape(4, -1).T).sum())
+    assert errors[1] < 0.7 * errors[0]
+
+
+def test_what_cannot_be_quantized() -> None:
+    for blocks, activation in (([NESTED], "RELU"), ([ORDINARY], "MISH")):
+        network = RandomNetwork(14, activation=f"ACTIVATION_{activation}")
+        network.write(blocks)
+        assert not can_be_quantized(load_model(network.compressed(), "random"))
+
+
+def test_unsuitable_networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
+    network = RandomNetwork(14, activation="ACTIVATION_MISH")
+    network.write([ORDINARY])
+    path = tmp_path / "mish.bin.gz"
+    path.write_bytes(network.compressed())
+    assert open_network(path, "auto").precision == "fp32"
+    with pytest.raises(EvaluatorError, match=r"mish\.bin\.gz: int8 is only for"):
+        open_network(path, "int8")
+
+
+def test_auto_is_int8_where_the_limits_are_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quantization, "objection", lambda loss, share: "")
+    notes: list[str] = []
+    assert open_network(path, "auto", note=notes.append).precision == "int8"
+    assert "once" in notes[0]
+    notes.clear()
+    assert open_network(path, "auto", note=notes.append).precision == "int8"
+    assert not notes, "the second time there is nothing to do"
+
+
+def test_auto_falls_back_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quantization, "objection", lambda loss, share: "its lead is wrong")
+    notes: list[str] = []
+    assert open_network(path, "auto", note=notes.append).precision == "fp32"
+    assert notes[-1] == "network.bin.gz: using fp32, for in int8 its lead is wrong"
+    assert open_network(path, "int8", note=notes.append).precision == "int8"
+    assert "as asked" in notes[-1]
+
+
+def test_objections() -> None:
+    good = Loss(0.001, 0.01, 0.1, 0.001, 0.01)
+    assert objection(good, 0.4) == ""
+    assert "1.20 of the time" in objection(good, 1.2)
+    for name in LIMITS.__dict__:
+        for bad in (0.5, float("nan")):
+            assert name.replace("_", " ") in objection(dataclasses.replace(good, **{name: bad}), 0.4)
+
+
+@pytest.mark.slow
+def test_limits_on_golden_positions(shared: Callable[[str], Path]) -> None:
+    source = shared("nets/g170-b6c96-s175395328-d26788732.bin.gz")
+    rows = list(positions(shared("golden/g170-b6c96.jsonl.gz")))
+    plain = open_network(source, "fp32")
+    model = load_model(source.read_bytes(), "g170")
+    content = quantize(model, plain)
+    assert objection_of(content) == ""
+    scratch = new_scratch(plain.pass_alive_under_suicide)
+    by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
+    for row in rows:
+        by_size.setdefault(tuple(row["size"]), []).append(encoded(game_of(row), COLOURS[row["to_play"]], scratch))
+    batches = [tuple(np.stack(each) for each in zip(*entries, strict=True)) for entries in by_size.values()]
+    loss, _ = compare(plain, OnnxEvaluator(content, "int8"), batches)  # type: ignore[arg-type]
+    assert objection(loss, 0.0) == "", loss
