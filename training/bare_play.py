@@ -16,7 +16,7 @@ from go_rules.jit import kernel
 from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.position import PHASE_OVER, new_stack
 from go_rules.random import below, seed_state, uniform
-from go_rules.rules import RULES
+from go_rules.rules import RULES, SCORING_TERRITORY
 from training.terms import draw_terms
 from training.work import SYMMETRIES, cell_of, random_move, write_input
 
@@ -123,6 +123,8 @@ def _start(games, terms, game, opening):
         point = (below(state, size - 2) + 2) * STRIDE + below(state, size - 2) + 2
         if pos.board[point] == EMPTY:
             place_stone(pos, point, BLACK)
+            if rules.scoring == SCORING_TERRITORY:
+                pos.white_bonus += 1
     pos.to_play = WHITE if handicap > 0 else BLACK
     moves = np.int64(2.0 * opening * uniform(state) + 0.5)
     for _ in range(moves):

@@ -15,6 +15,7 @@ from go_rules.board import clear, copy_position, place_stone, play
 from go_rules.jit import kernel
 from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.random import below, uniform
+from go_rules.rules import SCORING_TERRITORY
 from training.terms import draw_terms
 from training.work import SYMMETRIES, cell_of, may_play, random_move, seed_random, write_input
 
@@ -109,6 +110,8 @@ def _replay(records, start, turns, handicap, deviations, game, work):
         point = _record_move(records, start + 2 * i)
         if point != PASS and pos.board[point] == EMPTY:
             place_stone(pos, point, BLACK)
+            if rules.scoring == SCORING_TERRITORY:
+                pos.white_bonus += 1
     pos.to_play = WHITE if handicap > 0 or records.first_player[game] == 1 else BLACK
     first_deviation = max(turns - RECENT_MOVES, 0)
     for turn in range(turns):

@@ -1,0 +1,177 @@
+"""How fast networks of different shapes run, before any of them is trained: evaluations a second.
+
+Every shape is a student with random weights, opened as users would open it, one session of one thread called from as
+many threads as there are cores, in small batches: what a search does, without the search. Shapes take turns in several
+rounds and the best round of each counts, since other programs only ever slow things down.
+
+python -m benchmarks.shapes [--shapes b6c96,b10c64,...] [--precision fp32,int8] [--sizes 9,13,19] [--batch N]
+                            [--threads N] [--seconds S] [--rounds N] [--json]
+
+`b10c64` is 10 blocks of 64 channels; `b10c64p0` has no pooling blocks, `b10c64a2` two attention blocks at its end
+(fp32 only). Needs PyTorch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from nets.katago.model import AttentionBlock, FeedForwardBlock, Model, Rope
+from nets.katago.to_onnx import prepared, to_onnx
+from nets.open import open_network
+from training.config import NetworkConfig
+from training.export import to_model
+from training.katago_file import write_katago
+from training.network import Student
+
+SHAPES = "b8c48,b6c64,b10c64,b15c64,b6c96,b10c96,b15c96,b6c128,b8c128,b10c128,b6c192"
+NAME = re.compile(r"b(\d+)c(\d+)(?:p(\d+))?(?:a(\d+))?")
+HEADS = 4
+"""Of the attention blocks."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One network to measure."""
+
+    name: str
+    config: NetworkConfig
+    attention: int
+
+    @property
+    def macs(self) -> float:
+        """GMAC on 19×19, attention aside."""
+        return Student(self.config).macs() / 1e9
+
+
+def parse_shape(name: str) -> Shape:
+    match = NAME.fullmatch(name)
+    if match is None:
+        sys.exit(f"shapes: {name} is no shape like b10c64, b10c64p0 or b10c64a2")
+    blocks, channels, pooling, attention = (int(number) if number else None for number in match.groups())
+    assert blocks is not None
+    assert channels is not None
+    pooled = max(8, channels // 4 // 8 * 8)
+    config = NetworkConfig(blocks, channels, 3 if pooling is None else pooling, pooled)
+    return Shape(name, config, attention or 0)
+
+
+def write_network(shape: Shape, folder: Path) -> Path:
+    """A network of that shape with random weights, none of them zero."""
+    torch.manual_seed(1)
+    student = Student(shape.config)
+    with torch.no_grad():
+        for block in student.blocks:
+            block.second.weight.normal_(std=0.3 / (9 * shape.config.channels) ** 0.5)
+    model = to_model(student, shape.name, has_optimistic=True)
+    path = folder / f"{shape.name}.bin.gz"
+    if not shape.attention:
+        write_katago(model, path)
+        return path
+    path = path.with_name(f"{shape.name}.onnx")
+    path.write_bytes(to_onnx(prepared(with_attention(model, shape.attention))).SerializeToString())
+    return path
+
+
+def with_attention(model: Model, count: int) -> Model:
+    """The model with transformer blocks, an attention and a feed-forward one each, before its tip."""
+    generator = np.random.default_rng(1)
+    channels = model.trunk.channels
+    size = channels // HEADS
+
+    def matrix(rows: int, columns: int) -> Any:
+        return (generator.standard_normal((rows, columns)) / rows**0.5).astype(np.float32)
+
+    ones = np.ones(channels, np.float32)
+    rope = Rope(generator.random((HEADS, size // 2, 2)).astype(np.float32))
+    blocks: tuple[Any, ...] = ()
+    for _ in range(count):
+        projections = [matrix(channels, channels) for _ in range(4)]
+        blocks += (
+            AttentionBlock(HEADS, HEADS, ones, 1e-6, *projections, rope),
+            FeedForwardBlock(ones, 1e-6, matrix(channels, 2 * channels), None, matrix(2 * channels, channels)),
+        )
+    return replace(model, trunk=replace(model.trunk, blocks=model.trunk.blocks + blocks))
+
+
+def evaluations_a_second(evaluator: Any, size: int, batch: int, threads: int, seconds: float) -> float:
+    """All threads together."""
+    generator = np.random.default_rng(1)
+    spatial = (generator.random((batch, 22, size, size)) > 0.8).astype(np.float32)
+    spatial[:, 0] = 1
+    global_ = generator.random((batch, 19)).astype(np.float32)
+    evaluator.evaluate(spatial, global_)
+    counts = [0] * threads
+    start = threading.Barrier(threads + 1)
+    end = [0.0]
+
+    def work(number: int) -> None:
+        start.wait()
+        while time.monotonic() < end[0]:
+            evaluator.evaluate(spatial, global_)
+            counts[number] += batch
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
+    for worker in workers:
+        worker.start()
+    began = time.monotonic()
+    end[0] = began + seconds
+    start.wait()
+    for worker in workers:
+        worker.join()
+    return sum(counts) / (time.monotonic() - began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--shapes", default=SHAPES)
+    parser.add_argument("--precision", default="fp32,int8")
+    parser.add_argument("--sizes", default="9,13,19")
+    parser.add_argument("--batch", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    shapes = [parse_shape(name) for name in options.shapes.split(",")]
+    sizes = [int(size) for size in options.sizes.split(",")]
+    best: dict[tuple[str, str, int], float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        networks = {}
+        for shape in shapes:
+            path = write_network(shape, Path(folder))
+            for precision in options.precision.split(","):
+                if precision == "fp32" or not shape.attention:
+                    networks[shape.name, precision] = open_network(path, precision=precision, note=lambda line: None)
+        for _ in range(options.rounds):
+            for (name, precision), network in networks.items():
+                for size in sizes:
+                    rate = evaluations_a_second(network, size, options.batch, options.threads, options.seconds)
+                    best[name, precision, size] = max(rate, best.get((name, precision, size), 0.0))
+    if options.json:
+        rows = [{"shape": n, "precision": p, "size": s, "evaluations_a_second": r} for (n, p, s), r in best.items()]
+        print(json.dumps(rows))
+        return
+    columns = [(size, precision) for size in sizes for precision in options.precision.split(",")]
+    print("| shape | GMAC 19×19 | " + " | ".join(f"{size}×{size} {precision}" for size, precision in columns) + " |")
+    print("| --- | --- |" + " --- |" * len(columns))
+    for shape in shapes:
+        rates = [best.get((shape.name, precision, size)) for size, precision in columns]
+        texts = ["" if rate is None else f"{rate:,.0f}" for rate in rates]
+        print(f"| {shape.name} | {shape.macs:.2f} | " + " | ".join(texts) + " |")
+
+
+if __name__ == "__main__":
+    main()
