@@ -38,6 +38,7 @@ SUBCOMMANDS = {
     "match": Subcommand("gtp_engine.match.command", "match", "Let two GTP engines play a match and judge it."),
     "benchmark": Subcommand("gtp_engine.benchmark", "benchmark", "Measure how fast this machine searches."),
     "convert": Subcommand("gtp_engine.tools", "convert", "Convert a KataGo network to ONNX."),
+    "quantize": Subcommand("gtp_engine.tools", "quantize", "Write the 8-bit version of a KataGo network."),
     "players": Subcommand("gtp_engine.tools", "players", "List the searches that --player can name."),
     "config": Subcommand("gtp_engine.tools", "config", "Show every parameter, or write a configuration file to edit."),
     "doctor": Subcommand("gtp_engine.doctor", "doctor", "Check that this installation can play."),

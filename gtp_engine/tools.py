@@ -1,4 +1,4 @@
-"""The small subcommands: `nobi convert`, `nobi players`, `nobi config`."""
+"""The small subcommands: `nobi convert`, `nobi quantize`, `nobi players`, `nobi config`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.options import config_options
 from gtp_engine.parameter_texts import document, template, toml_value
 from gtp_engine.parameters import Parameter, parameters
+from gtp_engine.stderr import note
 
 
 @click.command()
@@ -23,13 +24,44 @@ def convert(source: Path, target: Path, force: bool) -> None:
 
     Not needed for playing: `nobi gtp --net` takes KataGo's files and keeps the conversion.
     """
+    _check_target(target, force)
+    from nets.open import load_onnx
+
+    _write(target, load_onnx(source))
+
+
+@click.command()
+@click.argument("source", metavar="IN", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("target", metavar="OUT", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Overwrite OUT.")
+def quantize(source: Path, target: Path, force: bool) -> None:
+    """Write the 8-bit version of a KataGo network (.bin.gz, .txt.gz) as ONNX, and say what it loses.
+
+    Not needed for playing: `nobi gtp --net` does this by itself, once, and keeps the result.
+    """
+    _check_target(target, force)
+    from nets.open import NetworkFile
+    from nets.quantize import NotQuantizable, summary
+
+    file = NetworkFile(source)
+    if not file.is_katago:
+        raise UserError(f"{source}: only KataGo's files can be quantized")
+    try:
+        model = file.int8(note)
+    except NotQuantizable as reason:
+        raise UserError(f"{source}: {reason}") from None
+    _write(target, model)
+    note(summary(model))
+
+
+def _check_target(target: Path, force: bool) -> None:
     if target.suffix != ".onnx":
         raise UserError(f"{target}: the converted network's name must end in .onnx")
     if target.exists() and not force:
         raise UserError(f"{target}: exists; --force overwrites it")
-    from nets.open import load_onnx
 
-    model = load_onnx(source)
+
+def _write(target: Path, model: bytes) -> None:
     partial = target.with_name(target.name + ".part")
     try:
         partial.write_bytes(model)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,10 +90,22 @@ def quantize(
 
 def objection_of(content: bytes) -> str:
     """What speaks against using a model that `quantize` wrote; empty where nothing does."""
+    return str(_loss_of(content).get("objection", "what it loses was never measured"))
+
+
+def summary(content: bytes) -> str:
+    """What a model that `quantize` wrote loses, as one line."""
+    loss = _loss_of(content)
+    figures = ", ".join(f"{name.replace('_', ' ')} {loss[name]:.4f}" for name in LIMITS.__dict__ if name in loss)
+    verdict = loss.get("objection") or "within the limits"
+    return f"against fp32, on positions of its own: {figures}; takes {loss.get('time', 1):.2f} of the time; {verdict}"
+
+
+def _loss_of(content: bytes) -> dict[str, Any]:
     for entry in ModelProto.FromString(content).metadata_props:
         if entry.key == LOSS_KEY:
-            return str(json.loads(entry.value)["objection"])
-    return "what it loses was never measured"
+            return dict(json.loads(entry.value))
+    return {}
 
 
 @lru_cache(maxsize=1)
