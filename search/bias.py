@@ -1,9 +1,9 @@
 """Subtree bias: correcting evaluations by what searching showed after similar local moves.
 
 Where a network misjudges a local fight, it does so wherever in the tree the same moves were played around it. Nodes
-that came about by the same two last moves with the same stones around the last one share an entry that averages how much
-their searched values differ from their evaluations; part of that difference corrects the evaluations (Wu 2021,
-KataGo's "subtree value bias correction").
+that came about by the same two last moves, with the same stones around the last one, share an entry. It averages how
+much their searched values differ from their evaluations, and part of that difference corrects the evaluations (Wu
+2021, KataGo's "subtree value bias correction").
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def insert_all(tree, ctx, work, leaves):
 
 @kernel
 def digest_all(ctx, work, chosen, count, policy, value, score, ownership, symmetries, images):
-    """`digest` row i of an evaluation for the i-th of the `count` leaves listed in `chosen`, seen under `symmetries[i]`."""
+    """`digest` row i of an evaluation for the i-th of the `count` leaves in `chosen`, seen under `symmetries[i]`."""
     for i in range(count):
         digest(ctx[0], work.leaves[chosen[i]], policy[i], value[i], score[i], ownership[i], images[symmetries[i]])
 

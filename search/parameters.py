@@ -10,9 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
-
-T = TypeVar("T", int, float, bool)
+from typing import Any
 
 
 class ParameterError(ValueError):
@@ -32,9 +30,10 @@ class Knob:
 
 
 def knob(
-    default: T, help: str, *, unit: str = "", low: float | None = None, high: float | None = None, kata: str = ""
-) -> T:
-    return cast(T, dataclasses.field(default=default, metadata={"knob": Knob(help, unit, low, high, kata)}))
+    default: Any, help: str, *, unit: str = "", low: float | None = None, high: float | None = None, kata: str = ""
+) -> Any:
+    """Declare a parameter: a dataclass field with its Knob in the metadata."""
+    return dataclasses.field(default=default, metadata={"knob": Knob(help, unit, low, high, kata)})
 
 
 @dataclass(frozen=True)
@@ -338,7 +337,7 @@ def _folded(name: str) -> str:
 
 def _convert(field: dataclasses.Field[Any], value: object) -> Any:
     text = str(value).strip().lower()
-    kind = type(field.default)
+    kind: Any = type(field.default)
     if kind is bool:
         if text in ("true", "on", "yes", "1"):
             return True

@@ -67,8 +67,8 @@ def replay(nodes, links, ctx, scratch, leaf):
 def mark_banned(ctx, leaf):
     """Find the points where superko forbids the side to move to play."""
     banned = leaf.banned
-    for point in range(N_POINTS):
-        banned[point] = 0
+    for i in range(N_POINTS):
+        banned[i] = 0
     pos = leaf.stack[leaf.last]
     rules = ctx.rules
     growing = False

@@ -25,12 +25,14 @@ LCB_MAX_FACTOR = 0.2
 @kernel
 def rank_root(tree, ctx, work, ranks):
     """`rank_moves` for the root."""
-    rank_moves(tree.nodes, tree.links, ctx[0], tree.nodes[tree.used[ROOT]], np.bool_(True), ctx[0].settings.lcb == 1, ranks)
+    rank_moves(
+        tree.nodes, tree.links, ctx[0], tree.nodes[tree.used[ROOT]], np.bool_(True), ctx[0].settings.lcb == 1, ranks
+    )
 
 
 @kernel
 def rank_moves(nodes, links, ctx, node, is_root, use_lcb, ranks):
-    """Fill `ranks` [3, n_links or more]: how much each tried move deserves to be played, its utility's bound, its radius.
+    """Fill `ranks` [3, n_links or more]: how much each tried move deserves to be played, its bound and its radius.
 
     The first, 0 for never, is the weight of the move's visits, less those that hindsight calls wasted, more for the
     best lower confidence bound among moves with enough weight compared to the most visited. The bound is the mover's

@@ -35,7 +35,7 @@ class Progress:
 def take_snapshot(
     space: Workspace, parameters: SearchParameters, progress: Progress, request: ReportRequest | None
 ) -> SearchResult:
-    """The present state of a search as a result, with what `request` asks for. Nothing may change the tree meanwhile."""
+    """The present state of a search as a result, with what `request` asks for. The tree must not change meanwhile."""
     tree = space.tree
     index = int(tree.used[ROOT])
     node = tree.nodes[index]

@@ -135,8 +135,8 @@ def evaluate_root(
 ) -> dict[str, float]:
     """Have the root evaluated as the root and give its node what comes out, priors with noise and bonuses included.
 
-    `recenter` is told the expected score (white's view) before utilities depend on it. Returns the network's own opinion
-    for reports. Raises EvaluatorError.
+    `recenter` is told the expected score (white's view) before utilities depend on it. Returns the network's own
+    opinion for reports. Raises EvaluatorError.
     """
     tree, context, desk = space.tree, space.context, space.root_desk
     # An evaluated root is evaluated again: as the root, it may be shown to the network otherwise.
@@ -154,6 +154,9 @@ def evaluate_root(
     _exclude(priors, useless_moves(game, colour, safe, space.points) if parameters.root_prune_useless else [])
     if parameters.root_symmetry_pruning and not context["settings"][0]["has_filter"]:
         _exclude(priors, symmetric_duplicates(game.position, space.images, space.points))
+    if not priors.any():
+        # Whatever is excluded, there is something to play.
+        priors[-1] = 1.0
     leaf["codes"][: space.area + 1] = encode_priors(priors)
     bonuses = np.zeros(space.area + 1, np.float32)
     if parameters.root_ending_bonus != 0.0:

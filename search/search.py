@@ -51,7 +51,7 @@ FULL_SHARE = 0.95
 """A tree of which more than this is still needed after a collection is full."""
 
 CENTER_TOLERANCE = 0.25
-"""Points by which the dynamic score's centre may be off in a tree that is kept, before all of it is brought up to date."""
+"""Points by which the dynamic score's centre may be off in a tree that is kept, before all is brought up to date."""
 
 
 class Search:
@@ -153,9 +153,9 @@ class Search:
         """The memory for this board; new memory, and so a new tree, where the size or what is kept changes."""
         with_ownership = report is not None and (report.ownership or report.ownership_stdev or report.moves_ownership)
         space = self._space
-        if space is not None and (space.width, space.height) == (game.width, game.height):
-            if space.with_ownership or not with_ownership:
-                return space
+        size = (game.width, game.height)
+        if space is not None and (space.width, space.height) == size and space.with_ownership >= with_ownership:
+            return space
         self._release_space()
         self._space = Workspace(
             game.width, game.height, self._parameters, self.evaluator, self.workers, self._seed, with_ownership
@@ -282,7 +282,8 @@ class Search:
                 if self._closing:
                     return
                 run, space = self._run, self._space
-            assert run is not None and space is not None
+            assert run is not None
+            assert space is not None
             try:
                 while self._iterate(run, space, space.desks[number]):
                     pass

@@ -19,9 +19,9 @@ WEIGHT_HALF = 1000
 
 @lru_cache(maxsize=1)
 def score_table() -> NDArray[np.float32]:
-    """float32[SCORE_MEANS, SCORE_STDEVS]: E[(2/pi) atan(x)] for x ~ N(mean, stdev), by the trapezoid rule over +-5 stdevs.
+    """float32[SCORE_MEANS, SCORE_STDEVS]: E[(2/pi) atan(x)] for x ~ N(mean, stdev).
 
-    Rows are mean = i * SCORE_STEP >= 0, columns stdev = j * SCORE_STEP; negative means follow from symmetry.
+    By the trapezoid rule over five standard deviations to both sides. Rows are mean = i * SCORE_STEP >= 0, columns stdev = j * SCORE_STEP; negative means follow from symmetry.
     """
     z = np.linspace(-5.0, 5.0, 51)
     density = np.exp(-0.5 * z * z)

@@ -105,7 +105,7 @@ ROOM_CLASSES = 10
 """Ranges of links hold 2, 4, ... 1024."""
 
 LINKS_PER_NODE = 3
-"""Links reserved per node: every node but the root has one leading to it, ranges are half empty, shared nodes have more."""
+"""Links reserved per node: every node has one leading to it, shared ones have more, and ranges are half empty."""
 
 
 class Tree(NamedTuple):
@@ -137,7 +137,7 @@ def node_bytes(points: int, with_ownership: bool) -> int:
 
 
 def new_tree(points: int, memory: int, with_ownership: bool = False) -> Tree:
-    """An empty tree for boards of `points` points, taking at most `memory` bytes; fewer where the machine has not so many."""
+    """An empty tree for boards of `points` points, in at most `memory` bytes; fewer where the machine has not so many."""
     capacity = max(64, memory // node_bytes(points, with_ownership))
     while True:
         try:
@@ -339,7 +339,7 @@ LOWEST_EXPONENT = 96 << 23
 def encode_prior(prior):
     """A legal move's prior (0..1) in 16 bits: 5 of exponent, 11 of mantissa, order kept; at least 1."""
     bits = np.int64(np.float32(prior).view(np.uint32)) - LOWEST_EXPONENT + 2048
-    return np.uint16(min(max(bits >> 12, 1), 65535))
+    return np.uint16(np.int64(min(max(bits >> 12, 1), 65535)))
 
 
 @kernel

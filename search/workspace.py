@@ -81,7 +81,7 @@ class Workspace:
         self.cache.salt[0] = int.from_bytes(hashlib.blake2b(terms, digest_size=8).digest(), "little")
 
     def look_up(self, desk: Desk, leaves: int) -> int:
-        """Fill in what the cache knows of a desk's leaves; how many are left to be evaluated. Under the search's lock."""
+        """Fill in what the cache knows of a desk's leaves; how many are left to evaluate. Under the search's lock."""
         return int(find_cached(self.cache, self.context, desk.work, leaves, desk.keys, desk.missing))
 
     def remember(self, desk: Desk, missing: int) -> None:

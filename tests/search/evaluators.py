@@ -21,6 +21,9 @@ from nets.evaluator import (
     WIN,
     Evaluation,
 )
+from nets.features import GLOBAL_KOMI, OPPONENT, OPPONENT_AREA, OWN, OWN_AREA
+
+KOMI_SCALE = 20.0
 
 
 class FancifulEvaluator:
@@ -30,20 +33,22 @@ class FancifulEvaluator:
     precision = "fp32"
     provider = "none"
 
-    def __init__(self, area: int, seed: int = 0, sharpness: float = 1.0, with_errors: bool = False) -> None:
-        generator = np.random.default_rng(seed)
-        self._weights = generator.normal(size=(SPATIAL_PLANES * area, area + 8)) * 0.25
+    def __init__(self, seed: int = 0, sharpness: float = 1.0, with_errors: bool = False) -> None:
+        self._seed = seed
+        self._weights: dict[int, NDArray[np.float64]] = {}
         self._sharpness = sharpness
         self._with_errors = with_errors
-        self.calls = 0
 
     def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
-        self.calls += 1
         count, _, height, width = spatial.shape
         area = height * width
+        if area not in self._weights:
+            generator = np.random.default_rng((self._seed, area))
+            self._weights[area] = generator.normal(size=(SPATIAL_PLANES * area, area + 8)) * 0.25
+        weights = self._weights[area]
         flat = spatial.reshape(count, -1).astype(np.float64)
         # One row at a time: a matrix product's last digits depend on the number of rows.
-        raw = np.array([np.sin(3.0 * (row @ self._weights) + np.arange(area + 8)) for row in flat])
+        raw = np.array([np.sin(3.0 * (row @ weights) + np.arange(area + 8)) for row in flat])
         value = np.zeros((count, 3))
         value[:, NO_RESULT] = 0.02 + 0.02 * raw[:, area + 1]
         value[:, WIN] = (1.0 - value[:, NO_RESULT]) * (0.5 + 0.45 * raw[:, area + 2])
@@ -57,6 +62,23 @@ class FancifulEvaluator:
         score[:, SHORTTERM_SCORE_ERROR] = errors[:, 1] * (5.0 if self._with_errors else 1.0)
         arrays = (self._sharpness * 2.0 * raw[:, : area + 1], value, score, raw[:, :area])
         return Evaluation(*(array.astype(np.float32) for array in arrays))
+
+
+class CountingEvaluator(ConstantEvaluator):
+    """Counts stones and the areas that are settled for certain; moves are all alike to it."""
+
+    name = "counting"
+
+    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+        evaluation = super().evaluate(spatial, global_)
+        own = np.maximum(spatial[:, OWN], spatial[:, OWN_AREA]).sum(axis=(1, 2))
+        theirs = np.maximum(spatial[:, OPPONENT], spatial[:, OPPONENT_AREA]).sum(axis=(1, 2))
+        lead = own - theirs + KOMI_SCALE * global_[:, GLOBAL_KOMI]
+        evaluation.value[:, WIN] = 1.0 / (1.0 + np.exp(-0.5 * lead))
+        evaluation.value[:, LOSS] = 1.0 - evaluation.value[:, WIN]
+        evaluation.score[:, SCORE_MEAN] = evaluation.score[:, LEAD] = lead
+        evaluation.score[:, SCORE_STDEV] = 3.0
+        return evaluation
 
 
 class SlowEvaluator(ConstantEvaluator):

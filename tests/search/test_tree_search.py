@@ -86,7 +86,7 @@ def test_same_tree_as_naive_search(
     for i, vertex in enumerate(moves.split()):
         game.play(BLACK + i % 2, from_vertex(vertex, size, size))
     parameters = PLAIN.with_value("graph_search", graph).with_value("subtree_bias_factor", bias)
-    evaluator = FancifulEvaluator(size * size, seed=size, with_errors=errors)
+    evaluator = FancifulEvaluator(seed=size, with_errors=errors)
     search = Search(evaluator, parameters)
     searches.append(search)
     search.run(game, game.to_play, Limits(visits=visits, may_stop_early=False))
@@ -98,7 +98,7 @@ def test_same_tree_as_naive_search(
 
 
 def test_pass_is_a_move_of_the_tree(searches: list[Search]) -> None:
-    search = Search(FancifulEvaluator(9), PLAIN)
+    search = Search(FancifulEvaluator(), PLAIN)
     searches.append(search)
     result = search.run(Game(3, 3), BLACK, Limits(visits=50, may_stop_early=False))
     assert PASS in {move.point for move in result.moves}
