@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 
 from training.errors import TrainingError
@@ -77,6 +78,12 @@ def has_checkpoint(folder: Path) -> bool:
     return _present(folder) is not None
 
 
+def is_within_leg(folder: Path) -> bool:
+    """Whether a leg was interrupted there."""
+    present = _present(folder)
+    return present is not None and _read_progress(present / STATE).leg_budget > 0
+
+
 def load_checkpoint(folder: Path, device: torch.device) -> Checkpoint:
     """Read a checkpoint. Raises TrainingError for one that is damaged or missing."""
     present = _present(folder)
@@ -86,11 +93,10 @@ def load_checkpoint(folder: Path, device: torch.device) -> Checkpoint:
         weights, average, optimiser = (
             torch.load(present / name, map_location=device, weights_only=True) for name in (WEIGHTS, AVERAGE, OPTIMISER)
         )
-        progress = Progress(**json.loads((present / STATE).read_text()))
-    except Exception as error:  # torch, pickle and json each have errors of their own for damaged content
+    except Exception as error:  # torch and pickle have many errors of their own for damaged content
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TrainingError(f"{present}: a damaged checkpoint: {reason[:200]}") from None
-    return Checkpoint(weights, average, optimiser, progress)
+    return Checkpoint(weights, average, optimiser, _read_progress(present / STATE))
 
 
 def copy_checkpoint(source: Path, target: Path) -> None:
@@ -112,6 +118,13 @@ def _present(folder: Path) -> Path | None:
         if (candidate / STATE).exists():
             return candidate
     return None
+
+
+def _read_progress(path: Path) -> Progress:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Progress)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise TrainingError(f"{path}: a damaged checkpoint: {error}") from None
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -91,6 +91,64 @@ def label(out: Path, config_file: Path | None, settings: tuple[str, ...], count:
 
 
 @click.command()
+@click.argument("out", type=folder)
+@click.option("--net", type=existing, required=True, help="The network that plays: a KataGo file or .onnx.")
+@config_option
+@set_option
+@click.option("--games", type=click.IntRange(1), default=100, show_default=True, help="How many to play.")
+@click.option("--threads", type=click.IntRange(1, 256), help="Games at the same time.  [default: one a core]")
+@click.option("--precision", type=click.Choice(["auto", "int8", "fp32"]), default="auto", show_default=True)
+@click.option("--seed", type=click.IntRange(0), help="Of all random choices.  [default: new each time]")
+def selfplay(
+    out: Path,
+    net: Path,
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    games: int,
+    threads: int | None,
+    precision: str,
+    seed: int | None,
+) -> None:
+    """Let a network play against itself, and write what its searches found out to sample files in OUT."""
+    import os
+
+    from nets.open import open_network
+    from training.selfplay import selfplay as run
+
+    evaluator = open_network(net, precision)
+    cores = threads or len(os.sched_getaffinity(0))
+    seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
+    run(out, evaluator, _config(config_file, settings).data, games, cores, seed)
+
+
+@click.command()
+@click.argument("run", type=folder)
+@config_option
+@set_option
+@click.option("--generations", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--budget", type=Duration(), default="25m", show_default=True, help="Training time of a generation.")
+@click.option("--threads", type=click.IntRange(1, 256), help="Games at the same time.  [default: one a core]")
+def learn(
+    run: Path,
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    generations: int,
+    budget: float,
+    threads: int | None,
+) -> None:
+    """Let the network in RUN play itself and learn from that; keep what wins a match against the best so far."""
+    require_torch()
+    import os
+
+    from training.learn import learn as go
+    from training.loop import CONFIG
+
+    if config_file is None and (run / CONFIG).exists():
+        config_file = run / CONFIG
+    go(run, _config(config_file, settings), generations, budget, threads or len(os.sched_getaffinity(0)))
+
+
+@click.command()
 @click.argument("network", type=existing)
 @click.argument("rows", type=existing)
 def yardstick(network: Path, rows: Path) -> None:
@@ -110,7 +168,8 @@ def export(run: Path, out: Path) -> None:
     """Write the average of RUN's weights, as they are now, to OUT: .bin.gz, KataGo's format, or .onnx."""
     require_torch()
     from nets.katago.to_onnx import prepared, to_onnx
-    from training.katago_file import write_bytes, write_katago
+    from training.files import write_whole
+    from training.katago_file import write_katago
     from training.loop import CHECKPOINT, has_checkpoint, open_run
 
     if not has_checkpoint(run / CHECKPOINT):
@@ -119,7 +178,7 @@ def export(run: Path, out: Path) -> None:
         raise TrainingError(f"{out}: a network's file name ends in .bin.gz or .onnx")
     model = open_run(run, None).student_model()
     if out.name.endswith(".onnx"):
-        write_bytes(to_onnx(prepared(model)).SerializeToString(), out)
+        write_whole(out, to_onnx(prepared(model)).SerializeToString())
     else:
         write_katago(model, out)
 

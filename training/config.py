@@ -90,6 +90,21 @@ class PlayConfig(Struct, frozen=True, forbid_unknown_fields=True):
     opening: Annotated[float, Meta(ge=0, description="random moves a game starts with, on average")] = 2.0
 
 
+class SelfplayConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Games by search, and what is learned from them."""
+
+    visits: Annotated[int, Meta(ge=2, description="of the searches that are learned from")] = 64
+    quick_visits: Annotated[int, Meta(ge=1, description="of all others (playout cap randomisation)")] = 16
+    full_share: Annotated[float, Meta(gt=0, le=1, description="of the moves that are searched in full")] = 0.25
+    temperature: Annotated[float, Meta(ge=0, description="of the moves played, early in a game")] = 0.9
+    resign_below: Annotated[float, Meta(ge=0, lt=0.5, description="winning chance at which a side gives up")] = 0.03
+    resign_free: Annotated[float, Meta(ge=0, le=1, description="share of games played to the end anyway")] = 0.5
+    result_weight: Annotated[
+        float, Meta(ge=0, le=1, description="of the game's result in the value label; the rest is the search's value")
+    ] = 0.5
+    handicap: Annotated[float, Meta(ge=0, le=1, description="share of games with two to four black stones")] = 0.05
+
+
 class DataConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Where positions and labels come from, and in which proportion."""
 
@@ -108,6 +123,18 @@ class DataConfig(Struct, frozen=True, forbid_unknown_fields=True):
     )
     records: RecordsConfig = RecordsConfig()
     play: PlayConfig = PlayConfig()
+    selfplay: SelfplayConfig = SelfplayConfig()
+
+
+class LearnConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Generations of self-play, training and a match that decides whether the network has become stronger."""
+
+    games: Annotated[int, Meta(ge=1, description="of self-play a generation")] = 500
+    samples_share: Annotated[float, Meta(ge=0, le=1, description="of the steps on self-play")] = 0.5
+    match_games: Annotated[int, Meta(ge=2, description="at most, of the candidate against the best")] = 200
+    match_visits: Annotated[int, Meta(ge=1, description="a move")] = 100
+    match_sizes: Annotated[tuple[int, ...], Meta(description="boards; the match is played on each")] = (9, 19)
+    match_elo: Annotated[str, Meta(description="what the sequential test decides between")] = "0:40"
 
 
 class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -132,6 +159,7 @@ class TrainingConfig(Struct, frozen=True, forbid_unknown_fields=True):
     data: DataConfig = DataConfig()
     loss: LossConfig = LossConfig()
     optimiser: OptimiserConfig = OptimiserConfig()
+    learn: LearnConfig = LearnConfig()
 
 
 def read_config(path: Path) -> TrainingConfig:

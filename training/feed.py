@@ -6,20 +6,20 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.batch import CANVASES, Positions, batch_of, new_positions
+from training.batch import Positions, batch_of, new_positions
 from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.games import BareGames
 from training.losses import Targets
 from training.records import RecordPositions, Workers
 from training.sample_mix import SampleMix
+from training.shares import canvas_shares, pick
 from training.terms import new_terms
 
 RECORDS, PLAY, SAMPLES = "records", "play", "samples"
@@ -76,7 +76,7 @@ class Feed:
         if data.play_share and not has_teacher:
             raise TrainingError("data.play_share: games without a teacher have no labels; set data.teacher, or 0")
         terms = new_terms(data.rules, data.own_komi, data.komi_deviation)
-        self._canvas_shares = _canvas_shares(data.canvas_shares)
+        self._canvas_shares = canvas_shares(data.canvas_shares)
         self.records_drawn = records_drawn
         self._records: RecordPositions | None = None
         self._record_batches: deque[Future[Positions]] = deque()
@@ -98,11 +98,11 @@ class Feed:
     def next(self, step: int) -> Item:
         """The batch of `step`. Raises TrainingError."""
         generator = np.random.default_rng((self._config.run.seed, step))
-        source = _pick(self._shares, generator)
+        source = pick(self._shares, generator)
         if source == RECORDS:
             return self._from_records()
         if source == PLAY:
-            return self._from_games(_pick(self._canvas_shares, generator))
+            return self._from_games(pick(self._canvas_shares, generator))
         return self._from_samples(generator)
 
     def finished_games(self) -> int:
@@ -134,7 +134,7 @@ class Feed:
     def _from_samples(self, generator: np.random.Generator) -> Item:
         assert self._mix is not None
         available = {canvas: count * canvas**2 for canvas, count in self._mix.counts().items() if count}
-        canvas = _pick(available, generator)
+        canvas = pick(available, generator)
         spatial, global_, targets = self._mix.draw(canvas, batch_of(canvas, self._config.run.batch))
         return Item(
             f"{SAMPLES}{canvas}",
@@ -160,20 +160,3 @@ def _fill(records: RecordPositions, room: Positions, first: int) -> Positions:
 def _item(source: str, positions: Positions, answer: Answer | None = None) -> Item:
     spatial, global_, labels = (torch.from_numpy(array) for array in positions)
     return Item(source, spatial, global_, labels, None, positions.fills_canvas, answer)
-
-
-def _pick(shares: dict[Any, float], generator: np.random.Generator) -> Any:
-    keys = [key for key, share in shares.items() if share > 0]
-    total = np.cumsum([shares[key] for key in keys])
-    return keys[int(np.searchsorted(total, generator.random() * total[-1], side="right"))]
-
-
-def _canvas_shares(shares: dict[str, float]) -> dict[int, float]:
-    known = {str(canvas): canvas for canvas in CANVASES}
-    unknown = [name for name in shares if name not in known]
-    if unknown:
-        raise TrainingError(f"data.canvas_shares: {unknown[0]} is none of {', '.join(known)}")
-    chosen = {known[name]: share for name, share in shares.items() if share > 0}
-    if not chosen:
-        raise TrainingError("data.canvas_shares: no canvas has a share above 0")
-    return chosen

@@ -7,14 +7,12 @@ Layers follow one another as text, their weights as little-endian float32 after 
 from __future__ import annotations
 
 import gzip
-import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from nets.katago.model import Activation, Block, Convolution, FloatArray, Model, Normed, OrdinaryBlock, PoolingBlock
-from training.errors import TrainingError
+from training.files import write_whole
 
 VERSION = 15
 EPSILON = 1e-20
@@ -40,19 +38,7 @@ def encode_model(model: Model) -> bytes:
 
 def write_katago(model: Model, path: Path) -> None:
     """Write a `.bin.gz`. Raises TrainingError."""
-    write_bytes(encode_model(model), path)
-
-
-def write_bytes(content: bytes, path: Path) -> None:
-    """Write a file whole or not at all. Raises TrainingError."""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise TrainingError(f"{path}: {error.strerror or error}") from None
+    write_whole(path, encode_model(model))
 
 
 class _Writer:

@@ -6,7 +6,6 @@ Where a label costs as much as a training step, on a CPU, each is worth being le
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from training.config import TrainingConfig
 from training.distiller import Distiller
 from training.errors import TrainingError
 from training.feed import Feed, Item
+from training.files import write_whole
 from training.losses import Targets
 from training.progress import Reporter
 from training.samples import (
@@ -101,6 +101,4 @@ def _read_state(folder: Path) -> dict[str, int]:
 
 
 def _write_state(folder: Path, state: dict[str, int]) -> None:
-    temporary = folder / f".{STATE}.new"
-    temporary.write_text(json.dumps(state))
-    os.replace(temporary, folder / STATE)
+    write_whole(folder / STATE, json.dumps(state).encode())

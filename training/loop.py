@@ -15,7 +15,6 @@ ends its ability to learn on. So the decayed network is shipped, and the stable 
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import threading
 import time
@@ -34,6 +33,7 @@ from training.errors import TrainingError
 from training.evaluation import evaluate_with
 from training.export import to_model
 from training.feed import Feed
+from training.files import make_folder, write_whole
 from training.katago_file import write_katago
 from training.network import shape_name
 from training.progress import Reporter
@@ -174,10 +174,7 @@ class Run:
         if measures is not None:
             card["yardstick"] = {"19x19": asdict(measures[0]), "smaller": asdict(measures[1])}
         write_katago(model, self._folder / STUDENT)
-        try:
-            (self._folder / CARD).write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise TrainingError(f"{self._folder / CARD}: {error.strerror or error}") from None
+        write_whole(self._folder / CARD, json.dumps(card, indent=1).encode() + b"\n")
 
     def _measure(self) -> tuple[Measure, Measure] | None:
         if self._yardstick is None:
@@ -274,16 +271,10 @@ class _Interruption:
 def open_run(folder: Path, config: TrainingConfig | None, template: Path | None = None) -> Run:
     """Open a run's folder, or make it with `config` (None: the folder's own, or the defaults). `template` is the TOML
     file that `config` was read from. Raises TrainingError."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        own = folder / CONFIG
-        if config is None:
-            config = read_config(own) if own.exists() else TrainingConfig()
-        if not own.exists():
-            if template is not None:
-                shutil.copyfile(template, own)
-            else:
-                own.write_text(describe(config), encoding="utf-8")
-    except OSError as error:
-        raise TrainingError(f"{error.filename or folder}: {error.strerror or error}") from None
+    make_folder(folder)
+    own = folder / CONFIG
+    if config is None:
+        config = read_config(own) if own.exists() else TrainingConfig()
+    if not own.exists():
+        write_whole(own, describe(config).encode() if template is None else template.read_bytes())
     return Run(folder, config)

@@ -7,8 +7,7 @@ folder.
 
 from __future__ import annotations
 
-import os
-import tempfile
+import io
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from nets.symmetry import symmetry_images
 from training.batch import CANVASES
 from training.errors import TrainingError
+from training.files import make_folder, write_whole
 from training.npz import read_arrays
 from training.work import SYMMETRIES
 
@@ -129,10 +129,7 @@ class SampleWriter:
 
     def __init__(self, folder: Path, capacity: int = 8192) -> None:
         """Raises TrainingError where the folder cannot be made."""
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise TrainingError(f"{folder}: {error.strerror or error}") from None
+        make_folder(folder)
         self._folder, self._capacity = folder, capacity
         self._parts: dict[int, list[Samples]] = {canvas: [] for canvas in CANVASES}
         self.written = 0
@@ -173,16 +170,9 @@ def sample_files(folder: Path, canvas: int | None = None) -> list[Path]:
 
 def write_samples(path: Path, samples: Samples) -> None:
     """Write a file whole or not at all. Raises TrainingError."""
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, format=np.array(FORMAT), **samples._asdict())
-        os.replace(temporary, path)
-    except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        raise TrainingError(f"{path}: {error.strerror or error}") from None
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, format=np.array(FORMAT), **samples._asdict())
+    write_whole(path, buffer.getvalue())
 
 
 def read_samples(path: Path) -> Samples:
