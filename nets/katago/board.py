@@ -10,6 +10,8 @@ class Board:
 
     def __init__(self, graph: Graph, spatial: str) -> None:
         self._graph = graph
+        self.rotations: dict[bytes, tuple[str, str]] = {}
+        """Cosines and sines already written, by what transformer.py tells them apart with."""
         self.size = graph.add("Shape", spatial, start=2, end=4, label="board_size")
         """int64 [2]: H, W"""
         area = graph.add("Cast", graph.add("ReduceProd", self.size, keepdims=0), to=1, label="area")

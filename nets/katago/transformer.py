@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from go_rules.points import MAX_SIZE
 from nets.katago.board import Board
@@ -29,18 +32,29 @@ def write_attention(graph: Graph, board: Board, block: AttentionBlock, x: str, l
             "Add", graph.add("Mul", queries_keys, cosine), graph.add("Mul", rest[0], sine), label=f"{label}_rope"
         )
     queries, keys = graph.add_many("Split", 2, queries_keys, graph.integers(query.shape[1], block.key.shape[1]), axis=2)
-    # [N, kv heads, groups, points, size] against [N, kv heads, 1, size, points]
-    queries = graph.add("Reshape", queries, graph.integers(0, -1, kv_heads, groups, size))
-    queries = graph.add("Transpose", queries, perm=[0, 2, 3, 1, 4])
-    keys = graph.add("Reshape", keys, graph.integers(0, -1, kv_heads, 1, size))
-    keys = graph.add("Transpose", keys, perm=[0, 2, 3, 4, 1])
-    values = graph.add("Reshape", values, graph.integers(0, -1, kv_heads, 1, value_size))
-    values = graph.add("Transpose", values, perm=[0, 2, 3, 1, 4])
-    shares = graph.add("Softmax", graph.add("MatMul", queries, keys, label=f"{label}_scores"), axis=-1)
-    mixed = graph.add("Transpose", graph.add("MatMul", shares, values, label=f"{label}_mix"), perm=[0, 3, 1, 2, 4])
-    mixed = graph.add("Reshape", mixed, graph.integers(0, -1, heads * value_size))
+    keys = _for_each_query(graph, keys, kv_heads, groups, size)
+    values = _for_each_query(graph, values, kv_heads, groups, value_size)
+    mixed = graph.add(
+        "MultiHeadAttention",
+        queries,
+        keys,
+        values,
+        label=f"{label}_mix",
+        domain="com.microsoft",
+        num_heads=heads,
+        scale=1.0,
+    )
     output = graph.add("MatMul", mixed, graph.weights(block.output, f"{label}_output"), label=f"{label}_output")
     return graph.add("Add", output, x, label=label)
+
+
+def _for_each_query(graph: Graph, x: str, kv_heads: int, groups: int, size: int) -> str:
+    """[N, H*W, kv_heads * size] with each head repeated `groups` times."""
+    if groups == 1:
+        return x
+    split = graph.add("Reshape", x, graph.integers(0, -1, kv_heads, 1, size))
+    repeated = graph.add("Concat", *[split] * groups, axis=3)
+    return graph.add("Reshape", repeated, graph.integers(0, -1, kv_heads * groups * size))
 
 
 def write_feed_forward(graph: Graph, block: FeedForwardBlock, x: str, label: str) -> str:
@@ -75,17 +89,36 @@ def turned(matrix: FloatArray) -> FloatArray:
 
 
 def _rotation(graph: Graph, board: Board, block: AttentionBlock, label: str) -> tuple[str, str]:
-    """Cosine and sine [H*W, queries + keys] of the angle by which each point turns each channel."""
+    """Cosine and sine [H*W, queries + keys] of the angle by which each point turns each channel.
+
+    The angle is a sum of one that depends on x and one that depends on y: theirs are tabulated, and combined by the
+    addition theorems. Blocks with the same frequencies share the result.
+    """
     assert block.rope is not None
     frequencies = np.broadcast_to(block.rope.frequencies, (block.kv_heads, block.query_dimension // 2, 2))
     frequencies = np.repeat(frequencies, 2, axis=1)  # both channels of a pair turn together
     queries = np.repeat(frequencies, block.heads // block.kv_heads, axis=0)
-    columns = np.concatenate([queries.reshape(-1, 2), frequencies.reshape(-1, 2)])
-    steps = np.arange(MAX_SIZE, dtype=np.float32)
+    columns = np.concatenate([queries.reshape(-1, 2), frequencies.reshape(-1, 2)]).astype(np.float64)
+    key = columns.tobytes()
+    if key not in board.rotations:
+        board.rotations[key] = _write_rotation(graph, board, columns, label)
+    return board.rotations[key]
+
+
+def _write_rotation(graph: Graph, board: Board, columns: NDArray[np.float64], label: str) -> tuple[str, str]:
     zero, height, width = graph.integers(0), *graph.add_many("Split", 2, board.size)
-    by_x = graph.weights(steps[:, None] * columns[:, 0], f"{label}_angle_x")
-    by_y = graph.weights((steps[:, None] * columns[:, 1])[:, None], f"{label}_angle_y")
-    by_x = graph.add("Slice", by_x, zero, width, zero)
-    by_y = graph.add("Slice", by_y, zero, height, zero)
-    angle = graph.add("Reshape", graph.add("Add", by_y, by_x), graph.integers(-1, len(columns)), label=f"{label}_angle")
-    return graph.add("Cos", angle), graph.add("Sin", angle)
+    steps = np.arange(MAX_SIZE)[:, None]
+
+    def table(function: Callable[[NDArray[np.float64]], NDArray[np.float64]], axis: int, side: str) -> str:
+        values = function(steps * columns[:, axis])
+        values = values[None] if axis == 0 else values[:, None]
+        whole = graph.weights(values, f"{label}_rotation")
+        return graph.add("Slice", whole, zero, side, graph.integers(1 - axis))
+
+    (cos_x, sin_x), (cos_y, sin_y) = (
+        [table(function, axis, side) for function in (np.cos, np.sin)] for axis, side in ((0, width), (1, height))
+    )
+    cosine = graph.add("Sub", graph.add("Mul", cos_y, cos_x), graph.add("Mul", sin_y, sin_x))
+    sine = graph.add("Add", graph.add("Mul", sin_y, cos_x), graph.add("Mul", cos_y, sin_x))
+    shape = graph.integers(-1, len(columns))
+    return graph.add("Reshape", cosine, shape, label=label), graph.add("Reshape", sine, shape, label=label)
