@@ -196,7 +196,7 @@ def refresh(nodes, links, biases, ctx, scratch, node):
 
 @kernel
 def _prune_noise(s, links, start, count, to_play, weights):
-    """Take the surplus over its policy share from each child that is worse than those before it; return the new total."""
+    """Take the surplus over its policy share from each child worse than those before it; return the new total."""
     utilities = 0.0
     total = 0.0
     policy = 0.0

@@ -45,8 +45,7 @@ class NetworkPlayer:
 
     def warm_up(self, width: int, height: int) -> None:
         """Compile, load and allocate what a first search on such a board needs."""
-        self._search.run(Game(width, height), 1, Limits(visits=4))
-        self._search.clear()
+        self._search.warm_up(width, height)
 
     def search(
         self,

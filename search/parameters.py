@@ -304,7 +304,7 @@ class SearchParameters:
                 raise ParameterError(f"{field.name} must be {bounds_text(spec)}, not {value}")
 
     def with_value(self, name: str, value: object) -> SearchParameters:
-        """These parameters with one changed, by our name or KataGo's, from a value or its text. Raises ParameterError."""
+        """These parameters with one changed, by our name or KataGo's, to a value or its text. Raises ParameterError."""
         field, _ = find_knob(name)
         return dataclasses.replace(self, **{field.name: _convert(field, value)})
 

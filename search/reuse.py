@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from go_rules.jit import kernel
 from search.backup import refresh, set_own_evaluation
 from search.bias import corrected, forget
+from search.context import new_work
 from search.tree import (
     EXPANDED,
     LINK,
@@ -51,12 +52,16 @@ def settle(tree):
             tree.links[node.links + i].in_flight = 0
 
 
-@kernel
-def recompute(tree, ctx, scratch):
+def recompute(tree: Tree, context: NDArray[np.void]) -> None:
     """Compute all averages afresh, children first: after the utility function changed.
 
     Nodes are older than their children, except where positions are shared: there, an average may be one step behind.
     """
+    _recompute(tree, context, new_work(1, 0).scratch)
+
+
+@kernel
+def _recompute(tree, ctx, scratch):
     for index in range(tree.used[NODES] - 1, -1, -1):
         node = tree.nodes[index]
         if node.state != EXPANDED and node.state != TERMINAL:

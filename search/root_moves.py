@@ -106,8 +106,8 @@ def ending_bonuses(
     """[P] points added to white's score after each root move, to end a settled game well.
 
     `ownership` [H*W] is the mover's view. Discouraged are moves inside areas that are settled for certain: the
-    opponent's, unless they capture, and one's own where they touch no opponent's stone and connect nothing that could
-    die. Under territory rules passing is discouraged too, so that neutral points are filled first. A ko changes all this.
+    opponent's, unless they capture, and one's own where they touch no opponent's stone and connect nothing in danger.
+    Under territory rules passing is discouraged too, so that neutral points are filled first. A ko changes all this.
     """
     own = np.zeros(len(points) + 1, np.float32)
     position = game.position

@@ -18,7 +18,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from go_rules.game import Game, Move
-from go_rules.points import PASS
+from go_rules.points import BLACK, PASS, WHITE
 from nets.evaluator import Evaluator
 from search.expand import insert_all
 from search.limits import Limits, MoveFilter, StopReason
@@ -95,6 +95,23 @@ class Search:
     def workers(self) -> int:
         """How many threads search."""
         return self._parameters.workers or available_cores()
+
+    def warm_up(self, width: int, height: int) -> None:
+        """Have whatever any search on such a board calls compiled or loaded, and its memory allocated."""
+        game = Game(width, height)
+        owners = ReportRequest(lambda _result: None, every=1e9, ownership=True, moves_ownership=True)
+        first = self.run(game, BLACK, Limits(visits=8), report=owners, analysis=True).moves[0].point
+        game.play(BLACK, first)
+        self.run(game, WHITE, Limits(visits=8))
+        space = self._space
+        assert space is not None
+        with self._changed:
+            forget_unreachable(space.tree, space.context)
+            settle(space.tree)
+            recompute(space.tree, space.context)
+            collect_garbage(space.tree)
+        self._release_space()
+        self._workspace(game, None)
 
     def clear(self) -> None:
         """Forget the tree and all evaluations."""
@@ -204,7 +221,7 @@ class Search:
             settings["score_center"] = center
         elif abs(center - float(settings["score_center"][0])) > CENTER_TOLERANCE:
             settings["score_center"] = center
-            recompute(tree, space.context, space.root_desk.work.scratch)
+            recompute(tree, space.context)
 
     def _find_root(self, space: Workspace, game: Game, colour: int, filter: MoveFilter | None) -> int:
         """The node of the game's position in the tree, or NONE."""

@@ -21,7 +21,8 @@ WEIGHT_HALF = 1000
 def score_table() -> NDArray[np.float32]:
     """float32[SCORE_MEANS, SCORE_STDEVS]: E[(2/pi) atan(x)] for x ~ N(mean, stdev).
 
-    By the trapezoid rule over five standard deviations to both sides. Rows are mean = i * SCORE_STEP >= 0, columns stdev = j * SCORE_STEP; negative means follow from symmetry.
+    Rows are mean = i * SCORE_STEP >= 0, columns stdev = j * SCORE_STEP; negative means follow from symmetry. Summed
+    over five standard deviations to both sides.
     """
     z = np.linspace(-5.0, 5.0, 51)
     density = np.exp(-0.5 * z * z)

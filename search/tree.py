@@ -137,7 +137,7 @@ def node_bytes(points: int, with_ownership: bool) -> int:
 
 
 def new_tree(points: int, memory: int, with_ownership: bool = False) -> Tree:
-    """An empty tree for boards of `points` points, in at most `memory` bytes; fewer where the machine has not so many."""
+    """An empty tree for boards of `points` points, in at most `memory` bytes: less where the machine has less."""
     capacity = max(64, memory // node_bytes(points, with_ownership))
     while True:
         try:
@@ -339,7 +339,8 @@ LOWEST_EXPONENT = 96 << 23
 def encode_prior(prior):
     """A legal move's prior (0..1) in 16 bits: 5 of exponent, 11 of mantissa, order kept; at least 1."""
     bits = np.int64(np.float32(prior).view(np.uint32)) - LOWEST_EXPONENT + 2048
-    return np.uint16(np.int64(min(max(bits >> 12, 1), 65535)))
+    code = bits >> 12
+    return np.uint16(1 if code < 1 else 65535 if code > 65535 else code)
 
 
 @kernel

@@ -262,7 +262,7 @@ def test_reused_tree_equals_one_brought_up_to_date(make: Maker) -> None:
     tree = space.tree
     used = int(tree.used[NODES])
     before = tree.nodes[:used].copy()
-    recompute(tree, space.context, space.root_desk.work.scratch)
+    recompute(tree, space.context)
     wide = (before["n_links"] > 40) & (before["state"] == EXPANDED)
     assert wide.sum() >= 1
     for name, tolerance in (("utility", 0.02), ("score", 0.3), ("weight", 0.02 * before["weight"][wide].max())):
