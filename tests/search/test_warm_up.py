@@ -1,0 +1,51 @@
+"""After warm-up nothing is compiled or loaded while a clock runs, whatever the rules and whatever is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+PLAY = """
+import go_rules.game
+import go_rules.jit as jit
+from go_rules.game import Game
+from go_rules.rules import preset
+from nets.constant import ConstantEvaluator
+from search.limits import Limits
+from search.network_player import NetworkPlayer
+from search.player import ReportRequest
+from search.uct_player import PlayoutPlayer
+
+def new_player(name):
+    return NetworkPlayer(ConstantEvaluator()) if name == "network" else PlayoutPlayer()
+
+go_rules.game.warm_up()
+player = new_player({name!r})
+player.warm_up(7, 7)
+late = []
+load = jit.KernelCache.load_overload
+jit.KernelCache.load_overload = lambda cache, *args: late.append(cache._name) or load(cache, *args)
+everything = ReportRequest(lambda result: None, every=0.01, ownership=True, moves_ownership=True)
+for rules in ("chinese", "tromp-taylor", "japanese", "aga-button"):
+    game = Game(7, 7, preset(rules)[0], 7.5)
+    for _ in range(4):
+        result = player.search(game, game.to_play, Limits(visits=60))
+        game.play(game.to_play, max(0, player.choose(game, result)))
+    player.search(game, game.to_play, Limits(visits=60), report=everything, analysis=True)
+    for _ in range(2):
+        game.play(game.to_play, 0)
+        player.choose(game, player.search(game, game.to_play, Limits(visits=60)))
+    player.search(game, 3 - game.to_play, Limits(visits=60))
+    game.score()
+player.close()
+print(sorted(set(late)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["network", "rave"])
+def test_nothing_is_compiled_after_warm_up(name: str) -> None:
+    run = subprocess.run([sys.executable, "-c", PLAY.format(name=name)], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["[]"]
