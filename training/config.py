@@ -46,7 +46,7 @@ class OptimiserConfig(Struct, frozen=True, forbid_unknown_fields=True):
     kind: Annotated[
         Literal["muon", "adamw", "sgd"], Meta(description="muon: on the convolutions, adamw on everything else")
     ] = "muon"
-    rate: Annotated[float, Meta(gt=0, description="learning rate of the stable phase")] = 0.002
+    rate: Annotated[float, Meta(gt=0, description="learning rate of the stable phase")] = 0.005
     momentum: Annotated[float, Meta(ge=0, lt=1, description="of muon and sgd")] = 0.95
     weight_decay: Annotated[float, Meta(ge=0, description="a step takes rate * this share off every matrix")] = 0.05
     clip: Annotated[float, Meta(gt=0, description="gradients of a larger norm are shortened to it")] = 4.0
@@ -83,7 +83,6 @@ class RecordsConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class PlayConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Positions out of games that the teacher's and the student's bare policies play to the last pass."""
 
-    games: Annotated[int, Meta(ge=1, description="played at once, of each canvas")] = 512
     temperature: Annotated[float, Meta(gt=0, description="of the policy that moves are drawn from")] = 0.8
     random_moves: Annotated[float, Meta(ge=0, le=1, description="share of moves drawn from all legal ones")] = 0.02
     student: Annotated[float, Meta(ge=0, le=1, description="share of games in which the student moves")] = 0.5
@@ -144,6 +143,9 @@ class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
     seed: Annotated[int, Meta(ge=0)] = 1
     device: Annotated[Literal["auto", "cpu", "cuda"], Meta(description="auto: cuda where there is one")] = "auto"
     precision: Annotated[Literal["auto", "fp32", "bf16"], Meta(description="auto: bf16 on cuda")] = "auto"
+    teacher_precision: Annotated[
+        Literal["auto", "fp32", "bf16"], Meta(description="auto: bf16 where the hardware multiplies it")
+    ] = "auto"
     compile: Annotated[bool, Meta(description="torch.compile the networks (on cuda)")] = True
     threads: Annotated[int, Meta(ge=0, description="cores that make positions; 0: all")] = 0
     yardstick: Annotated[str, Meta(description="kata-rows-1024.npz; empty: not measured")] = ""

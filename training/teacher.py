@@ -8,20 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from nets.katago.inputs import with_v7_inputs
 from nets.katago.model import (
-    Activation,
     AttentionBlock,
     Block,
     BottleneckBlock,
-    Convolution,
-    FeedForwardBlock,
-    FloatArray,
     Model,
     Normed,
     OrdinaryBlock,
@@ -35,6 +30,8 @@ from nets.katago.reader import ModelFormatError, decompress, read_bytes
 from nets.katago.value_head import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, score_outputs
 from training.errors import TrainingError
 from training.network import OFF_BOARD, Board
+from training.teacher_layers import Convolve, Multiply, activate, constant, convolution, dense
+from training.teacher_transformer import Attention, FeedForward
 
 OLDEST = 8
 """The first model version whose outputs all mean what this module takes them for."""
@@ -78,7 +75,7 @@ class Teacher(nn.Module):
         self.name = model.name
         self.pass_alive_under_suicide = model.pass_alive_under_suicide
         self.has_errors = model.version >= 9
-        self.stem, self.stem_global = _convolution(model.trunk.stem), _dense(model.trunk.stem_global)
+        self.stem, self.stem_global = convolution(model.trunk.stem), dense(model.trunk.stem_global)
         self.blocks = nn.ModuleList(_block(block) for block in model.trunk.blocks)
         self.tip = _Scaled(model.trunk.tip) if isinstance(model.trunk.tip, Normed) else _RmsTip(model.trunk.tip)
         self.policy = _Policy(model.policy)
@@ -87,26 +84,20 @@ class Teacher(nn.Module):
     def forward(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> Opinion:
         """`spatial` [N, 22, S, S] and `global_` [N, 19], float32."""
         board = Board.of(spatial, fills_canvas)
-        dtype = self.stem.weight.dtype
-        x = self.stem(spatial.to(dtype)) + self.stem_global(global_.to(dtype))[:, :, None, None]
-        x = board.cut(x).to(dtype, memory_format=torch.channels_last)
+        x = self.stem(spatial) + self.stem_global(global_)[:, :, None, None]
+        x = board.cut(x).contiguous(memory_format=torch.channels_last)
         for block in self.blocks:
             x = block(x, board)
-        trunk = self.tip(x, board).float()
+        trunk = self.tip(x, board)
         policy = self.policy(trunk, board)
         value, score, ownership = self.value(trunk, board, global_)
         return Opinion(policy[:, 0], policy[:, 1] if policy.shape[1] > 1 else None, value, score, ownership, trunk)
 
     def lower(self, dtype: torch.dtype) -> Teacher:
-        """Compute the trunk in a lower precision from now on; the heads and all angles stay in float32."""
-        exact = [
-            module for module in self.modules() if isinstance(module, _Attention) and module.frequencies is not None
-        ]
-        frequencies = [module.frequencies for module in exact]
-        for part in (self.stem, self.stem_global, self.blocks, self.tip):
-            part.to(dtype)
-        for module, kept in zip(exact, frequencies, strict=True):
-            module.frequencies = kept
+        """Convolve and multiply in a lower precision from now on; what is added up, norms and heads stay in float32."""
+        for module in (self.stem, *self.blocks.modules()):
+            if isinstance(module, Convolve | Multiply):
+                module.to(dtype)
         return self
 
 
@@ -117,49 +108,14 @@ def _block(block: Block) -> nn.Module:
         return _Pooling(block)
     if isinstance(block, BottleneckBlock):
         return _Bottleneck(block)
-    return _Attention(block) if isinstance(block, AttentionBlock) else _FeedForward(block)
-
-
-def _convolution(convolution: Convolution) -> nn.Conv2d:
-    outputs, inputs, rows, columns = convolution.weights.shape
-    dilation = convolution.dilation
-    layer = nn.Conv2d(
-        inputs,
-        outputs,
-        (rows, columns),
-        padding=(rows // 2 * dilation[0], columns // 2 * dilation[1]),
-        dilation=dilation,
-        bias=False,
-    )
-    layer.weight = nn.Parameter(torch.from_numpy(convolution.weights.copy()))
-    return layer
-
-
-def _dense(matrix: FloatArray, bias: FloatArray | None = None) -> nn.Linear:
-    layer = nn.Linear(matrix.shape[0], matrix.shape[1], bias=bias is not None)
-    layer.weight = nn.Parameter(torch.from_numpy(np.ascontiguousarray(matrix.T)))
-    if bias is not None:
-        layer.bias = nn.Parameter(torch.from_numpy(bias.copy()))
-    return layer
-
-
-def _constant(array: FloatArray) -> nn.Parameter:
-    return nn.Parameter(torch.from_numpy(array.copy()))
-
-
-def _activate(x: Tensor, activation: Activation | None) -> Tensor:
-    if activation is Activation.RELU:
-        return functional.relu(x)
-    if activation is Activation.MISH:
-        return functional.mish(x)
-    return functional.silu(x) if activation is Activation.SILU else x
+    return Attention(block) if isinstance(block, AttentionBlock) else FeedForward(block)
 
 
 def _pool(x: Tensor, board: Board) -> Tensor:
     """Board.pool for activations that may be negative."""
     mean = board.mean(x)
     covered = x if board.mask is None else torch.where(board.mask > 0, x, OFF_BOARD)
-    return torch.cat([mean, mean * board.linear, covered.amax((2, 3)).float()], 1).to(x.dtype)
+    return torch.cat([mean, mean * board.linear, covered.amax((2, 3))], 1)
 
 
 class _Scaled(nn.Module):
@@ -167,33 +123,33 @@ class _Scaled(nn.Module):
 
     def __init__(self, norm: Normed) -> None:
         super().__init__()
-        self.scale, self.bias = _constant(norm.scale), _constant(norm.bias)
+        self.scale, self.bias = constant(norm.scale), constant(norm.bias)
         self.activation = norm.activation
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
-        return board.cut(_activate(x * self.scale[:, None, None] + self.bias[:, None, None], self.activation))
+        return board.cut(activate(x * self.scale[:, None, None] + self.bias[:, None, None], self.activation))
 
 
 class _RmsTip(nn.Module):
     def __init__(self, tip: RmsTip) -> None:
         super().__init__()
-        self.gamma, self.beta = _constant(tip.gamma), _constant(tip.beta)
+        self.gamma, self.beta = constant(tip.gamma), constant(tip.beta)
         self.epsilon, self.spatial, self.activation = tip.epsilon, tip.spatial, tip.activation
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
-        square = x.float().square().mean(1, keepdim=True)
+        square = x.square().mean(1, keepdim=True)
         if self.spatial:
             square = board.mean(board.cut(square))[:, :, None, None]
-        normed = (x.float() * torch.rsqrt(square + self.epsilon)).to(x.dtype)
+        normed = x * torch.rsqrt(square + self.epsilon)
         normed = normed * self.gamma[:, None, None] + self.beta[:, None, None]
-        return board.cut(_activate(normed, self.activation))
+        return board.cut(activate(normed, self.activation))
 
 
 class _Ordinary(nn.Module):
     def __init__(self, block: OrdinaryBlock) -> None:
         super().__init__()
         self.before, self.between = _Scaled(block.before), _Scaled(block.between)
-        self.first, self.second = _convolution(block.first), _convolution(block.second)
+        self.first, self.second = convolution(block.first), convolution(block.second)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         return x + self.second(self.between(self.first(self.before(x, board)), board))
@@ -203,8 +159,8 @@ class _Pooling(nn.Module):
     def __init__(self, block: PoolingBlock) -> None:
         super().__init__()
         self.before, self.between, self.pooled_norm = map(_Scaled, (block.before, block.between, block.pooled_norm))
-        self.first, self.pooled, self.second = map(_convolution, (block.first, block.pooled, block.second))
-        self.to_bias = _dense(block.pooled_to_bias)
+        self.first, self.pooled, self.second = map(convolution, (block.first, block.pooled, block.second))
+        self.to_bias = dense(block.pooled_to_bias)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         hidden = self.before(x, board)
@@ -217,7 +173,7 @@ class _Bottleneck(nn.Module):
     def __init__(self, block: BottleneckBlock) -> None:
         super().__init__()
         self.before, self.after = _Scaled(block.before), _Scaled(block.after)
-        self.narrow, self.widen = _convolution(block.narrow), _convolution(block.widen)
+        self.narrow, self.widen = convolution(block.narrow), convolution(block.widen)
         self.blocks = nn.ModuleList(_block(inner) for inner in block.blocks)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
@@ -227,92 +183,16 @@ class _Bottleneck(nn.Module):
         return x + self.widen(self.after(hidden, board))
 
 
-class _RmsNorm(nn.Module):
-    """Of each token [N, P, C]."""
-
-    def __init__(self, weight: FloatArray, epsilon: float) -> None:
-        super().__init__()
-        self.weight, self.epsilon = _constant(weight), epsilon
-
-    def forward(self, x: Tensor) -> Tensor:
-        scale = torch.rsqrt(x.float().square().mean(2, keepdim=True) + self.epsilon)
-        return (x.float() * scale).to(x.dtype) * self.weight
-
-
-class _Attention(nn.Module):
-    def __init__(self, block: AttentionBlock) -> None:
-        super().__init__()
-        self.heads, self.kv_heads = block.heads, block.kv_heads
-        self.norm = _RmsNorm(block.norm, block.epsilon)
-        self.query, self.key, self.value, self.output = map(_dense, (block.query, block.key, block.value, block.output))
-        self.frequencies = None if block.rope is None else _constant(block.rope.frequencies)
-
-    def forward(self, x: Tensor, board: Board) -> Tensor:
-        count, _, height, width = x.shape
-        normed = self.norm(_tokens(x))
-        query, key, value = (
-            layer(normed).view(count, height * width, heads, -1).transpose(1, 2)
-            for layer, heads in ((self.query, self.heads), (self.key, self.kv_heads), (self.value, self.kv_heads))
-        )
-        groups = self.heads // self.kv_heads
-        if self.frequencies is not None:
-            cosine, sine = self._angles(height, width)
-            key = _turn(key, cosine, sine)
-            query = _turn(query, cosine.repeat_interleave(groups, 0), sine.repeat_interleave(groups, 0))
-        if groups > 1:
-            key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
-        visible = None if board.mask is None else board.mask.flatten(2)[:, :, None, :] > 0
-        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
-        mixed = self.output(mixed.transpose(1, 2).flatten(2))
-        return board.cut(x + mixed.mT.reshape(x.shape))
-
-    def _angles(self, height: int, width: int) -> tuple[Tensor, Tensor]:
-        """Cosine and sine [kv heads, P, pairs] by which each point turns each pair of channels."""
-        assert self.frequencies is not None
-        frequencies = self.frequencies.float().expand(self.kv_heads, -1, -1)
-        steps = torch.arange(max(height, width), device=frequencies.device, dtype=torch.float32)
-        by_x = steps[None, None, :width, None] * frequencies[:, None, None, :, 0]
-        by_y = steps[None, :height, None, None] * frequencies[:, None, None, :, 1]
-        angle = (by_x + by_y).flatten(1, 2)
-        return angle.cos(), angle.sin()
-
-
-def _tokens(x: Tensor) -> Tensor:
-    """[N, C, H, W] to [N, H*W, C]; no copy where the channels come last in memory."""
-    return x.permute(0, 2, 3, 1).flatten(1, 2).contiguous()
-
-
-def _turn(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-    """Rotate interleaved channel pairs of [N, heads, P, channels]."""
-    a, b = x[..., 0::2].float(), x[..., 1::2].float()
-    return torch.stack([a * cosine - b * sine, b * cosine + a * sine], -1).flatten(3).to(x.dtype)
-
-
-class _FeedForward(nn.Module):
-    def __init__(self, block: FeedForwardBlock) -> None:
-        super().__init__()
-        self.norm = _RmsNorm(block.norm, block.epsilon)
-        self.first, self.second = _dense(block.first), _dense(block.second)
-        self.gate = None if block.gate is None else _dense(block.gate)
-
-    def forward(self, x: Tensor, board: Board) -> Tensor:
-        normed = self.norm(_tokens(x))
-        hidden = functional.silu(self.first(normed))
-        if self.gate is not None:
-            hidden = hidden * self.gate(normed)
-        return board.cut(x + self.second(hidden).mT.reshape(x.shape))
-
-
 class _Policy(nn.Module):
     def __init__(self, head: PolicyHead) -> None:
         super().__init__()
-        self.first, self.pooled = _convolution(head.first), _convolution(head.pooled)
+        self.first, self.pooled = convolution(head.first), convolution(head.pooled)
         self.pooled_norm, self.first_norm = _Scaled(head.pooled_norm), _Scaled(head.first_norm)
-        self.to_bias = _dense(head.pooled_to_bias)
-        self.second = _convolution(head.second)
-        self.pass_first = _dense(head.pass_first, head.pass_bias)
+        self.to_bias = dense(head.pooled_to_bias)
+        self.second = convolution(head.second)
+        self.pass_first = dense(head.pass_first, head.pass_bias)
         self.pass_activation = head.pass_activation
-        self.pass_second = None if head.pass_second is None else _dense(head.pass_second)
+        self.pass_second = None if head.pass_second is None else dense(head.pass_second)
         self.used = min(2, head.channels)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
@@ -324,7 +204,7 @@ class _Policy(nn.Module):
             points = torch.where(board.mask > 0, points, OFF_BOARD)
         passes = self.pass_first(pooled)
         if self.pass_second is not None:
-            passes = self.pass_second(_activate(passes, self.pass_activation))
+            passes = self.pass_second(activate(passes, self.pass_activation))
         logits = torch.cat([points.flatten(2), passes.float()[:, :, None]], 2)
         return logits[:, : self.used]
 
@@ -333,16 +213,16 @@ class _Value(nn.Module):
     def __init__(self, model: Model, head: ValueHead) -> None:
         super().__init__()
         outputs = score_outputs(model)
-        self.first, self.norm = _convolution(head.first), _Scaled(head.norm)
-        self.hidden, self.activation = _dense(head.hidden, head.hidden_bias), head.hidden_activation
-        self.value = _dense(head.value, head.value_bias)
-        self.score = _dense(outputs.weights, outputs.bias)
-        self.factors, self.has_root = _constant(outputs.factors), outputs.has_root
-        self.ownership = _convolution(head.ownership)
+        self.first, self.norm = convolution(head.first), _Scaled(head.norm)
+        self.hidden, self.activation = dense(head.hidden, head.hidden_bias), head.hidden_activation
+        self.value = dense(head.value, head.value_bias)
+        self.score = dense(outputs.weights, outputs.bias)
+        self.factors, self.has_root = constant(outputs.factors), outputs.has_root
+        self.ownership = convolution(head.ownership)
 
     def forward(self, x: Tensor, board: Board, global_: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         first = self.norm(self.first(x), board)
-        hidden = _activate(self.hidden(board.pool_value(first).to(x.dtype)), self.activation)
+        hidden = activate(self.hidden(board.pool_value(first)), self.activation)
         logits = self.value(hidden).float()
         # Neither simple ko nor territory scoring: every game has a winner.
         excluded = functional.relu(global_[:, KO_FEATURE] - global_[:, TERRITORY_FEATURE]).float() * EXCLUDED

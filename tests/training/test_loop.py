@@ -14,7 +14,7 @@ from nets.open import open_network
 from tests.training.games import random_games, write_records
 from tests.training.test_network import SHAPE, new_student
 from training.checkpoint import Progress, load_checkpoint
-from training.config import DataConfig, OptimiserConfig, PlayConfig, RecordsConfig, RunConfig, TrainingConfig
+from training.config import DataConfig, OptimiserConfig, RecordsConfig, RunConfig, TrainingConfig
 from training.errors import TrainingError
 from training.export import to_model
 from training.katago_file import write_katago
@@ -42,7 +42,6 @@ def config(records: Path, **data: object) -> TrainingConfig:
         run=RunConfig(batch=4, threads=1, save_every=1e6, measure_every=1e6, device="cpu"),
         data=DataConfig(
             records=RecordsConfig(path=str(records), skip=0),
-            play=PlayConfig(games=4),
             **settings,  # type: ignore[arg-type]
         ),
         optimiser=OptimiserConfig(warm_up=2),
