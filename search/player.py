@@ -49,13 +49,14 @@ class Player(Protocol):
         """Search the game's present position with `colour` to move; blocks until a limit is reached or
         another thread sets `stop` (noticed within 50 ms).
 
-        What earlier searches learned of this position is reused. `analysis` asks for a tree without root noise and early stops
-        and with whatever widening analysis wants. Always returns a result with at least one legal move or the pass, however short the limits.
+        What earlier searches learned of this position is reused. `analysis` asks for a tree without root noise and
+        early stops, and with whatever widening analysis wants. Always returns a result with at least one legal move
+        or the pass, however short the limits.
         """
         ...
 
     def choose(self, game: Game, result: SearchResult) -> int:
-        """The point to play after `search` (PASS included), or RESIGN: temperature, LCB, passing and resignation rules."""
+        """The point to play after `search` (PASS included), or RESIGN, by temperature, LCB and the rules of passing."""
         ...
 
     def clear(self) -> None:
