@@ -24,9 +24,7 @@ from nets.evaluator import (
     NO_RESULT as NET_NO_RESULT,
 )
 from search.backup import averages, back_up, count_own_evaluation, set_own_evaluation
-from search.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, VALUES, WIN_LOSS, WINLOSS_ERROR
-from search.path import mark_banned
-from search.select import UNCOUNTED, select
+from search.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, WIN_LOSS, WINLOSS_ERROR
 from search.tree import EXPANDED, HAS_OWNERSHIP, encode_prior, find_next
 
 
@@ -146,32 +144,3 @@ def digest_all(ctx, work, chosen, count, policy, value, score, ownership, symmet
     """`digest` row i of an evaluation for the i-th of the `count` leaves in `chosen`, seen under `symmetries[i]`."""
     for i in range(count):
         digest(ctx[0], work.leaves[chosen[i]], policy[i], value[i], score[i], ownership[i], images[symmetries[i]])
-
-
-@kernel
-def evaluate_evenly(ctx, leaf):
-    """The evaluation of someone who knows nothing: the game is even and every legal move as good as another."""
-    mark_banned(ctx, leaf)
-    code = encode_prior(1.0 / mark_legal(ctx, leaf))
-    for i in range(ctx.moves):
-        if leaf.codes[i] == 1:
-            leaf.codes[i] = code
-    for i in range(VALUES):
-        leaf.values[i] = 0.0
-    leaf.values[WINLOSS_ERROR] = -1.0
-    leaf.values[SCORE_ERROR] = -1.0
-
-
-@kernel
-def search_evenly(tree, ctx, work, visits):
-    """Search with `evaluate_evenly` for so many visits: measures the tree alone. Returns the visits made."""
-    done = 0
-    while done < visits:
-        leaves, counted, outcome = select(tree, ctx, work, 1, visits - done)
-        done += counted
-        if leaves == 1:
-            evaluate_evenly(ctx[0], work.leaves[0])
-            done += insert_all(tree, ctx, work, 1)
-        elif counted == 0 and outcome != UNCOUNTED:
-            break
-    return done

@@ -107,9 +107,8 @@ def set_root(tree, ctx, work):
         refresh(tree.nodes, tree.links, tree.biases, context, work.scratch[0], node)
 
 
-def place_root(space: Workspace, game: Game, colour: int, until: NDArray[np.int16]) -> None:
+def place_root(context: NDArray[np.void], game: Game, colour: int, until: NDArray[np.int16]) -> None:
     """Tell the kernels where the game stands and which moves are excluded (root_moves.excluded_until)."""
-    context = space.context
     context["rules"][0] = game.record
     # Two passes may end the game for the players; the networks judge what is dead by cleaning it up.
     context["rules"]["cleanup"] = int(game.rules.scoring == SCORING_TERRITORY)

@@ -192,7 +192,7 @@ class Search:
         self._abandon_outstanding()
         space.set_parameters(self._parameters, analysis)
         index = self._find_root(space, game, colour, filter)
-        place_root(space, game, colour, excluded_until(filter))
+        place_root(space.context, game, colour, excluded_until(filter))
         space.set_cache_salt(game, self._parameters)
         self._owner = self._owner_of(game, filter)
         self._moves = list(game.moves)
@@ -381,11 +381,12 @@ class Search:
             run.end(StopReason.MEMORY)
 
     def _stop_if_decided(self, run: Run, space: Workspace) -> None:
+        """Save time that would not change the move. Where only visits count, there is none to be saved."""
         if run.visits < self._next_look:
             return
         self._next_look = run.visits + DECIDED_EVERY
-        left = run.visits_left()
-        if left < float("inf") and is_decided(space.tree, int(left)):
+        left = run.visits_left() if run.limits.seconds is not None else float("inf")
+        if is_decided(space.tree, min(left, 1e9)):
             run.end(StopReason.DECIDED)
 
 

@@ -131,7 +131,7 @@ def test_decided_search_stops_early(make: Maker) -> None:
     player = make(FancifulEvaluator(sharpness=4.0), random_symmetry=False)
     full = player.search(Game(5, 5), BLACK, visits(600))
     player.clear()
-    early = player.search(Game(5, 5), BLACK, Limits(visits=600))
+    early = player.search(Game(5, 5), BLACK, Limits(visits=600, seconds=60))
     assert early.reason is StopReason.DECIDED
     assert early.visits < 600
     assert early.moves[0].point == full.moves[0].point

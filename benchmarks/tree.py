@@ -1,0 +1,61 @@
+"""How many visits a second the search tree makes by itself, on one core.
+
+    python benchmarks/tree.py [--size 19] [--visits 200000]
+
+An evaluator that says the same of every position takes no time, so what is measured is selection, playing the moves,
+legality, expansion and backup. Two policies: an uneven one, which makes trees of the shape that networks make, and an
+even one, which makes wide roots with deep chains below.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+from go_rules.game import Game
+from go_rules.points import BLACK
+from search.constant import search_constantly
+from search.context import Work, new_context, new_work
+from search.parameters import SearchParameters
+from search.root import place_root
+from search.root_moves import excluded_until
+from search.settings import make_settings
+from search.tree import NODES, ROOT, Tree, clear_tree, new_node, new_tree
+from search.workspace import MEGABYTE
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=19)
+    parser.add_argument("--visits", type=int, default=200_000)
+    arguments = parser.parse_args()
+    area = arguments.size**2
+    generator = np.random.default_rng(1)
+    policies = {"uneven": np.exp(2.0 * generator.normal(size=area + 1)), "even": np.ones(area + 1)}
+    parameters = SearchParameters()
+    tree = new_tree(area, (4 + arguments.visits // 500) * 2 * MEGABYTE)
+    context = new_context(arguments.size, arguments.size, parameters.value_weight_exponent)
+    context["settings"][0] = make_settings(parameters, area)
+    place_root(context, Game(arguments.size, arguments.size), BLACK, excluded_until(None))
+    work = new_work(1, 1)
+    for name, policy in policies.items():
+        measure(tree, context, work, policy.astype(np.float32), 100)
+        for visits in (arguments.visits // 20, arguments.visits):
+            seconds, nodes = measure(tree, context, work, policy.astype(np.float32), visits)
+            print(f"{name:7} policy, {visits:8,} visits: {visits / seconds:9,.0f} visits/s ({nodes:,} nodes)")
+
+
+def measure(tree: Tree, context: np.ndarray, work: Work, policy: np.ndarray, visits: int) -> tuple[float, int]:
+    """Seconds of this thread's processor time, and the nodes of the tree, for so many visits of a new tree."""
+    clear_tree(tree)
+    tree.used[ROOT] = new_node(tree, np.uint64(0), BLACK)
+    started = time.thread_time()
+    made = search_constantly(tree, context, work, policy, visits)
+    assert made == visits, "the tree is full"
+    return time.thread_time() - started, int(tree.used[NODES])
+
+
+if __name__ == "__main__":
+    main()
