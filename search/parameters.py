@@ -258,9 +258,6 @@ class SearchParameters:
     explore_pass: bool = knob(
         True, "Where a pass would end the game, look at a pass and at another move.", kata="enableMorePassingHacks"
     )
-    fill_dame_before_pass: bool = knob(
-        False, "Under territory rules, fill neutral points before passing.", kata="fillDameBeforePass"
-    )
     resign: bool = knob(False, "Resign lost games.", kata="allowResignation")
     resign_threshold: float = knob(
         -0.90, "Win minus loss below which a game counts as lost.", low=-1.0, high=0.0, kata="resignThreshold"

@@ -230,5 +230,4 @@ def _exclude(priors: NDArray[np.float64], moves: list[int]) -> None:
     kept = priors.copy()
     kept[moves] = 0.0
     if kept.any():
-        # Of equal moves one stays; it gets the priors of the others, so that the total stays.
-        priors[:] = kept * (priors.sum() / kept.sum())
+        priors[:] = kept

@@ -9,6 +9,7 @@ runs beside the other workers, without the interpreter's lock:
 from __future__ import annotations
 
 import atexit
+import dataclasses
 import os
 import threading
 import time
@@ -148,6 +149,8 @@ class Search:
         with self._changed:
             self._take_root(space, game, colour, filter, analysis)
         self._next_look = 0
+        if analysis:
+            limits = dataclasses.replace(limits, may_stop_early=False)
         run = Run(limits, int(space.tree.nodes[space.tree.used[ROOT]]["visits"]), started, stop)
         self._start_threads()
         with self._changed:
@@ -206,8 +209,11 @@ class Search:
             forget_unreachable(tree, space.context)
         if tree.used[NODES] > len(tree.nodes) // 2:
             collect_garbage(tree)
+        parameters = self._parameters
+        if analysis:
+            parameters = dataclasses.replace(parameters, root_noise=False, root_symmetry_pruning=False)
         self._raw = evaluate_root(
-            space, game, colour, self._parameters, self._generator, lambda expected: self._recenter(space, expected)
+            space, game, colour, parameters, self._generator, lambda expected: self._recenter(space, expected)
         )
 
     def _recenter(self, space: Workspace, expected: float) -> None:

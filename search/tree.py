@@ -131,7 +131,7 @@ class Tree(NamedTuple):
 
 def node_bytes(points: int, with_ownership: bool) -> int:
     """Memory one node takes, its share of everything included."""
-    tables = 4 * 4 + BIAS.itemsize
+    tables = 4 * 4 + BIAS.itemsize // 2
     kept = points if with_ownership else 0
     return int(NODE.itemsize + 2 * (points + 1) + LINKS_PER_NODE * LINK.itemsize + tables + kept)
 
@@ -154,7 +154,7 @@ def _reserve(points: int, capacity: int, with_ownership: bool) -> Tree:
         priors=np.empty((capacity, points + 1), np.uint16),
         links=np.empty(max(LINKS_PER_NODE * capacity, 4 << ROOM_CLASSES), LINK),
         table=np.empty(1 << (2 * capacity - 1).bit_length(), np.int32),
-        biases=np.empty(1 << (capacity.bit_length() - 1), BIAS),
+        biases=np.empty(1 << max(6, capacity.bit_length() - 2), BIAS),
         ownership=np.empty((capacity if with_ownership else 1, points), np.int8),
         free=np.empty(ROOM_CLASSES, np.int32),
         used=np.zeros(4, np.int64),
