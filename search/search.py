@@ -1,4 +1,4 @@
-"""The network-guided search: a tree, the threads that grow it, and when they stop.
+"""The network-guided search: the threads that grow a tree, and when they stop.
 
 Every worker repeats the same stages. Only the first and the last touch the tree, under the lock; everything else
 runs beside the other workers, without the interpreter's lock:
@@ -14,26 +14,24 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Hashable
 
 import numpy as np
 
-from go_rules.game import Game, Move
-from go_rules.points import BLACK, PASS, WHITE
+from go_rules.game import Game
+from go_rules.points import BLACK, WHITE
 from nets.evaluator import Evaluator
 from search.expand import insert_all
+from search.game_tree import GameTree
 from search.limits import Limits, MoveFilter, StopReason
 from search.parameters import SearchParameters
 from search.player import ReportRequest
 from search.rank import is_decided
 from search.report import Progress, take_snapshot
 from search.result import SearchResult
-from search.reuse import child_after, collect_garbage, forget_unreachable, recompute, settle
-from search.root import evaluate_root, place_root, score_center
-from search.root_moves import excluded_until
+from search.reuse import collect_garbage, forget_unreachable, recompute, settle
 from search.run import Run
 from search.select import COLLISION, FULL, select
-from search.tree import NODES, NONE, ROOT, clear_tree, new_node
+from search.tree import NODES
 from search.workspace import Desk, Workspace
 
 POLL_SECONDS = 0.01
@@ -51,8 +49,8 @@ DECIDED_EVERY = 16
 FULL_SHARE = 0.95
 """A tree of which more than this is still needed after a collection is full."""
 
-CENTER_TOLERANCE = 0.25
-"""Points by which the dynamic score's centre may be off in a tree that is kept, before all is brought up to date."""
+FIXED = ("workers", "batch", "memory", "cache_memory", "seed", "value_weight_exponent", "policy_optimism")
+"""Parameters that the memory of a search is made for."""
 
 
 class Search:
@@ -63,18 +61,20 @@ class Search:
         self._parameters = parameters or SearchParameters()
         self._seed = self._parameters.seed if self._parameters.seed >= 0 else int.from_bytes(os.urandom(6), "little")
         self._generator = np.random.default_rng(self._seed)
-        self._space: Workspace | None = None
+        self._tree: GameTree | None = None
         self._changed = threading.Condition()
+        """The lock on the tree and everything below; notified when a waiting worker or caller should look again."""
         self._threads: list[threading.Thread] = []
         self._run: Run | None = None
         self._generation = 0
+        """Counts what makes visits under way worthless: their leaves are dropped."""
         self._outstanding = 0
+        """Visits under way of this generation."""
         self._waiting = 0
+        """Workers with nothing to do until an evaluation comes back."""
         self._next_look = 0
+        """Visits at which to look again whether the search is decided."""
         self._closing = False
-        self._owner: Hashable = None
-        self._moves: list[Move] = []
-        self._raw: dict[str, float] = {}
         atexit.register(_close_at_exit, weakref.ref(self))
 
     @property
@@ -87,9 +87,8 @@ class Search:
         if parameters == self._parameters:
             return
         before, self._parameters = self._parameters, parameters
-        sizes = ("workers", "batch", "memory", "seed")
-        if any(getattr(before, name) != getattr(parameters, name) for name in sizes):
-            self._release_space()
+        if any(getattr(before, name) != getattr(parameters, name) for name in FIXED):
+            self._release()
         self.clear()
 
     @property
@@ -104,24 +103,21 @@ class Search:
         first = self.run(game, BLACK, Limits(visits=8), report=owners, analysis=True).moves[0].point
         game.play(BLACK, first)
         self.run(game, WHITE, Limits(visits=8))
-        space = self._space
-        assert space is not None
         with self._changed:
+            space = self._workspace(game, None).space
             forget_unreachable(space.tree, space.context)
             settle(space.tree)
             recompute(space.tree, space.context)
             collect_garbage(space.tree)
-        self._release_space()
+        self._release()
         self._workspace(game, None)
 
     def clear(self) -> None:
         """Forget the tree and all evaluations."""
         with self._changed:
             self._abandon_outstanding()
-            if self._space is not None:
-                clear_tree(self._space.tree)
-                self._space.cache.keys[:] = 0
-            self._owner = None
+            if self._tree is not None:
+                self._tree.clear()
 
     def close(self) -> None:
         """Stop the threads and release the memory."""
@@ -130,7 +126,7 @@ class Search:
             self._changed.notify_all()
         for thread in self._threads:
             thread.join(timeout=CLOSE_SECONDS)
-        self._release_space()
+        self._release()
 
     def run(
         self,
@@ -145,133 +141,70 @@ class Search:
     ) -> SearchResult:
         """Search the game's present position; see `Player.search`. Raises EvaluatorError."""
         started = time.perf_counter()
-        space = self._workspace(game, report)
-        with self._changed:
-            self._take_root(space, game, colour, filter, analysis)
-        self._next_look = 0
         if analysis:
             limits = dataclasses.replace(limits, may_stop_early=False)
-        run = Run(limits, int(space.tree.nodes[space.tree.used[ROOT]]["visits"]), started, stop)
         self._start_threads()
         with self._changed:
+            tree = self._workspace(game, report)
+            self._abandon_outstanding()
+            tree.take_root(game, colour, filter, analysis, self._parameters, self._generator)
+            run = Run(limits, int(tree.root["visits"]), started, stop)
             run.check()
+            self._next_look = 0
             self._run = run
             self._changed.notify_all()
             try:
-                self._await(run, space, report)
+                self._await(run, tree, report)
             finally:
                 run.end(StopReason.INTERRUPTED)
                 self._run = None
                 self._changed.notify_all()
             if run.error is not None:
                 raise run.error
-            return self._snapshot(run, space, report)
+            return self._snapshot(run, tree, report)
 
-    # --- The root ---------------------------------------------------------------------------------------------
+    # --- The memory -------------------------------------------------------------------------------------------
 
-    def _workspace(self, game: Game, report: ReportRequest | None) -> Workspace:
-        """The memory for this board; new memory, and so a new tree, where the size or what is kept changes."""
+    def _workspace(self, game: Game, report: ReportRequest | None) -> GameTree:
+        """The tree for this board: a new one where the board's size or what is to be kept of evaluations changes."""
         with_ownership = report is not None and (report.ownership or report.ownership_stdev or report.moves_ownership)
-        space = self._space
-        size = (game.width, game.height)
-        if space is not None and (space.width, space.height) == size and space.with_ownership >= with_ownership:
-            return space
-        self._release_space()
-        self._space = Workspace(
-            game.width, game.height, self._parameters, self.evaluator, self.workers, self._seed, with_ownership
+        cache = None
+        if self._tree is not None:
+            space = self._tree.space
+            if (space.width, space.height) == (game.width, game.height):
+                if space.with_ownership >= with_ownership:
+                    return self._tree
+                cache = space.cache
+        self._release()
+        space = Workspace(
+            game.width, game.height, self._parameters, self.evaluator, self.workers, self._seed, with_ownership, cache
         )
-        return self._space
+        self._tree = GameTree(space)
+        return self._tree
 
-    def _release_space(self) -> None:
+    def _release(self) -> None:
         with self._changed:
             self._generation += 1
             self._outstanding = 0
-            self._space = None
-            self._owner = None
-
-    def _take_root(self, space: Workspace, game: Game, colour: int, filter: MoveFilter | None, analysis: bool) -> None:
-        """Make the game's position the root, with what an earlier search knows of it, and evaluate it."""
-        tree = space.tree
-        self._abandon_outstanding()
-        space.set_parameters(self._parameters, analysis)
-        index = self._find_root(space, game, colour, filter)
-        place_root(space.context, game, colour, excluded_until(filter))
-        space.set_cache_salt(game, self._parameters)
-        self._owner = self._owner_of(game, filter)
-        self._moves = list(game.moves)
-        is_new = index == NONE
-        if is_new:
-            clear_tree(tree)
-            index = new_node(tree, np.uint64(0), colour)
-        moved = index != tree.used[ROOT]
-        tree.used[ROOT] = index
-        if moved and not is_new and self._parameters.subtree_bias_factor > 0:
-            forget_unreachable(tree, space.context)
-        if tree.used[NODES] > len(tree.nodes) // 2:
-            collect_garbage(tree)
-        parameters = self._parameters
-        if analysis:
-            parameters = dataclasses.replace(parameters, root_noise=False, root_symmetry_pruning=False)
-        self._raw = evaluate_root(
-            space, game, colour, parameters, self._generator, lambda expected: self._recenter(space, expected)
-        )
-
-    def _recenter(self, space: Workspace, expected: float) -> None:
-        """Set the dynamic score's centre for a root whose evaluation expects this score (white's view)."""
-        tree = space.tree
-        node = tree.nodes[tree.used[ROOT]]
-        settings = space.context["settings"]
-        known = int(node["visits"]) > 0
-        center = score_center(self._parameters, float(node["score"]) if known else expected, space.area**0.5)
-        if not known:
-            settings["score_center"] = center
-        elif abs(center - float(settings["score_center"][0])) > CENTER_TOLERANCE:
-            settings["score_center"] = center
-            recompute(tree, space.context)
-
-    def _find_root(self, space: Workspace, game: Game, colour: int, filter: MoveFilter | None) -> int:
-        """The node of the game's position in the tree, or NONE."""
-        tree = space.tree
-        index = int(tree.used[ROOT])
-        known = len(self._moves)
-        if index == NONE or self._owner != self._owner_of(game, filter) or game.moves[:known] != self._moves:
-            return NONE
-        if len(game.moves) > known and (
-            filter is not None or (self._parameters.conservative_pass and _pass_may_end(game))
-        ):
-            # Excluded moves are counted from the root, and below it the root's pass was taken to end the game.
-            return NONE
-        for move in game.moves[known:]:
-            if int(tree.nodes[index]["to_play"]) != move.colour:
-                return NONE
-            position = space.area if move.point == PASS else space.points.index(move.point)
-            index = int(child_after(tree, index, position))
-            if index == NONE:
-                return NONE
-        return index if int(tree.nodes[index]["to_play"]) == colour else NONE
-
-    def _owner_of(self, game: Game, filter: MoveFilter | None) -> Hashable:
-        """What a tree depends on beside the moves."""
-        frozen = None if filter is None else (tuple(filter.allow.items()), tuple(filter.avoid.items()))
-        return (game.identity(), game.record.tobytes(), frozen)
+            self._tree = None
 
     def _abandon_outstanding(self) -> None:
         """Whatever workers still have at the evaluator will be dropped."""
         if self._outstanding > 0:
             self._generation += 1
             self._outstanding = 0
-            if self._space is not None:
-                settle(self._space.tree)
+            if self._tree is not None:
+                settle(self._tree.space.tree)
 
     # --- The calling thread -----------------------------------------------------------------------------------
 
-    def _await(self, run: Run, space: Workspace, report: ReportRequest | None) -> None:
+    def _await(self, run: Run, tree: GameTree, report: ReportRequest | None) -> None:
         """Wait for the end, reporting on the way."""
         next_report = float("inf") if report is None else run.started + report.every
         while run.reason is None:
             now = time.perf_counter()
             if report is not None and now >= next_report:
-                snapshot = self._snapshot(run, space, report)
+                snapshot = self._snapshot(run, tree, report)
                 self._changed.release()
                 try:
                     report.callback(snapshot)
@@ -281,11 +214,11 @@ class Search:
             self._changed.wait(max(0.0, min(POLL_SECONDS, next_report - now, run.seconds_left())))
             run.check()
 
-    def _snapshot(self, run: Run, space: Workspace, report: ReportRequest | None) -> SearchResult:
+    def _snapshot(self, run: Run, tree: GameTree, report: ReportRequest | None) -> SearchResult:
         progress = Progress(
-            run.seconds(), run.visits - run.first_visits, run.evaluations, run.reason or StopReason.VISITS, self._raw
+            run.seconds(), run.visits - run.first_visits, run.evaluations, run.reason or StopReason.VISITS, tree.raw
         )
-        return take_snapshot(space, self._parameters, progress, report)
+        return take_snapshot(tree.space, self._parameters, progress, report)
 
     # --- The workers ------------------------------------------------------------------------------------------
 
@@ -304,11 +237,11 @@ class Search:
                     self._changed.wait()
                 if self._closing:
                     return
-                run, space = self._run, self._space
+                run, tree = self._run, self._tree
             assert run is not None
-            assert space is not None
+            assert tree is not None
             try:
-                while self._iterate(run, space, space.desks[number]):
+                while self._iterate(run, tree.space, tree.space.desks[number]):
                     pass
             except BaseException as error:
                 with self._changed:
@@ -396,13 +329,6 @@ class Search:
             run.end(StopReason.DECIDED)
 
 
-def _close_at_exit(reference: weakref.ref[Search]) -> None:
-    """Stop the threads of a search that nobody closed: a network that runs while the process ends would crash it."""
-    search = reference()
-    if search is not None:
-        search.close()
-
-
 def available_cores() -> int:
     """Cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -410,5 +336,8 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _pass_may_end(game: Game) -> bool:
-    return bool(game.position["passes"] >= 1)
+def _close_at_exit(reference: weakref.ref[Search]) -> None:
+    """Stop the threads of a search that nobody closed: a network that runs while the process ends would crash it."""
+    search = reference()
+    if search is not None:
+        search.close()

@@ -14,7 +14,7 @@ from nets.symmetry import symmetry_images
 from search.context import new_context, new_work
 from search.encode import draw_symmetries, encode_all
 from search.expand import digest_all
-from search.nn_cache import find_cached, new_cache, store
+from search.nn_cache import Cache, find_cached, new_cache, store
 from search.parameters import SearchParameters
 from search.settings import make_settings
 from search.tree import new_tree
@@ -52,6 +52,7 @@ class Workspace:
         workers: int,
         seed: int,
         with_ownership: bool,
+        cache: Cache | None = None,
     ) -> None:
         """Reserves what `parameters.memory` allows. Raises MemoryError if there is next to nothing to be had."""
         self.width = width
@@ -60,7 +61,7 @@ class Workspace:
         self.with_ownership = with_ownership
         self.evaluator = evaluator
         self.tree = new_tree(self.area, parameters.memory * MEGABYTE, with_ownership)
-        self.cache = new_cache(self.area, parameters.cache_memory * MEGABYTE)
+        self.cache = cache or new_cache(self.area, parameters.cache_memory * MEGABYTE)
         self.context = new_context(width, height, parameters.value_weight_exponent)
         self.images = symmetry_images(width, height)
         self.points: list[int] = self.context["points"][0, : self.area].tolist()

@@ -257,8 +257,9 @@ def test_reused_tree_equals_one_brought_up_to_date(make: Maker) -> None:
 
     player = make(FancifulEvaluator(sharpness=0.2), memory=64)
     player.search(Game(9, 9), BLACK, visits(6000))
-    space = player._search._space
-    assert space is not None
+    tree = player._search._tree
+    assert tree is not None
+    space = tree.space
     tree = space.tree
     used = int(tree.used[NODES])
     before = tree.nodes[:used].copy()
@@ -411,8 +412,9 @@ def test_terminal_values_are_exact(make: Maker) -> None:
     game.play(BLACK, PASS)
     player = make(ConstantEvaluator(), conservative_pass=False)
     player.search(game, WHITE, visits(50))
-    space = player._search._space
-    assert space is not None
+    tree = player._search._tree
+    assert tree is not None
+    space = tree.space
     terminal = space.tree.nodes[: int(space.tree.used[NODES])]
     terminal = terminal[terminal["state"] == TERMINAL]
     assert len(terminal) >= 1
@@ -437,8 +439,9 @@ def test_superko_is_known_inside_the_tree(make: Maker) -> None:
     assert game.is_legal(WHITE, take)
     player = make(FancifulEvaluator(), root_symmetry_pruning=False)
     player.search(game, WHITE, visits(3000))
-    space = player._search._space
-    assert space is not None
+    tree = player._search._tree
+    assert tree is not None
+    space = tree.space
     tree = space.tree
     root = tree.nodes[int(tree.used[ROOT])]
     after = None
