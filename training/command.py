@@ -168,9 +168,10 @@ def export(run: Path, out: Path) -> None:
     """Write the average of RUN's weights, as they are now, to OUT: .bin.gz, KataGo's format, or .onnx."""
     require_torch()
     from nets.katago.to_onnx import prepared, to_onnx
+    from training.checkpoint import has_checkpoint
     from training.files import write_whole
     from training.katago_file import write_katago
-    from training.loop import CHECKPOINT, has_checkpoint, open_run
+    from training.loop import CHECKPOINT, open_run
 
     if not has_checkpoint(run / CHECKPOINT):
         raise TrainingError(f"{run}: there is no checkpoint to export")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -20,6 +20,11 @@ from training.losses import Targets, loss_of, trunk_distance
 from training.network import PLAIN, Student
 from training.optimiser import Average, Optimisers
 from training.teacher import Opinion, Teacher, load_teacher
+
+Network = TypeVar("Network", bound=nn.Module)
+
+MOST_VARIANTS = 64
+"""Of compiled code for one kind of block."""
 
 
 class Learner(nn.Module):
@@ -44,21 +49,17 @@ class Distiller:
         wanted = config.run.teacher_precision
         self._teacher_is_low = wanted == "bf16" or (wanted == "auto" and _multiplies_bf16(self.device))
         torch.manual_seed(config.run.seed)
-        if self.device.type == "cuda":
-            torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+        torch.set_float32_matmul_precision("high")
         self.teacher = self._new_teacher()
         compares = config.loss.trunk > 0 and self.teacher is not None
         channels = self.teacher.policy.first.in_channels if compares and self.teacher else 0
-        self.learner = Learner(Student(config.network), channels).to(self.device, memory_format=torch.channels_last)
+        self.learner = _placed(Learner(Student(config.network), channels), self.device)
         self.student = self.learner.student
         self.optimisers = Optimisers(self.learner, config.optimiser)
         self.average = Average(self.student, config.optimiser.average)
-        self._forward: Callable[..., Any] = self.student
-        self._ask: Callable[..., Any] | None = self.teacher
+        self._loss = loss_of
         if config.run.compile and self.device.type == "cuda":
-            torch._dynamo.config.cache_size_limit = 64
-            self._forward = torch.compile(self.student, dynamic=False)
-            self._ask = None if self.teacher is None else torch.compile(self.teacher, dynamic=False)
+            self._compile()
         self._uploads = torch.cuda.Stream() if self.device.type == "cuda" else None
 
     @property
@@ -74,10 +75,9 @@ class Distiller:
             targets, opinion = self._labels(spatial, global_, labels, item.fills_canvas)
         lower = torch.autocast(self.device.type, torch.bfloat16) if self._is_low else nullcontext()
         with lower:
-            outputs = self._forward(spatial, global_, item.fills_canvas)
+            outputs = self.student(spatial, global_, item.fills_canvas)
         mask = spatial[:, :1]
-        loss = loss_of(outputs, targets, mask, self.config.loss)
-        total, parts = loss
+        total, parts = self._loss(outputs, targets, mask, self.config.loss)
         if self.learner.projection is not None and targets.trunk is not None:
             parts["trunk"] = trunk_distance(self.learner.projection(outputs.trunk), targets.trunk, mask)
             total = total + self.config.loss.trunk * parts["trunk"]
@@ -104,10 +104,10 @@ class Distiller:
     def _labels(
         self, spatial: Tensor, global_: Tensor, labels: Tensor, fills_canvas: bool
     ) -> tuple[Targets, Opinion | None]:
-        if self.teacher is None or self._ask is None:
+        if self.teacher is None:
             return by_record(labels, spatial.shape[2] * spatial.shape[3]), None
         with torch.no_grad():
-            opinion = self._ask(spatial, global_, fills_canvas)
+            opinion = self.teacher(spatial, global_, fills_canvas)
             with_trunk = self.learner.projection is not None
             return by_teacher(opinion, labels, self.teacher.has_errors, with_trunk), opinion
 
@@ -147,11 +147,27 @@ class Distiller:
                 part.record_stream(torch.cuda.current_stream())
         return planes.float().contiguous(memory_format=torch.channels_last), global_, labels, targets
 
+    def _compile(self) -> None:
+        """Compile block by block, for any canvas. Blocks of a kind share their code: a minute instead of ten."""
+        limit = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
+        setattr(torch._dynamo.config, limit, MOST_VARIANTS)
+        for network in (self.student, self.teacher):
+            if network is not None:
+                for module in (*network.blocks, network.policy, network.value):
+                    module.compile(dynamic=True)
+        self._loss = torch.compile(loss_of, dynamic=True)
+
     def _new_teacher(self) -> Teacher | None:
         if not self.config.data.teacher:
             return None
-        teacher = load_teacher(Path(self.config.data.teacher)).to(self.device, memory_format=torch.channels_last)
+        teacher = _placed(load_teacher(Path(self.config.data.teacher)), self.device)
         return teacher.lower(torch.bfloat16) if self._teacher_is_low else teacher
+
+
+def _placed(network: Network, device: torch.device) -> Network:
+    """On the device, channels last in memory: what convolutions are fastest in."""
+    network.to(device=device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    return network
 
 
 def _device(name: str) -> torch.device:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from torch import nn
+from torch import Tensor, nn
 
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
 from nets.katago.model import (
@@ -113,7 +113,8 @@ def _convolution(layer: nn.Conv2d) -> Convolution:
     return Convolution(_array(layer.weight), (1, 1))
 
 
-def _array(parameter: nn.Parameter) -> FloatArray:
+def _array(parameter: Tensor | None) -> FloatArray:
+    assert parameter is not None
     return np.ascontiguousarray(parameter.detach().float().cpu().numpy())
 
 

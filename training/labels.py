@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -58,14 +57,3 @@ def by_record(labels: Tensor, cells: int) -> Targets:
         ownership=torch.zeros(count, cells, device=labels.device),
         ownership_weight=zeros,
     )
-
-
-def concatenated(parts: list[Targets]) -> Targets:
-    """Several batches' labels, one after another."""
-    assert all(part.trunk is None for part in parts)
-    return Targets(*(torch.cat(columns) for columns in zip(*(part[:-1] for part in parts), strict=True)))
-
-
-def as_tensors(arrays: tuple[np.ndarray, ...]) -> list[Tensor]:
-    """Tensors over the same memory."""
-    return [torch.from_numpy(array) for array in arrays]

@@ -49,7 +49,7 @@ class Targets(NamedTuple):
 
     def to(self, device: torch.device) -> Targets:
         """Copied to `device`."""
-        return Targets(*(None if part is None else part.to(device, non_blocking=True) for part in self))
+        return Targets._make(None if part is None else part.to(device, non_blocking=True) for part in self)
 
 
 class Loss(NamedTuple):

@@ -26,7 +26,7 @@ def read_arrays(path: Path, names: Iterable[str], what: str) -> list[NDArray[Any
             missing = [name for name in names if name not in archive.files]
             if missing:
                 raise TrainingError(f"{path}: not {what}: it has no array named {missing[0]}")
-            if sum(entry.file_size for entry in archive.zip.infolist()) > MAX_BYTES:
+            if archive.zip is not None and sum(entry.file_size for entry in archive.zip.infolist()) > MAX_BYTES:
                 raise TrainingError(f"{path}: not {what}: it is too large")
             return [archive[name] for name in names]
     except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -118,11 +118,14 @@ class Optimisers:
             optimiser.load_state_dict(state)
 
 
-class Average:
+Network = TypeVar("Network", bound=nn.Module)
+
+
+class Average(Generic[Network]):
     """The exponential moving average of a network's weights: what is measured and shipped."""
 
-    def __init__(self, network: nn.Module, decay: float) -> None:
-        self.network = copy.deepcopy(network).requires_grad_(False).eval()
+    def __init__(self, network: Network, decay: float) -> None:
+        self.network: Network = copy.deepcopy(network).requires_grad_(False).eval()
         self._decay = decay
         self._updates = 0
 
@@ -131,7 +134,8 @@ class Average:
         """Follow `network`; at first quickly, so that its random start is forgotten."""
         self._updates += 1
         decay = min(self._decay, self._updates / (self._updates + 10.0))
-        mine, other = list(self.network.parameters()), list(network.parameters())
+        mine: list[Tensor] = list(self.network.parameters())
+        other: list[Tensor] = list(network.parameters())
         torch._foreach_lerp_(mine, other, 1.0 - decay)
 
     def state_dict(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from training.samples import (
     HAS_SCORE,
     HAS_VALUE,
     Samples,
+    concatenate,
     random_symmetries,
     read_samples,
     sample_files,
@@ -54,15 +55,15 @@ class SampleMix:
         held = self._held[canvas]
         if not held:
             raise TrainingError(f"no sample files for boards of {canvas} lines")
-        lengths = np.cumsum([samples.count for _, samples in held])
+        lengths = np.cumsum([samples.length for _, samples in held])
         places = self._generator.integers(0, lengths[-1], count)
         parts = []
         for number, (_, samples) in enumerate(held):
-            first = lengths[number] - samples.count
+            first = lengths[number] - samples.length
             inside = places[(places >= first) & (places < lengths[number])] - first
             if len(inside):
                 parts.append(_with_optimistic(samples.chosen(inside)))
-        joined = Samples(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        joined = concatenate(parts)
         self._drawn[canvas] += count
         spatial, labels = turned(joined, random_symmetries(count, self._generator))
         return spatial, joined.global_, targets_of(labels)
@@ -73,14 +74,14 @@ class SampleMix:
     def _refresh(self, canvas: int) -> None:
         """Read files until enough are held, and replace the oldest once its samples were drawn PASSES times."""
         held = self._held[canvas]
-        typical = held[0][1].count if held else 1
+        typical = held[0][1].length if held else 1
         is_due = self._drawn[canvas] >= PASSES * typical
         if held and not is_due:
             return
         self._drawn[canvas] = 0
         known = {path for path, _ in held}
         waiting = [path for path in self._files(canvas) if path not in known]
-        self._generator.shuffle(waiting)  # type: ignore[arg-type]
+        self._generator.shuffle(waiting)
         room = FILES_HELD - len(held)
         if room <= 0 and waiting:
             held.pop(0)

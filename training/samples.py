@@ -59,12 +59,12 @@ class Samples(NamedTuple):
         return round(self.ownership.shape[1] ** 0.5)
 
     @property
-    def count(self) -> int:
+    def length(self) -> int:
         return len(self.global_)
 
     def chosen(self, index: NDArray[np.int64]) -> Samples:
         """Some of them."""
-        return Samples(*(array[index] for array in self))
+        return Samples._make(array[index] for array in self)
 
 
 def pack_planes(spatial: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -90,18 +90,18 @@ def unpack_probabilities(packed: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 def concatenate(parts: list[Samples]) -> Samples:
     """Samples of one canvas, one after another."""
-    return Samples(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return Samples._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
 def turned(samples: Samples, symmetries: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Samples]:
     """The planes [N, 22, S, S] and all labels turned, each sample by its symmetry."""
     canvas = samples.canvas
-    planes = unpack_planes(samples.planes, canvas).reshape(samples.count, SPATIAL_PLANES, -1)
+    planes = unpack_planes(samples.planes, canvas).reshape(samples.length, SPATIAL_PLANES, -1)
     sizes = planes[:, 0, :canvas].sum(axis=1)
     source = np.stack([_sources(int(n), canvas, int(s)) for n, s in zip(sizes, symmetries, strict=True)])
-    rows = np.arange(samples.count)[:, None]
+    rows = np.arange(samples.length)[:, None]
     destination = np.argsort(source, axis=1)
-    moves = np.concatenate([source, np.full((samples.count, 1), canvas * canvas)], axis=1)
+    moves = np.concatenate([source, np.full((samples.length, 1), canvas * canvas)], axis=1)
     reply = samples.reply.astype(np.int64)
     on_board = (reply >= 0) & (reply < canvas * canvas)
     reply[on_board] = destination[rows[on_board, 0], reply[on_board]]
@@ -138,7 +138,7 @@ class SampleWriter:
         """Keep samples, writing a file as often as there are enough. Raises TrainingError."""
         parts = self._parts[samples.canvas]
         parts.append(samples)
-        if sum(part.count for part in parts) >= self._capacity:
+        if sum(part.length for part in parts) >= self._capacity:
             self._flush(samples.canvas)
 
     def close(self) -> None:
@@ -151,7 +151,7 @@ class SampleWriter:
         samples = concatenate(self._parts[canvas])
         self._parts[canvas] = []
         write_samples(next_path(self._folder, canvas), samples)
-        self.written += samples.count
+        self.written += samples.length
 
 
 def next_path(folder: Path, canvas: int) -> Path:

@@ -170,7 +170,7 @@ def selfplay(folder: Path, evaluator: Evaluator, config: DataConfig, games: int,
                         player, samples = waiting.pop(future), future.result()
                         done += 1
                         if samples is not None:
-                            count += samples.count
+                            count += samples.length
                             writer.add(samples)
                         if begun < games:
                             begun += 1

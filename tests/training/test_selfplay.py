@@ -88,7 +88,7 @@ def test_a_game_without_full_searches_leaves_nothing() -> None:
 def test_games_are_played_and_written(tmp_path: Path) -> None:
     count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=2, seed=1)
     samples = read_samples(sample_files(tmp_path)[0])
-    assert samples.count == count > 20
+    assert samples.length == count > 20
     planes = unpack_planes(samples.planes, 9)
     sizes = np.sqrt(planes[:, 0].sum(axis=(1, 2)))
     assert set(sizes.tolist()) <= {7.0, 8.0, 9.0}
