@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import live_phase, neighbour
+from go_rules.board import live_phase
 from go_rules.game import Game
-from go_rules.points import EMPTY, N_POINTS, PASS, WHITE, board_points
+from go_rules.points import EAST, EMPTY, N_POINTS, NORTH, PASS, SOUTH, WEST, WHITE, board_points
 from go_rules.position import PHASE_MAIN
 from go_rules.rules import SCORING_TERRITORY
 from search.result import RESIGN, SearchResult
@@ -85,5 +85,6 @@ def _open_points(game: Game, settled: NDArray[np.bool_]) -> set[int]:
     return {
         point
         for point in points
-        if board[point] == EMPTY and not unsettled.isdisjoint({point, *(neighbour(point, i) for i in range(4))})
+        if board[point] == EMPTY
+        and not unsettled.isdisjoint({point, point + NORTH, point + WEST, point + EAST, point + SOUTH})
     }
