@@ -123,8 +123,8 @@ def test_different_seeds_differ() -> None:
 def test_several_workers_share_one_tree() -> None:
     player = PlayoutPlayer(workers=4, seed=1)
     result = player.search(Game(9, 9), BLACK, Limits(visits=3000, may_stop_early=False))
-    assert result.visits == 3000
     # Lost updates are rare, and no move is lost or invented.
+    assert 2970 <= result.visits <= 3000
     assert abs(sum(move.visits for move in result.moves) - 2999) < 30
     assert sorted(move.point for move in result.moves) == sorted([*board_points(9, 9), PASS])
 
