@@ -50,6 +50,7 @@ class Distiller:
         self._teacher_is_low = wanted == "bf16" or (wanted == "auto" and _multiplies_bf16(self.device))
         torch.manual_seed(config.run.seed)
         torch.set_float32_matmul_precision("high")
+        torch.backends.cudnn.benchmark = True
         self.teacher = self._new_teacher()
         compares = config.loss.trunk > 0 and self.teacher is not None
         channels = self.teacher.policy.first.in_channels if compares and self.teacher else 0

@@ -18,9 +18,7 @@ from training.network import PLAIN, Outputs, Student
 def value_of(outputs: Outputs, global_: Tensor) -> Tensor:
     """[N, 3] probabilities; no result is impossible unless the ko rule is simple or scoring by territory."""
     excluded = functional.relu(global_[:, KO_FEATURE] - global_[:, TERRITORY_FEATURE]) * EXCLUDED
-    columns = outputs.value.new_zeros(3)
-    columns[NO_RESULT] = 1.0
-    return (outputs.value - excluded[:, None] * columns).softmax(1)
+    return torch.cat([outputs.value[:, :NO_RESULT], outputs.value[:, NO_RESULT:] - excluded[:, None]], 1).softmax(1)
 
 
 def score_of(outputs: Outputs, value: Tensor) -> Tensor:

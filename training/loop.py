@@ -179,7 +179,9 @@ class Run:
     def _measure(self) -> tuple[Measure, Measure] | None:
         if self._yardstick is None:
             return None
-        return self._yardstick.measure(evaluate_with(self._distiller.average.network))
+        # The smaller boards have many shapes, and trying out algorithms for each would take longer than they do.
+        with torch.backends.cudnn.flags(enabled=True, benchmark=False, allow_tf32=True):
+            return self._yardstick.measure(evaluate_with(self._distiller.average.network))
 
     def _report(self, measures: tuple[Measure, Measure] | None) -> None:
         progress = self._progress

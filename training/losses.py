@@ -111,10 +111,11 @@ def _reply(logs: Tensor, reply: Tensor) -> Tensor:
 
 def _distance(given: Tensor, wanted: Tensor, columns: tuple[int, ...]) -> Tensor:
     """[N] Huber distance, summed over columns, each in its unit."""
-    index = list(columns)
-    units = given.new_tensor([SCORE_UNITS[column] for column in columns])
-    errors = functional.huber_loss(given[:, index] / units, wanted[:, index] / units, reduction="none", delta=HUBER)
-    return errors.sum(1)
+    errors = [
+        functional.huber_loss(given[:, i] / unit, wanted[:, i] / unit, reduction="none", delta=HUBER)
+        for i, unit in ((column, SCORE_UNITS[column]) for column in columns)
+    ]
+    return torch.stack(errors).sum(0)
 
 
 def _ownership(logits: Tensor, wanted: Tensor, on_board: Tensor) -> Tensor:

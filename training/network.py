@@ -24,6 +24,7 @@ from torch.nn import functional
 
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from training.config import NetworkConfig
+from training.errors import TrainingError
 
 PLAIN, OPTIMISTIC, SOFT, REPLY = range(4)
 """Channels of the policy: the move, the teacher's optimistic policy, the move at temperature 4, the reply to it."""
@@ -161,15 +162,14 @@ class ValueHead(nn.Module):
         self.value = nn.Linear(hidden, 3)
         self.score = nn.Linear(hidden, SCORE_COLUMNS)
         self.ownership = nn.Conv2d(width, 1, 1, bias=False)
+        for name, values in (("units", SCORE_UNITS), ("signed", SIGNED), ("before", BEFORE_SOFTPLUS)):
+            self.register_buffer(name, torch.tensor(values), persistent=False)
 
     def forward(self, x: Tensor, board: Board) -> tuple[Tensor, Tensor, Tensor]:
         first = board.cut(functional.relu(self.first(x)))
         hidden = functional.relu(self.hidden(board.pool_value(first)))
         score = self.score(hidden)
-        units = score.new_tensor(SCORE_UNITS)
-        signed = torch.tensor(SIGNED, device=score.device)
-        before = score.new_tensor(BEFORE_SOFTPLUS)
-        score = torch.where(signed, score, functional.softplus(score * before)) * units
+        score = torch.where(self.signed, score, functional.softplus(score * self.before)) * self.units
         return self.value(hidden), score, self.ownership(first).flatten(1)
 
 
@@ -177,7 +177,10 @@ class Student(nn.Module):
     """The network. `config` is its shape."""
 
     def __init__(self, config: NetworkConfig) -> None:
+        """Raises TrainingError."""
         super().__init__()
+        if config.pooling_every and config.pooled_channels >= config.channels:
+            raise TrainingError("network.pooled_channels must be smaller than network.channels")
         self.config = config
         channels = config.channels
         self.stem = nn.Conv2d(SPATIAL_PLANES, channels, 3, padding=1, bias=False)

@@ -226,8 +226,7 @@ class _Value(nn.Module):
         logits = self.value(hidden).float()
         # Neither simple ko nor territory scoring: every game has a winner.
         excluded = functional.relu(global_[:, KO_FEATURE] - global_[:, TERRITORY_FEATURE]).float() * EXCLUDED
-        logits = logits - excluded[:, None] * logits.new_tensor([0.0, 0.0, 1.0])
-        value = logits.softmax(1)
+        value = torch.cat([logits[:, :2], logits[:, 2:] - excluded[:, None]], 1).softmax(1)
         ownership = self.ownership(first).float().tanh().flatten(1)
         return value, self._points(self.score(hidden).float(), value[:, 2:]), ownership
 

@@ -14,6 +14,7 @@ from nets.katago.parse import parse_model
 from nets.katago.reader import decompress
 from nets.open import open_network
 from training.config import NetworkConfig
+from training.errors import TrainingError
 from training.evaluation import evaluate_with
 from training.export import to_model
 from training.katago_file import encode_model, write_katago
@@ -76,6 +77,11 @@ def test_boards_of_different_sizes_share_a_batch() -> None:
     both = student(torch.cat([padded(small, 9), large]), torch.cat([small_global, large_global]), False)
     torch.testing.assert_close(both.value[:1], student(small, small_global).value, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(both.value[1:], student(large, large_global).value, rtol=1e-4, atol=1e-4)
+
+
+def test_a_pool_of_all_channels_is_refused() -> None:
+    with pytest.raises(TrainingError, match="pooled_channels"):
+        Student(NetworkConfig(blocks=3, channels=16, pooled_channels=16))
 
 
 def test_blocks_begin_as_identities() -> None:
