@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,8 +91,7 @@ def _moves(
     rest = list(zip(untried.tolist(), decode_priors(row[untried]).tolist(), strict=True))
     rest += [(int(link["move"]), float(link["prior"])) for link in links if link["prior"] >= 0 and link["visits"] == 0]
     rest.sort(key=lambda item: (-item[1], item[0]))
-    moves += [_untried(space, node, sign, move, prior, len(tried) + i) for i, (move, prior) in enumerate(rest)]
-    return tuple(moves)
+    return tuple(moves) + _untried(space, node, sign, rest, len(tried))
 
 
 def _prune(values: NDArray[np.float64], parameters: SearchParameters) -> None:
@@ -136,28 +136,28 @@ def _tried(
     )
 
 
-def _untried(space: Workspace, node: np.void, sign: float, move: int, prior: float, order: int) -> MoveInfo:
-    """A move without visits is shown with its parent's values."""
-    winrate = min(1.0, max(0.0, 0.5 + 0.5 * sign * float(node["win_loss"])))
-    utility = sign * float(node["utility"])
-    point = int(space.context["points"][0, move])
+def _untried(
+    space: Workspace, node: np.void, sign: float, rest: list[tuple[int, float]], first: int
+) -> tuple[MoveInfo, ...]:
+    """Moves without visits, (network position, prior), are shown with their parent's values; `first` is their order."""
     settings = space.context["settings"][0]
-    return MoveInfo(
-        point=point,
-        visits=0,
-        edge_visits=0,
-        winrate=winrate,
-        utility=utility,
-        score_mean=sign * float(node["score"]),
-        score_stdev=_stdev(node),
-        lead=sign * float(node["lead"]),
-        prior=prior,
-        lcb=0.0,
-        utility_lcb=-2.0 * float(settings["utility_radius"]) * float(settings["lcb_stdevs"]),
-        weight=0.0,
-        order=order,
-        pv=(point,),
-        pv_visits=(0,),
+    shared: dict[str, Any] = {
+        "visits": 0,
+        "edge_visits": 0,
+        "winrate": min(1.0, max(0.0, 0.5 + 0.5 * sign * float(node["win_loss"]))),
+        "utility": sign * float(node["utility"]),
+        "score_mean": sign * float(node["score"]),
+        "score_stdev": _stdev(node),
+        "lead": sign * float(node["lead"]),
+        "lcb": 0.0,
+        "utility_lcb": -2.0 * float(settings["utility_radius"]) * float(settings["lcb_stdevs"]),
+        "weight": 0.0,
+        "pv_visits": (0,),
+    }
+    points = space.context["points"][0].tolist()
+    return tuple(
+        MoveInfo(point=points[move], prior=prior, order=first + i, pv=(points[move],), **shared)
+        for i, (move, prior) in enumerate(rest)
     )
 
 
