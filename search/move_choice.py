@@ -16,6 +16,9 @@ from search.parameters import SearchParameters
 from search.result import RESIGN, MoveInfo, SearchResult
 from search.root_moves import pass_alive, touches
 
+LITTLE = 2.0
+"""Points not worth going on for, once the opponent has passed and the game is won."""
+
 CERTAIN = 1e-4
 """Below this temperature the best move is played."""
 
@@ -94,19 +97,21 @@ def end_well(game: Game, result: SearchResult, point: int) -> int:
     colour = result.colour
     opponent_passed = bool(game.moves) and game.moves[-1].point == PASS and game.moves[-1].colour != colour
     own_score = game.score() if colour == WHITE else -game.score()
-    if opponent_passed and own_score > 0 and result.lead > 0:
+    # Among people, a pass that wins ends the game only where there is next to nothing left to play for.
+    is_over = not game.rules.friendly_pass or own_score >= result.lead - LITTLE
+    if opponent_passed and own_score > 0 and result.lead > 0 and is_over:
         return PASS
     if point != PASS:
         return point
-    if opponent_passed and own_score < 0 and not game.rules.friendly_pass:
-        # Stones count where they stand: whoever is behind has to capture what is dead before passing.
-        return _best_stone(game, result)
+    if opponent_passed and own_score < 0 and result.lead > 0 and not game.rules.friendly_pass:
+        # Stones count where they stand: what is dead has to be captured before passing.
+        return _best_stone(result)
     if not game.rules.friendly_pass:
         return _cleaning_move(game, colour)
     return PASS
 
 
-def _best_stone(game: Game, result: SearchResult) -> int:
+def _best_stone(result: SearchResult) -> int:
     stones = [move for move in result.moves if move.point != PASS]
     if not stones:
         return PASS

@@ -141,6 +141,9 @@ CASES: list[tuple[str, Rules, str, int, float, float, str, str, str]] = [
     ("nobody passed", TROMP_TAYLOR, SETTLED, BLACK, -0.5, 0.5, "", "A1", "A1"),
     ("pass", TROMP_TAYLOR, SETTLED, BLACK, -0.5, 0.5, "", "pass", "pass"),
     ("the opponent passed, the board says we lose", TROMP_TAYLOR, SETTLED, BLACK, 3.5, 4.0, "pass", "pass", "A1"),
+    ("the opponent passed, we lose either way", TROMP_TAYLOR, SETTLED, BLACK, 3.5, -3.5, "pass", "pass", "pass"),
+    ("friends agree that it is over", CHINESE, SETTLED, BLACK, -0.5, 1.0, "pass", "A1", "pass"),
+    ("much is left to play for", CHINESE, SETTLED, BLACK, -0.5, 9.0, "pass", "A1", "A1"),
     ("agreement settles it", CHINESE, SETTLED, BLACK, 3.5, 4.0, "pass", "pass", "pass"),
 ]
 
