@@ -173,6 +173,10 @@ class Reporter:
         points = move.pv or (move.point,)
         return " ".join(to_vertex(point, self.height) for point in points[: self.longest_pv])
 
+    def _along(self, visits: tuple[int, ...], first: int) -> str:
+        """Numbers for the moves of a variation; `first` is that of a variation about which no more is known."""
+        return " ".join(str(count) for count in visits[: self.longest_pv]) or str(first)
+
     def _lz_move(self, move: MoveInfo) -> str:
         return (
             f"info move {to_vertex(move.point, self.height)} visits {move.visits} winrate {_per_myriad(move.winrate)} "
@@ -193,10 +197,10 @@ class Reporter:
             f"utilityLcb {_number(max(LOWEST_UTILITY, move.utility_lcb))}",
             f"weight {_number(move.weight, 2)} order {move.order} pv {self._pv(move)}",
         ]
-        visits = " ".join(str(visits) for visits in move.pv_visits[: self.longest_pv]) or str(move.visits)
-        for flag, key in (("pvvisits", "pvVisits"), ("pvedgevisits", "pvEdgeVisits")):
-            if wants(flag):
-                parts.append(f"{key} {visits}")
+        if wants("pvvisits"):
+            parts.append(f"pvVisits {self._along(move.pv_visits, move.visits)}")
+        if wants("pvedgevisits"):
+            parts.append(f"pvEdgeVisits {self._along(move.pv_edge_visits, move.edge_visits)}")
         if wants("movesownership") and move.ownership is not None:
             parts.append(f"movesOwnership {_plane(move.ownership)}")
         return " ".join(parts)

@@ -108,11 +108,12 @@ def _utility(nodes, ctx, node, link, is_root):
 
 
 @kernel
-def variations(tree, ctx, ranks, moves, visits, lengths):
+def variations(tree, ctx, ranks, moves, visits, edge_visits, lengths):
     """The principal variation of every tried move of the root.
 
-    Fills row i of `moves` and `visits` [n_links, longest] with the network positions and link visits of the variation
-    that starts with link i, and `lengths[i]`. `ranks` [3, P] is scratch.
+    Fills row i of `moves`, `visits` and `edge_visits` [n_links, longest] with the network positions of the variation
+    that starts with link i, the visits of the positions they lead to and of the links themselves, and `lengths[i]`.
+    `ranks` [3, P] is scratch.
     """
     nodes = tree.nodes
     links = tree.links
@@ -124,7 +125,8 @@ def variations(tree, ctx, ranks, moves, visits, lengths):
         while slot != NONE and length < moves.shape[1]:
             link = links[node.links + slot]
             moves[i, length] = link.move
-            visits[i, length] = link.visits
+            visits[i, length] = nodes[link.child].visits if link.visits > 0 else 0
+            edge_visits[i, length] = link.visits
             length += 1
             slot = np.int64(NONE)
             if link.visits > 0 and nodes[link.child].state == EXPANDED:

@@ -108,7 +108,7 @@ def _tried(
     sign: float,
     rank: NDArray[np.float64],
     share: float,
-    line: tuple[tuple[int, ...], tuple[int, ...]],
+    line: tuple[tuple[int, ...], ...],
     ownership: NDArray[np.float32] | None,
 ) -> MoveInfo:
     child = space.tree.nodes[int(link["child"])]
@@ -130,6 +130,7 @@ def _tried(
         order=order,
         pv=line[0],
         pv_visits=line[1],
+        pv_edge_visits=line[2],
         ownership=ownership,
         no_result=float(child["no_result"]),
         choice=value,
@@ -153,6 +154,7 @@ def _untried(
         "utility_lcb": -2.0 * float(settings["utility_radius"]) * float(settings["lcb_stdevs"]),
         "weight": 0.0,
         "pv_visits": (0,),
+        "pv_edge_visits": (0,),
     }
     points = space.context["points"][0].tolist()
     return tuple(
@@ -171,14 +173,16 @@ def _ownership(
     return np.float32(sign) * mean, deviation
 
 
-def _variations(space: Workspace, count: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The points and visits of the variation that starts with each of the root's links."""
+def _variations(space: Workspace, count: int) -> list[tuple[tuple[int, ...], ...]]:
+    """The points, visits and edge visits of the variation that starts with each of the root's links."""
     moves = np.zeros((count, MAX_VARIATION), np.int64)
     visits = np.zeros((count, MAX_VARIATION), np.int64)
+    edge_visits = np.zeros((count, MAX_VARIATION), np.int64)
     lengths = np.zeros(count, np.int64)
-    variations(space.tree, space.context, np.zeros((3, space.area + 1)), moves, visits, lengths)
+    variations(space.tree, space.context, np.zeros((3, space.area + 1)), moves, visits, edge_visits, lengths)
     points = space.context["points"][0, moves]
-    return [(tuple(points[i, :n].tolist()), tuple(visits[i, :n].tolist())) for i, n in enumerate(lengths.tolist())]
+    columns = (points, visits, edge_visits)
+    return [tuple(tuple(each[i, :n].tolist()) for each in columns) for i, n in enumerate(lengths.tolist())]
 
 
 def _stdev(node: np.void) -> float:

@@ -41,6 +41,9 @@ class MoveInfo:
     pv: tuple[int, ...]
     """Principal variation, this move first."""
     pv_visits: tuple[int, ...] = ()
+    """Visits of the positions along it."""
+    pv_edge_visits: tuple[int, ...] = ()
+    """Visits that came there by these very moves; fewer only where positions are shared between move orders."""
     ownership: NDArray[np.float32] | None = None
     """[H*W], +1 the root mover's; only where asked for."""
     no_result: float = 0.0

@@ -84,6 +84,7 @@ def summarise(
                 order=rank,
                 pv=pv,
                 pv_visits=pv_visits,
+                pv_edge_visits=pv_visits,
             )
         )
     return SearchResult(

@@ -23,17 +23,23 @@ SETTINGS_FIELDS = {
 """The engine's own parameters among them, and their fields in EngineSettings."""
 
 
+PDA = "playoutDoublingAdvantage"
+"""KataGo's for playing as if one side searched more: clients ask for it and set it to 0, the only value it has here."""
+
+
 def kata_list_params(engine: Engine, _call: Call) -> str:
-    return " ".join(shown_name(parameter) for parameter in changeable(engine))
+    return " ".join((*(shown_name(parameter) for parameter in changeable(engine)), PDA))
 
 
 def kata_get_param(engine: Engine, call: Call) -> str:
-    return _text(value_of(engine, _find(engine, call.word(0))))
+    name = call.word(0)
+    return _text(0.0 if _is_pda(name) else value_of(engine, _find(engine, name)))
 
 
 def kata_get_params(engine: Engine, _call: Call) -> str:
     """All of them as one JSON object."""
     values = {shown_name(parameter): value_of(engine, parameter) for parameter in changeable(engine)}
+    values[PDA] = 0.0
     return json.dumps(values, sort_keys=True, separators=(",", ":"))
 
 
@@ -108,6 +114,9 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
     player = tunable(engine)
     changed = player.parameters if player is not None else None
     for name, value in values.items():
+        if _is_pda(name):
+            _check_pda(value)
+            continue
         parameter = _find(engine, name)
         try:
             if parameter.name in SETTINGS_FIELDS:
@@ -119,6 +128,19 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
     if player is not None and changed is not None and changed != player.parameters:
         player.parameters = changed
     engine.settings = dataclasses.replace(engine.settings, **settings)
+
+
+def _is_pda(name: str) -> bool:
+    return name.lower() == PDA.lower()
+
+
+def _check_pda(value: object) -> None:
+    try:
+        is_zero = float(str(value)) == 0.0
+    except ValueError:
+        is_zero = False
+    if not is_zero:
+        raise GtpError(f"{PDA} can only be 0 here")
 
 
 def _text(value: object) -> str:

@@ -134,6 +134,7 @@ def _info(order: int, point: int) -> MoveInfo:
         order=order,
         pv=(point, PASS),
         pv_visits=(5, 2),
+        pv_edge_visits=(5, 1),
     )
 
 

@@ -166,7 +166,9 @@ def test_reports_while_searching(make: Maker) -> None:
     assert [move.order for move in result.moves] == list(range(len(result.moves)))
     for move in tried:
         assert move.pv[0] == move.point
-        assert len(move.pv) == len(move.pv_visits)
+        assert len(move.pv) == len(move.pv_visits) == len(move.pv_edge_visits)
+        assert (move.pv_visits[0], move.pv_edge_visits[0]) == (move.visits, move.edge_visits)
+        assert all(edge <= node for edge, node in zip(move.pv_edge_visits, move.pv_visits, strict=True))
         assert move.lcb <= move.winrate
     assert 0.0 <= result.winrate <= 1.0
 
