@@ -32,8 +32,10 @@ class PlayerKind:
 
 
 def _network(configuration: Configuration) -> Player:
+    from search.compile_ahead import help_compiling
     from search.network_player import NetworkPlayer
 
+    help_compiling()
     return NetworkPlayer(open_evaluator(configuration), configuration.search_parameters())
 
 

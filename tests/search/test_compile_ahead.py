@@ -1,0 +1,55 @@
+"""The child that compiles ahead compiles what a search calls, that is, for the same types, and ends with its parent."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+RECORD = """
+import go_rules.jit as jit
+asked = []
+load = jit.KernelCache.load_overload
+def record(cache, sig, *rest):
+    asked.append((cache._name, str(sig)))
+    return load(cache, sig, *rest)
+jit.KernelCache.load_overload = record
+"""
+AHEAD = """
+from search.compile_ahead import compile_all
+compile_all()
+print("\\n".join(map(repr, asked)))
+"""
+PLAYER = """
+from nets.constant import ConstantEvaluator
+from search.network_player import NetworkPlayer
+player = NetworkPlayer(ConstantEvaluator())
+player.warm_up(19, 19)
+player.close()
+print("\\n".join(map(repr, asked)))
+"""
+
+
+def kernels_asked_for(script: str) -> list[str]:
+    run = subprocess.run([sys.executable, "-c", RECORD + script], capture_output=True, text=True, check=True)
+    return run.stdout.splitlines()
+
+
+def test_it_compiles_what_a_player_asks_for() -> None:
+    ahead = kernels_asked_for(AHEAD)
+    wanted = kernels_asked_for(PLAYER)
+    assert wanted
+    assert set(wanted) <= set(ahead)
+
+
+def test_the_descent_comes_last() -> None:
+    names = [line.split("'")[1] for line in kernels_asked_for(AHEAD)]
+    first = {name: names.index(name) for name in set(names)}
+    others = ("search.encode.encode_all", "search.expand.insert_all", "search.nn_cache.store", "search.reuse._adopt")
+    assert all(first[name] < first["search.select.select"] for name in others)
+
+
+def test_it_ends_with_its_parent() -> None:
+    child = subprocess.Popen([sys.executable, "-m", "search.compile_ahead"], stdin=subprocess.PIPE)
+    assert child.stdin is not None
+    child.stdin.close()
+    assert child.wait(60) == 0
