@@ -10,6 +10,7 @@ import numpy as np
 from onnx import AttributeProto, ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES, EvaluatorError
+from nets.human_profile import META_FEATURES
 
 FORMAT_KEY, FORMAT = "nobi.format", "1"
 """In a model's metadata: its outputs are the fields of an `Evaluation`, post-processed."""
@@ -22,7 +23,6 @@ TRUNK_KEY, CONVOLUTIONS = "nobi.trunk", "convolutions"
 MAX_BYTES = 1 << 30
 OPSETS = range(13, 22)
 """21 is the newest that onnxruntime 1.19 runs."""
-META_FEATURES = 192
 
 INPUTS: Mapping[str, tuple[int | None, ...]] = {
     "spatial": (None, SPATIAL_PLANES, None, None),

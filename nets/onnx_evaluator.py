@@ -5,19 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.points import WHITE
 from nets.evaluator import Evaluation, EvaluatorError
-from nets.onnx_check import META_FEATURES, check_onnx
+from nets.human_profile import FORMS, HumanProfile, metadata_row
+from nets.onnx_check import check_onnx
 
 if TYPE_CHECKING:
     import onnxruntime
 
 OUTPUTS = ["policy", "value", "score", "ownership"]
 CPU = "CPUExecutionProvider"
+NEEDS_PROFILE = f"this network imitates people; say whom with --human-profile NAME ({FORMS})"
+TAKES_NO_PROFILE = "a human profile is only for HumanSL networks, and this is none"
 
 
 @dataclass(frozen=True)
@@ -45,11 +50,11 @@ class OnnxEvaluator:
         *,
         threads: int = 1,
         optimism: float = 1.0,
-        meta: NDArray[np.float32] | None = None,
+        profile: HumanProfile | None = None,
     ) -> None:
         """`content` is an ONNX model, `source` its name in errors. `threads` compute one call together. `optimism`
-        is the default share of the optimistic policy in networks that have one; `meta` [192] describes the player
-        that a HumanSL network imitates. Raises EvaluatorError."""
+        is the default share of the optimistic policy in networks that have one; `profile` says whom a HumanSL network
+        imitates, and only such a one may and must have it. Raises EvaluatorError."""
         facts = check_onnx(content, source)
         self.facts = facts
         self.name = facts.name
@@ -59,9 +64,11 @@ class OnnxEvaluator:
         self.pass_alive_under_suicide = facts.pass_alive_under_suicide
         self._source = source
         self._optimism = optimism
-        if "meta" in facts.inputs and meta is None:
-            raise EvaluatorError(f"{source}: a HumanSL network needs a human profile")
-        self._meta = np.asarray(meta, np.float32).reshape(1, META_FEATURES) if "meta" in facts.inputs else None
+        if "meta" in facts.inputs and profile is None:
+            raise EvaluatorError(f"{source}: {NEEDS_PROFILE}")
+        if "meta" not in facts.inputs and profile is not None:
+            raise EvaluatorError(f"{source}: {TAKES_NO_PROFILE}")
+        self._profile = profile
         self._threads = threads
         self._session = _open_session(content, source, threads)
         self._variants: tuple[Variant, ...] = ()
@@ -72,21 +79,39 @@ class OnnxEvaluator:
         """Have each batch computed by the first of `variants` that suits it, where one does."""
         self._variants = tuple(variants)
 
+    @property
+    def profile(self) -> HumanProfile | None:
+        """Whom a HumanSL network imitates; None for any other network."""
+        return self._profile
+
+    def use_profile(self, profile: HumanProfile) -> None:
+        """Imitate others from the next evaluation on. Raises EvaluatorError where this is no HumanSL network."""
+        if self._profile is None:
+            raise EvaluatorError(f"{self._source}: {TAKES_NO_PROFILE}")
+        self._profile = profile
+
+    @property
+    def needs_colours(self) -> bool:
+        """Whether evaluations depend on who is black, beyond what the features say."""
+        return self._profile is not None and self._profile.black != self._profile.white
+
     def evaluate(
         self,
         spatial: NDArray[np.float32],
         global_: NDArray[np.float32],
         optimism: NDArray[np.float32] | None = None,
+        colours: NDArray[np.int8] | None = None,
     ) -> Evaluation:
-        """Evaluate `spatial` [N, 22, H, W] and `global_` [N, 19]; `optimism` [N] overrides the default share.
-        Raises EvaluatorError."""
+        """Evaluate `spatial` [N, 22, H, W] and `global_` [N, 19]; `optimism` [N] overrides the default share, `colours`
+        [N] says who is to move where `needs_colours` asks for it (black otherwise). Raises EvaluatorError."""
         count, _, height, width = spatial.shape
         feed: dict[str, Any] = {"spatial": spatial, "global": global_}
         if self.has_optimism:
             shares = np.full(count, self._optimism, np.float32) if optimism is None else optimism
             feed["optimism"] = shares.reshape(count, 1)
-        if self._meta is not None:
-            feed["meta"] = np.repeat(self._meta, count, axis=0)
+        if self._profile is not None:
+            is_white = np.zeros(count, np.int64) if colours is None else (colours == WHITE).astype(np.int64)
+            feed["meta"] = _metadata(self._profile, height * width)[is_white]
         session = self._session_for(count, height, width)
         try:
             evaluation = Evaluation(*session.run(OUTPUTS, feed))
@@ -110,6 +135,12 @@ class OnnxEvaluator:
                         self._variant_sessions[number] = _open_session(content, self._source, self._threads)
                     return self._variant_sessions[number]
         return self._session
+
+
+@lru_cache(maxsize=64)
+def _metadata(profile: HumanProfile, points: int) -> NDArray[np.float32]:
+    """[2, 192]: what a HumanSL network is told with black and with white to move."""
+    return np.array([metadata_row(profile, is_black, points) for is_black in (True, False)], np.float32)
 
 
 def runtime_version() -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from nets.evaluator import EvaluatorError
 
 if TYPE_CHECKING:
+    from nets.human_profile import HumanProfile
     from nets.onnx_evaluator import OnnxEvaluator, Variant
 
 PRECISIONS = ("auto", "fp32", "int8", "fp16")
@@ -34,6 +35,7 @@ def open_network(
     threads: int = 1,
     optimism: float = 1.0,
     note: Note | None = None,
+    profile: HumanProfile | None = None,
 ) -> OnnxEvaluator:
     """Open a KataGo network or an ONNX file of this project's format.
 
@@ -41,7 +43,8 @@ def open_network(
     share of the optimistic policy in networks that have one. A KataGo network is converted, and for int8 quantized,
     the first time, and kept in the cache directory. `auto` is int8 where what it loses is within the limits
     (quantize.py), else fp32; int8 is used whatever it loses. `note` is told what takes long and what was decided, a
-    line each; without it they go to stderr. Raises EvaluatorError, one line naming the file.
+    line each; without it they go to stderr. `profile` says whom a HumanSL network imitates; it needs one, and no other
+    takes one. Raises EvaluatorError, one line naming the file.
     """
     path = Path(path)
     if precision not in PRECISIONS:
@@ -54,18 +57,20 @@ def open_network(
 
     file = NetworkFile(path)
     if not file.is_katago:
-        evaluator = OnnxEvaluator(file.content, str(path), threads=threads, optimism=optimism)
+        evaluator = OnnxEvaluator(file.content, str(path), threads=threads, optimism=optimism, profile=profile)
         if precision not in ("auto", evaluator.precision):
             raise EvaluatorError(f"{path}: this ONNX file is {evaluator.precision}; only KataGo's files give a choice")
         return evaluator
     if precision != "fp32":
         content = _int8(file, precision == "auto", note or _note_on_stderr)
         if content is not None:
-            return OnnxEvaluator(content, str(path), threads=threads, optimism=optimism)
-    return _open_fp32(file, threads, optimism)
+            return OnnxEvaluator(content, str(path), threads=threads, optimism=optimism, profile=profile)
+    return _open_fp32(file, threads, optimism, profile)
 
 
-def check_network(path: Path, precision: str = "auto", device: str = "auto") -> None:
+def check_network(
+    path: Path, precision: str = "auto", device: str = "auto", profile: HumanProfile | None = None
+) -> None:
     """Raise what `open_network` would, as far as can be found out without quantizing the network."""
     from nets.katago.convert import load_model
     from nets.katago.integers import can_be_quantized
@@ -73,15 +78,15 @@ def check_network(path: Path, precision: str = "auto", device: str = "auto") -> 
 
     file = NetworkFile(path)
     is_choice = file.is_katago and precision in ("auto", "int8")
-    open_network(path, "fp32" if is_choice else precision, device)
+    open_network(path, "fp32" if is_choice else precision, device, profile=profile)
     if precision == "int8" and file.is_katago and not can_be_quantized(load_model(file.content, file.source)):
         raise EvaluatorError(f"{file.source}: {NOT_QUANTIZABLE}")
 
 
-def _open_fp32(file: NetworkFile, threads: int, optimism: float) -> OnnxEvaluator:
+def _open_fp32(file: NetworkFile, threads: int, optimism: float, profile: HumanProfile | None = None) -> OnnxEvaluator:
     from nets.onnx_evaluator import OnnxEvaluator
 
-    evaluator = OnnxEvaluator(file.onnx(), file.source, threads=threads, optimism=optimism)
+    evaluator = OnnxEvaluator(file.onnx(), file.source, threads=threads, optimism=optimism, profile=profile)
     if evaluator.facts.is_convolutional and len(file.content) <= MAX_WINOGRAD_BYTES:
         evaluator.use_variants(file.winograd_variants())
     return evaluator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nets.human_profile import META_FEATURES
 from nets.katago.model import (
     Activation,
     AttentionBlock,
@@ -30,7 +31,6 @@ OLDEST_VERSION, NEWEST_VERSION = 3, 17
 MAX_BLOCKS = 1000
 MAX_NESTING = 4
 MAX_KERNEL = 25
-METADATA_INPUTS = 192
 
 INPUTS = {3: (22, 14), 4: (22, 14), 5: (22, 14), 6: (13, 12), 7: (22, 16)}
 """Spatial planes and global features by version; 22 and 19 from version 8 on."""
@@ -276,7 +276,7 @@ def _rms_tip(reader: Reader, version: int, channels: int) -> RmsTip:
 def _metadata_encoder(reader: Reader, version: int, channels: int) -> MetadataEncoder:
     name = reader.word()
     inputs = reader.integer(f"{name}: inputs")
-    _expect(inputs == METADATA_INPUTS, f"{name}: {inputs} inputs where {METADATA_INPUTS} are known")
+    _expect(inputs == META_FEATURES, f"{name}: {inputs} inputs where {META_FEATURES} are known")
     first = _matrix(reader, inputs)
     first_bias = _vector(reader, first.shape[1])
     first_activation = _activation(reader, version)

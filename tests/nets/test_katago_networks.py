@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from go_rules.points import BLACK, WHITE
 from nets.evaluator import EvaluatorError
+from nets.human_profile import metadata_row, parse_profile
 from nets.katago.convert import convert
 from nets.onnx_evaluator import OnnxEvaluator
 from tests.nets.random_networks import RandomNetwork
@@ -33,13 +35,15 @@ def inputs(height: int, width: int, seed: int = 0) -> tuple[np.ndarray, np.ndarr
 
 def compare(network: RandomNetwork, blocks: list[dict[str, Any]], **options: Any) -> None:
     forward = network.write(blocks, **options)
-    meta = np.random.default_rng(1).standard_normal(192) if "meta" in options else None
+    profile = parse_profile("preaz_3d_15k") if "meta" in options else None
     content = convert(network.compressed(), "random", "")
-    evaluator = OnnxEvaluator(content, "random", optimism=0.3, meta=meta)
+    evaluator = OnnxEvaluator(content, "random", optimism=0.3, profile=profile)
+    colours = np.array([BLACK, WHITE, BLACK], np.int8)
     for height, width in ((5, 5), (7, 4), (19, 19)):
         spatial, global_ = inputs(height, width)
+        meta = profile and np.array([metadata_row(profile, colour == BLACK, height * width) for colour in colours])
         truth = forward(spatial, global_, 0.3, meta)
-        evaluation = evaluator.evaluate(spatial, global_)
+        evaluation = evaluator.evaluate(spatial, global_, colours=colours)
         for name, value in truth.items():
             np.testing.assert_allclose(getattr(evaluation, name), value, rtol=2e-3, atol=2e-4, err_msg=name)
 
@@ -87,8 +91,10 @@ def test_tips(tip: str) -> None:
     compare(RandomNetwork(17), [ORDINARY, ATTENTION], tip=tip)
 
 
-def test_metadata_encoder() -> None:
-    compare(RandomNetwork(15), [ORDINARY], meta=True)
+@pytest.mark.parametrize("version", [15, 16, 17])
+@pytest.mark.parametrize("activation", ["RELU", "MISH"])
+def test_metadata_encoder(version: int, activation: str) -> None:
+    compare(RandomNetwork(version, activation=f"ACTIVATION_{activation}"), [ORDINARY, NESTED], meta=True)
 
 
 def test_four_policy_channels() -> None:
@@ -112,8 +118,43 @@ def test_optimism_of_each_position() -> None:
     np.testing.assert_allclose(evaluator.evaluate(spatial, global_).policy, policies[2], rtol=1e-3, atol=1e-4)
 
 
-def test_human_networks_need_a_profile() -> None:
+@pytest.fixture(scope="module")
+def human() -> bytes:
     network = RandomNetwork(15)
     network.write([ORDINARY], meta=True)
-    with pytest.raises(EvaluatorError, match="profile"):
-        OnnxEvaluator(convert(network.compressed(), "random", ""), "random")
+    return convert(network.compressed(), "random", "")
+
+
+def test_human_networks_need_a_profile(human: bytes) -> None:
+    with pytest.raises(EvaluatorError, match=r"--human-profile NAME \(rank_20k to rank_9d") as caught:
+        OnnxEvaluator(human, "random")
+    assert "\n" not in str(caught.value)
+
+
+def test_other_networks_take_none() -> None:
+    network = RandomNetwork(15)
+    network.write([ORDINARY])
+    content = convert(network.compressed(), "random", "")
+    with pytest.raises(EvaluatorError, match="only for HumanSL networks"):
+        OnnxEvaluator(content, "random", profile=parse_profile("rank_5k"))
+    with pytest.raises(EvaluatorError, match="only for HumanSL networks"):
+        OnnxEvaluator(content, "random").use_profile(parse_profile("rank_5k"))
+
+
+def test_profiles_can_be_changed(human: bytes) -> None:
+    spatial, global_ = inputs(9, 9)
+    strong, weak = (OnnxEvaluator(human, "random", profile=parse_profile(name)) for name in ("rank_9d", "rank_20k"))
+    truth = weak.evaluate(spatial, global_).policy
+    assert not np.allclose(strong.evaluate(spatial, global_).policy, truth)
+    strong.use_profile(parse_profile("rank_20k"))
+    np.testing.assert_array_equal(strong.evaluate(spatial, global_).policy, truth)
+
+
+def test_each_colour_has_its_rank(human: bytes) -> None:
+    spatial, global_ = inputs(9, 9)
+    even, uneven = (OnnxEvaluator(human, "random", profile=parse_profile(name)) for name in ("rank_5k", "rank_5k_9d"))
+    assert uneven.needs_colours
+    assert not even.needs_colours
+    black, white = (uneven.evaluate(spatial, global_, colours=np.full(3, c, np.int8)).policy for c in (BLACK, WHITE))
+    assert not np.allclose(black, white)
+    assert not np.allclose(black, even.evaluate(spatial, global_).policy)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nets.human_profile import metadata_row, parse_profile
 from nets.katago.convert import convert, winograd
 from nets.katago.winograd import TILES, suits, transformed, transforms
 from nets.onnx_evaluator import OnnxEvaluator
@@ -38,10 +39,11 @@ def test_transforms_on_one_tile(m: int) -> None:
 def test_networks(m: int, blocks: list[dict[str, Any]], options: dict[str, Any], activation: str) -> None:
     network = RandomNetwork(15, activation=f"ACTIVATION_{activation}")
     forward = network.write(blocks, **options)
-    meta = np.random.default_rng(1).standard_normal(192) if "meta" in options else None
-    evaluator = OnnxEvaluator(winograd(network.compressed(), "random", "", m), "random", optimism=0.3, meta=meta)
+    profile = parse_profile("rank_5k") if "meta" in options else None
+    evaluator = OnnxEvaluator(winograd(network.compressed(), "random", "", m), "random", optimism=0.3, profile=profile)
     for height, width in ((1, 1), (2, 6), (9, 9), (19, 19), (25, 13), (5, 25)):
         spatial, global_ = inputs(height, width)
+        meta = profile and np.array(metadata_row(profile, True, height * width))
         truth = forward(spatial, global_, 0.3, meta)
         evaluation = evaluator.evaluate(spatial, global_)
         for name, value in truth.items():
