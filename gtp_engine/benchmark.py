@@ -82,7 +82,7 @@ class Recorder:
 
 
 @click.command()
-@parameter_options("net", "player", "precision", "device", "workers", "batch", "size")
+@parameter_options("net", "player", "precision", "device", "human_profile", "workers", "batch", "size")
 @click.option(
     "--seconds", type=click.FloatRange(1, 3600), default=30.0, show_default=True, help="How long to measure, about."
 )

@@ -69,10 +69,11 @@ class Configuration:
             log=Path(log).expanduser() if log else None,
         )
 
-    def search_parameters(self) -> SearchParameters:
-        """What the search is told. Raises ConfigError for values that do not go together."""
+    def search_parameters(self, base: SearchParameters | None = None) -> SearchParameters:
+        """What the search is told; `base` holds other defaults. Raises ConfigError for values that do not go
+        together."""
         try:
-            return SearchParameters(**self._values_of(SearchParameters))
+            return dataclasses.replace(base or SearchParameters(), **self._values_of(SearchParameters))
         except ParameterError as error:
             raise ConfigError(str(error)) from None
 

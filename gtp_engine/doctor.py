@@ -24,7 +24,7 @@ Check = Callable[[Configuration], str]
 
 
 @click.command()
-@parameter_options("net", "player", "precision", "device")
+@parameter_options("net", "player", "precision", "device", "human_profile")
 @config_options
 def doctor(config_file: Path | None, settings: tuple[str, ...], **options: object) -> int:
     """Check that this installation can play.

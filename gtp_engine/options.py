@@ -19,6 +19,7 @@ METAVARS = {
     "komi": "K",
     "rules": "NAME",
     "log": "FILE",
+    "human_profile": "NAME",
     "device": "NAME",
     "gtp_name": "NAME",
 }

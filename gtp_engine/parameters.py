@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gtp_engine.settings import DEFAULT_SECONDS, EngineSettings
+from nets.human_profile import parse_profile
 from search.parameters import SearchParameters
 from search.uct_parameters import UctParameters
 
@@ -125,6 +126,10 @@ ENGINE_PARAMETERS = (
     ),
     Parameter("precision", str, "auto", "Arithmetic of the network.", choices=("auto", "int8", "fp32", "fp16")),
     Parameter("device", str, "auto", "What computes the network: auto, cpu, or the name of an accelerator."),
+    Parameter(
+        "human_profile", str, None, "Whom a HumanSL network imitates: rank_5k, preaz_9d, rank_9d_5k, proyear_1990, ...",
+        absent="none", example="rank_5k", kata="humanSLProfile", check=parse_profile,
+    ),
     Parameter("size", str, str(_DEFAULTS.width), "The first board: N or WIDTHxHEIGHT.", check=parse_size),
     Parameter(
         "komi", float, None, "Points for white.", unit="points", low=-1000, high=1000, absent="customary",

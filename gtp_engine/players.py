@@ -14,11 +14,20 @@ from gtp_engine.errors import UserError
 from gtp_engine.parameters import ConfigError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
+from nets.human_profile import HumanProfile, parse_profile
 from nets.opened import remember_opened, was_opened
+from search.parameters import SearchParameters
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator
     from search.player import Player
+
+
+IMITATION = SearchParameters(
+    temperature_early=0.85, temperature=0.7, temperature_halflife=80.0, temperature_only_below=0.01
+)
+"""Defaults of the policy player where it imitates people: moves as likely as people play them, rare ones rarer (after
+KataGo's gtp_human5k_example.cfg)."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,13 @@ def _network(configuration: Configuration) -> Player:
 
     help_compiling()
     return NetworkPlayer(open_evaluator(configuration), configuration.search_parameters())
+
+
+def _policy(configuration: Configuration) -> Player:
+    from search.policy_player import PolicyPlayer
+
+    base = IMITATION if configuration["human_profile"] else None
+    return PolicyPlayer(open_evaluator(configuration), configuration.search_parameters(base))
 
 
 def _rave(configuration: Configuration) -> Player:
@@ -60,22 +76,30 @@ def _machine(configuration: Configuration) -> dict[str, Any]:
 
 PLAYERS = {
     "network": PlayerKind("PUCT guided by a network (--net FILE); the default with one", _network, needs_network=True),
+    "policy": PlayerKind(
+        "no search: moves drawn from the network's policy; the default with --human-profile",
+        _policy,
+        needs_network=True,
+    ),
     "rave": PlayerKind("UCT with RAVE and tactical playouts; the default without a network", _rave),
     "uct": PlayerKind("plain UCT with the same playouts", _uct),
 }
 """By what `--player` calls them."""
 
-WITH_NETWORK, WITHOUT_NETWORK = "network", "rave"
+WITH_PROFILE, WITH_NETWORK, WITHOUT_NETWORK = "policy", "network", "rave"
 """The players where --player names none."""
 
 
 def chosen_player(configuration: Configuration) -> str:
-    """The player's name: what --player says, else by whether there is a network. Raises ConfigError."""
-    name = configuration["player"] or (WITH_NETWORK if configuration.net else WITHOUT_NETWORK)
+    """The player's name: what --player says, else by the network, if there is one. Raises ConfigError."""
+    with_network = WITH_PROFILE if configuration["human_profile"] else WITH_NETWORK
+    name = configuration["player"] or (with_network if configuration.net else WITHOUT_NETWORK)
     if name not in PLAYERS:
         raise ConfigError(f"unknown player {name} (known: {', '.join(PLAYERS)})")
     if PLAYERS[name].needs_network and configuration.net is None:
         raise ConfigError(f"the player {name} needs a network: --net FILE")
+    if configuration["human_profile"] and not PLAYERS[name].needs_network:
+        raise ConfigError("human_profile needs a HumanSL network: --net FILE")
     return str(name)
 
 
@@ -95,7 +119,7 @@ def check(configuration: Configuration) -> None:
     if not was_opened(net, _how(configuration)):
         from nets.open import check_network
 
-        check_network(net, configuration["precision"], configuration["device"])
+        check_network(net, configuration["precision"], configuration["device"], _profile(configuration))
 
 
 def open_evaluator(configuration: Configuration) -> Evaluator:
@@ -103,9 +127,20 @@ def open_evaluator(configuration: Configuration) -> Evaluator:
     from nets.open import open_network
 
     assert configuration.net is not None
-    evaluator = open_network(configuration.net, configuration["precision"], configuration["device"], note=note)
+    evaluator = open_network(
+        configuration.net,
+        configuration["precision"],
+        configuration["device"],
+        note=note,
+        profile=_profile(configuration),
+    )
     remember_opened(configuration.net, _how(configuration))
     return evaluator
+
+
+def _profile(configuration: Configuration) -> HumanProfile | None:
+    name = configuration["human_profile"]
+    return parse_profile(name) if name else None
 
 
 def make_player(configuration: Configuration) -> Player:
@@ -115,4 +150,5 @@ def make_player(configuration: Configuration) -> Player:
 
 def _how(configuration: Configuration) -> str:
     """What a network was opened by and for, as far as it may make a difference."""
-    return f"{VERSION} {configuration['precision']} {configuration['device']}"
+    kind = "human" if configuration["human_profile"] else ""
+    return f"{VERSION} {configuration['precision']} {configuration['device']} {kind}"

@@ -40,7 +40,11 @@ class OptimisticEvaluator(Protocol):
     has_optimism: bool
 
     def evaluate(
-        self, spatial: NDArray[np.float32], global_: NDArray[np.float32], optimism: NDArray[np.float32] | None = None
+        self,
+        spatial: NDArray[np.float32],
+        global_: NDArray[np.float32],
+        optimism: NDArray[np.float32] | None = None,
+        colours: NDArray[np.int8] | None = None,
     ) -> Evaluation: ...
 
 
@@ -101,7 +105,7 @@ def evaluate(evaluator: Evaluator, game: Game, colour: int, symmetry: int) -> Ev
     )
     turned = np.ascontiguousarray(turn(spatial, symmetry))
     if isinstance(evaluator, OptimisticEvaluator):
-        answer = evaluator.evaluate(turned, global_, np.full(1, OPTIMISM, np.float32))
+        answer = evaluator.evaluate(turned, global_, np.full(1, OPTIMISM, np.float32), np.full(1, colour, np.int8))
     else:
         answer = evaluator.evaluate(turned, global_)
     policy = turn_back(answer.policy[:, :-1].reshape(1, height, width), symmetry).reshape(1, -1)

@@ -12,8 +12,8 @@ from gtp_engine.options import config_options, parameter_options
 
 @click.command()
 @parameter_options(
-    "net", "player", "visits", "time", "precision", "device", "workers", "batch", "seed", "size", "komi", "rules",
-    "ponder", "gtp_name",
+    "net", "player", "visits", "time", "precision", "device", "human_profile", "workers", "batch", "seed", "size",
+    "komi", "rules", "ponder", "gtp_name",
 )  # fmt: skip
 @config_options
 def gtp(config_file: Path | None, settings: tuple[str, ...], **options: object) -> int:

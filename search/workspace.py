@@ -118,6 +118,10 @@ class Workspace:
             desk.global_,
         )
         spatial, global_ = desk.spatial[:count], desk.global_[:count]
+        if getattr(self.evaluator, "needs_colours", False):
+            leaves, chosen = desk.leaves, desk.missing[:count]
+            colours = leaves["stack"]["to_play"][chosen, leaves["last"][chosen]]
+            return self.evaluator.evaluate(spatial, global_, optimism, colours)  # type: ignore[call-arg]
         if self._has_optimism:
             return self.evaluator.evaluate(spatial, global_, optimism)  # type: ignore[call-arg]
         return self.evaluator.evaluate(spatial, global_)

@@ -10,6 +10,7 @@ from gtp_engine.call import Call
 from gtp_engine.engine import Engine
 from gtp_engine.parameters import ConfigError, Parameter, find_parameter, parameters
 from gtp_engine.protocol import SYNTAX_ERROR, GtpError
+from nets.human_profile import HumanProfile, parse_profile
 from search.parameters import ParameterError, SearchParameters
 
 SETTINGS_FIELDS = {
@@ -22,6 +23,9 @@ SETTINGS_FIELDS = {
 }
 """The engine's own parameters among them, and their fields in EngineSettings."""
 
+
+PROFILE = "human_profile"
+"""Another one, which only a HumanSL network has."""
 
 PDA = "playoutDoublingAdvantage"
 """KataGo's for playing as if one side searched more: clients ask for it and set it to 0, the only value it has here."""
@@ -71,7 +75,8 @@ def clear_cache(engine: Engine, _call: Call) -> str:
 def changeable(engine: Engine) -> list[Parameter]:
     """The parameters these commands know: the engine's, and the search's where the player has them."""
     has_search = tunable(engine) is not None
-    return [p for p in parameters() if p.name in SETTINGS_FIELDS or (has_search and p.section == "search")]
+    known = {*SETTINGS_FIELDS, *([PROFILE] if imitator(engine) else [])}
+    return [p for p in parameters() if p.name in known or (has_search and p.section == "search")]
 
 
 def shown_name(parameter: Parameter) -> str:
@@ -91,11 +96,27 @@ def tunable(engine: Engine) -> TunablePlayer | None:
     return player if isinstance(getattr(player, "parameters", None), SearchParameters) else None
 
 
+class Imitator(Protocol):
+    """An evaluator that can be told to imitate other people."""
+
+    profile: HumanProfile
+
+    def use_profile(self, profile: HumanProfile) -> None: ...
+
+
+def imitator(engine: Engine) -> Imitator | None:
+    """The player's network, if it is a HumanSL one."""
+    evaluator: Any = getattr(engine.player, "evaluator", None)
+    return evaluator if getattr(evaluator, "profile", None) is not None else None
+
+
 def value_of(engine: Engine, parameter: Parameter) -> Any:
     """None means that there is no limit."""
     if parameter.name in SETTINGS_FIELDS:
         return getattr(engine.settings, SETTINGS_FIELDS[parameter.name])
-    player = tunable(engine)
+    network, player = imitator(engine), tunable(engine)
+    if parameter.name == PROFILE:
+        return network.profile.name if network is not None else None
     return getattr(player.parameters, parameter.name) if player is not None else None
 
 
@@ -111,6 +132,7 @@ def _find(engine: Engine, name: str) -> Parameter:
 
 def _change(engine: Engine, values: dict[str, object]) -> None:
     settings: dict[str, Any] = {}
+    network, profile = imitator(engine), None
     player = tunable(engine)
     changed = player.parameters if player is not None else None
     for name, value in values.items():
@@ -119,7 +141,9 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
             continue
         parameter = _find(engine, name)
         try:
-            if parameter.name in SETTINGS_FIELDS:
+            if parameter.name == PROFILE:
+                profile = parse_profile(parameter.convert(value))
+            elif parameter.name in SETTINGS_FIELDS:
                 settings[SETTINGS_FIELDS[parameter.name]] = parameter.convert(value)
             elif changed is not None:
                 changed = changed.with_value(parameter.name, value)
@@ -127,6 +151,10 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
             raise GtpError(str(error)) from None
     if player is not None and changed is not None and changed != player.parameters:
         player.parameters = changed
+    if network is not None and profile is not None:
+        network.use_profile(profile)
+        engine.player.clear()
+        engine.estimated = None
     engine.settings = dataclasses.replace(engine.settings, **settings)
 
 

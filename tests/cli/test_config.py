@@ -161,4 +161,4 @@ def test_nobi_config_shows_and_writes(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_nobi_players(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["players"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["network", "rave", "uct"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["network", "policy", "rave", "uct"]
