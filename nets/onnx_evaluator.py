@@ -109,6 +109,8 @@ class OnnxEvaluator:
         if self.has_optimism:
             shares = np.full(count, self._optimism, np.float32) if optimism is None else optimism
             feed["optimism"] = shares.reshape(count, 1)
+            if self._profile is not None:  # people's optimism is in their plain policy
+                feed["optimism"] = np.zeros((count, 1), np.float32)
         if self._profile is not None:
             is_white = np.zeros(count, np.int64) if colours is None else (colours == WHITE).astype(np.int64)
             feed["meta"] = _metadata(self._profile, height * width)[is_white]

@@ -42,7 +42,7 @@ def compare(network: RandomNetwork, blocks: list[dict[str, Any]], **options: Any
     for height, width in ((5, 5), (7, 4), (19, 19)):
         spatial, global_ = inputs(height, width)
         meta = profile and np.array([metadata_row(profile, colour == BLACK, height * width) for colour in colours])
-        truth = forward(spatial, global_, 0.3, meta)
+        truth = forward(spatial, global_, 0.0 if profile else 0.3, meta)  # as KataGo, none for people
         evaluation = evaluator.evaluate(spatial, global_, colours=colours)
         for name, value in truth.items():
             np.testing.assert_allclose(getattr(evaluation, name), value, rtol=2e-3, atol=2e-4, err_msg=name)
