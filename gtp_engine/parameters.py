@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gtp_engine.settings import DEFAULT_SECONDS, EngineSettings
+from nets.devices import AUTO
+from nets.devices import NAMES as DEVICE_NAMES
 from nets.human_profile import parse_profile
 from search.parameters import SearchParameters
 from search.uct_parameters import UctParameters
@@ -125,7 +127,10 @@ ENGINE_PARAMETERS = (
         absent=f"{DEFAULT_SECONDS:g} if nothing else limits a move", example=5.0, kata="maxTime",
     ),
     Parameter("precision", str, "auto", "Arithmetic of the network.", choices=("auto", "int8", "fp32", "fp16")),
-    Parameter("device", str, "auto", "What computes the network: auto, cpu, or the name of an accelerator."),
+    Parameter(
+        "device", str, AUTO, "What computes the network; auto is a GPU where onnxruntime has one to offer.",
+        choices=DEVICE_NAMES,
+    ),
     Parameter(
         "human_profile", str, None, "Whom a HumanSL network imitates: rank_5k, preaz_9d, rank_9d_5k, proyear_1990, ...",
         absent="none", example="rank_5k", kata="humanSLProfile", check=parse_profile,

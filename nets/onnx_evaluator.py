@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,18 +14,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.points import WHITE
-from nets.evaluator import Evaluation, EvaluatorError
-from nets.human_profile import FORMS, HumanProfile, metadata_row
+from go_rules.directories import cache_root
+from go_rules.points import MAX_SIZE, WHITE
+from nets.devices import CPU, Device
+from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluation, EvaluatorError
+from nets.human_profile import FORMS, META_FEATURES, HumanProfile, metadata_row
 from nets.onnx_check import check_onnx
 
 if TYPE_CHECKING:
     import onnxruntime
 
 OUTPUTS = ["policy", "value", "score", "ownership"]
-CPU = "CPUExecutionProvider"
 NEEDS_PROFILE = f"this network imitates people; say whom with --human-profile NAME ({FORMS})"
+TENSORRT_SHAPES = {"min": (1, 2), "opt": (16, 19), "max": (64, MAX_SIZE)}
+"""Positions and lines of the board that its engines are built for."""
 TAKES_NO_PROFILE = "a human profile is only for HumanSL networks, and this is none"
+
+
+class DeviceError(EvaluatorError):
+    """A device that onnxruntime offers and that does not work on this machine."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +50,7 @@ class OnnxEvaluator:
 
     With one intra-op thread a call computes on the calling thread alone, so workers share the session and its
     weights and still use a core each. Sessions for the network's variants are opened by the first batch that suits
-    one, so games that are all of one size pay for nothing else.
+    one, so games that are all of one size pay for nothing else. A device that takes one call at a time gets one.
     """
 
     def __init__(
@@ -51,15 +61,17 @@ class OnnxEvaluator:
         threads: int = 1,
         optimism: float = 1.0,
         profile: HumanProfile | None = None,
+        device: Device = CPU,
     ) -> None:
         """`content` is an ONNX model, `source` its name in errors. `threads` compute one call together. `optimism`
         is the default share of the optimistic policy in networks that have one; `profile` says whom a HumanSL network
-        imitates, and only such a one may and must have it. Raises EvaluatorError."""
+        imitates, and only such a one may and must have it. Raises EvaluatorError; DeviceError where another `device`
+        than the processor does not start."""
         facts = check_onnx(content, source)
         self.facts = facts
         self.name = facts.name
         self.precision = facts.precision
-        self.provider = CPU
+        self.provider = device.provider
         self.has_optimism = "optimism" in facts.inputs
         self.pass_alive_under_suicide = facts.pass_alive_under_suicide
         self._source = source
@@ -70,7 +82,8 @@ class OnnxEvaluator:
             raise EvaluatorError(f"{source}: {TAKES_NO_PROFILE}")
         self._profile = profile
         self._threads = threads
-        self._session = _open_session(content, source, threads)
+        self._session = _open_session(content, source, threads, device, facts.inputs)
+        self._turn: AbstractContextManager[object] = nullcontext() if device.is_concurrent else threading.Lock()
         self._variants: tuple[Variant, ...] = ()
         self._variant_sessions: dict[int, onnxruntime.InferenceSession] = {}
         self._opening = threading.Lock()
@@ -116,7 +129,8 @@ class OnnxEvaluator:
             feed["meta"] = _metadata(self._profile, height * width)[is_white]
         session = self._session_for(count, height, width)
         try:
-            evaluation = Evaluation(*session.run(OUTPUTS, feed))
+            with self._turn:
+                evaluation = Evaluation(*session.run(OUTPUTS, feed))
         except Exception as error:  # onnxruntime's exceptions have no common type of their own
             raise EvaluatorError(f"{self._source}: evaluation failed: {_first_line(error)}") from None
         area = height * width
@@ -151,6 +165,13 @@ def runtime_version() -> str:
     return str(onnxruntime.__version__)
 
 
+def offered_providers() -> list[str]:
+    """What the installed onnxruntime was built with; none of it need work on this machine."""
+    import onnxruntime
+
+    return list(onnxruntime.get_available_providers())
+
+
 def open_recorder(content: bytes, source: str) -> Callable[..., dict[str, NDArray[np.float32]]]:
     """Opens an ONNX model of our own making with all its outputs: a function of `spatial` and `global_` that returns
     them by name. Where the network takes a share of the optimistic policy it is given 0. Raises EvaluatorError."""
@@ -167,7 +188,10 @@ def open_recorder(content: bytes, source: str) -> Callable[..., dict[str, NDArra
     return record
 
 
-def _open_session(content: bytes, source: str, threads: int) -> onnxruntime.InferenceSession:
+def _open_session(
+    content: bytes, source: str, threads: int, device: Device = CPU, inputs: frozenset[str] = frozenset()
+) -> onnxruntime.InferenceSession:
+    """`inputs` are the names of the model's; only devices other than the processor need to know them."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -178,11 +202,53 @@ def _open_session(content: bytes, source: str, threads: int) -> onnxruntime.Infe
     # memory pattern for every batch size.
     options.enable_cpu_mem_arena = False
     options.enable_mem_pattern = False
+    providers: list[Any] = [CPU.provider]
+    if device is not CPU:
+        onnxruntime.set_default_logger_severity(4)  # libraries that are missing are logged outside of any session
+        providers.insert(0, (device.provider, _provider_options(device, inputs)))
+    if device.needs_cuda:
+        _preload_cuda()
     try:
         # Its fallback to other providers prints to stdout.
-        return onnxruntime.InferenceSession(content, options, providers=[CPU], enable_fallback=0)
+        session = onnxruntime.InferenceSession(content, options, providers=providers, enable_fallback=0)
     except Exception as error:  # onnxruntime's exceptions have no common type of their own
+        if device is not CPU:
+            raise DeviceError(f"device {device.name} does not start: {_first_line(error)}") from None
         raise EvaluatorError(f"{source}: onnxruntime refuses the network: {_first_line(error)}") from None
+    if device.provider not in session.get_providers():  # its libraries are missing, which is no error to onnxruntime
+        raise DeviceError(f"device {device.name} does not start{device.needs and ': '}{device.needs}")
+    return session
+
+
+def _provider_options(device: Device, inputs: frozenset[str]) -> dict[str, str]:
+    options = dict(device.options)
+    if device.name == "tensorrt":
+        # An engine for every batch and board: a shape outside of these would have one built in the middle of a game.
+        for bound, (count, side) in TENSORRT_SHAPES.items():
+            options[f"trt_profile_{bound}_shapes"] = ",".join(
+                f"{name}:{'x'.join(map(str, (count, *shape)))}"
+                for name, shape in (
+                    ("spatial", (SPATIAL_PLANES, side, side)),
+                    ("global", (GLOBAL_FEATURES,)),
+                    ("optimism", (1,)),
+                    ("meta", (META_FEATURES,)),
+                )
+                if name in inputs
+            )
+        options["trt_engine_cache_enable"] = "1"
+        options["trt_engine_cache_path"] = str(cache_root() / "tensorrt")
+    return options
+
+
+def _preload_cuda() -> None:
+    """Have CUDA's libraries found in the packages of pip. What goes wrong with that is printed, to stdout; whether it
+    matters shows when the session is opened."""
+    import onnxruntime
+
+    preload = getattr(onnxruntime, "preload_dlls", None)
+    if preload is not None:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+            preload()
 
 
 def _first_line(error: Exception) -> str:

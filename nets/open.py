@@ -6,10 +6,12 @@ import contextlib
 import hashlib
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nets.devices import CPU, Device, MissingDevice, candidates
 from nets.evaluator import EvaluatorError
 
 if TYPE_CHECKING:
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from nets.onnx_evaluator import OnnxEvaluator, Variant
 
 PRECISIONS = ("auto", "fp32", "int8", "fp16")
-DEVICES = ("auto", "cpu")
 Note = Callable[[str], None]
+_NO_CHOICE = "this ONNX file is {}; only KataGo's files give a choice"
 KATAGO_SUFFIXES = (".bin.gz", ".txt.gz", ".bin", ".txt")
 ONNX_SUFFIX = ".onnx"
 SMALLEST_AUTO_BYTES = 200_000
@@ -26,6 +28,23 @@ SMALLEST_AUTO_BYTES = 200_000
 MAX_WINOGRAD_BYTES = 40 << 20
 """Of a compressed KataGo network. Weights for Winograd's method take 2.8 or 4 times the memory; where they outgrow the
 processor's caches they are not read fast enough."""
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """What a network is opened for, whatever computes it."""
+
+    threads: int
+    optimism: float
+    profile: HumanProfile | None
+    note: Note
+
+    def open(self, content: bytes, source: str, device: Device = CPU) -> OnnxEvaluator:
+        from nets.onnx_evaluator import OnnxEvaluator
+
+        return OnnxEvaluator(
+            content, source, threads=self.threads, optimism=self.optimism, profile=self.profile, device=device
+        )
 
 
 def open_network(
@@ -39,56 +58,129 @@ def open_network(
 ) -> OnnxEvaluator:
     """Open a KataGo network or an ONNX file of this project's format.
 
-    `threads` compute one evaluation together; with 1 each calling thread computes its own. `optimism` is the default
-    share of the optimistic policy in networks that have one. A KataGo network is converted, and for int8 quantized,
-    the first time, and kept in the cache directory. `auto` is int8 where what it loses is within the limits
-    (quantize.py), else fp32; int8 is used whatever it loses. `note` is told what takes long and what was decided, a
-    line each; without it they go to stderr. `profile` says whom a HumanSL network imitates; it needs one, and no other
-    takes one. Raises EvaluatorError, one line naming the file.
+    `device` is one of nets.devices.NAMES; `auto` is the first that onnxruntime offers, computes in `precision` and
+    starts. `threads` compute one evaluation together; with 1 each calling thread computes its own. `optimism` is the
+    default share of the optimistic policy in networks that have one. A KataGo network is converted, and for int8
+    quantized, the first time, and kept in the cache directory. On a processor `auto` is int8 where what it loses is
+    within the limits (quantize.py), on a GPU fp16 under the same condition, else fp32; what is asked for by name is
+    used whatever it loses. `note` is told what takes long and what was decided, a line each; without it they go to
+    stderr. `profile` says whom a HumanSL network imitates; it needs one, and no other takes one. Raises
+    EvaluatorError, one line naming the file, or the device that is not there or does not start.
     """
-    path = Path(path)
-    if precision not in PRECISIONS:
-        raise EvaluatorError(f"unknown precision {precision} (known: {', '.join(PRECISIONS)})")
-    if precision == "fp16":
-        raise EvaluatorError(f"precision {precision} is not available for {path}")
-    if device not in DEVICES:
-        raise EvaluatorError(f"unknown device {device} (known: {', '.join(DEVICES)})")
-    from nets.onnx_evaluator import OnnxEvaluator
-
-    file = NetworkFile(path)
-    if not file.is_katago:
-        evaluator = OnnxEvaluator(file.content, str(path), threads=threads, optimism=optimism, profile=profile)
-        if precision not in ("auto", evaluator.precision):
-            raise EvaluatorError(f"{path}: this ONNX file is {evaluator.precision}; only KataGo's files give a choice")
-        return evaluator
-    if precision != "fp32":
-        content = _int8(file, precision == "auto", note or _note_on_stderr)
-        if content is not None:
-            return OnnxEvaluator(content, str(path), threads=threads, optimism=optimism, profile=profile)
-    return _open_fp32(file, threads, optimism, profile)
+    terms = _Terms(threads, optimism, profile, note or _note_on_stderr)
+    return _open(Path(path), precision, device, lambda file: _open_on_processor(file, precision, terms), terms)
 
 
 def check_network(
     path: Path, precision: str = "auto", device: str = "auto", profile: HumanProfile | None = None
 ) -> None:
     """Raise what `open_network` would, as far as can be found out without quantizing the network."""
-    from nets.katago.convert import load_model
-    from nets.katago.integers import can_be_quantized
-    from nets.quantize import NOT_QUANTIZABLE
+    terms = _Terms(1, 1.0, profile, _note_on_stderr)
+
+    def open_quickly(file: NetworkFile) -> OnnxEvaluator:
+        from nets.katago.convert import load_model
+        from nets.katago.integers import can_be_quantized
+        from nets.quantize import NOT_QUANTIZABLE
+
+        evaluator = _open_on_processor(file, "fp32" if file.is_katago else precision, terms)
+        if precision == "int8" and file.is_katago and not can_be_quantized(load_model(file.content, file.source)):
+            raise EvaluatorError(f"{file.source}: {NOT_QUANTIZABLE}")
+        return evaluator
+
+    _open(path, precision, device, open_quickly, terms)
+
+
+def _open(
+    path: Path, precision: str, device: str, on_processor: Callable[[NetworkFile], OnnxEvaluator], terms: _Terms
+) -> OnnxEvaluator:
+    """Open a network on the first device that works. Raises EvaluatorError."""
+    if precision not in PRECISIONS:
+        raise EvaluatorError(f"unknown precision {precision} (known: {', '.join(PRECISIONS)})")
+    devices = _devices(device, precision)
+    from nets.onnx_evaluator import DeviceError
 
     file = NetworkFile(path)
-    is_choice = file.is_katago and precision in ("auto", "int8")
-    open_network(path, "fp32" if is_choice else precision, device, profile=profile)
-    if precision == "int8" and file.is_katago and not can_be_quantized(load_model(file.content, file.source)):
-        raise EvaluatorError(f"{file.source}: {NOT_QUANTIZABLE}")
+    for each, next_ in zip(devices, (*devices[1:], None), strict=True):
+        try:
+            return on_processor(file) if each is CPU else _open_on_accelerator(file, precision, each, terms)
+        except DeviceError as error:
+            if next_ is None:
+                raise
+            terms.note(f"{error}; using {next_.name}")
+    raise AssertionError("there is always a device to try")
 
 
-def _open_fp32(file: NetworkFile, threads: int, optimism: float, profile: HumanProfile | None = None) -> OnnxEvaluator:
-    from nets.onnx_evaluator import OnnxEvaluator
+def _devices(name: str, precision: str) -> list[Device]:
+    """The devices to try. Raises EvaluatorError."""
+    from nets.onnx_evaluator import offered_providers
 
-    evaluator = OnnxEvaluator(file.onnx(), file.source, threads=threads, optimism=optimism, profile=profile)
+    try:
+        devices = candidates(name, offered_providers())
+    except MissingDevice as error:
+        raise EvaluatorError(str(error)) from None
+    able = [device for device in devices if precision in ("auto", *device.precisions)]
+    if not able:
+        computes = "; ".join(f"{device.name} computes in {' or '.join(device.precisions)}" for device in devices)
+        raise EvaluatorError(f"precision {precision} is not to be had here: {computes}")
+    return able
+
+
+def _open_on_processor(file: NetworkFile, precision: str, terms: _Terms) -> OnnxEvaluator:
+    if not file.is_katago:
+        evaluator = terms.open(file.content, file.source)
+        if precision not in ("auto", evaluator.precision):
+            raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(evaluator.precision)}")
+        return evaluator
+    if precision != "fp32":
+        content = _int8(file, precision == "auto", terms.note)
+        if content is not None:
+            return terms.open(content, file.source)
+    return _open_fp32(file, terms)
+
+
+def _open_fp32(file: NetworkFile, terms: _Terms) -> OnnxEvaluator:
+    evaluator = terms.open(file.onnx(), file.source)
     if evaluator.facts.is_convolutional and len(file.content) <= MAX_WINOGRAD_BYTES:
         evaluator.use_variants(file.winograd_variants())
+    return evaluator
+
+
+def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, terms: _Terms) -> OnnxEvaluator:
+    """A network on another device than the processor. Raises DeviceError where that does not work."""
+    from nets.onnx_check import check_onnx
+    from nets.onnx_evaluator import DeviceError
+
+    plain = file.onnx()
+    own = check_onnx(plain, file.source).precision
+    if own not in device.precisions:
+        raise DeviceError(f"device {device.name} does not compute in {own}, which {file.source} is in")
+    if own != "fp32":
+        if precision not in ("auto", own):
+            raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(own)}")
+        return _tried(terms.open(plain, file.source, device), device)
+    wanted = device.precisions[0] if precision == "auto" else precision
+    if wanted == "fp16":
+        evaluator = _tried(terms.open(file.fp16(), file.source, device), device)
+        objection = file.fp16_objection(device, terms, evaluator) if precision == "auto" else ""
+        if not objection:
+            return evaluator
+        terms.note(f"{file.path.name}: using fp32, for in fp16 {objection}")
+    return _tried(terms.open(plain, file.source, device), device)
+
+
+def _tried(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
+    """The evaluator after one evaluation: many a device starts and cannot compute. Raises DeviceError."""
+    import numpy as np
+
+    from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
+    from nets.onnx_evaluator import DeviceError
+
+    empty = np.zeros((1, SPATIAL_PLANES, 9, 9), np.float32)
+    empty[:, 0] = 1.0
+    try:
+        evaluator.evaluate(empty, np.zeros((1, GLOBAL_FEATURES), np.float32))
+    except EvaluatorError as error:
+        raise DeviceError(f"device {device.name} does not work: {error}") from None
     return evaluator
 
 
@@ -188,12 +280,34 @@ class NetworkFile:
             if not can_be_quantized(model):
                 raise NotQuantizable(NOT_QUANTIZABLE)
             note(f"{self.path.name}: quantizing for this machine, once; this takes up to a minute")
-            return quantize(model, _open_fp32(self, 1, 1.0), self.sha256, progress=_announced(note))
+            reference = _open_fp32(self, _Terms(1, 1.0, None, note))
+            return quantize(model, reference, self.sha256, progress=_announced(note))
 
         return self._derived(f"-{fingerprint()[:12]}-int8", derive)
 
-    def _derived(self, kind: str, derive: Callable[[], bytes]) -> bytes:
+    def fp16(self) -> bytes:
+        """The network in fp16, from one in fp32. Raises EvaluatorError."""
+        from nets.half import fingerprint, to_half
+
+        return self._derived(f"-{fingerprint()[:12]}-fp16", lambda: to_half(self.onnx(), self.source))
+
+    def fp16_objection(self, device: Device, terms: _Terms, candidate: OnnxEvaluator) -> str:
+        """What speaks against `candidate`, this network in fp16 on a device; empty where nothing does. Measured once.
+        Raises EvaluatorError."""
+        from nets.half import fingerprint, from_verdict, half_objection, to_verdict
+        from nets.onnx_evaluator import runtime_version
+
+        def derive() -> bytes:
+            terms.note(f"{self.path.name}: comparing fp16 with fp32 on {device.name}, once")
+            reference = _tried(terms.open(self.onnx(), self.source, device), device)
+            return to_verdict(half_objection(reference, candidate))
+
+        return from_verdict(
+            self._derived(f"-{fingerprint()[:12]}-fp16-{device.name}-{runtime_version()}", derive, ".json")
+        )
+
+    def _derived(self, kind: str, derive: Callable[[], bytes], suffix: str = ".onnx") -> bytes:
         from nets.cache import cached
         from nets.katago.convert import converter_fingerprint
 
-        return cached(f"{self.sha256[:24]}-{converter_fingerprint()[:16]}{kind}.onnx", derive)
+        return cached(f"{self.sha256[:24]}-{converter_fingerprint()[:16]}{kind}{suffix}", derive)

@@ -58,7 +58,7 @@ def test_every_subcommand_has_help(name: str, capsys: pytest.CaptureFixture[str]
         (["gtp", "--set", "cpuct=1", "--set", "cpuct=2"], 1, "--set: cpuct is given twice"),
         (["gtp", "--set", "nonsense"], 1, "--set: nonsense is not name=value"),
         (["gtp", "--net", "/no/such/net.bin.gz"], 1, "/no/such/net.bin.gz: No such file or directory"),
-        (["gtp", "--player", "deep-blue"], 1, "unknown player deep-blue (known: network, rave, uct)"),
+        (["gtp", "--player", "deep-blue"], 1, "unknown player deep-blue (known: network, policy, rave, uct)"),
         (["gtp", "--player", "network"], 1, "the player network needs a network: --net FILE"),
         (["gtp", "--config", "/no/such.toml"], 1, "/no/such.toml: No such file or directory"),
         (["convert", "/no/such.bin.gz", "x.onnx"], 1, "/no/such.bin.gz: No such file or directory"),

@@ -1,0 +1,130 @@
+"""What can compute a network: the devices that `--device` names, what brings each, and what suits it.
+
+Devices are onnxruntime's execution providers. Which of them are there depends on the package of onnxruntime that is
+installed; whether one starts, on the machine's drivers. Imports nothing heavy: the command line lists the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+AUTO = "auto"
+
+
+class MissingDevice(Exception):
+    """Why a device cannot be had here; one line."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """One way to compute a network."""
+
+    name: str
+    """What `--device` calls it."""
+    provider: str
+    """onnxruntime's name of its execution provider."""
+    package: str
+    """Where the provider comes from, to follow `it comes with`."""
+    precisions: tuple[str, ...]
+    """What it computes in; `auto` takes the first that loses little enough."""
+    is_automatic: bool = False
+    """Taken by `auto` where it is there and starts."""
+    workers: int = 0
+    """Threads that suit the search; 0 is the search's own default."""
+    batch: int = 0
+    """Positions a thread evaluates at a time; 0 is the search's own default."""
+    is_concurrent: bool = True
+    """Whether a session may be called by several threads at once."""
+    needs_cuda: bool = False
+    """Whether CUDA's libraries have to be loaded first."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """The provider's own options."""
+    needs: str = ""
+    """What to look at where it does not start."""
+
+
+_CUDA_NEEDS = "it needs an NVIDIA driver and the libraries of onnxruntime-gpu[cuda,cudnn]"
+
+CPU = Device("cpu", "CPUExecutionProvider", "onnxruntime", ("int8", "fp32"), is_automatic=True)
+
+DEVICES = (
+    Device(
+        "cuda",
+        "CUDAExecutionProvider",
+        "the package onnxruntime-gpu, installed instead of onnxruntime",
+        ("fp16", "fp32"),
+        is_automatic=True,
+        workers=2,
+        batch=16,
+        needs_cuda=True,
+        # Trying out every algorithm for every batch size would take longer than a move; fp32 means fp32.
+        options={"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0"},
+        needs=_CUDA_NEEDS,
+    ),
+    Device(
+        "tensorrt",
+        "TensorrtExecutionProvider",
+        "the package onnxruntime-gpu, installed instead of onnxruntime, and the package tensorrt",
+        ("fp16", "fp32"),
+        # Not automatic: building its engines takes minutes the first time.
+        workers=2,
+        batch=16,
+        needs_cuda=True,
+        needs=f"{_CUDA_NEEDS}, and the package tensorrt",
+    ),
+    Device(
+        "directml",
+        "DmlExecutionProvider",
+        "the package onnxruntime-directml (Windows), installed instead of onnxruntime",
+        ("fp16", "fp32"),
+        is_automatic=True,
+        workers=2,
+        batch=8,
+        is_concurrent=False,
+        needs="it needs a GPU with DirectX 12",
+    ),
+    Device(
+        "coreml",
+        "CoreMLExecutionProvider",
+        "the package onnxruntime on a Mac",
+        ("fp32", "fp16"),
+        # Not automatic: graphs for boards of every size are left to the processor in large part.
+        workers=2,
+        batch=4,
+        options={"ModelFormat": "MLProgram"},
+        needs="it needs macOS 12 or newer",
+    ),
+    Device(
+        "openvino",
+        "OpenVINOExecutionProvider",
+        "the package onnxruntime-openvino, installed instead of onnxruntime",
+        ("fp32", "fp16"),
+        # Not automatic: on processors onnxruntime's own kernels were faster in every case measured.
+        workers=2,
+        batch=4,
+    ),
+    CPU,
+)
+"""In the order in which `auto` prefers them."""
+
+NAMES = (AUTO, CPU.name, *(device.name for device in DEVICES if device is not CPU))
+"""What `--device` takes."""
+
+
+def candidates(name: str, offered: Sequence[str]) -> list[Device]:
+    """The devices to try, best first, where onnxruntime offers these providers. Raises MissingDevice."""
+    if name == AUTO:
+        return [device for device in DEVICES if device.is_automatic and (device is CPU or device.provider in offered)]
+    device = next((device for device in DEVICES if device.name == name), None)
+    if device is None:
+        raise MissingDevice(f"unknown device {name} (known: {', '.join(NAMES)})")
+    if device is not CPU and device.provider not in offered:
+        there = ", ".join(each.name for each in DEVICES if each is CPU or each.provider in offered)
+        raise MissingDevice(f"device {name} is not here (there is: {there}); it comes with {device.package}")
+    return [device]
+
+
+def device_of(provider: str) -> Device:
+    """The device with this provider; the processor for any other."""
+    return next((device for device in DEVICES if device.provider == provider), CPU)

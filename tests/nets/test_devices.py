@@ -1,0 +1,263 @@
+"""Devices: which is chosen by what onnxruntime offers, and what happens where one is missing or does not start."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from gtp_engine.parameters import find_parameter
+from nets.devices import CPU, DEVICES, NAMES, MissingDevice, candidates, device_of
+from nets.evaluator import EvaluatorError
+from nets.open import check_network, load_onnx, open_network
+from tests.nets.random_networks import RandomNetwork
+from tests.nets.test_open import position
+
+CUDA, DIRECTML = "CUDAExecutionProvider", "DmlExecutionProvider"
+Session = onnxruntime.InferenceSession
+
+
+class FakeSession(Session):  # type: ignore[misc]
+    """A session that computes on the processor and claims to have done it on whatever was asked for."""
+
+    broken: ClassVar[dict[str, str]] = {}
+    """Providers that raise this error."""
+    absent: ClassVar[set[str]] = set()
+    """Providers whose libraries are missing, which onnxruntime passes over in silence."""
+    opened: ClassVar[list[tuple[str, dict[str, str]]]] = []
+
+    def __init__(self, content: bytes, options: Any, providers: list[Any], **more: Any) -> None:
+        first = providers[0] if isinstance(providers[0], tuple) else (providers[0], {})
+        if first[0] in self.broken:
+            raise RuntimeError(self.broken[first[0]])
+        self.claimed = [first[0]] if first[0] not in self.absent else []
+        self.opened.append(first)
+        super().__init__(content, options, providers=[CPU.provider], **more)
+
+    def get_providers(self) -> list[str]:
+        return [*self.claimed, CPU.provider]
+
+
+@pytest.fixture
+def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
+    random = RandomNetwork(8)
+    random.write([{"kind": "gpool_block"}])
+    path = tmp_path / "network.bin.gz"
+    path.write_bytes(random.compressed())
+    return path
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes onnxruntime offer these providers beside the processor."""
+    monkeypatch.setattr(FakeSession, "broken", {})
+    monkeypatch.setattr(FakeSession, "absent", set())
+    monkeypatch.setattr(FakeSession, "opened", [])
+    monkeypatch.setattr(onnxruntime, "InferenceSession", FakeSession)
+
+    def offer(*providers: str) -> None:
+        monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [*providers, CPU.provider])
+
+    return offer
+
+
+@pytest.mark.parametrize(
+    ("name", "providers", "chosen"),
+    [
+        ("auto", [], ["cpu"]),
+        ("auto", ["AzureExecutionProvider"], ["cpu"]),
+        ("auto", [CUDA, "TensorrtExecutionProvider"], ["cuda", "cpu"]),
+        ("auto", [DIRECTML], ["directml", "cpu"]),
+        ("auto", ["CoreMLExecutionProvider", "OpenVINOExecutionProvider"], ["cpu"]),
+        ("cpu", [CUDA], ["cpu"]),
+        ("tensorrt", [CUDA, "TensorrtExecutionProvider"], ["tensorrt"]),
+        ("openvino", ["OpenVINOExecutionProvider"], ["openvino"]),
+        ("coreml", ["CoreMLExecutionProvider"], ["coreml"]),
+    ],
+)
+def test_the_choice(name: str, providers: list[str], chosen: list[str]) -> None:
+    assert [device.name for device in candidates(name, [*providers, CPU.provider])] == chosen
+
+
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [
+        ("cuda", "onnxruntime-gpu"),
+        ("tensorrt", "onnxruntime-gpu"),
+        ("directml", "onnxruntime-directml"),
+        ("coreml", "onnxruntime on a Mac"),
+        ("openvino", "onnxruntime-openvino"),
+    ],
+)
+def test_a_missing_device_names_its_package(name: str, package: str) -> None:
+    with pytest.raises(MissingDevice) as caught:
+        candidates(name, [CPU.provider])
+    assert str(caught.value).startswith(f"device {name} is not here (there is: cpu); it comes with ")
+    assert package in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_names() -> None:
+    assert NAMES == ("auto", "cpu", "cuda", "tensorrt", "directml", "coreml", "openvino")
+    assert find_parameter("device").choices == NAMES
+    assert [device_of(device.provider) for device in DEVICES] == list(DEVICES)
+    assert device_of("none") is CPU
+
+
+def test_every_device_gets_what_it_needs(network: Path, offered: Callable[..., None]) -> None:
+    offered(*(device.provider for device in DEVICES if device is not CPU))
+    for device in DEVICES:
+        FakeSession.opened.clear()
+        evaluator = open_network(network, "fp32", device.name)
+        assert (evaluator.provider, evaluator.precision) == (device.provider, "fp32")
+        evaluator.evaluate(*position(3))
+        assert FakeSession.opened[0][0] == device.provider
+        assert device.options.items() <= FakeSession.opened[0][1].items()
+    shapes = next(options for name, options in _opened_by(network, "tensorrt") if name.startswith("Tensor"))
+    assert shapes["trt_profile_min_shapes"] == "spatial:1x22x2x2,global:1x19"
+    assert shapes["trt_profile_max_shapes"] == "spatial:64x22x25x25,global:64x19"
+
+
+def _opened_by(network: Path, device: str) -> list[tuple[str, dict[str, str]]]:
+    FakeSession.opened.clear()
+    open_network(network, "fp32", device)
+    return FakeSession.opened
+
+
+def test_auto_goes_on_to_what_starts(network: Path, offered: Callable[..., None]) -> None:
+    offered(CUDA)
+    FakeSession.broken[CUDA] = "CUDA failure 35: driver version is insufficient\n at line 80"
+    notes: list[str] = []
+    evaluator = open_network(network, note=notes.append)
+    assert (evaluator.provider, evaluator.precision) == (CPU.provider, "fp32")
+    assert notes == ["device cuda does not start: CUDA failure 35: driver version is insufficient; using cpu"]
+    check_network(network)
+
+
+def test_what_was_asked_for_by_name_is_not_replaced(network: Path, offered: Callable[..., None]) -> None:
+    offered(CUDA)
+    FakeSession.absent.add(CUDA)
+    with pytest.raises(EvaluatorError) as caught:
+        open_network(network, device="cuda")
+    assert str(caught.value).startswith("device cuda does not start: it needs an NVIDIA driver")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_device_that_cannot_compute(
+    network: Path, offered: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(self: FakeSession, *arguments: Any) -> Any:
+        if CUDA in self.claimed:
+            raise RuntimeError("no kernel image is available")
+        return Session.run(self, *arguments)
+
+    offered(CUDA)
+    monkeypatch.setattr(FakeSession, "run", run, raising=False)
+    notes: list[str] = []
+    assert open_network(network, "auto", "auto", note=notes.append).provider == CPU.provider
+    assert len(notes) == 1
+    assert "no kernel image is available; using cpu" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("precision", "device", "message"),
+    [
+        ("fp16", "auto", "precision fp16 is not to be had here: cpu computes in int8 or fp32"),
+        ("fp16", "cpu", "precision fp16 is not to be had here: cpu computes in int8 or fp32"),
+        ("int8", "cuda", "precision int8 is not to be had here: cuda computes in fp16 or fp32"),
+        ("auto", "directml", "device directml is not here (there is: cuda, cpu)"),
+    ],
+)
+def test_precisions_that_a_device_lacks(
+    network: Path, offered: Callable[..., None], precision: str, device: str, message: str
+) -> None:
+    offered(*([] if precision == "fp16" else [CUDA]))
+    for function in (open_network, check_network):
+        with pytest.raises(EvaluatorError) as caught:
+            function(network, precision, device)  # type: ignore[operator]
+        assert str(caught.value).startswith(message)
+
+
+def test_a_precision_decides_where_the_device_is_free(network: Path, offered: Callable[..., None]) -> None:
+    offered(CUDA)
+    assert open_network(network, "fp16").provider == CUDA
+    assert open_network(network, "fp32").provider == CUDA
+    check_network(network, "int8")
+    assert FakeSession.opened[-1][0] == CPU.provider
+
+
+def test_fp16_is_compared_with_fp32_once(network: Path, offered: Callable[..., None]) -> None:
+    offered(CUDA)
+    notes: list[str] = []
+    evaluator = open_network(network, note=notes.append)
+    assert (evaluator.provider, evaluator.precision) == (CUDA, "fp16")
+    assert notes == ["network.bin.gz: comparing fp16 with fp32 on cuda, once"]
+    assert open_network(network, note=notes.append).precision == "fp16"
+    assert len(notes) == 1
+
+
+def test_fp32_where_fp16_loses_too_much(
+    network: Path, offered: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offered(CUDA)
+    monkeypatch.setattr("nets.half.half_objection", lambda reference, candidate: "its lead mean is 5")
+    notes: list[str] = []
+    evaluator = open_network(network, note=notes.append)
+    assert (evaluator.provider, evaluator.precision) == (CUDA, "fp32")
+    assert notes[-1] == "network.bin.gz: using fp32, for in fp16 its lead mean is 5"
+    assert open_network(network, "fp16").precision == "fp16"
+
+
+def test_an_onnx_file_of_the_processors_own(network: Path, tmp_path: Path, offered: Callable[..., None]) -> None:
+    """int8 graphs are for processors: `auto` takes them there, whatever else is offered."""
+    from onnx import ModelProto
+
+    model = ModelProto.FromString(load_onnx(network))
+    next(entry for entry in model.metadata_props if entry.key == "nobi.precision").value = "int8"
+    path = tmp_path / "small.onnx"
+    path.write_bytes(model.SerializeToString())
+    offered(CUDA)
+    notes: list[str] = []
+    assert open_network(path, note=notes.append).provider == CPU.provider
+    assert notes == [f"device cuda does not compute in int8, which {path} is in; using cpu"]
+
+
+def test_one_call_at_a_time_where_a_device_takes_no_more(
+    network: Path, offered: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside, most = [0], [0]
+    lock = threading.Lock()
+
+    def run(self: FakeSession, *arguments: Any) -> Any:
+        with lock:
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+        try:
+            return Session.run(self, *arguments)
+        finally:
+            with lock:
+                inside[0] -= 1
+
+    offered(DIRECTML)
+    evaluator = open_network(network, "fp32", "directml")
+    monkeypatch.setattr(FakeSession, "run", run, raising=False)
+    calls = [threading.Thread(target=lambda: [evaluator.evaluate(*position(2)) for _ in range(5)]) for _ in range(4)]
+    for call in calls:
+        call.start()
+    for call in calls:
+        call.join()
+    assert most[0] == 1
+
+
+def test_the_real_onnxruntime_says_what_it_lacks(network: Path) -> None:
+    if CUDA in onnxruntime.get_available_providers():
+        pytest.skip("this onnxruntime has CUDA")
+    with pytest.raises(EvaluatorError, match=r"device cuda is not here .* onnxruntime-gpu"):
+        open_network(network, device="cuda")
+    assert np.isfinite(open_network(network).evaluate(*position()).value).all()
