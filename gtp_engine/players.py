@@ -5,6 +5,7 @@ Light: a player's own module is imported when that player is made.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.parameters import ConfigError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
+from nets.devices import device_of
 from nets.human_profile import HumanProfile, parse_profile
 from nets.opened import remember_opened, was_opened
 from search.parameters import SearchParameters
@@ -45,7 +47,8 @@ def _network(configuration: Configuration) -> Player:
     from search.network_player import NetworkPlayer
 
     help_compiling()
-    return NetworkPlayer(open_evaluator(configuration), configuration.search_parameters())
+    evaluator = open_evaluator(configuration)
+    return NetworkPlayer(evaluator, configuration.search_parameters(suited_to(evaluator)))
 
 
 def _policy(configuration: Configuration) -> Player:
@@ -136,6 +139,12 @@ def open_evaluator(configuration: Configuration) -> Evaluator:
     )
     remember_opened(configuration.net, _how(configuration))
     return evaluator
+
+
+def suited_to(evaluator: Evaluator) -> SearchParameters:
+    """Defaults of the search for what computes the network: as many workers and positions at a time as it likes."""
+    device, base = device_of(evaluator.provider), SearchParameters()
+    return dataclasses.replace(base, workers=device.workers or base.workers, batch=device.batch or base.batch)
 
 
 def _profile(configuration: Configuration) -> HumanProfile | None:
