@@ -10,6 +10,7 @@ USER_ERRORS = (
     ("go_rules.sgf", "SgfError"),
     ("nets.evaluator", "EvaluatorError"),
     ("search.parameters", "ParameterError"),
+    ("training.errors", "TrainingError"),
 )
 """Exceptions whose text is one line fit for a user, by module: one that was raised has had its module imported."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from training.cores import usable_cores
 from training.errors import TrainingError, require_torch
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def selfplay(
     from training.selfplay import selfplay as run
 
     evaluator = open_network(net, precision)
-    cores = threads or len(os.sched_getaffinity(0))
+    cores = threads or usable_cores()
     seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
     run(out, evaluator, _config(config_file, settings).data, games, cores, seed)
 
@@ -138,14 +139,12 @@ def learn(
 ) -> None:
     """Let the network in RUN play itself and learn from that; keep what wins a match against the best so far."""
     require_torch()
-    import os
-
     from training.learn import learn as go
     from training.loop import CONFIG
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
-    go(run, _config(config_file, settings), generations, budget, threads or len(os.sched_getaffinity(0)))
+    go(run, _config(config_file, settings), generations, budget, threads or usable_cores())
 
 
 @click.command()

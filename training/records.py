@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from training.batch import Positions, new_positions
 from training.config import RecordsConfig
+from training.cores import usable_cores
 from training.errors import TrainingError
 from training.npz import read_arrays
 from training.replay import Records, draw_samples
@@ -29,7 +29,7 @@ class Workers:
 
     def __init__(self, threads: int = 0, pass_alive_under_suicide: bool = False) -> None:
         """`threads`: 0 for as many as there are cores."""
-        self.count = threads or len(os.sched_getaffinity(0))
+        self.count = threads or usable_cores()
         self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="positions")
         self._spare: list[Work] = [new_work(pass_alive_under_suicide) for _ in range(self.count)]
 

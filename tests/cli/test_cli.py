@@ -137,6 +137,19 @@ def test_interrupting(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "arguments", [["train", "run"], ["label", "out"], ["learn", "run"], ["export", "run", "a.onnx"]]
+)
+def test_training_without_torch_says_what_to_install(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert cli.run(arguments) == 1
+    assert capsys.readouterr().err == "nobi: training needs PyTorch: pip install 'nobi[train]'\n"
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="closes a pipe the POSIX way")
 def test_a_reader_who_leaves_is_no_reason_to_complain() -> None:
     done = subprocess.run(
