@@ -31,7 +31,7 @@ from search.result import SearchResult
 from search.reuse import collect_garbage, forget_unreachable, recompute, settle
 from search.run import Run
 from search.select import COLLISION, FULL, select
-from search.tree import NODES
+from search.tree import NODES, ROOT
 from search.workspace import Desk, Workspace
 
 POLL_SECONDS = 0.01
@@ -42,6 +42,9 @@ CLOSE_SECONDS = 1.0
 
 VISITS_AT_ONCE = 256
 """Visits that end without an evaluation in one hold of the lock, at most."""
+
+VISITS_A_LEAF = 16
+"""Visits of the root for each further leaf that a worker collects: leaves under way make a small tree worse."""
 
 DECIDED_EVERY = 16
 """Visits between two looks whether the search is decided."""
@@ -278,7 +281,8 @@ class Search:
         if room <= 0:
             self._wait_for_others()
             return 0
-        wanted = min(len(desk.leaves), room)
+        grown = 1 + int(space.tree.nodes[space.tree.used[ROOT]]["visits"]) // VISITS_A_LEAF
+        wanted = min(len(desk.leaves), room, grown)
         leaves, counted, outcome = select(space.tree, space.context, desk.work, wanted, min(room, VISITS_AT_ONCE))
         run.visits += counted
         run.in_flight += leaves

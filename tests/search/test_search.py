@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from go_rules import jit
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_vertex
 from go_rules.rules import preset
 from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluator, EvaluatorError
+from nets.evaluator import Evaluation, Evaluator, EvaluatorError
 from search.limits import Limits, MoveFilter, StopReason
 from search.network_player import NetworkPlayer
 from search.parameters import SearchParameters
@@ -69,6 +70,20 @@ def test_visits_are_exactly_as_asked(make: Maker, workers: int, batch: int, coun
     assert result.reason is StopReason.VISITS
     assert sum(move.edge_visits for move in result.moves) == count - 1
     assert len(result.moves) == 26 or player.parameters.root_symmetry_pruning
+
+
+def test_batches_grow_with_the_tree(make: Maker) -> None:
+    sizes: list[int] = []
+
+    class Recording(FancifulEvaluator):
+        def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+            sizes.append(len(spatial))
+            return super().evaluate(spatial, global_)
+
+    make(Recording(), batch=4).search(Game(9, 9), BLACK, visits(300))
+    assert sum(sizes[:10]) == 10
+    assert max(sizes) == 4
+    assert sizes.index(2) < sizes.index(3) < sizes.index(4)
 
 
 def test_time_limit(make: Maker) -> None:
