@@ -25,6 +25,22 @@ METAVARS = {
 }
 
 
+class ParameterListType(click.ParamType):  # type: ignore[type-arg]
+    """Checks an option that may have several values, with commas between."""
+
+    def __init__(self, parameter: Parameter) -> None:
+        self.parameter = parameter
+        self.name = parameter.name
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        # A file's name may have commas in it.
+        parts = [str(value)] if self.name == "net" else str(value).split(",")
+        try:
+            return [self.parameter.convert(part) for part in parts]
+        except ConfigError as error:
+            self.fail(str(error), param, ctx)
+
+
 class ParameterType(click.ParamType):  # type: ignore[type-arg]
     """Checks an option as its parameter is checked in a file."""
 
@@ -45,6 +61,31 @@ def parameter_options(*names: str) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         for name in reversed(names):
             function = _option(find_parameter(name))(function)
+        return function
+
+    return decorate
+
+
+def list_options(*names: str) -> Callable[[F], F]:
+    """Like `parameter_options`, for parameters that may be given several values: a tuple, empty if there is none."""
+
+    def flattened(_ctx: click.Context, _param: click.Parameter, values: tuple[list[Any], ...]) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(value for each in values for value in each))
+
+    def decorate(function: F) -> F:
+        for name in reversed(names):
+            parameter = find_parameter(name)
+            metavar = METAVARS.get(name, "|".join(parameter.choices) or "N") + ("" if name == "net" else ",...")
+            shown = parameter.absent if parameter.default is None else parameter.default
+            function = click.option(
+                "--" + name.replace("_", "-"),
+                name,
+                type=ParameterListType(parameter),
+                multiple=True,
+                callback=flattened,
+                metavar=metavar,
+                help=f"{parameter.help}  [default: {shown}]",
+            )(function)
         return function
 
     return decorate
