@@ -9,8 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import AttributeProto, ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
+from go_rules.points import MAX_SIZE
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES, EvaluatorError
 from nets.human_profile import META_FEATURES
+from nets.onnx_shapes import RULES
+from nets.onnx_sizes import GraphSizes, printable
+from nets.onnx_values import NUMBERS, REALS, ShapeError
+from nets.protobuf import check_fields
 
 FORMAT_KEY, FORMAT = "nobi.format", "1"
 """In a model's metadata: its outputs are the fields of an `Evaluation`, post-processed."""
@@ -39,27 +44,12 @@ OUTPUTS: Mapping[str, tuple[int | None, ...]] = {
 }
 """Names and ranks; a number is the only size that dimension may be fixed to."""
 
-_LAYERS = """
-    Conv ConvInteger Gemm MatMul MatMulInteger BatchNormalization LayerNormalization SimplifiedLayerNormalization
-    SkipSimplifiedLayerNormalization MultiHeadAttention GlobalAveragePool GlobalMaxPool AveragePool MaxPool
-    ReduceMean ReduceMax ReduceSum ReduceProd ReduceSumSquare
-"""
-_FUNCTIONS = """
-    Add Sub Mul Div Pow Sqrt Reciprocal Neg Abs Exp Log Erf Tanh Sigmoid Softplus Softmax LogSoftmax Relu LeakyRelu
-    PRelu HardSigmoid HardSwish Mish Gelu QuickGelu FastGelu Elu Clip Min Max Cos Sin Where Greater Less Equal Not
-"""
-_SHAPES = """
-    Identity Shape Cast Concat Split Slice Gather Flatten Reshape Transpose Squeeze Unsqueeze Constant
-"""
-_INTEGERS = """
-    QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul QLinearAdd QLinearMul QLinearConcat QLinearSigmoid
-    QLinearGlobalAveragePool QLinearLeakyRelu QLinearSoftmax QGemm FusedConv FusedMatMul DynamicQuantizeLinear
-    DynamicQuantizeMatMul MatMulIntegerToFloat
-"""
-OPERATORS = frozenset((_LAYERS + _FUNCTIONS + _SHAPES + _INTEGERS).split())
+OPERATORS = frozenset((*RULES, "Constant"))
 """What networks are made of. Anything else, above all control flow and whatever allocates by a number instead of by
 its input's size, is refused."""
-DOMAINS = {"", "ai.onnx", "com.microsoft"}
+DOMAINS = {"": OPSETS, "ai.onnx": OPSETS, "com.microsoft": range(1, 2)}
+"""And their operator sets."""
+MOST_NODES = 20_000
 
 
 @dataclass(frozen=True)
@@ -74,6 +64,8 @@ class NetworkFacts:
     """Its area features expect pass-alive groups computed as if suicide were legal."""
     is_convolutional: bool
     """Its residual blocks are of convolutions only, as far as its metadata tell."""
+    sizes: GraphSizes
+    """Was checked for the largest board; to be asked before the first evaluation on any other."""
 
 
 def check_onnx(content: bytes, source: str) -> NetworkFacts:
@@ -82,6 +74,7 @@ def check_onnx(content: bytes, source: str) -> NetworkFacts:
         raise EvaluatorError(f"{source}: larger than {MAX_BYTES >> 20} MiB")
     model = ModelProto()
     try:
+        check_fields(content, ModelProto.DESCRIPTOR)
         model.ParseFromString(content)
     except Exception:  # the parser's errors have no common type across protobuf's implementations
         raise EvaluatorError(f"{source}: not an ONNX model, or a damaged one") from None
@@ -90,29 +83,25 @@ def check_onnx(content: bytes, source: str) -> NetworkFacts:
         _check_operators(model)
         _check_tensors(model)
         inputs = _check_interface(model)
-    except _Refused as refused:
+        sizes = GraphSizes(model)
+        sizes.check(MAX_SIZE, MAX_SIZE)
+    except (_Refused, ShapeError) as refused:
         raise EvaluatorError(f"{source}: not a usable network: {refused}") from None
     metadata = {entry.key: entry.value for entry in model.metadata_props}
     if metadata.get(FORMAT_KEY) != FORMAT:
         raise EvaluatorError(f"{source}: not a network for this engine: its metadata lacks {FORMAT_KEY}={FORMAT}")
     return NetworkFacts(
-        name=_printable(metadata.get(NAME_KEY, "")) or "unnamed",
+        name=printable(metadata.get(NAME_KEY, "")) or "unnamed",
         precision=metadata.get(PRECISION_KEY, "fp32") if metadata.get(PRECISION_KEY) in ("int8", "fp16") else "fp32",
         inputs=inputs,
         pass_alive_under_suicide=metadata.get(PASS_ALIVE_KEY) == "1",
         is_convolutional=metadata.get(TRUNK_KEY) == CONVOLUTIONS,
+        sizes=sizes,
     )
 
 
 class _Refused(Exception):
     """Why a model is refused, without the file's name."""
-
-
-def _printable(text: str | bytes) -> str:
-    """Text from the file, fit for one line. Protobuf hands over bytes where they are no UTF-8."""
-    if isinstance(text, bytes):
-        text = text.decode("ascii", "replace")
-    return "".join(letter for letter in text if letter.isprintable())[:100]
 
 
 def _check_structure(model: ModelProto) -> None:
@@ -122,44 +111,47 @@ def _check_structure(model: ModelProto) -> None:
         raise _Refused("it has functions or training information")
     if model.graph.sparse_initializer:
         raise _Refused("it has sparse initializers")
+    if len(model.graph.node) > MOST_NODES:
+        raise _Refused(f"it has more than {MOST_NODES} nodes")
     for opset in model.opset_import:
         if opset.domain not in DOMAINS:
-            raise _Refused(f"it needs operators of {_printable(opset.domain)}")
-        if opset.domain in ("", "ai.onnx") and opset.version not in OPSETS:
-            raise _Refused(f"operator set {opset.version} is not one of {OPSETS[0]} to {OPSETS[-1]}")
+            raise _Refused(f"it needs operators of {printable(opset.domain)}")
+        known = DOMAINS[opset.domain]
+        if opset.version not in known:
+            raise _Refused(f"operator set {opset.version} is not one of {known[0]} to {known[-1]}")
+    domains = [opset.domain.replace("ai.onnx", "") for opset in model.opset_import]
+    if "" not in domains or len(set(domains)) < len(domains):
+        raise _Refused("it does not say, or not clearly, which operator sets it needs")
+    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+        if value.type.WhichOneof("value") not in ("tensor_type", None):
+            raise _Refused(f"{printable(value.name)} is no tensor")
 
 
 def _check_operators(model: ModelProto) -> None:
     for node in model.graph.node:
         if node.op_type not in OPERATORS or node.domain not in DOMAINS:
-            raise _Refused(f"operator {_printable(node.op_type)} is not supported")
+            raise _Refused(f"operator {printable(node.op_type)} is not supported")
         for attribute in node.attribute:
-            if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS):
+            if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) or attribute.HasField("g"):
                 raise _Refused("it has nested graphs")
             if attribute.type in (AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS):
                 raise _Refused("it has sparse tensors")
+            if attribute.graphs or attribute.sparse_tensors or attribute.HasField("sparse_tensor"):
+                raise _Refused("it has nested graphs or sparse tensors")
+            if attribute.tensors or attribute.HasField("tp") or attribute.type_protos or attribute.ref_attr_name:
+                raise _Refused("it has an attribute that is not supported")
 
 
 def _check_tensors(model: ModelProto) -> None:
     for tensor in _tensors(model):
-        name = _printable(tensor.name)
+        name = printable(tensor.name)
         if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
             raise _Refused(f"tensor {name} lies outside the file")
         if tensor.HasField("segment") or tensor.data_type not in NUMBERS:
             raise _Refused(f"tensor {name} is of an unsupported type")
         _check_tensor_size(tensor, name)
-        if tensor.data_type in FLOATS and not np.isfinite(numpy_helper.to_array(tensor).astype(np.float32)).all():
+        if tensor.data_type in REALS and not np.isfinite(numpy_helper.to_array(tensor).astype(np.float32)).all():
             raise _Refused(f"tensor {name} is not finite")
-
-
-FLOATS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE}
-NUMBERS = FLOATS | {
-    TensorProto.INT8,
-    TensorProto.UINT8,
-    TensorProto.INT32,
-    TensorProto.INT64,
-    TensorProto.BOOL,
-}
 
 
 def _check_tensor_size(tensor: TensorProto, name: str) -> None:
@@ -181,7 +173,6 @@ def _tensors(model: ModelProto) -> Iterator[TensorProto]:
         for attribute in node.attribute:
             if attribute.HasField("t"):
                 yield attribute.t
-            yield from attribute.tensors
 
 
 def _check_interface(model: ModelProto) -> frozenset[str]:
@@ -195,7 +186,7 @@ def _check_interface(model: ModelProto) -> frozenset[str]:
         raise _Refused(f"it has no input or output named {', '.join(sorted(missing))}")
     unknown = (inputs.keys() - INPUTS.keys()) | (outputs.keys() - OUTPUTS.keys())
     if unknown:
-        raise _Refused(f"it has an unknown input or output {_printable(min(unknown))}")
+        raise _Refused(f"it has an unknown input or output {printable(min(unknown))}")
     for name, shape in (*INPUTS.items(), *OUTPUTS.items()):
         value = inputs.get(name) or outputs.get(name)
         if value is not None:

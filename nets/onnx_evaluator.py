@@ -20,6 +20,7 @@ from nets.devices import CPU, Device
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluation, EvaluatorError
 from nets.human_profile import FORMS, META_FEATURES, HumanProfile, metadata_row
 from nets.onnx_check import check_onnx
+from nets.onnx_values import ShapeError
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -127,6 +128,10 @@ class OnnxEvaluator:
         if self._profile is not None:
             is_white = np.zeros(count, np.int64) if colours is None else (colours == WHITE).astype(np.int64)
             feed["meta"] = _metadata(self._profile, height * width)[is_white]
+        try:
+            self.facts.sizes.check(height, width)
+        except ShapeError as error:
+            raise EvaluatorError(f"{self._source}: not a usable network: {error}") from None
         session = self._session_for(count, height, width)
         try:
             with self._turn:

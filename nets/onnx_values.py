@@ -1,0 +1,131 @@
+"""What is known of the values in an ONNX graph before anything is computed, and of what nodes make of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto, helper
+
+MAX_RANK = 8
+MOST_KNOWN = 1 << 14
+"""Numbers of a tensor that are looked at."""
+FLOAT, INT32, INT64, UINT8, BOOL = (
+    TensorProto.FLOAT,
+    TensorProto.INT32,
+    TensorProto.INT64,
+    TensorProto.UINT8,
+    TensorProto.BOOL,
+)
+REALS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE}
+NUMBERS = REALS | {TensorProto.INT8, UINT8, INT32, INT64, BOOL}
+"""Types of tensors that networks are made of."""
+
+
+class ShapeError(ValueError):
+    """What is wrong with a node, without its name."""
+
+
+class Value(NamedTuple):
+    """What is known of a tensor before anything is computed."""
+
+    shape: tuple[int, ...]
+    kind: int
+    """Of NUMBERS."""
+    known: NDArray[Any] | None = None
+    """The numbers themselves, where they are few and follow from constants and shapes."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node's operator and attributes, without tensors."""
+
+    op: str
+    label: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+
+    def integer(self, name: str, default: int) -> int:
+        value = self.attributes.get(name, default)
+        if not isinstance(value, int):
+            raise ShapeError(f"its {name} is no integer")
+        return value
+
+    def integers(self, name: str) -> list[int] | None:
+        value = self.attributes.get(name)
+        if value is not None and not (isinstance(value, list) and all(isinstance(item, int) for item in value)):
+            raise ShapeError(f"its {name} are no integers")
+        return value
+
+    def axis(self, default: int, rank: int) -> int:
+        axis = self.integer("axis", default)
+        if not -rank <= axis < rank:
+            raise ShapeError(f"axis {axis} of {rank} dimensions")
+        return axis % rank
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a node puts out and what it takes to compute it."""
+
+    outputs: tuple[Value, ...]
+    work: int = 0
+    """Multiplications, of those operators that multiply more than once per number."""
+    buffer: int = 0
+    """Numbers held beside inputs and outputs."""
+
+
+Inputs = Sequence[Value | None]
+Rule = Callable[[Node, Inputs], Result]
+
+
+def expect(condition: bool, complaint: str) -> None:
+    if not condition:
+        raise ShapeError(complaint)
+
+
+def given(inputs: Inputs, index: int) -> Value:
+    value = inputs[index] if index < len(inputs) else None
+    if value is None:
+        raise ShapeError(f"input {index} is missing")
+    return value
+
+
+def optional(inputs: Inputs, index: int) -> Value | None:
+    return inputs[index] if index < len(inputs) else None
+
+
+def one(shape: Sequence[int], kind: int, work: int = 0, buffer: int = 0) -> Result:
+    return Result((Value(tuple(shape), kind),), work, buffer)
+
+
+def computed(shape: Sequence[int], kind: int, function: Callable[..., Any] | None, *inputs: Value) -> Result:
+    """One output, with its numbers where those of all inputs are known and it has few."""
+    known = [value.known for value in inputs]
+    if function is None or any(each is None for each in known) or math.prod(shape) > MOST_KNOWN:
+        return one(shape, kind)
+    numbers = np.asarray(function(*known), helper.tensor_dtype_to_np_dtype(kind))
+    return Result((Value(tuple(shape), kind, numbers.reshape(shape)),))
+
+
+def integers_of(value: Value) -> list[int]:
+    if value.known is None or value.kind in REALS:
+        raise ShapeError("a shape or place depends on what is computed")
+    return [int(number) for number in value.known.reshape(-1)]
+
+
+def axes_of(node: Node, inputs: Inputs, index: int, rank: int) -> list[int] | None:
+    """Axes given as an attribute or, in newer operator sets, as an input."""
+    given = optional(inputs, index)
+    axes = node.integers("axes") if given is None else integers_of(given)
+    if axes is None:
+        return None
+    expect(all(-rank <= axis < rank for axis in axes), "an axis is out of range")
+    axes = [axis % rank for axis in axes]
+    expect(len(set(axes)) == len(axes), "an axis is named twice")
+    return axes
