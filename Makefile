@@ -10,7 +10,7 @@ JOBS ?= 2
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help gtp install dev test lint types tests docs format clean
+.PHONY: help gtp install dev test lint types tests docs weights format clean
 
 help:
 	@echo 'make gtp [ARGS="..."]    play: a GTP engine on stdin and stdout'
@@ -18,6 +18,7 @@ help:
 	@echo 'make test                lint, types and tests, as CI runs them'
 	@echo 'make lint types tests    one of the three'
 	@echo 'make campaign-NAME       a long check from tests/campaigns (ARGS="..." passes options)'
+	@echo 'make weights RUN=folder  embed the network of a training run (ROWS=kata-rows-1024.npz measures it)'
 	@echo 'make docs                docs/parameters.md from the declarations'
 	@echo 'make format              let ruff rewrite what lint complains of'
 	@echo 'make clean               remove $(VENV) and all caches'
@@ -47,6 +48,10 @@ campaign-%: $(VENV)/.dev
 
 docs: $(VENV)/.installed
 	@$(BIN)/nobi config --markdown > docs/parameters.md
+
+# RUN is a folder of `nobi train`, or of anything else that left a student.bin.gz there.
+weights: $(VENV)/.installed
+	@$(BIN)/python -m training.embed $(RUN) $(ROWS)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

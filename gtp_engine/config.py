@@ -15,11 +15,14 @@ from typing import Any
 
 from gtp_engine.parameters import ConfigError, find_parameter, parse_size
 from gtp_engine.settings import EngineSettings
+from nets.embedded import embedded_network
 from search.parameters import ParameterError, SearchParameters
 from search.uct_parameters import UctParameters
 
 FILE_NAME = "config.toml"
 MAX_FILE_BYTES = 1 << 20
+NO_NETWORK = "none"
+"""As the network's name: play without any."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,16 @@ class Configuration:
 
     @property
     def net(self) -> Path | None:
-        """The network's file, `~` expanded."""
-        return Path(self["net"]).expanduser() if self["net"] else None
+        """The network's file, `~` expanded: the one that is named, else the embedded one. None for `none`, and where
+        the installation lacks its network."""
+        if self["net"] is None:
+            return embedded_network()
+        return None if self["net"] == NO_NETWORK else Path(self["net"]).expanduser()
+
+    @property
+    def has_own_net(self) -> bool:
+        """Whether the user named a network."""
+        return self["net"] not in (None, NO_NETWORK)
 
 
 def load(path: Path | None, settings: Iterable[str], options: Mapping[str, object]) -> Configuration:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import click
 
-from gtp_engine.config import Configuration, load, user_file
-from gtp_engine.errors import explain
+from gtp_engine.config import NO_NETWORK, Configuration, load, user_file
+from gtp_engine.errors import UserError, explain
 from gtp_engine.options import config_options, parameter_options
 from gtp_engine.version import VERSION
+from nets.embedded import NETWORK, WEIGHTS
 
 PACKAGES = ("numpy", "numba", "onnxruntime", "onnx", "sgfmill", "click", "rich", "msgspec")
 TRIAL_SIZE = 9
@@ -100,12 +101,15 @@ def _kernels(_: Configuration) -> str:
 
 
 def _network(configuration: Configuration) -> str:
-    from gtp_engine.players import open_evaluator
+    from gtp_engine.players import PLAYERS, chosen_player, open_evaluator
 
+    if configuration["net"] == NO_NETWORK or not PLAYERS[chosen_player(configuration)].needs_network:
+        return "network: none wanted"
     if configuration.net is None:
-        return "network: none given"
+        raise UserError(f"this installation lacks its network: {WEIGHTS / NETWORK}")
     evaluator = open_evaluator(configuration)
-    return f"network: {evaluator.name}, {evaluator.precision}, {evaluator.provider}"
+    which = configuration.net if configuration.has_own_net else "the embedded one"
+    return f"network: {evaluator.name} ({which}), {evaluator.precision}, {evaluator.provider}"
 
 
 def _move(configuration: Configuration) -> str:

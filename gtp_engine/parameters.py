@@ -111,8 +111,8 @@ def parse_size(text: str) -> tuple[int, int]:
 
 ENGINE_PARAMETERS = (
     Parameter(
-        "net", str, None, "The network: a KataGo file (.bin.gz, .txt.gz) or an .onnx file.", absent="none",
-        example="network.bin.gz",
+        "net", str, None, "The network: a KataGo file (.bin.gz, .txt.gz) or an .onnx file; none plays without one.",
+        absent="the embedded one", example="network.bin.gz",
     ),
     Parameter(
         "player", str, None, "The search, by name; `nobi players` lists them.", absent="by the network",

@@ -16,6 +16,7 @@ from gtp_engine.parameters import ConfigError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
 from nets.devices import device_of
+from nets.embedded import NETWORK, WEIGHTS
 from nets.human_profile import HumanProfile, parse_profile
 from nets.opened import remember_opened, was_opened
 from search.parameters import SearchParameters
@@ -78,13 +79,13 @@ def _machine(configuration: Configuration) -> dict[str, Any]:
 
 
 PLAYERS = {
-    "network": PlayerKind("PUCT guided by a network (--net FILE); the default with one", _network, needs_network=True),
+    "network": PlayerKind("PUCT guided by a network; the default", _network, needs_network=True),
     "policy": PlayerKind(
         "no search: moves drawn from the network's policy; the default with --human-profile",
         _policy,
         needs_network=True,
     ),
-    "rave": PlayerKind("UCT with RAVE and tactical playouts; the default without a network", _rave),
+    "rave": PlayerKind("UCT with RAVE and tactical playouts, no network; the default with --net none", _rave),
     "uct": PlayerKind("plain UCT with the same playouts", _uct),
 }
 """By what `--player` calls them."""
@@ -99,23 +100,26 @@ def chosen_player(configuration: Configuration) -> str:
     name = configuration["player"] or (with_network if configuration.net else WITHOUT_NETWORK)
     if name not in PLAYERS:
         raise ConfigError(f"unknown player {name} (known: {', '.join(PLAYERS)})")
-    if PLAYERS[name].needs_network and configuration.net is None:
-        raise ConfigError(f"the player {name} needs a network: --net FILE")
-    if configuration["human_profile"] and not PLAYERS[name].needs_network:
+    needs_network = PLAYERS[name].needs_network
+    if configuration["human_profile"] and not (needs_network and configuration.has_own_net):
         raise ConfigError("human_profile needs a HumanSL network: --net FILE")
+    if needs_network and configuration.net is None:
+        raise ConfigError(f"the player {name} needs a network: --net FILE")
     return str(name)
 
 
 def check(configuration: Configuration) -> None:
     """Find what would keep the player from being made, before the engine answers anything.
 
-    A network seen for the first time is opened to that end, which takes a second or two and is not done again.
-    Raises ConfigError, UserError, EvaluatorError.
+    A network of the user's seen for the first time is opened to that end, which takes a second or two and is not done
+    again; the embedded one is trusted like the rest of the installation. Raises ConfigError, UserError, EvaluatorError.
     """
     name = chosen_player(configuration)
     configuration.search_parameters()
     net = configuration.net
-    if net is None or not PLAYERS[name].needs_network:
+    if net is None and configuration["net"] is None and configuration["player"] is None:
+        note(f"this installation lacks its network ({WEIGHTS / NETWORK}): playing without one, which is weak")
+    if net is None or not PLAYERS[name].needs_network or not configuration.has_own_net:
         return
     if not net.exists():
         raise UserError(f"{net}: No such file or directory")

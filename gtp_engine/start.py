@@ -19,8 +19,8 @@ from gtp_engine.options import config_options, parameter_options
 def gtp(config_file: Path | None, settings: tuple[str, ...], **options: object) -> int:
     """Play: a GTP engine on stdin and stdout.
 
-    Start it from a Go program that speaks GTP. Without --net it plays by random games alone, which is weak; with a
-    network of KataGo's it is strong. `--set name=value` reaches every parameter that `nobi config` lists.
+    Start it from a Go program that speaks GTP. It plays with the network that comes with it, or with another of
+    KataGo's (--net FILE). `--set name=value` reaches every parameter that `nobi config` lists.
     """
     configuration = load(config_file, settings, options)
     from gtp_engine.loop import run_gtp

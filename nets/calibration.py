@@ -6,7 +6,10 @@ positions are even and lost, tidy and absurd. A network is used on all of these.
 
 from __future__ import annotations
 
+import io
 import time
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -80,6 +83,37 @@ def own_positions(
         done += share
         kept.append((np.concatenate([p[0] for p in positions]), np.concatenate([p[1] for p in positions])))
     return kept
+
+
+def pack_positions(positions: list[Positions]) -> bytes:
+    """Positions as a small file's content."""
+    arrays: dict[str, NDArray[np.generic]] = {}
+    for number, (spatial, global_) in enumerate(positions):
+        height, width = spatial.shape[2:]
+        arrays[f"planes{number}_{height}x{width}"] = np.packbits(
+            spatial.astype(bool).reshape(*spatial.shape[:2], -1), axis=2
+        )
+        arrays[f"global{number}"] = global_
+    content = io.BytesIO()
+    np.savez_compressed(content, allow_pickle=False, **arrays)
+    return content.getvalue()
+
+
+def unpack_positions(content: bytes) -> list[Positions]:
+    """The inverse of `pack_positions`. Raises ValueError or KeyError for a damaged file."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ValueError(str(error)) from None
+    positions = []
+    for name, packed in arrays.items():
+        if name.startswith("planes"):
+            number, _, shape = name.removeprefix("planes").partition("_")
+            height, width = map(int, shape.split("x"))
+            planes = np.unpackbits(packed, axis=2, count=height * width).astype(np.float32)
+            positions.append((planes.reshape(*packed.shape[:2], height, width), arrays[f"global{number}"]))
+    return positions
 
 
 def _play(evaluator: Evaluator, series: Series, random: np.random.Generator, scratch: Scratch) -> Iterator[Positions]:

@@ -271,11 +271,15 @@ class NetworkFile:
 
     def int8(self, note: Note) -> bytes:
         """The network in int8, with what it loses in its metadata. Raises EvaluatorError and NotQuantizable."""
+        from nets.embedded import ready_made_int8
         from nets.katago.convert import load_model
         from nets.katago.integers import can_be_quantized
-        from nets.quantize import NOT_QUANTIZABLE, NotQuantizable, fingerprint, quantize
+        from nets.quantize import NOT_QUANTIZABLE, NotQuantizable, checked_here, fingerprint, quantize
 
         def derive() -> bytes:
+            ready = ready_made_int8(self.sha256)
+            if ready is not None:
+                return checked_here(ready, self.source, _Terms(1, 1.0, None, note).open(self.onnx(), self.source))
             model = load_model(self.content, self.source)
             if not can_be_quantized(model):
                 raise NotQuantizable(NOT_QUANTIZABLE)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto
 
 from nets.calibration import SERIES, Positions, Series, own_positions
+from nets.embedded import ReadyMade
 from nets.evaluator import LEAD, NO_RESULT, WIN, Evaluation, Evaluator
 from nets.katago.integers import Calibration, IntegerTrunk, can_be_quantized
 from nets.katago.model import Model
@@ -57,6 +58,10 @@ class Loss:
 
 
 LIMITS = Loss(winrate_mean=0.008, winrate_p99=0.03, lead_mean=0.3, policy_kl=0.01, other_top_moves=0.07)
+GROSS = 3.0
+"""How many times the limits a check on few positions may find: it is to tell where a machine computes wrongly."""
+FEW_SERIES = (Series(9, 9, games=4, moves=40, interval=4), Series(19, 19, games=2, moves=120, interval=12))
+"""What positions to check a ready-made version on come from."""
 SLOWEST = 0.9
 """A quantized network that takes more than this share of the time fp32 takes is not worth its loss."""
 
@@ -85,6 +90,18 @@ def quantize(
     entry = proto.metadata_props.add()
     entry.key, entry.value = LOSS_KEY, json.dumps({**loss.__dict__, "time": share, "objection": objection(loss, share)})
     progress(1.0)
+    return proto.SerializeToString()
+
+
+def checked_here(ready: ReadyMade, source: str, evaluator: Evaluator) -> bytes:
+    """A model that `quantize` wrote on another machine, compared with `evaluator`, its fp32 version, on this one:
+    processors differ in how fast they multiply integers, and in where they overflow. Raises EvaluatorError."""
+    loss, share = compare(evaluator, OnnxEvaluator(ready.onnx, source), ready.positions)
+    proto = ModelProto.FromString(ready.onnx)
+    facts = _loss_of(ready.onnx)
+    known = Loss(**{name: facts[name] for name in LIMITS.__dict__})
+    facts |= {"time": share, "objection": objection(known, 0.0) or objection(loss, share, GROSS)}
+    next(entry for entry in proto.metadata_props if entry.key == LOSS_KEY).value = json.dumps(facts)
     return proto.SerializeToString()
 
 
@@ -125,12 +142,13 @@ def _without(positions: list[Positions], every: int) -> list[Positions]:
     ]
 
 
-def objection(loss: Loss, share: float) -> str:
-    """What speaks against using a quantized network, in a few words; empty where nothing does."""
+def objection(loss: Loss, share: float, tolerance: float = 1.0) -> str:
+    """What speaks against using a quantized network, in a few words; empty where nothing does. `tolerance` times the
+    limits are allowed."""
     for name, limit in LIMITS.__dict__.items():
         value = getattr(loss, name)
-        if not value <= limit:
-            return f"its {name.replace('_', ' ')} is {value:.4f} where {limit} is allowed"
+        if not value <= tolerance * limit:
+            return f"its {name.replace('_', ' ')} is {value:.4f} where {tolerance * limit:g} is allowed"
     return "" if share <= SLOWEST else f"it takes {share:.2f} of the time that fp32 takes"
 
 

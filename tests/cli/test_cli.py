@@ -59,7 +59,7 @@ def test_every_subcommand_has_help(name: str, capsys: pytest.CaptureFixture[str]
         (["gtp", "--set", "nonsense"], 1, "--set: nonsense is not name=value"),
         (["gtp", "--net", "/no/such/net.bin.gz"], 1, "/no/such/net.bin.gz: No such file or directory"),
         (["gtp", "--player", "deep-blue"], 1, "unknown player deep-blue (known: network, policy, rave, uct)"),
-        (["gtp", "--player", "network"], 1, "the player network needs a network: --net FILE"),
+        (["gtp", "--net", "none", "--player", "network"], 1, "the player network needs a network: --net FILE"),
         (["gtp", "--config", "/no/such.toml"], 1, "/no/such.toml: No such file or directory"),
         (["convert", "/no/such.bin.gz", "x.onnx"], 1, "/no/such.bin.gz: No such file or directory"),
         (["convert", "a", "b"], 1, "b: the converted network's name must end in .onnx"),

@@ -13,6 +13,7 @@ from gtp_engine.config import Configuration, load, read_file
 from gtp_engine.parameter_texts import template
 from gtp_engine.parameters import RULE_NAMES, ConfigError, find_parameter, parameters
 from gtp_engine.settings import EngineSettings
+from nets.embedded import embedded_network
 from search.parameters import SearchParameters
 from search.uct_parameters import UctParameters
 
@@ -33,7 +34,16 @@ def test_defaults_are_those_of_the_parts() -> None:
     assert configuration.engine_settings() == EngineSettings()
     assert configuration.search_parameters() == SearchParameters()
     assert configuration.uct_parameters() == UctParameters()
-    assert configuration.net is None
+    assert configuration.net == embedded_network()
+
+
+def test_which_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert load(None, ["net=~/a.onnx"], {}).net == Path("~/a.onnx").expanduser()
+    assert load(None, ["net=none"], {}).net is None
+    monkeypatch.setattr("nets.embedded.WEIGHTS", tmp_path)
+    assert load(None, [], {}).net is None
+    (tmp_path / "nobi.bin.gz").touch()
+    assert load(None, [], {}).net == tmp_path / "nobi.bin.gz"
 
 
 def test_later_sources_win(tmp_path: Path) -> None:

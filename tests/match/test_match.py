@@ -210,7 +210,16 @@ GNUGO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")
 def test_two_real_engines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gnugo = f"{GNUGO} --mode gtp --level 0 --chinese-rules --positional-superko"
     code, out, _ = run(
-        capsys, "nobi --visits 100 --workers 1 --seed 1", gnugo, "--size", 7, "-n", 2, "--out", tmp_path, "--json"
+        capsys,
+        "nobi --net none --visits 100 --workers 1 --seed 1",
+        gnugo,
+        "--size",
+        7,
+        "-n",
+        2,
+        "--out",
+        tmp_path,
+        "--json",
     )
     result = json.loads(out)
     assert code in (0, 3)
