@@ -12,6 +12,7 @@ from gtp_engine import cli
 from gtp_engine.config import Configuration, load, read_file
 from gtp_engine.parameter_texts import template
 from gtp_engine.parameters import RULE_NAMES, ConfigError, find_parameter, parameters
+from gtp_engine.players import check, chosen_player
 from gtp_engine.settings import EngineSettings
 from nets.embedded import embedded_network
 from search.parameters import SearchParameters
@@ -44,6 +45,23 @@ def test_which_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert load(None, [], {}).net is None
     (tmp_path / "nobi.bin.gz").touch()
     assert load(None, [], {}).net == tmp_path / "nobi.bin.gz"
+
+
+def test_an_installation_without_its_network_plays_by_playouts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert chosen_player(load(None, [], {})) == "network"
+    assert chosen_player(load(None, ["net=none"], {})) == "rave"
+    monkeypatch.setattr("nets.embedded.WEIGHTS", tmp_path)
+    configuration = load(None, [], {})
+    assert chosen_player(configuration) == "rave"
+    check(configuration)
+    assert "lacks its network" in capsys.readouterr().err
+    for setting in ("net=none", "player=uct"):
+        check(load(None, [setting], {}))
+        assert capsys.readouterr().err == ""
+    with pytest.raises(ConfigError, match="the player network needs a network"):
+        check(load(None, ["player=network"], {}))
 
 
 def test_later_sources_win(tmp_path: Path) -> None:
