@@ -95,7 +95,7 @@ def measure_network(configuration: Configuration, seconds: float, advice: bool, 
     if advice:
         trials = variations(trial.recorder.evaluator, trial.parameters, trial.width, trial.height)
         best = best_of(trials, seconds * TRIAL_SHARE, tick)
-        report["advice"] = {**_outline(best), "tried": [_outline(each) for each in trials]}
+        report["advice"] = {**best.outline(), "tried": [trial.outline() for trial in trials]}
     return report
 
 
@@ -175,14 +175,6 @@ def variations(evaluator: Evaluator, parameters: SearchParameters, width: int, h
         for each in workers
         for batch in batches
     ]
-
-
-def _outline(trial: Trial) -> dict[str, Any]:
-    return {
-        "workers": trial.workers,
-        "batch": trial.parameters.batch,
-        "evals_per_second": round(trial.evals_per_second, 1),
-    }
 
 
 def _combinations(

@@ -108,7 +108,7 @@ class Trial:
         try:
             self.workers = search.workers
             game = position(number, self.width, self.height)
-            _warm_up(search, game)
+            _warm_up(search, game, max(seconds, MIN_TRIAL_SECONDS))
             self.recorder.batches.clear()
             result = search.run(game, game.to_play, Limits(seconds=seconds, may_stop_early=False))
         finally:
@@ -121,6 +121,15 @@ class Trial:
     def call_bare(self, seconds: float) -> None:
         """Call the network for so long, with what the search gave it. Raises EvaluatorError."""
         self._bare.append(bare_rate(self.recorder, self.workers, self.parameters.batch, seconds))
+
+    def outline(self) -> dict[str, Any]:
+        """The setting and its speed, for JSON."""
+        return {
+            "precision": self.recorder.precision,
+            "workers": self.workers,
+            "batch": self.parameters.batch,
+            "evals_per_second": round(self.evals_per_second, 1),
+        }
 
     def figures(self) -> dict[str, Any]:
         """What was measured, for JSON."""
@@ -207,10 +216,10 @@ def bare_rate(recorder: Recorder, workers: int, batch: int, seconds: float) -> f
     return sum(counts) / (time.perf_counter() - started)
 
 
-def _warm_up(search: Search, game: Game) -> None:
-    """Have kernels, threads and the network's buffers ready, and batches as large as they get."""
+def _warm_up(search: Search, game: Game, seconds: float) -> None:
+    """Have kernels, threads and the network's buffers ready, and batches as large as they get in so many seconds."""
     visits = max(4 * search.workers, VISITS_TO_FILL) * search.parameters.batch
-    search.run(game, game.to_play, Limits(visits=visits, may_stop_early=False))
+    search.run(game, game.to_play, Limits(visits, seconds, may_stop_early=False))
 
 
 def position(number: int, width: int, height: int) -> Game:

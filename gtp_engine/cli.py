@@ -37,6 +37,7 @@ SUBCOMMANDS = {
     "gtp": Subcommand("gtp_engine.start", "gtp", "Play: a GTP engine on stdin and stdout, for a GUI or a server."),
     "match": Subcommand("gtp_engine.match.command", "match", "Let two GTP engines play a match and judge it."),
     "benchmark": Subcommand("gtp_engine.benchmark", "benchmark", "Measure how fast this machine searches."),
+    "tune": Subcommand("gtp_engine.tune", "tune", "Find the settings that suit this machine, and keep them."),
     "convert": Subcommand("gtp_engine.tools", "convert", "Convert a KataGo network to ONNX."),
     "quantize": Subcommand("gtp_engine.tools", "quantize", "Write the 8-bit version of a KataGo network."),
     "train": Subcommand("training.command", "train", "Train a network, in legs of a given time."),

@@ -42,7 +42,7 @@ def test_with_a_network(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"numpy", "numba", "onnxruntime"} <= set(report["versions"])
     assert report["cores"] >= 1
     advice = report["advice"]
-    chosen = {name: advice[name] for name in ("workers", "batch", "evals_per_second")}
+    chosen = {name: advice[name] for name in ("precision", "workers", "batch", "evals_per_second")}
     assert chosen in advice["tried"]
     assert len(advice["tried"]) >= 8
 
