@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import AttributeProto, ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper, numpy_helper
 
 from go_rules.points import MAX_SIZE
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES, EvaluatorError
@@ -47,6 +47,15 @@ OUTPUTS: Mapping[str, tuple[int | None, ...]] = {
 OPERATORS = frozenset((*RULES, "Constant"))
 """What networks are made of. Anything else, above all control flow and whatever allocates by a number instead of by
 its input's size, is refused."""
+_MICROSOFT = """
+    MultiHeadAttention QLinearConv QLinearAdd QLinearMul QLinearConcat QLinearSigmoid QLinearLeakyRelu QLinearSoftmax
+    QLinearGlobalAveragePool QGemm FusedConv DynamicQuantizeMatMul MatMulIntegerToFloat Gelu QuickGelu FastGelu
+    QuantizeLinear DequantizeLinear
+"""
+MICROSOFT = frozenset(_MICROSOFT.split())
+"""Those of them that onnxruntime brings itself."""
+WITHOUT_SCHEMA = {"SimplifiedLayerNormalization"}
+"""Onnxruntime's too, though it counts them among ONNX's own."""
 DOMAINS = {"": OPSETS, "ai.onnx": OPSETS, "com.microsoft": range(1, 2)}
 """And their operator sets."""
 MOST_NODES = 20_000
@@ -128,8 +137,10 @@ def _check_structure(model: ModelProto) -> None:
 
 
 def _check_operators(model: ModelProto) -> None:
+    opset = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
     for node in model.graph.node:
-        if node.op_type not in OPERATORS or node.domain not in DOMAINS:
+        is_known = node.op_type in OPERATORS and node.domain in DOMAINS
+        if not is_known or (node.domain == "com.microsoft" and node.op_type not in MICROSOFT):
             raise _Refused(f"operator {printable(node.op_type)} is not supported")
         for attribute in node.attribute:
             if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) or attribute.HasField("g"):
@@ -140,6 +151,23 @@ def _check_operators(model: ModelProto) -> None:
                 raise _Refused("it has nested graphs or sparse tensors")
             if attribute.tensors or attribute.HasField("tp") or attribute.type_protos or attribute.ref_attr_name:
                 raise _Refused("it has an attribute that is not supported")
+        if node.domain != "com.microsoft" and node.op_type not in WITHOUT_SCHEMA:
+            _check_against_schema(node, opset)
+
+
+def _check_against_schema(node: NodeProto, opset: int) -> None:
+    """Refuse inputs, outputs and attributes that ONNX's operator doesn't have."""
+    try:
+        schema = defs.get_schema(node.op_type, opset, "")
+    except defs.SchemaError:
+        raise _Refused(f"operator {node.op_type} is not one of operator set {opset}") from None
+    fits = schema.min_input <= len(node.input) <= schema.max_input
+    fits = fits and schema.min_output <= len(node.output) <= schema.max_output
+    for attribute in node.attribute:
+        known = schema.attributes.get(attribute.name)
+        fits = fits and known is not None and known.type.value == attribute.type  # type: ignore[attr-defined]
+    if not fits:
+        raise _Refused(f"{node.op_type} {printable(node.name)} has inputs, outputs or attributes it should not have")
 
 
 def _check_tensors(model: ModelProto) -> None:

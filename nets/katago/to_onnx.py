@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 from onnx import ModelProto, helper
 
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
@@ -33,12 +34,18 @@ TAP = "tap:"
 """Begins the names of outputs that are taps."""
 
 
+# Absurd weights may become infinite in what follows: without a word here, for the model is refused when it is opened.
+_quietly = np.errstate(over="ignore", invalid="ignore")
+
+
+@_quietly
 def prepared(model: Model) -> Model:
     """An equal network for V7 inputs, with as few norms as possible. Raises ModelFormatError for a network whose inputs
     this engine cannot compute."""
     return fold_norms(with_v7_inputs(model))
 
 
+@_quietly
 def to_onnx(
     model: Model,
     source_sha256: str = "",

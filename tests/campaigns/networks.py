@@ -1,0 +1,340 @@
+"""Mutated network files, KataGo's and ONNX: each is either a network or refused with one line.
+
+    python -m tests.campaigns.networks [--files 20000] [--seed N] [--keep DIRECTORY]
+
+A child process opens the files and evaluates positions with those that are networks, in limited memory. What kills it,
+takes long, prints anything or raises anything but an EvaluatorError is a failure, and the file is kept. Now and then a
+refused file is given to `nobi gtp`, which must print that line alone and exit with 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import json
+import os
+import random
+import re
+import selectors
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.conftest import REPOSITORY
+
+MEMORY = 6 << 30
+"""Bytes of address space for the child; its libraries take about one of them."""
+SECONDS = 60
+"""For one file."""
+COMMAND_EVERY = 500
+
+ORDINARY, POOLING = {"kind": "ordinary_block"}, {"kind": "gpool_block"}
+NESTED = {"kind": "nested_bottleneck_block", "inner": ("ordinary_block", "gpool_block")}
+ATTENTION, FEED_FORWARD = {"kind": "transformer_attention_block"}, {"kind": "transformer_ffn_block"}
+KINDS: list[tuple[int, list[dict[str, Any]], dict[str, Any]]] = [
+    (3, [ORDINARY, POOLING], {}),
+    (8, [ORDINARY, POOLING], {}),
+    (11, [NESTED, ORDINARY], {}),
+    (13, [ORDINARY, POOLING], {}),
+    (15, [ORDINARY], {"meta": True}),
+    (15, [ATTENTION, FEED_FORWARD], {"tip": "rms"}),
+    (17, [ORDINARY, ATTENTION, FEED_FORWARD, NESTED], {"tip": "rms_spatial", "policy_channels": 4}),
+]
+INTEGERS = [0, -1, 1, 2, 3, 7, 22, 255, 1000, 65535, 65536, 1 << 31, (1 << 31) - 1, 1 << 40, -(1 << 63), (1 << 63) - 1]
+FLOATS = [float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1e-45, 1e-30, 1e10, 3e38, -3e38]
+
+
+# --- Making files ------------------------------------------------------------------------------------------------
+
+
+class Samples:
+    """Well-formed networks to mutate."""
+
+    def __init__(self) -> None:
+        from nets.katago.convert import convert, winograd
+        from tests.nets.random_networks import RandomNetwork
+
+        self.katago: list[bytes] = []
+        self.onnx: list[bytes] = []
+        for binary in (True, False):
+            for version, blocks, options in KINDS:
+                network = RandomNetwork(version, binary=binary, channels=8)
+                network.write(blocks, **options)
+                self.katago.append(bytes(network.content))
+                if binary:
+                    self.onnx.append(convert(network.compressed(), "random", ""))
+        plain = RandomNetwork(8, channels=8)
+        plain.write([ORDINARY, POOLING])
+        self.onnx.append(winograd(plain.compressed(), "random", "", 3))
+
+    def mutated(self, rng: random.Random) -> tuple[str, bytes]:
+        """A file's ending and content."""
+        if rng.random() < 0.5:
+            return ".onnx", mutated_onnx(rng, rng.choice(self.onnx))
+        content = mutated_katago(rng, rng.choice(self.katago), rng.choice(self.katago))
+        if rng.random() < 0.3:
+            return ".bin", content
+        return ".bin.gz", mutated_bytes(rng, gzip.compress(content, 1)) if rng.random() < 0.1 else gzip.compress(
+            content, 1
+        )
+
+
+def mutated_bytes(rng: random.Random, data: bytes) -> bytes:
+    """A few changed, removed, repeated and cut bytes."""
+    for _ in range(rng.randint(1, 4)):
+        at, length = rng.randrange(len(data) + 1), rng.choice([1, 2, 8, 100])
+        kind = rng.randrange(4)
+        if kind == 0 and at < len(data):
+            data = data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
+        elif kind == 1:
+            data = data[:at] + data[at + length :]
+        elif kind == 2:
+            data = data[:at] + data[at : at + length] * rng.choice([2, 3, 50]) + data[at + length :]
+        elif rng.random() < 0.2:
+            data = data[:at]
+    return data
+
+
+def mutated_katago(rng: random.Random, data: bytes, other: bytes) -> bytes:
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        kind = rng.randrange(5)
+        if kind == 0:
+            data = mutated_bytes(rng, data)
+        elif kind == 1:
+            tokens = [found.span() for found in re.finditer(rb"(?<=[\s])-?\d+(?=\s)", data[:200_000])]
+            if tokens:
+                start, end = rng.choice(tokens)
+                data = data[:start] + str(rng.choice(INTEGERS)).encode() + data[end:]
+        elif kind == 2:
+            arrays = [found.end() for found in re.finditer(b"@BIN@", data)]
+            if arrays:
+                at = rng.choice(arrays) + 4 * rng.randrange(8)
+                count = rng.choice([1, 8, 64])
+                values = struct.pack("<f", rng.choice(FLOATS)) * count
+                data = data[:at] + values + data[at + len(values) :]
+        elif kind == 3:
+            layers = [found.start() for found in re.finditer(rb"\n(conv|norm|act|matrix|bias|rms)\n", data)]
+            if len(layers) > 1:
+                start, end = sorted(rng.sample(layers, 2))
+                data = data[:start] + (data[start:end] * rng.choice([0, 2])) + data[end:]
+        else:
+            at = rng.randrange(min(len(data), len(other)))
+            data = data[:at] + other[at:]
+    return data
+
+
+def mutated_onnx(rng: random.Random, data: bytes) -> bytes:
+    from onnx import ModelProto
+
+    if rng.random() < 0.3:
+        return mutated_bytes(rng, data)
+    model = ModelProto.FromString(data)
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        with contextlib.suppress(ValueError, TypeError, IndexError):  # what an earlier change left cannot be changed so
+            _change_model(rng, model)
+    return model.SerializeToString()
+
+
+def _change_model(rng: random.Random, model: Any) -> None:
+    from onnx import helper, numpy_helper
+
+    from nets.onnx_check import OPERATORS
+
+    graph = model.graph
+    node = rng.choice(graph.node)
+    names = [name for each in graph.node for name in (*each.input, *each.output)] + ["spatial", "global", "", "nowhere"]
+    kind = rng.randrange(11)
+    if kind == 0:
+        node.op_type = rng.choice([*sorted(OPERATORS), "Loop", "Tile", "Expand", "ConstantOfShape"])
+        node.domain = rng.choice(["", "com.microsoft", "ai.onnx.ml"])
+    elif kind == 1 and node.input:
+        node.input[rng.randrange(len(node.input))] = rng.choice(names)
+    elif kind == 2 and node.attribute:
+        attribute = rng.choice(node.attribute)
+        attribute.i = rng.choice(INTEGERS)
+        if attribute.ints:
+            attribute.ints[rng.randrange(len(attribute.ints))] = rng.choice(INTEGERS)
+        if rng.random() < 0.2:
+            attribute.type = rng.randrange(15)
+    elif kind == 3:
+        name = rng.choice(
+            ["axis", "keepdims", "group", "num_heads", "axes", "pads", "strides", "to", "allowzero", "perm"]
+        )
+        value: Any = rng.choice(
+            [rng.choice(INTEGERS), [rng.choice(INTEGERS) for _ in range(rng.randrange(5))], 0.5, "x"]
+        )
+        if value != []:
+            node.attribute.append(helper.make_attribute(name, value))
+    elif kind == 4:
+        tensor = rng.choice(graph.initializer)
+        if tensor.dims:
+            tensor.dims[rng.randrange(len(tensor.dims))] = rng.choice(INTEGERS)
+    elif kind == 5:
+        tensor = rng.choice(graph.initializer)
+        values = numpy_helper.to_array(tensor).copy()
+        if values.size:
+            values.reshape(-1)[rng.randrange(values.size)] = (
+                rng.choice(FLOATS) if values.dtype.kind == "f" else rng.choice([0, -1, 1, 100])
+            )
+        tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
+    elif kind == 6:
+        tensor = rng.choice(graph.initializer)
+        shape = [rng.choice([1, 2, 8, 22]) for _ in range(rng.randrange(5))]
+        tensor.CopyFrom(numpy_helper.from_array(np.ones(shape, numpy_helper.to_array(tensor).dtype), tensor.name))
+    elif kind == 7:
+        tensor = rng.choice(graph.initializer)
+        tensor.data_type = rng.randrange(24)
+    elif kind == 8:
+        del graph.node[rng.randrange(len(graph.node))]
+    elif kind == 9:
+        graph.node.append(rng.choice(graph.node))
+    else:
+        value_info = rng.choice([*graph.input, *graph.output])
+        dimensions = value_info.type.tensor_type.shape.dim
+        if dimensions:
+            rng.choice(dimensions).dim_value = rng.choice(INTEGERS)
+
+
+# --- Opening them ------------------------------------------------------------------------------------------------
+
+
+def work() -> int:
+    """The child: for every path on stdin a line of JSON on stdout."""
+    import resource
+    import traceback
+
+    from nets.evaluator import EvaluatorError
+    from nets.human_profile import parse_profile
+    from nets.open import open_network
+
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for line in sys.stdin:
+        path, verdict, text = line.strip(), "network", ""
+        try:
+            try:
+                evaluator = open_network(path, "fp32")
+            except EvaluatorError as error:
+                if "imitates people" not in str(error):
+                    raise
+                evaluator = open_network(path, "fp32", profile=parse_profile("rank_5k"))
+            for count, height, width in ((1, 9, 9), (3, 5, 7)):
+                evaluator.evaluate(np.ones((count, 22, height, width), np.float32), np.ones((count, 19), np.float32))
+        except EvaluatorError as error:
+            verdict, text = "refused", str(error)
+            if not (text.isprintable() and text.startswith(f"{path}: ") and len(text) < 400 + len(path)):
+                verdict = "failed"
+        except BaseException:
+            verdict, text = "failed", traceback.format_exc()
+        print(json.dumps([verdict, text]), flush=True)
+    return 0
+
+
+class Child:
+    """A process that opens files; a new one where the last was lost."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[str] | None = None
+        self._stderr = folder / "stderr"
+
+    def verdict(self, path: Path) -> tuple[str, str]:
+        """`network`, `refused` or `failed`, and the text."""
+        process = self._process = self._process if self._process and self._process.poll() is None else self._start()
+        before = self._stderr.stat().st_size
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{path}\n")
+        process.stdin.flush()
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            reply = process.stdout.readline() if selector.select(SECONDS) else "took too long"
+        printed = self._stderr.read_bytes()[before:].decode(errors="replace")
+        if not reply.startswith("["):
+            process.kill()
+            return "failed", f"{reply} exit status {process.wait()}: {printed}"
+        verdict, text = json.loads(reply)
+        return ("failed", f"printed {printed}") if printed else (verdict, text)
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def _start(self) -> subprocess.Popen[str]:
+        with self._stderr.open("wb") as stderr:
+            return subprocess.Popen(
+                [sys.executable, "-m", "tests.campaigns.networks", "--work"],
+                cwd=REPOSITORY,
+                env={**os.environ, "NOBI_CACHE_DIR": str(self._folder / "cache")},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+            )
+
+
+def complaint_of_command(path: Path, text: str, folder: Path) -> str:
+    """What is wrong with how `nobi gtp` refuses a file; empty where nothing is."""
+    done = subprocess.run(
+        [sys.executable, "-m", "gtp_engine.cli", "gtp", "--net", str(path), "--precision", "fp32"],
+        cwd=REPOSITORY,
+        env={**os.environ, "NOBI_CACHE_DIR": str(folder / "cache")},
+        input="name\nquit\n",
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    good = (done.returncode, done.stdout, done.stderr) == (1, "", f"nobi: {text}\n")
+    return "" if good else f"nobi gtp: exit status {done.returncode}, {done.stdout!r}, {done.stderr!r}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, default=Path("failed-networks"), help="where files that fail are put")
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        return work()
+    rng = random.Random(options.seed)
+    samples, counts, reasons = Samples(), Counter[str](), Counter[str]()
+    slowest = 0.0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        child = Child(folder)
+        for number in range(options.files):
+            ending, content = samples.mutated(rng)
+            path = folder / f"file{number}{ending}"
+            path.write_bytes(content)
+            started = time.perf_counter()
+            verdict, text = child.verdict(path)
+            slowest = max(slowest, time.perf_counter() - started)
+            if verdict == "refused":
+                reasons[re.sub(r"[\d.]+|'.*?'|\[.*?\]", "#", text.removeprefix(f"{path}: "))[:60]] += 1
+                if counts["refused"] % COMMAND_EVERY == 0 and "evaluation failed" not in text:
+                    complaint = complaint_of_command(path, text, folder)
+                    verdict, text = ("failed", complaint) if complaint else (verdict, text)
+            counts[verdict] += 1
+            if verdict == "failed":
+                options.keep.mkdir(exist_ok=True)
+                (options.keep / f"{options.seed}-{path.name}").write_bytes(content)
+                print(f"{options.keep / f'{options.seed}-{path.name}'}: {text}", flush=True)
+            path.unlink()
+        child.close()
+    for reason, count in reasons.most_common(25):
+        print(f"{count:6} {reason}")
+    print(f"{options.files} files: {dict(counts)}, slowest {slowest:.1f} s")
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
