@@ -126,7 +126,9 @@ ENGINE_PARAMETERS = (
         "time", float, None, "Thinking time of a move at most, clock or no clock.", unit="seconds", low=0.001, high=1e7,
         absent=f"{DEFAULT_SECONDS:g} if nothing else limits a move", example=5.0, kata="maxTime",
     ),
-    Parameter("precision", str, "auto", "Arithmetic of the network.", choices=("auto", "int8", "fp32", "fp16")),
+    Parameter(
+        "precision", str, "auto", "Arithmetic of the network.", choices=("auto", "int16", "int8", "fp32", "fp16")
+    ),
     Parameter(
         "device", str, AUTO, "What computes the network; auto is a GPU where onnxruntime has one to offer.",
         choices=DEVICE_NAMES,

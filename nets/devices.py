@@ -46,7 +46,7 @@ class Device:
 
 _CUDA_NEEDS = "it needs an NVIDIA driver and the libraries of onnxruntime-gpu[cuda,cudnn]"
 
-CPU = Device("cpu", "CPUExecutionProvider", "onnxruntime", ("int8", "fp32"), is_automatic=True)
+CPU = Device("cpu", "CPUExecutionProvider", "onnxruntime", ("int16", "int8", "fp32"), is_automatic=True)
 
 DEVICES = (
     Device(

@@ -16,9 +16,13 @@ from nets.evaluator import EvaluatorError
 
 if TYPE_CHECKING:
     from nets.human_profile import HumanProfile
+    from nets.katago.model import Model
+    from nets.native.evaluator import NativeEvaluator
     from nets.onnx_evaluator import OnnxEvaluator, Variant
 
-PRECISIONS = ("auto", "fp32", "int8", "fp16")
+    AnyEvaluator = OnnxEvaluator | NativeEvaluator
+
+PRECISIONS = ("auto", "fp32", "int16", "int8", "fp16")
 Note = Callable[[str], None]
 _NO_CHOICE = "this ONNX file is {}; only KataGo's files give a choice"
 KATAGO_SUFFIXES = (".bin.gz", ".txt.gz", ".bin", ".txt")
@@ -28,6 +32,10 @@ SMALLEST_AUTO_BYTES = 200_000
 MAX_WINOGRAD_BYTES = 40 << 20
 """Of a compressed KataGo network. Weights for Winograd's method take 2.8 or 4 times the memory; where they outgrow the
 processor's caches they are not read fast enough."""
+
+
+class NotPackable(EvaluatorError):
+    """Why a network cannot be run by our own kernels, in int16."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +63,18 @@ def open_network(
     optimism: float = 1.0,
     note: Note | None = None,
     profile: HumanProfile | None = None,
-) -> OnnxEvaluator:
+) -> AnyEvaluator:
     """Open a KataGo network or an ONNX file of this project's format.
 
     `device` is one of nets.devices.NAMES; `auto` is the first that onnxruntime offers, computes in `precision` and
     starts. `threads` compute one evaluation together; with 1 each calling thread computes its own. `optimism` is the
-    default share of the optimistic policy in networks that have one. A KataGo network is converted, and for int8
-    quantized, the first time, and kept in the cache directory. On a processor `auto` is int8 where what it loses is
-    within the limits (quantize.py), on a GPU fp16 under the same condition, else fp32; what is asked for by name is
-    used whatever it loses. `note` is told what takes long and what was decided, a line each; without it they go to
-    stderr. `profile` says whom a HumanSL network imitates; it needs one, and no other takes one. Raises
-    EvaluatorError, one line naming the file, or the device that is not there or does not start.
+    default share of the optimistic policy in networks that have one. A KataGo network is converted, and for int16 and
+    int8 calibrated, the first time, and the result kept in the cache directory. On a processor `auto` is the first of
+    int16 and int8 that can compute the network and loses no more than is allowed (quantize.py), on a GPU fp16 under
+    the same condition, else fp32; what is asked for by name is used whatever it loses. `note` is told what takes long
+    and what was decided, a line each; without it they go to stderr. `profile` says whom a HumanSL network imitates; it
+    needs one, and no other takes one. Raises EvaluatorError, one line naming the file, or the device that is not there
+    or does not start.
     """
     terms = _Terms(threads, optimism, profile, note or _note_on_stderr)
     return _open(Path(path), precision, device, lambda file: _open_on_processor(file, precision, terms), terms)
@@ -77,7 +86,7 @@ def check_network(
     """Raise what `open_network` would, as far as can be found out without quantizing the network."""
     terms = _Terms(1, 1.0, profile, _note_on_stderr)
 
-    def open_quickly(file: NetworkFile) -> OnnxEvaluator:
+    def open_quickly(file: NetworkFile) -> AnyEvaluator:
         from nets.katago.convert import load_model
         from nets.katago.integers import can_be_quantized
         from nets.quantize import NOT_QUANTIZABLE
@@ -85,14 +94,16 @@ def check_network(
         evaluator = _open_on_processor(file, "fp32" if file.is_katago else precision, terms)
         if precision == "int8" and file.is_katago and not can_be_quantized(load_model(file.content, file.source)):
             raise EvaluatorError(f"{file.source}: {NOT_QUANTIZABLE}")
+        if precision == "int16" and file.is_katago:
+            file.packable_model()
         return evaluator
 
     _open(path, precision, device, open_quickly, terms)
 
 
 def _open(
-    path: Path, precision: str, device: str, on_processor: Callable[[NetworkFile], OnnxEvaluator], terms: _Terms
-) -> OnnxEvaluator:
+    path: Path, precision: str, device: str, on_processor: Callable[[NetworkFile], AnyEvaluator], terms: _Terms
+) -> AnyEvaluator:
     """Open a network on the first device that works. Raises EvaluatorError."""
     if precision not in PRECISIONS:
         raise EvaluatorError(f"unknown precision {precision} (known: {', '.join(PRECISIONS)})")
@@ -125,12 +136,16 @@ def _devices(name: str, precision: str) -> list[Device]:
     return able
 
 
-def _open_on_processor(file: NetworkFile, precision: str, terms: _Terms) -> OnnxEvaluator:
+def _open_on_processor(file: NetworkFile, precision: str, terms: _Terms) -> AnyEvaluator:
     if not file.is_katago:
         evaluator = terms.open(file.content, file.source)
         if precision not in ("auto", evaluator.precision):
             raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(evaluator.precision)}")
         return evaluator
+    if precision in ("auto", "int16"):
+        native = _int16(file, precision == "auto", terms)
+        if native is not None:
+            return native
     if precision != "fp32":
         content = _int8(file, precision == "auto", terms.note)
         if content is not None:
@@ -182,6 +197,32 @@ def _tried(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
     except EvaluatorError as error:
         raise DeviceError(f"device {device.name} does not work: {error}") from None
     return evaluator
+
+
+def _int16(file: NetworkFile, is_auto: bool, terms: _Terms) -> NativeEvaluator | None:
+    """The network in int16, or None where `auto` is better off without. Raises EvaluatorError."""
+    if is_auto and (len(file.content) < SMALLEST_AUTO_BYTES or terms.threads > 1):
+        return None
+    from nets.native.calibrate import from_bytes
+    from nets.native.evaluator import NativeEvaluator
+    from nets.native.pack import pack
+
+    try:
+        model = file.packable_model()
+    except NotPackable:
+        if not is_auto:
+            raise
+        return None
+    if terms.profile is not None:
+        _open_fp32(file, terms)  # refuses it, for this is no HumanSL network
+    verdict = from_bytes(file.int16(model, terms.note))
+    if verdict.objection and is_auto:
+        terms.note(f"{file.path.name}: not using int16, for in it {verdict.objection}")
+        return None
+    if verdict.objection:
+        terms.note(f"{file.path.name}: using int16 as asked, though {verdict.objection}")
+    packed = pack(model, verdict.highest)
+    return NativeEvaluator(model, packed, file.source, lambda: _open_fp32(file, terms), terms.optimism)
 
 
 def _int8(file: NetworkFile, is_auto: bool, note: Note) -> bytes | None:
@@ -288,6 +329,31 @@ class NetworkFile:
             return quantize(model, reference, self.sha256, progress=_announced(note))
 
         return self._derived(f"-{fingerprint()[:12]}-int8", derive)
+
+    def packable_model(self) -> Model:
+        """The network prepared for our own kernels. Raises EvaluatorError, NotPackable where they cannot run it."""
+        from nets.katago.convert import load_model
+        from nets.native.pack import objection_to_packing
+
+        model = load_model(self.content, self.source)
+        objection = objection_to_packing(model)
+        if objection:
+            raise NotPackable(f"{self.source}: {objection}")
+        return model
+
+    def int16(self, model: Model, note: Note) -> bytes:
+        """A calibration of `packable_model` for int16. Raises EvaluatorError."""
+        from nets.embedded import ready_made_int16
+        from nets.native.calibrate import calibrate, checked_here, fingerprint
+
+        def derive() -> bytes:
+            ready = ready_made_int16(self.sha256)
+            if ready is not None:
+                return checked_here(ready, model, _Terms(1, 1.0, None, note).open(self.onnx(), self.source)).to_bytes()
+            note(f"{self.path.name}: calibrating for this machine, once; this takes some seconds")
+            return calibrate(model, _open_fp32(self, _Terms(1, 1.0, None, note))).to_bytes()
+
+        return self._derived(f"-{fingerprint()[:12]}-int16", derive, ".json")
 
     def fp16(self) -> bytes:
         """The network in fp16, from one in fp32. Raises EvaluatorError."""

@@ -96,9 +96,9 @@ def quantize(
 def checked_here(ready: ReadyMade, source: str, evaluator: Evaluator) -> bytes:
     """A model that `quantize` wrote on another machine, compared with `evaluator`, its fp32 version, on this one:
     processors differ in how fast they multiply integers, and in where they overflow. Raises EvaluatorError."""
-    loss, share = compare(evaluator, OnnxEvaluator(ready.onnx, source), ready.positions)
-    proto = ModelProto.FromString(ready.onnx)
-    facts = _loss_of(ready.onnx)
+    loss, share = compare(evaluator, OnnxEvaluator(ready.content, source), ready.positions)
+    proto = ModelProto.FromString(ready.content)
+    facts = _loss_of(ready.content)
     known = Loss(**{name: facts[name] for name in LIMITS.__dict__})
     facts |= {"time": share, "objection": objection(known, 0.0) or objection(loss, share, GROSS)}
     next(entry for entry in proto.metadata_props if entry.key == LOSS_KEY).value = json.dumps(facts)

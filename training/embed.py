@@ -2,7 +2,8 @@
 
     nets/weights/nobi.bin.gz        RUN/student.bin.gz as it is
     nets/weights/nobi-int8.onnx     what the quantizer makes of it
-    nets/weights/nobi-check.npz     positions on which each machine compares the two
+    nets/weights/nobi-int16.json    what its calibration for our own kernels finds out
+    nets/weights/nobi-check.npz     positions on which each machine compares these with fp32
     nets/weights/nobi.json          where it comes from and how both measure
     nets/weights/README.md          the model card: its table of figures is written anew
 
@@ -19,9 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from nets.calibration import own_positions, pack_positions
-from nets.embedded import CHECK, FACTS, INT8, NETWORK, WEIGHTS
+from nets.embedded import CHECK, FACTS, INT8, INT16, NETWORK, WEIGHTS
 from nets.evaluator import EvaluatorError
 from nets.katago.convert import load_model
+from nets.native.calibrate import calibrate
+from nets.native.pack import objection_to_packing
 from nets.onnx_evaluator import OnnxEvaluator
 from nets.open import open_network
 from nets.quantize import FEW_SERIES, NotQuantizable, objection_of, quantize, summary
@@ -44,7 +47,7 @@ FIGURES = {
 
 
 def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
-    """Write all five files; returns a line about them. Raises TrainingError, EvaluatorError, NotQuantizable."""
+    """Write all six files; returns a line about them. Raises TrainingError, EvaluatorError, NotQuantizable."""
     source = run / STUDENT
     if not source.is_file():
         raise TrainingError(f"{run}: there is no {STUDENT}; `nobi train` writes one at the end of a leg")
@@ -63,6 +66,8 @@ def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
     card = _with_figures((weights / "README.md").read_text(encoding="utf-8"), table(facts))
     write_whole(weights / NETWORK, content)
     write_whole(weights / INT8, integers)
+    if not objection_to_packing(model):
+        write_whole(weights / INT16, calibrate(model, plain).to_bytes())
     write_whole(weights / CHECK, pack_positions(own_positions(plain, FEW_SERIES, seed=SEED)))
     write_whole(weights / FACTS, json.dumps(facts, indent=1).encode() + b"\n")
     write_whole(weights / "README.md", card.encode())

@@ -90,7 +90,8 @@ class PlainTrunk:
     def _tip(self, tip: Normed | RmsTip) -> str:
         graph = self._graph
         if isinstance(tip, Normed):
-            return graph.normed(self.planes(), tip, "tip")
+            result = graph.taps["tip"] = graph.normed(self.planes(), tip, "tip")
+            return result
         x = self.tokens()
         square = graph.add("Mul", x, x)
         axes = [1, 2] if tip.spatial else [2]

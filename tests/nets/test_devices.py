@@ -168,8 +168,8 @@ def test_a_device_that_cannot_compute(
 @pytest.mark.parametrize(
     ("precision", "device", "message"),
     [
-        ("fp16", "auto", "precision fp16 is not to be had here: cpu computes in int8 or fp32"),
-        ("fp16", "cpu", "precision fp16 is not to be had here: cpu computes in int8 or fp32"),
+        ("fp16", "auto", "precision fp16 is not to be had here: cpu computes in int16 or int8 or fp32"),
+        ("fp16", "cpu", "precision fp16 is not to be had here: cpu computes in int16 or int8 or fp32"),
         ("int8", "cuda", "precision int8 is not to be had here: cuda computes in fp16 or fp32"),
         ("auto", "directml", "device directml is not here (there is: cuda, cpu)"),
     ],

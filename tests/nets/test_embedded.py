@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import dataclasses
 import hashlib
 import json
 import shutil
@@ -15,7 +16,20 @@ import pytest
 from nets import embedded
 from nets.calibration import SMALL_SERIES, own_positions, pack_positions, unpack_positions
 from nets.constant import ConstantEvaluator
-from nets.embedded import CHECK, FACTS, INT8, NETWORK, WEIGHTS, embedded_network, ready_made_int8
+from nets.embedded import (
+    CHECK,
+    FACTS,
+    INT8,
+    INT16,
+    NETWORK,
+    WEIGHTS,
+    embedded_network,
+    ready_made_int8,
+    ready_made_int16,
+)
+from nets.katago.convert import load_model
+from nets.native import calibrate
+from nets.native.vectors import is_available
 from nets.open import open_network
 from nets.quantize import LOSS_KEY, checked_here, objection_of
 from tests.conftest import REPOSITORY
@@ -69,6 +83,34 @@ def test_a_first_start_does_not_calibrate(tmp_path: Path, monkeypatch: pytest.Mo
     assert evaluator.evaluate(spatial, np.zeros((2, 19), np.float32)).policy.shape == (2, 82)
 
 
+needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor lacks AVX2")
+
+
+@needs_kernels
+def test_a_first_start_does_not_calibrate_int16_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path)
+    monkeypatch.setattr(calibrate, "calibrate", None)
+    lines: list[str] = []
+    evaluator = open_network(WEIGHTS / NETWORK, "auto", note=lines.append)
+    assert evaluator.precision == "int16"
+    assert not lines
+
+
+@needs_kernels
+def test_each_machine_checks_int16(facts: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path)
+    ready = ready_made_int16(str(facts["sha256"]))
+    assert ready is not None
+    model = load_model((WEIGHTS / NETWORK).read_bytes(), "embedded")
+    plain = open_network(WEIGHTS / NETWORK, "fp32")
+    assert calibrate.checked_here(ready, model, plain).objection == ""
+    assert "is allowed" in calibrate.checked_here(ready, model, ConstantEvaluator()).objection
+    verdict = calibrate.from_bytes(ready.content)
+    bad = dataclasses.replace(verdict, loss={**verdict.loss, "policy_kl": 0.5})
+    found = calibrate.checked_here(ready._replace(content=bad.to_bytes()), model, plain)
+    assert found.objection == "its policy kl is 0.5000 where 0.01 is allowed"
+
+
 def test_without_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, facts: dict[str, object]) -> None:
     sha256 = str(facts["sha256"])
     assert ready_made_int8(sha256) is not None
@@ -76,7 +118,8 @@ def test_without_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fact
     monkeypatch.setattr(embedded, "WEIGHTS", tmp_path)
     assert embedded_network() is None
     assert ready_made_int8(sha256) is None
-    for name in (FACTS, INT8, CHECK):
+    assert ready_made_int16(sha256) is None
+    for name in (FACTS, INT8, INT16, CHECK):
         shutil.copy(WEIGHTS / name, tmp_path)
     assert ready_made_int8(sha256) is not None
     (tmp_path / CHECK).write_bytes(b"PK\x03\x04 cut off")
@@ -90,7 +133,7 @@ def test_each_machine_checks_it(facts: dict[str, object], tmp_path: Path, monkey
     plain = open_network(WEIGHTS / NETWORK, "fp32")
     wrong = checked_here(ready, "test", ConstantEvaluator())
     assert "is allowed" in objection_of(wrong)
-    bad = ready._replace(onnx=changed(ready.onnx, policy_kl=0.5))
+    bad = ready._replace(content=changed(ready.content, policy_kl=0.5))
     assert objection_of(checked_here(bad, "test", plain)) == "its policy kl is 0.5000 where 0.01 is allowed"
 
 

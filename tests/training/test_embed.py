@@ -1,4 +1,4 @@
-"""Embedding a run's network: the four files and the card's figures."""
+"""Embedding a run's network: the files and the card's figures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nets.embedded import CHECK, FACTS, INT8, NETWORK
+from nets.embedded import CHECK, FACTS, INT8, INT16, NETWORK
+from nets.native.calibrate import Verdict
 from training import embed as embedding
 from training.embed import BEGIN, END, embed, main, table
 from training.errors import TrainingError
@@ -33,6 +34,8 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     random.write([{"kind": "ordinary_block"}])
     monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(embedding, "quantize", lambda model, evaluator, sha256: b"integers")
+    monkeypatch.setattr(embedding, "calibrate", lambda model, evaluator: Verdict({}, {}, "none"))
+    monkeypatch.setattr(embedding, "objection_to_packing", lambda model: "")
     monkeypatch.setattr(embedding, "summary", lambda content: "fine")
     monkeypatch.setattr(embedding, "objection_of", lambda content: "")
     monkeypatch.setattr(embedding, "own_positions", lambda evaluator, series, seed: [])
@@ -46,6 +49,7 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "is embedded" in embed(tmp_path, None, weights)
     assert (weights / NETWORK).read_bytes() == random.compressed()
     assert (weights / INT8).read_bytes() == b"integers"
+    assert b"none" in (weights / INT16).read_bytes()
     assert (weights / CHECK).exists()
     facts = json.loads((weights / FACTS).read_text())
     assert facts["positions"] == 12

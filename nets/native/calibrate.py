@@ -1,0 +1,124 @@
+"""What an int16 network needs beside its weights, the ranges of its activations, and what it loses: found out once."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from nets.calibration import Positions, Series, own_positions
+from nets.embedded import ReadyMade
+from nets.evaluator import Evaluator
+from nets.katago.model import FloatArray, Model
+from nets.katago.to_onnx import TAP, to_onnx
+from nets.native.evaluator import NativeEvaluator
+from nets.native.pack import pack
+from nets.onnx_evaluator import open_recorder, runtime_version
+from nets.quantize import CHECKED, GROSS, Loss, compare, objection
+
+SERIES = (
+    Series(19, 19, games=3, moves=220, interval=7),
+    Series(13, 13, games=3, moves=110, interval=7),
+    Series(9, 9, games=6, moves=66, interval=4),
+    Series(7, 11, games=3, moves=50, interval=6),
+    Series(15, 15, games=2, moves=60, interval=10),
+    Series(5, 5, games=4, moves=20, interval=4),
+)
+"""Fewer than int8 needs: 16 bits leave room for ranges that are too wide."""
+WIDENING = 1.25
+"""Positions unlike these reach further; what is cut off costs more than coarser levels."""
+BATCH = 8
+WARM_UP = (Series(5, 5, games=1, moves=2, interval=1),)
+PLAYING_SECONDS = 15.0
+"""Most processor time that is spent on making positions."""
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What `calibrate` finds out."""
+
+    highest: Mapping[str, FloatArray]
+    """Tops of the ranges of activations, [channels] by the names of their taps."""
+    loss: Mapping[str, float]
+    """Fields of quantize.Loss, on positions that the ranges were not taken from."""
+    objection: str
+    """What speaks against using the network in int16; empty where nothing does."""
+
+    def to_bytes(self) -> bytes:
+        highest = {tap: [float(f"{value:.4g}") for value in values] for tap, values in self.highest.items()}
+        return json.dumps({"highest": highest, "loss": dict(self.loss), "objection": self.objection}).encode()
+
+
+def from_bytes(content: bytes) -> Verdict:
+    """What `Verdict.to_bytes` wrote."""
+    fields = json.loads(content)
+    highest = {tap: np.array(values, np.float32) for tap, values in fields["highest"].items()}
+    return Verdict(highest, fields["loss"], fields["objection"])
+
+
+def calibrate(
+    model: Model,
+    reference: Evaluator,
+    series: Sequence[Series] = SERIES,
+    progress: Progress = lambda share: None,
+) -> Verdict:
+    """Calibrate a prepared network that `can_be_packed`, `reference` being the same in fp32, and measure its loss."""
+    suicide = model.pass_alive_under_suicide
+    own_positions(reference, WARM_UP, 1, suicide)  # compiles what encodes positions
+    kept = own_positions(
+        reference, tuple(series), 1, suicide, PLAYING_SECONDS, progress=lambda share: progress(0.7 * share)
+    )
+    highest = ranges(model, [(np.delete(s, np.s_[::CHECKED], 0), np.delete(g, np.s_[::CHECKED], 0)) for s, g in kept])
+    progress(0.85)
+    checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
+    loss, share = _compare(model, highest, reference, checked)
+    progress(1.0)
+    return Verdict(highest, loss.__dict__, objection(loss, share))
+
+
+def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdict:
+    """What `calibrate` found out on another machine, compared with `reference` on this one. Raises EvaluatorError."""
+    verdict = from_bytes(ready.content)
+    loss, share = _compare(model, verdict.highest, reference, ready.positions)
+    known = objection(Loss(**verdict.loss), 0.0)
+    return replace(verdict, objection=known or objection(loss, share, GROSS))
+
+
+def _compare(
+    model: Model, highest: Mapping[str, FloatArray], reference: Evaluator, positions: Sequence[Positions]
+) -> tuple[Loss, float]:
+    candidate = NativeEvaluator(model, pack(model, highest), model.name, lambda: reference)
+    for spatial, global_ in positions:
+        candidate.evaluate(spatial[:1], global_[:1])  # compiles, which is no part of the time that it takes
+    return compare(reference, candidate, positions)
+
+
+def ranges(model: Model, positions: Sequence[Positions]) -> dict[str, FloatArray]:
+    """The tops of the ranges [channels] of all taps over `positions`, widened."""
+    record = open_recorder(to_onnx(model, with_taps=True).SerializeToString(), model.name)
+    highest: dict[str, FloatArray] = {}
+    for spatial, global_ in positions:
+        for start in range(0, len(spatial), BATCH):
+            for name, values in record(spatial[start : start + BATCH], global_[start : start + BATCH]).items():
+                if name.startswith(TAP):
+                    tap, top = name.removeprefix(TAP), values.max(axis=(0, 2, 3)) * np.float32(WIDENING)
+                    highest[tap] = np.maximum(highest.get(tap, top), top)
+    return {tap: np.maximum(values, 0) for tap, values in highest.items()}
+
+
+@lru_cache(maxsize=1)
+def fingerprint() -> str:
+    """A hash of what a calibration depends on beside the network and its converter."""
+    digest = sha256(f"{runtime_version()} {platform.machine()} {platform.processor()}".encode())
+    here = Path(__file__).parent
+    for path in (*sorted(here.glob("*.py")), *(here.parent / name for name in ("calibration.py", "features.py"))):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,113 @@
+"""How Winograd's method cuts a board into tiles, and its matrices.
+
+    output = A^T [(G w G^T) * (B^T input B)] A          Lavin and Gray, https://arxiv.org/abs/1509.09308
+
+A side is cut into parts of 4, 3 and 2 points, as few as possible, so that 19 points cost 29 places and not 30, and 9
+cost 15 and not 18. A part of m points evaluates polynomials at m + 2 of POINTS, always the first ones; so places at the
+same points share their weights, whatever tile they lie in. What the methods for 2, 3 and 4 points differ in is left to
+the transforms of the outputs.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.points import MAX_SIZE
+
+POINTS = (0.0, 1.0, -1.0, math.inf, 2.0, -2.0)
+WEIGHT_FACTORS = (1.0, 0.5, 0.5, 1.0, 0.25, 0.25)
+"""What rows of G are multiplied by, so that weights are of one size at all places."""
+PLACES = len(POINTS) ** 2
+"""Of a tile of 4×4 points; number 6 * i + j is at point i vertically and j horizontally."""
+LARGEST, SMALLEST = 4, 2
+MOST_TILES = -(-MAX_SIZE // LARGEST)
+
+TILING = np.dtype(
+    [
+        ("height", np.int64),
+        ("width", np.int64),
+        ("tile_rows", np.int64),
+        ("tile_columns", np.int64),
+        ("heights", np.int64, MOST_TILES),  # of the rows of tiles, from the top, larger ones first
+        ("widths", np.int64, MOST_TILES),  # of the columns of tiles, from the left, larger ones first
+        ("rows_with", np.int64, len(POINTS)),  # rows of tiles that have places at a point
+        ("columns_with", np.int64, len(POINTS)),
+        ("starts", np.int64, PLACES),  # of a place's tiles among those of all places
+        ("counts", np.int64, PLACES),  # tiles of all boards that have a place
+    ]
+)
+
+
+def parts(side: int) -> list[int]:
+    """`side` points, at least 2, in as few parts as possible, the larger ones first."""
+    count = -(-side // LARGEST)
+    return [side // count + (number < side % count) for number in range(count)]
+
+
+def tiling(boards: int, height: int, width: int) -> NDArray[np.void]:
+    """The TILING record, in an array of one, of so many boards."""
+    result = np.zeros(1, TILING)
+    record = result[0]
+    heights, widths = np.array(parts(height)), np.array(parts(width))
+    record["height"], record["width"] = height, width
+    record["tile_rows"], record["tile_columns"] = len(heights), len(widths)
+    record["heights"][: len(heights)], record["widths"][: len(widths)] = heights, widths
+    least = np.maximum(np.arange(len(POINTS)) - 1, SMALLEST)  # points of the smallest part that has each
+    record["rows_with"] = (heights >= least[:, None]).sum(axis=1)
+    record["columns_with"] = (widths >= least[:, None]).sum(axis=1)
+    counts = boards * np.outer(record["rows_with"], record["columns_with"]).ravel()
+    record["counts"] = counts
+    record["starts"] = np.cumsum(counts) - counts
+    return result
+
+
+def input_matrix(m: int) -> NDArray[np.int64]:
+    """B^T [m + 2, m + 2] of a part of m points, all integers."""
+    finite = [point for point in POINTS[: m + 2] if math.isfinite(point)]
+    result = np.zeros((m + 2, m + 2))
+    for row, point in enumerate(POINTS[: m + 2]):
+        others = [other for other in finite if other != point]
+        polynomial = np.poly(others)[::-1]
+        result[row, : len(polynomial)] = polynomial
+    return np.rint(result).astype(np.int64)
+
+
+def output_matrix(m: int) -> NDArray[np.float64]:
+    """A^T [m, m + 2] of a part of m points, for weights by `weight_matrix`."""
+    finite = [point for point in POINTS[: m + 2] if math.isfinite(point)]
+    result = np.zeros((m, m + 2))
+    for column, point in enumerate(POINTS[: m + 2]):
+        if math.isfinite(point):
+            scale = WEIGHT_FACTORS[column] * math.prod(point - other for other in finite if other != point)
+            result[:, column] = point ** np.arange(m) / scale
+        else:
+            result[-1, column] = 1
+    return result
+
+
+def weight_matrix() -> NDArray[np.float64]:
+    """G [6, 3]; parts of fewer points use its first rows."""
+    rows = [point ** np.arange(3) if math.isfinite(point) else np.array([0.0, 0.0, 1.0]) for point in POINTS]
+    return np.array(rows) * np.array(WEIGHT_FACTORS)[:, None]
+
+
+@lru_cache(maxsize=1)
+def reach() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """[PLACES] the sums of the positive and of the negative factors, without their sign, that B^T and B apply to a
+    tile's inputs at each place; the largest over all sizes of tiles."""
+    highest, lowest = np.zeros(PLACES, np.int64), np.zeros(PLACES, np.int64)
+    for m_y in range(SMALLEST, LARGEST + 1):
+        for m_x in range(SMALLEST, LARGEST + 1):
+            both = np.einsum("iy,jx->ijyx", input_matrix(m_y), input_matrix(m_x)).reshape(m_y + 2, m_x + 2, -1)
+            at = (len(POINTS) * np.arange(m_y + 2)[:, None] + np.arange(m_x + 2)).ravel()
+            highest[at] = np.maximum(highest[at], np.maximum(both, 0).sum(axis=2).ravel())
+            lowest[at] = np.maximum(lowest[at], np.maximum(-both, 0).sum(axis=2).ravel())
+    return highest, lowest
+
+
+MOST_LEVELS = 32767 // max(int(each.max()) for each in reach())
+"""An activation's levels are 0 to this: then no place's input outgrows 16 bits, and the transform is exact."""

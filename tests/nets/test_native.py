@@ -1,0 +1,379 @@
+"""int16 networks against the slow forward pass: tiles, transforms, whole networks, and when they are used."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nets.calibration import SMALL_SERIES
+from nets.evaluator import EvaluatorError
+from nets.katago.convert import convert, load_model
+from nets.katago.model import FloatArray, Model
+from nets.native.calibrate import Verdict, calibrate, from_bytes, ranges
+from nets.native.evaluator import NativeEvaluator
+from nets.native.pack import Packed, aligned, can_be_packed, pack
+from nets.native.products import OUTPUTS
+from nets.native.tiling import (
+    LARGEST,
+    MOST_LEVELS,
+    PLACES,
+    SMALLEST,
+    input_matrix,
+    output_matrix,
+    parts,
+    reach,
+    tiling,
+    weight_matrix,
+)
+from nets.native.transforms import transform_inputs
+from nets.native.vectors import is_available
+from nets.onnx_evaluator import OnnxEvaluator
+from nets.open import check_network, open_network
+from nets.quantize import compare
+from tests.conftest import REPOSITORY
+from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
+from tests.nets.random_networks import RandomNetwork
+from tests.nets.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
+
+SIZES = ((5, 5), (7, 4), (2, 2), (3, 6), (9, 9), (19, 19), (25, 13))
+RANDOM_BLOCKS: list[dict[str, Any]] = [ORDINARY, POOLING, ORDINARY]
+
+needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor lacks AVX2")
+
+
+@pytest.fixture(autouse=True)
+def networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of networks of the test's own; kernels are shared, since they take seconds to compile."""
+    monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path / "networks")
+
+
+def opened(model: Model, content: bytes, **options: Any) -> NativeEvaluator:
+    """A network calibrated on the positions it is tested with."""
+    packed = pack(model, ranges(model, [inputs(*size) for size in SIZES]))
+    return NativeEvaluator(model, packed, "random", lambda: plain(content), **options)
+
+
+def plain(content: bytes) -> OnnxEvaluator:
+    return OnnxEvaluator(convert(content, "random", ""), "random")
+
+
+def made(version: int = 8, blocks: list[dict[str, Any]] = RANDOM_BLOCKS, **options: Any) -> tuple[RandomNetwork, Any]:
+    network = RandomNetwork(version, **options)
+    return network, network.write(blocks)
+
+
+# Tiles
+
+
+@pytest.mark.parametrize("side", range(SMALLEST, 26))
+def test_parts_make_up_the_side(side: int) -> None:
+    assert sum(parts(side)) == side
+    assert all(SMALLEST <= part <= LARGEST for part in parts(side))
+    assert len(parts(side)) == -(-side // LARGEST)
+    assert sorted(parts(side), reverse=True) == parts(side)
+
+
+@pytest.mark.parametrize("m", range(SMALLEST, LARGEST + 1))
+def test_matrices_on_one_tile(m: int) -> None:
+    random = np.random.default_rng(m)
+    tile, kernel = random.standard_normal((m + 2, m + 2)), random.standard_normal((3, 3))
+    b, g, a = input_matrix(m), weight_matrix()[: m + 2], output_matrix(m)
+    truth = [[(tile[y : y + 3, x : x + 3] * kernel).sum() for x in range(m)] for y in range(m)]
+    np.testing.assert_allclose(a @ ((g @ kernel @ g.T) * (b @ tile @ b.T)) @ a.T, truth, atol=1e-12)
+
+
+def test_transformed_levels_fit_16_bits() -> None:
+    highest, lowest = reach()
+    assert MOST_LEVELS * max(highest.max(), lowest.max()) <= 32767
+    assert MOST_LEVELS >= 255, "coarser than int8"
+
+
+@needs_kernels
+def test_input_transform() -> None:
+    """The most extreme levels, and every kind of tile."""
+    boards, height, width, channels = 2, 9, 19, 32
+    random = np.random.default_rng(0)
+    space = aligned(boards * (height + 2) * (width + 2) * channels * 2).view(np.int16)
+    levels = space.reshape(boards, height + 2, width + 2, channels)
+    levels[:, 1:-1, 1:-1] = MOST_LEVELS * random.integers(0, 2, (boards, height, width, channels))
+    tiles = tiling(boards, height, width)
+    record = tiles[0]
+    places, rows = aligned(int(record["counts"].sum()) * channels * 2), aligned(6 * (width + 2) * channels * 2)
+    transform_inputs(space.ctypes.data, places.ctypes.data, rows.ctypes.data, record, boards, channels)
+    ours, counts = places.view(np.int16).reshape(-1, channels), np.zeros(PLACES, np.int64)
+    for board in range(boards):
+        for tile_y, m_y in enumerate(parts(height)):
+            for tile_x, m_x in enumerate(parts(width)):
+                y, x = sum(parts(height)[:tile_y]), sum(parts(width)[:tile_x])
+                tile = levels[board, y : y + m_y + 2, x : x + m_x + 2].astype(np.int64)
+                truth = np.einsum("iy,jx,yxc->ijc", input_matrix(m_y), input_matrix(m_x), tile)
+                for i in range(m_y + 2):
+                    for j in range(m_x + 2):
+                        place = 6 * i + j
+                        np.testing.assert_array_equal(ours[record["starts"][place] + counts[place]], truth[i, j])
+                        counts[place] += 1
+    np.testing.assert_array_equal(counts, record["counts"])
+
+
+# Networks
+
+
+def test_no_sum_overflows() -> None:
+    """Whatever the levels are: each is at the end of its range that makes a sum largest."""
+    network, _ = made(channels=64)
+    model = load_model(network.compressed(), "random")
+    packed = pack(model, ranges(model, [inputs(9, 9)]))
+    highest, lowest = (each[:, None] * MOST_LEVELS for each in reach())
+    largest = 0
+    for layer in packed.layers:
+        blocks, count = (layer["pooled"] + layer["outputs"]) // OUTPUTS, int(layer["inputs"])
+        flat = packed.parameters[layer["weights"] :].view(np.int16)[: blocks * PLACES * count * OUTPUTS]
+        weights = flat.reshape(blocks, PLACES, count // 2, OUTPUTS, 2).astype(np.int64)
+        over, under = np.maximum(weights, 0).sum(axis=(2, 4)), np.maximum(-weights, 0).sum(axis=(2, 4))
+        largest = max(largest, (highest * over + lowest * under).max(), (highest * under + lowest * over).max())
+    assert 2**30 < largest < 2**31
+
+
+@needs_kernels
+@pytest.mark.parametrize("version", [3, 4, 6, 8, 9, 13, 14, 15, 16, 17])
+def test_versions(version: int) -> None:
+    network, forward = made(version)
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content, optimism=0.3)
+    assert (evaluator.precision, evaluator.has_optimism) == ("int16", version >= 12)
+    for size in SIZES:
+        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 0.3))
+
+
+@needs_kernels
+@pytest.mark.parametrize("channels", [8, 32, 70])
+@pytest.mark.parametrize("blocks", [[ORDINARY], [POOLING, POOLING], [ORDINARY, POOLING] * 3])
+def test_blocks(blocks: list[dict[str, Any]], channels: int) -> None:
+    network, forward = made(8, blocks, channels=channels, seed=channels)
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    for size in ((9, 9), (7, 4)):
+        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size)))
+
+
+def check(evaluation: Any, truth: dict[str, FloatArray]) -> None:
+    for name, expected in truth.items():
+        ours = getattr(evaluation, name)
+        assert ours.dtype == np.float32
+        assert ours.shape == expected.shape
+        np.testing.assert_allclose(ours, expected, rtol=0.02, atol=0.05, err_msg=name)
+        assert np.abs(ours - expected).mean() < 0.004 * max(1, np.abs(expected).mean()), name
+
+
+@needs_kernels
+def test_boards_of_a_single_line() -> None:
+    network, forward = made()
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    for size in ((1, 1), (1, 7), (7, 1)):
+        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size)))
+
+
+@needs_kernels
+def test_optimism_of_each_position() -> None:
+    network, forward = made(13)
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    spatial, global_ = inputs(9, 9)
+    mixed = evaluator.evaluate(spatial, global_, np.array([0.0, 0.5, 1.0], np.float32)).policy
+    for row, optimism in enumerate((0.0, 0.5, 1.0)):
+        np.testing.assert_allclose(mixed[row], forward(spatial, global_, optimism)["policy"][row], atol=0.02)
+
+
+@needs_kernels
+def test_a_batch_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, _ = made()
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    spatial, global_ = (np.concatenate([each] * 3) for each in inputs(9, 9))
+    whole = evaluator.evaluate(spatial, global_)
+    monkeypatch.setattr("nets.native.evaluator.BATCH_BYTES", 0)
+    for one, all_ in zip(evaluator.evaluate(spatial, global_), whole, strict=True):
+        np.testing.assert_allclose(one, all_, rtol=1e-4, atol=1e-5)
+
+
+@needs_kernels
+def test_workers_at_once() -> None:
+    network, _ = made()
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    truth = {size: evaluator.evaluate(*inputs(*size)).policy for size in SIZES}
+    wrong: list[tuple[int, int]] = []
+
+    def work(turn: int) -> None:
+        for number in range(20):
+            size = SIZES[(turn + number) % len(SIZES)]
+            if not np.allclose(evaluator.evaluate(*inputs(*size)).policy, truth[size], atol=1e-5):
+                wrong.append(size)
+
+    threads = [threading.Thread(target=work, args=(turn,)) for turn in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@needs_kernels
+def test_what_exceeds_every_range_is_cut_off() -> None:
+    network, _ = made()
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    spatial, global_ = inputs(9, 9)
+    evaluation = evaluator.evaluate(spatial * 1000, global_ * 1000)
+    assert all(np.isfinite(each).all() for each in evaluation)
+    with pytest.raises(EvaluatorError, match="random: an output is not finite"):
+        evaluator.evaluate(spatial, global_ * np.nan)
+
+
+@needs_kernels
+def test_boards_that_no_network_knows() -> None:
+    network, _ = made()
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    spatial, global_ = inputs(9, 9)
+    with pytest.raises(EvaluatorError, match="21 planes"):
+        evaluator.evaluate(spatial[:, 1:], global_)
+    with pytest.raises(EvaluatorError, match="26x9"):
+        evaluator.evaluate(np.zeros((1, 22, 26, 9), np.float32), global_[:1])
+
+
+@needs_kernels
+@pytest.mark.slow
+def test_processors_with_narrower_vectors() -> None:
+    """The kernels for AVX2, on whatever processor this is."""
+    environment = {**os.environ, "NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+avx,+fma,+sse4.2,+popcnt"}
+    code = (
+        "from tests.nets.test_native import *\n"
+        "assert WIDE not in features()\n"
+        "network, forward = made(15)\n"
+        "content = network.compressed()\n"
+        "evaluator = opened(load_model(content, 'random'), content)\n"
+        "for size in SIZES: check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 1.0))\n"
+    )
+    code = "from nets.native.vectors import WIDE, features\n" + code
+    subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, env=environment, check=True, timeout=300)
+
+
+# When they are used
+
+
+def test_what_cannot_be_packed() -> None:
+    dilated = {"kind": "ordinary_block", "dilation": 2}
+    for blocks, activation in (([NESTED], "RELU"), ([ORDINARY], "MISH"), ([dilated], "RELU")):
+        network = RandomNetwork(14, activation=f"ACTIVATION_{activation}")
+        network.write(blocks)
+        assert not can_be_packed(load_model(network.compressed(), "random"))
+    network = RandomNetwork(15)
+    network.write([ORDINARY], meta=True)
+    assert not can_be_packed(load_model(network.compressed(), "random"))
+
+
+def test_a_verdict_survives_its_file() -> None:
+    verdict = Verdict({"tip": np.array([0.1, 3.0], np.float32)}, {"lead_mean": 0.25}, "it is slow")
+    back = from_bytes(verdict.to_bytes())
+    np.testing.assert_array_equal(back.highest["tip"], verdict.highest["tip"])
+    assert (back.loss, back.objection) == (verdict.loss, verdict.objection)
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A network that `auto` calibrates, on a few positions, and that takes no time worth comparing."""
+    monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
+    monkeypatch.setattr("nets.quantize.SLOWEST", 1e9)
+    for function in ("nets.native.calibrate.calibrate", "nets.quantize.quantize"):
+        defaults = (SMALL_SERIES, lambda share: None)
+        monkeypatch.setattr(f"{function}.__defaults__", defaults if "native" in function else ("", *defaults))
+    network, _ = made(channels=16)
+    path = tmp_path / "network.bin.gz"
+    path.write_bytes(network.compressed())
+    return path
+
+
+@needs_kernels
+def test_auto_is_int16_where_the_limits_are_kept(path: Path) -> None:
+    notes: list[str] = []
+    evaluator = open_network(path, "auto", note=notes.append)
+    assert (evaluator.precision, evaluator.provider) == ("int16", "native")
+    assert len(notes) == 1
+    assert "once" in notes[0]
+    notes.clear()
+    evaluator = open_network(path, "auto", note=notes.append)
+    assert evaluator.precision == "int16"
+    assert not notes, "the second time there is nothing to do"
+    spatial, global_ = inputs(9, 9)
+    truth = open_network(path, "fp32").evaluate(spatial, global_)
+    np.testing.assert_allclose(evaluator.evaluate(spatial, global_).value, truth.value, atol=0.02)
+
+
+@needs_kernels
+def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nets.native.calibrate.objection", lambda loss, share: "its lead is wrong")
+    notes: list[str] = []
+    assert open_network(path, "auto", note=notes.append).precision != "int16"
+    assert "network.bin.gz: not using int16, for in it its lead is wrong" in notes
+    assert open_network(path, "int16", note=notes.append).precision == "int16"
+    assert notes[-1] == "network.bin.gz: using int16 as asked, though its lead is wrong"
+
+
+@needs_kernels
+def test_several_threads_for_one_evaluation_are_onnxruntimes(path: Path) -> None:
+    assert open_network(path, "auto", threads=2).precision != "int16"
+
+
+def test_processors_without_vectors(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nets.native.pack.is_available", lambda: False)
+    assert open_network(path, "auto").precision != "int16"
+    for function in (open_network, check_network):
+        with pytest.raises(EvaluatorError, match=r"network\.bin\.gz: int16 needs a processor with AVX2"):
+            function(path, "int16")  # type: ignore[operator]
+
+
+@needs_kernels
+def test_unsuitable_networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
+    network = RandomNetwork(14, activation="ACTIVATION_MISH")
+    network.write([ORDINARY])
+    path = tmp_path / "mish.bin.gz"
+    path.write_bytes(network.compressed())
+    assert open_network(path, "auto").precision == "fp32"
+    for function in (open_network, check_network):
+        with pytest.raises(EvaluatorError, match=r"mish\.bin\.gz: int16 is only for"):
+            function(path, "int16")  # type: ignore[operator]
+
+
+STRICTER = {"winrate_mean": 0.002, "winrate_p99": 0.01, "lead_mean": 0.1, "policy_kl": 0.001, "other_top_moves": 0.02}
+"""Than quantize.LIMITS; int8 misses them all but the first."""
+
+
+@needs_kernels
+@pytest.mark.slow
+def test_limits_on_golden_positions(shared: Callable[[str], Path]) -> None:
+    source = shared("nets/g170-b6c96-s175395328-d26788732.bin.gz")
+    reference = open_network(source, "fp32")
+    model = load_model(source.read_bytes(), "g170")
+    verdict = calibrate(model, reference)
+    assert verdict.objection == ""
+    packed: Packed = pack(model, verdict.highest)
+    scratch = new_scratch(reference.pass_alive_under_suicide)
+    by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
+    for row in positions(shared("golden/g170-b6c96.jsonl.gz")):
+        by_size.setdefault(tuple(row["size"]), []).append(encoded(game_of(row), COLOURS[row["to_play"]], scratch))
+    batches = [tuple(np.stack(each) for each in zip(*entries, strict=True)) for entries in by_size.values()]
+    candidate = NativeEvaluator(model, packed, "g170", lambda: reference)
+    loss, _ = compare(reference, candidate, batches)  # type: ignore[arg-type]
+    for name, limit in STRICTER.items():
+        assert getattr(loss, name) <= limit, loss
