@@ -29,6 +29,7 @@ from nets.katago.reader import ModelFormatError, Reader
 
 OLDEST_VERSION, NEWEST_VERSION = 3, 17
 MAX_BLOCKS = 1000
+"""Inner ones included; KataGo's largest networks have about 200."""
 MAX_NESTING = 4
 MAX_KERNEL = 25
 
@@ -158,6 +159,7 @@ def _block(reader: Reader, version: int, channels: int, depth: int) -> Block:
     if kind not in BLOCK_KINDS:
         raise ModelFormatError(f"unknown kind of block: {kind[:40]}")
     name = reader.word()
+    reader.count("blocks", MAX_BLOCKS)
     if kind == "ordinary_block":
         before = _normed(reader, version, channels)
         first = _convolution(reader, channels)

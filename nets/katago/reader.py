@@ -11,6 +11,7 @@ import math
 import re
 import stat
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,7 @@ class Reader:
     def __init__(self, content: bytes) -> None:
         self._content = content
         self._at = 0
+        self._counts: Counter[str] = Counter()
 
     def word(self) -> str:
         """The next token: a layer's name, a block's kind."""
@@ -101,6 +103,12 @@ class Reader:
         if not low <= value <= high:
             raise ModelFormatError(f"{what}: {value} is outside {low}..{high}")
         return value
+
+    def count(self, what: str, most: int) -> None:
+        """One more of something of which a file may have `most`."""
+        self._counts[what] += 1
+        if self._counts[what] > most:
+            raise ModelFormatError(f"more than {most} {what}")
 
     def flag(self, what: str) -> bool:
         return self.integer(what, 0, 1) == 1

@@ -17,8 +17,13 @@ from nets.evaluator import EvaluatorError
 from nets.katago.convert import convert
 from nets.katago.parse import parse_model
 from nets.katago.reader import SMALL_BYTES, ModelFormatError
-from nets.open import load_onnx
+from nets.open import load_onnx, open_network
 from tests.nets.random_networks import RandomNetwork
+
+
+@pytest.fixture(autouse=True)
+def cache_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="module", params=["binary", "text"])
@@ -119,6 +124,37 @@ def test_nesting_is_bounded() -> None:
     level = b"nested_bottleneck_block b 1 " + b"n 1 1e-3 0 0 0 1 a conv 1 1 1 1 1 1 0 "
     text = b"name 8 22 19 trunk 1 1 1 1 1 1 conv 1 1 22 1 1 1 " + b"0 " * 22 + b"m 19 1 " + b"0 " * 19 + level * 5000
     assert "nested too deeply" in refusal(gzip.compress(text))
+
+
+def test_blocks_are_bounded() -> None:
+    """However they are nested: a small file could hold very many."""
+    network = RandomNetwork(8, channels=1)
+    network.write([{"kind": "nested_bottleneck_block", "inner": ("ordinary_block",) * 200}] * 5)
+    assert "more than 1000 blocks" in refusal(network.compressed())
+
+
+def test_heads_are_bounded(tmp_path: Path) -> None:
+    """Attention to every point of a board by 30,000 heads of two channels: few weights, much memory."""
+    network = RandomNetwork(15, channels=1)
+    network.write([{"kind": "transformer_attention_block", "heads": 30_000, "kv_heads": 30_000, "sizes": (2, 1)}])
+    path = tmp_path / "heads.bin.gz"
+    path.write_bytes(network.compressed())
+    with pytest.raises(EvaluatorError, match=r"heads\.bin\.gz: .*too much memory on a board of 25x25"):
+        open_network(path, "fp32")
+
+
+def test_absurd_weights_are_refused_quietly(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """Finite in the file, infinite once a norm is folded into them."""
+    network = RandomNetwork(8)
+    network.write([{"kind": "ordinary_block"}])
+    content = bytes(network.content)
+    for found in re.finditer(b"@BIN@", content):
+        content = content[: found.end()] + np.full(1, 3e38, "<f4").tobytes() + content[found.end() + 4 :]
+    path = tmp_path / "absurd.bin.gz"
+    path.write_bytes(gzip.compress(content, 1))
+    with pytest.raises(EvaluatorError, match="not finite"):
+        open_network(path, "fp32")
+    assert not recwarn.list
 
 
 def test_bomb_is_refused_within_its_limit() -> None:
