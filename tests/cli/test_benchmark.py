@@ -89,7 +89,7 @@ def test_many_settings_make_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["--batch", "1,x"], "batch must be a whole number, not x"),
-        (["--precision", "fp32,fp8"], "precision must be one of auto, int8, fp32, fp16, not fp8"),
+        (["--precision", "fp32,fp8"], "precision must be one of auto, int16, int8, fp32, fp16, not fp8"),
         (["--size", "9,,19"], "size must be a text"),
     ],
 )
