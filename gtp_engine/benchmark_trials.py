@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE
+from gtp_engine.doctor import usable_cores
 from gtp_engine.match.openings import openings
 from search.limits import Limits
 from search.parameters import SearchParameters
@@ -81,13 +82,16 @@ class Trial:
         self.recorder = Recorder(evaluator)
         self.parameters = parameters
         self.width, self.height = width, height
-        self.workers = 0
-        """Threads that search; known once it has searched."""
         self.batches: Counter[int] = Counter()
         """How often the network was given so many positions."""
         self._searched: list[float] = []
         self._visited: list[float] = []
         self._bare: list[float] = []
+
+    @property
+    def workers(self) -> int:
+        """Threads that search."""
+        return self.parameters.workers or usable_cores()
 
     @property
     def evals_per_second(self) -> float:
@@ -106,7 +110,6 @@ class Trial:
 
         search = Search(self.recorder, self.parameters)
         try:
-            self.workers = search.workers
             game = position(number, self.width, self.height)
             _warm_up(search, game, max(seconds, MIN_TRIAL_SECONDS))
             self.recorder.batches.clear()
@@ -161,9 +164,10 @@ def measure(trials: Sequence[Trial], seconds: float, tick: Tick) -> None:
             tick(slice_)
 
 
-def best_of(trials: Sequence[Trial], seconds: float, tick: Tick) -> Trial:
+def best_of(trials: Sequence[Trial], seconds: float, tick: Tick, favourite: Trial | None = None) -> Trial:
     """The setting to use, found in so many seconds, about: the slower half drops out until few are left, and of those
-    that are nearly as fast as the fastest the gentlest is taken. Raises EvaluatorError."""
+    that are nearly as fast as the fastest the gentlest is taken. A `favourite` among them never drops out. Raises
+    EvaluatorError."""
     rest = list(trials)
     rounds = 1 + max(0, math.ceil(math.log2(len(rest) / FINALISTS)))
     for number in range(rounds):
@@ -174,7 +178,8 @@ def best_of(trials: Sequence[Trial], seconds: float, tick: Tick) -> Trial:
             tick(share)
         rest.sort(key=lambda trial: -rates[trial])
         if number < rounds - 1:
-            del rest[max(FINALISTS, math.ceil(len(rest) / 2)) :]
+            count = max(FINALISTS, math.ceil(len(rest) / 2))
+            rest = rest[:count] + [trial for trial in rest[count:] if trial is favourite]
     fastest = max(trial.evals_per_second for trial in rest)
     good = [trial for trial in rest if trial.evals_per_second >= NEARLY_AS_FAST * fastest]
     return min(good, key=lambda trial: (trial.under_way, -trial.evals_per_second))

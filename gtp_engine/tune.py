@@ -23,9 +23,6 @@ from nets.evaluator import EvaluatorError
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator
 
-COMPARE_SHARE = 0.2
-"""What of the time goes to comparing the best setting with the present one."""
-
 
 @click.command()
 @parameter_options("net", "device", "human_profile", "size")
@@ -57,17 +54,16 @@ def tune(
     with progress_bar(seconds) as tick:
         evaluators = _evaluators(configuration)
         present = new_trial(configuration, open_evaluator(configuration))
-        trials = [
+        others = [
             trial
             for evaluator in evaluators.values()
             for trial in variations(evaluator, present.parameters, present.width, present.height)
+            if not _is_same(trial, present)
         ]
-        best = best_of(trials, seconds * (1 - COMPARE_SHARE), tick)
-        for number in range(2):
-            for trial in (present, best):
-                trial.search(number, seconds * COMPARE_SHARE / 4)
-                tick(seconds * COMPARE_SHARE / 4)
-    precision = next(name for name, evaluator in evaluators.items() if evaluator is best.recorder.evaluator)
+        trials = [present, *others]
+        best = best_of(trials, seconds, tick, favourite=present)
+    names = {evaluator.precision: name for name, evaluator in evaluators.items()}
+    precision = names.get(best.recorder.precision, configuration["precision"])
     found = {"precision": precision, "workers": best.workers, "batch": best.parameters.batch}
     if not dry_run:
         write_values(path, found)
@@ -85,6 +81,11 @@ def _evaluators(configuration: Configuration) -> dict[str, Evaluator]:
         with contextlib.suppress(EvaluatorError):  # an ONNX file gives no choice
             found["fp32"] = open_evaluator(_with(configuration, "fp32"))
     return found
+
+
+def _is_same(trial: Trial, other: Trial) -> bool:
+    setting, present = ((each.recorder.precision, each.parameters.batch, each.workers) for each in (trial, other))
+    return setting == present
 
 
 def _with(configuration: Configuration, precision: str) -> Configuration:

@@ -108,7 +108,6 @@ class Slow(Trial):
 
     def search(self, number: int, seconds: float) -> float:
         self.searches += 1
-        self.workers = self.parameters.workers
         self._searched.append(self.rate)
         return self.rate
 
@@ -121,6 +120,8 @@ def test_the_best_is_the_gentlest_of_the_fast() -> None:
     assert sum(ticks) == pytest.approx(30.0)
     assert trials[-1].searches == 1
     assert trials[2].searches == 3
+    assert best_of(trials, 1.0, ticks.append, favourite=trials[-1]) is trials[1]
+    assert trials[-1].searches == 4
     assert best_of([trials[-1]], 1.0, ticks.append) is trials[-1]
 
 

@@ -149,7 +149,10 @@ def test_the_best_is_written(opened: list[str], user_file: Path, capsys: pytest.
     assert values["precision"] in ("auto", "fp32")
     assert {each["precision"] for each in report["tried"]} == {"int8", "fp32"}
     assert report["best"]["evals_per_second"] > 0
+    assert report["present"] == report["tried"][0]
     assert report["present"]["batch"] == 2
+    settings = [(each["precision"], each["workers"], each["batch"]) for each in report["tried"]]
+    assert len(set(settings)) == len(settings)
     assert {"auto", "fp32"} == set(opened)
 
 
