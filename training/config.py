@@ -54,6 +54,9 @@ class OptimiserConfig(Struct, frozen=True, forbid_unknown_fields=True):
     decay_share: Annotated[
         float, Meta(ge=0, le=1, description="of the budget, the last part, in which the rate falls to zero")
     ] = 0.2
+    integers_share: Annotated[
+        float, Meta(ge=0, le=1, description="of the budget, the last part, in which the student computes in 8 bits")
+    ] = 0.0
     average: Annotated[float, Meta(ge=0, lt=1, description="decay a step of the weights' moving average")] = 0.999
 
 

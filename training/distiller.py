@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.feed import Item
+from training.integers import use_integers
 from training.labels import by_record, by_teacher
 from training.losses import Targets, loss_of, trunk_distance
 from training.network import PLAIN, Student
@@ -58,6 +59,7 @@ class Distiller:
         self.student = self.learner.student
         self.optimisers = Optimisers(self.learner, config.optimiser)
         self.average = Average(self.student, config.optimiser.average)
+        self._in_integers = False
         self._loss = loss_of
         if config.run.compile and self.device.type == "cuda":
             self._compile()
@@ -66,6 +68,12 @@ class Distiller:
     @property
     def pass_alive_under_suicide(self) -> bool:
         return self.teacher is not None and self.teacher.pass_alive_under_suicide
+
+    def use_integers(self, wanted: bool) -> None:
+        """Have the student compute in 8 bits, as the engine will, or in floating point."""
+        if wanted != self._in_integers:
+            self._in_integers = wanted
+            use_integers(self.student, wanted)
 
     def step(self, item: Item, rate_share: float) -> dict[str, Tensor]:
         """Learn from one batch; games among it are told their next moves. Returns the parts of the loss, on the

@@ -21,7 +21,7 @@ from typing import Any
 
 from nets.calibration import own_positions, pack_positions
 from nets.embedded import CHECK, FACTS, INT8, INT16, NETWORK, WEIGHTS
-from nets.evaluator import EvaluatorError
+from nets.evaluator import Evaluator, EvaluatorError
 from nets.katago.convert import load_model
 from nets.native.calibrate import calibrate
 from nets.native.pack import objection_to_packing
@@ -103,7 +103,7 @@ def _provenance(path: Path) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if key != "yardstick"}
 
 
-def _measured(yardstick: Yardstick, evaluator: OnnxEvaluator) -> dict[str, Any]:
+def _measured(yardstick: Yardstick, evaluator: Evaluator) -> dict[str, Any]:
     measures: tuple[Measure, Measure] = measure_evaluator(yardstick, evaluator)
     return {group: asdict(measure) for group, measure in zip(GROUPS, measures, strict=True)}
 

@@ -102,6 +102,7 @@ class Run:
             if stint.pause_after is not None and last - started >= stint.pause_after:
                 break
             share = rate_share(progress.step, self._config.optimiser.warm_up, progress.spent, decay_share)
+            self._distiller.use_integers(is_decaying(progress.spent, self._config.optimiser.integers_share))
             item = feed.next(progress.step)
             pending.append((item.source, self._distiller.step(item, share)))
             progress.step += 1

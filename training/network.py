@@ -25,6 +25,7 @@ from torch.nn import functional
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from training.config import NetworkConfig
 from training.errors import TrainingError
+from training.integers import IntegerConvolution, Writes
 
 PLAIN, OPTIMISTIC, SOFT, REPLY = range(4)
 """Channels of the policy: the move, the teacher's optimistic policy, the move at temperature 4, the reply to it."""
@@ -103,8 +104,8 @@ class PlainBlock(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.shift = nn.Parameter(torch.zeros(channels))
-        self.first = nn.Conv2d(channels, channels, 3, padding=1)
-        self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.first = IntegerConvolution(channels, channels, 3, Writes.ACTIVATION)
+        self.second = IntegerConvolution(channels, channels, 3, Writes.SIGNED, bias=False)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         hidden = self.first(board.cut(shifted_relu(x, self.shift)))
@@ -118,10 +119,10 @@ class PoolingBlock(nn.Module):
         super().__init__()
         regular = channels - pooled
         self.shift = nn.Parameter(torch.zeros(channels))
-        self.first = nn.Conv2d(channels, regular, 3, padding=1)
-        self.pooled = nn.Conv2d(channels, pooled, 3, padding=1)
+        self.first = IntegerConvolution(channels, regular, 3, Writes.SIGNED)
+        self.pooled = IntegerConvolution(channels, pooled, 3, Writes.POOLED)
         self.to_bias = nn.Linear(3 * pooled, regular, bias=False)
-        self.second = nn.Conv2d(regular, channels, 3, padding=1, bias=False)
+        self.second = IntegerConvolution(regular, channels, 3, Writes.SIGNED, bias=False)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         given = board.cut(shifted_relu(x, self.shift))
@@ -183,7 +184,7 @@ class Student(nn.Module):
             raise TrainingError("network.pooled_channels must be smaller than network.channels")
         self.config = config
         channels = config.channels
-        self.stem = nn.Conv2d(SPATIAL_PLANES, channels, 3, padding=1, bias=False)
+        self.stem = IntegerConvolution(SPATIAL_PLANES, channels, 3, Writes.SIGNED, bias=False, reads_bits=True)
         self.stem_global = nn.Linear(GLOBAL_FEATURES, channels, bias=False)
         self.blocks = nn.ModuleList(
             PoolingBlock(channels, config.pooled_channels)
