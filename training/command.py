@@ -12,6 +12,7 @@ from training.errors import TrainingError, require_torch
 
 if TYPE_CHECKING:
     from training.config import TrainingConfig
+    from training.loop import Run
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -45,6 +46,9 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 @config_option
 @set_option
 @click.option("--budget", type=Duration(), default="25m", show_default=True, help="Wall-clock time of a leg.")
+@click.option(
+    "--from", "source", metavar="FILE", help="Begin with the weights of a student.bin.gz, or of the `embedded` network."
+)
 @click.option("--pause-after", type=Duration(), help="Save and end after this time, in the middle of a leg.")
 @click.option("--defaults", is_flag=True, help="Print a configuration file with every value explained, and end.")
 def train(
@@ -52,6 +56,7 @@ def train(
     config_file: Path | None,
     settings: tuple[str, ...],
     budget: float,
+    source: str | None,
     pause_after: float | None,
     defaults: bool,
 ) -> None:
@@ -74,7 +79,11 @@ def train(
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
     config = _config(config_file, settings)
-    open_run(run, config, None if settings else config_file).train(Stint(budget, pause_after))
+    if source is not None:
+        opened = _begun_from(source, run, config)
+    else:
+        opened = open_run(run, config, None if settings else config_file)
+    opened.train(Stint(budget, pause_after))
 
 
 @click.command()
@@ -181,6 +190,27 @@ def export(run: Path, out: Path) -> None:
         write_whole(out, to_onnx(prepared(model)).SerializeToString())
     else:
         write_katago(model, out)
+
+
+def _begun_from(source: str, folder: Path, config: TrainingConfig) -> Run:
+    """A new run that begins with a network's weights, of that network's shape. Raises TrainingError."""
+    import msgspec
+
+    from nets.embedded import embedded_network
+    from training.config import NetworkConfig
+    from training.loop import open_run
+    from training.restore import read_network, shape_of
+
+    path = embedded_network() if source == "embedded" else Path(source)
+    if path is None:
+        raise TrainingError("this installation lacks its network")
+    model = read_network(path)
+    shape = shape_of(model)
+    if config.network not in (NetworkConfig(), shape):
+        raise TrainingError(f"{path} has another shape than [network] says; leave that out, its own will be used")
+    run = open_run(folder, msgspec.structs.replace(config, network=shape))
+    run.begin_from(model)
+    return run
 
 
 def _config(file: Path | None, settings: tuple[str, ...]) -> TrainingConfig:

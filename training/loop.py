@@ -35,8 +35,10 @@ from training.export import to_model
 from training.feed import Feed
 from training.files import make_folder, write_whole
 from training.katago_file import write_katago
-from training.network import shape_name
+from training.network import OPTIMISTIC, shape_name
 from training.progress import Reporter
+from training.restore import load_weights
+from training.sample_mix import know_optimistic
 from training.schedule import is_decaying, rate_share
 from training.yardstick import Measure, Yardstick, load_yardstick
 
@@ -157,9 +159,22 @@ class Run:
         return to_model(
             self._distiller.average.network,
             f"nobi-{shape_name(self._config.network)}-s{self._progress.samples}",
-            has_optimistic=self._distiller.teacher is not None and self._config.loss.optimistic > 0,
+            has_optimistic=self._config.loss.optimistic > 0 and self._learned_optimistic(),
             pass_alive_under_suicide=self._distiller.pass_alive_under_suicide,
         )
+
+    def begin_from(self, model: Model) -> None:
+        """Have a run that has not begun start with the weights of another's network. Raises TrainingError."""
+        if has_checkpoint(self._folder / CHECKPOINT):
+            raise TrainingError(f"{self._folder} has begun already; --from begins a new run")
+        load_weights(self._distiller.student, model)
+        load_weights(self._distiller.average.network, model)
+        self._save()  # or an interruption before the first checkpoint would begin from nothing
+
+    def _learned_optimistic(self) -> bool:
+        """Whether the labels have an optimistic policy: the teacher's, or those of the sample files."""
+        teacher = self._distiller.teacher
+        return (teacher is not None and teacher.policy.used > OPTIMISTIC) or know_optimistic(self._config.data.samples)
 
     def write_student(self, measures: tuple[Measure, Measure] | None) -> None:
         """Write the averaged weights and where they come from. Raises TrainingError."""

@@ -89,6 +89,13 @@ class SampleMix:
         held += [(path, read_samples(path)) for path in waiting[:room]]
 
 
+def know_optimistic(folders: tuple[str, ...]) -> bool:
+    """Whether the latest sample file in any of the folders has an optimistic policy among its labels. Raises
+    TrainingError for a damaged file."""
+    latest = [sample_files(Path(folder))[-1:] for folder in folders]
+    return any((read_samples(path).known & HAS_OPTIMISTIC).any() for paths in latest for path in paths)
+
+
 def _with_optimistic(samples: Samples) -> Samples:
     """Files without an optimistic policy beside files with one: the column is there, and not known."""
     if samples.optimistic.shape[1]:
