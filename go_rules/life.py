@@ -59,7 +59,7 @@ def final_area(pos, rules, phase, suicide, work):
     the board, group tax included, komi, captures and bonuses not.
     """
     pass_alive_area(pos, suicide, work)
-    _complete_area(pos, work)
+    _complete_area(pos, False, work)
     keeps_all = rules.scoring == SCORING_AREA and rules.tax == TAX_NONE
     regions = 0 if keeps_all else _independent_life(pos, work)
     score = -2 * regions if rules.tax == TAX_ALL else 0
@@ -82,6 +82,18 @@ def final_area(pos, rules, phase, suicide, work):
         elif work.area[point] == BLACK:
             score -= 1
     return score
+
+
+@kernel
+def safe_area(pos, suicide, work):
+    """Whose each point is for certain: pass-alive chains, what they enclose, and empty regions next to no other chain.
+
+    Fills `work.area`.
+    """
+    pass_alive_area(pos, suicide, work)
+    _complete_area(pos, True, work)
+    for point in range(N_POINTS):
+        work.area[point] = work.owned[point]
 
 
 @kernel
@@ -262,11 +274,12 @@ def _eliminate(pos, colour, n_regions, work):
 
 
 @kernel
-def _complete_area(pos, work):
+def _complete_area(pos, only_safe, work):
     """Complete `work.owned`, with the pass-alive areas in it, to the area that area scoring without tax counts.
 
     Connected empty regions that reach one colour only, and are nobody's yet, go to that colour, and the stones that
-    are left to their owners.
+    are left to their owners. With `only_safe` stones that are not pass-alive remain nobody's, and so do the regions
+    that reach them.
     """
     for point in range(N_POINTS):
         work.region[point] = NO_REGION
@@ -276,7 +289,7 @@ def _complete_area(pos, work):
             if work.owned[start] != EMPTY or work.region[start] != NO_REGION:
                 continue
             if pos.board[start] != EMPTY:
-                work.owned[start] = pos.board[start]
+                work.owned[start] = EMPTY if only_safe else pos.board[start]
                 continue
             reached = 0
             size = 1
@@ -295,7 +308,7 @@ def _complete_area(pos, work):
                             work.members[size] = q
                             size += 1
                     elif content != WALL:
-                        reached |= content
+                        reached |= BLACK | WHITE if only_safe and work.owned[q] != content else content
             if reached in (BLACK, WHITE):
                 for i in range(size):
                     work.owned[work.members[i]] = reached

@@ -25,7 +25,7 @@ from nets.evaluator import (
     Evaluation,
     Evaluator,
 )
-from nets.features import AS_IS, encode, new_scratch
+from nets.features import AS_IS, encode, scratch_for
 from search.player import Player
 
 SYMMETRIES = 8
@@ -99,7 +99,7 @@ def evaluate(evaluator: Evaluator, game: Game, colour: int, symmetry: int) -> Ev
         0.0,
         AS_IS,
         superko_bans(game, colour),
-        new_scratch(getattr(evaluator, "pass_alive_under_suicide", False)),
+        scratch_for(evaluator),
         spatial[0],
         global_[0],
     )

@@ -67,7 +67,7 @@ def own_positions(
     """Play all `series`, for `seconds` of this thread's processor time at most (a busy machine must not make a
     worse network), and return the positions kept. `progress` is told the share done."""
     random = np.random.default_rng(seed)
-    scratch = new_scratch(pass_alive_under_suicide)
+    scratch = new_scratch(pass_alive_under_suicide, bool(getattr(evaluator, "only_safe_area", False)))
     total = sum(each.games * each.moves * each.width * each.height for each in series)
     started, done, kept = time.thread_time(), 0.0, []
     for each in series:

@@ -31,7 +31,7 @@ from go_rules.board import live_phase, pass_ends_phase
 from go_rules.jit import kernel
 from go_rules.ladder import LADDERS, find_ladders
 from go_rules.ladder_board import new_ladder_work
-from go_rules.life import final_area, new_life_work
+from go_rules.life import final_area, new_life_work, safe_area
 from go_rules.points import BLACK, EMPTY, NO_POINT, PASS, STRIDE, WHITE
 from go_rules.position import (
     HISTORY_MOVES,
@@ -95,16 +95,25 @@ class Scratch(NamedTuple):
     """LADDERS[LADDER_SLOTS]: what was read lately, each position at the slot its key names."""
     suicide: NDArray[np.int8]
     """int8[1]: 1 where pass-alive chains must withstand suicide moves whatever the rules say."""
+    only_safe: NDArray[np.int8]
+    """int8[1]: 1 where the area planes show what is certain only, under all rules (KataGo's V4 features)."""
 
 
-def new_scratch(pass_alive_under_suicide: bool = False) -> Scratch:
-    """Work space for one thread. `pass_alive_under_suicide`: a preference that newer network files state."""
+def new_scratch(pass_alive_under_suicide: bool = False, only_safe_area: bool = False) -> Scratch:
+    """Work space for one thread, with what a network's file states about its area planes."""
     return Scratch(
         new_life_work(),
         new_ladder_work(),
         np.zeros(LADDER_SLOTS, LADDERS),
         np.array([pass_alive_under_suicide], np.int8),
+        np.array([only_safe_area], np.int8),
     )
+
+
+def scratch_for(evaluator: object) -> Scratch:
+    """Work space for one thread that shows positions to `evaluator` as its network expects them."""
+    names = ("pass_alive_under_suicide", "only_safe_area")
+    return new_scratch(*(bool(getattr(evaluator, name, False)) for name in names))
 
 
 @kernel
@@ -126,10 +135,14 @@ def encode(stack, i, colour, rules, pda, is_root, ban, scratch, spatial, global_
 
     is_last_phase = rules.scoring == SCORING_AREA or phase == PHASE_CLEANUP_2
     wins_now = True
+    suicide = rules.suicide == 1 or scratch.suicide[0] == 1
     if is_last_phase:
-        suicide = rules.suicide == 1 or scratch.suicide[0] == 1
         white_lead = final_area(pos, rules, phase, suicide, scratch.life[0])
         wins_now = (white_lead if colour == WHITE else -white_lead) + komi > 0
+        if scratch.only_safe[0] == 0:
+            _encode_area(pos, colour, scratch.life[0], spatial)
+    if scratch.only_safe[0] == 1:
+        safe_area(pos, suicide, scratch.life[0])
         _encode_area(pos, colour, scratch.life[0], spatial)
 
     turns = HISTORY_MOVES if pos.phase != PHASE_OVER else 1

@@ -22,6 +22,7 @@ FORMAT_KEY, FORMAT = "nobi.format", "1"
 NAME_KEY = "nobi.name"
 PRECISION_KEY = "nobi.precision"
 PASS_ALIVE_KEY = "nobi.pass_alive_under_suicide"
+SAFE_AREA_KEY = "nobi.only_safe_area"
 TRUNK_KEY, CONVOLUTIONS = "nobi.trunk", "convolutions"
 """In a converted network's metadata: its residual blocks are of convolutions only."""
 
@@ -71,6 +72,8 @@ class NetworkFacts:
     """Names among INPUTS."""
     pass_alive_under_suicide: bool
     """Its area features expect pass-alive groups computed as if suicide were legal."""
+    only_safe_area: bool
+    """Its area features are those of what is certain only, whatever the rules."""
     is_convolutional: bool
     """Its residual blocks are of convolutions only, as far as its metadata tell."""
     sizes: GraphSizes
@@ -104,6 +107,7 @@ def check_onnx(content: bytes, source: str) -> NetworkFacts:
         precision=metadata.get(PRECISION_KEY, "fp32") if metadata.get(PRECISION_KEY) in ("int8", "fp16") else "fp32",
         inputs=inputs,
         pass_alive_under_suicide=metadata.get(PASS_ALIVE_KEY) == "1",
+        only_safe_area=metadata.get(SAFE_AREA_KEY) == "1",
         is_convolutional=metadata.get(TRUNK_KEY) == CONVOLUTIONS,
         sizes=sizes,
     )

@@ -75,6 +75,7 @@ class OnnxEvaluator:
         self.provider = device.provider
         self.has_optimism = "optimism" in facts.inputs
         self.pass_alive_under_suicide = facts.pass_alive_under_suicide
+        self.only_safe_area = facts.only_safe_area
         self._source = source
         self._optimism = optimism
         if "meta" in facts.inputs and profile is None:

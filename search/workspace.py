@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluation, Evaluator
-from nets.features import IN_TREE, new_scratch
+from nets.features import IN_TREE, scratch_for
 from nets.symmetry import symmetry_images
 from search.context import new_context, new_work
 from search.encode import draw_symmetries, encode_all
@@ -37,7 +37,7 @@ class Desk:
         """Of the leaves in the cache."""
         self.missing = np.arange(batch)
         """Indices of the leaves to be evaluated."""
-        self.features = new_scratch(bool(getattr(evaluator, "pass_alive_under_suicide", False)))
+        self.features = scratch_for(evaluator)
 
 
 class Workspace:

@@ -12,7 +12,6 @@ import numpy as np
 
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
 from nets.katago.model import Model
-from nets.katago.reader import ModelFormatError
 
 KOMI, KOMI_UNIT = 5, 15.0 / 20.0
 """V7 gives komi in units of 20 points, V3 to V5 in units of 15."""
@@ -23,19 +22,18 @@ _BEFORE_TAX = (*range(10), 12, 13, 14, 18)
 PLACES: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {
     3: (_SAME_PLANES, _BEFORE_TAX),
     4: (_SAME_PLANES, _BEFORE_TAX),
+    5: (_SAME_PLANES, _BEFORE_TAX),
     6: (_WITHOUT_LIBERTIES, (*range(10), 12, 13)),
     7: (_SAME_PLANES, (*range(15), 18)),
 }
-"""By model version: the V7 plane, and the V7 global feature, that each of its inputs is. Versions 3, 4 and 6 were
-trained under area scoring without tax, where their area planes are V7's."""
+"""By model version: the V7 plane, and the V7 global feature, that each of its inputs is. Versions 3 to 6 were trained
+under area scoring without tax, where the area planes of 3 and 4 are V7's; those of 5 are features.py's `only_safe`."""
 
 
 def with_v7_inputs(model: Model) -> Model:
-    """The network reading V7 inputs. Raises ModelFormatError for version 5, whose area planes V7 lacks."""
+    """The network reading V7 inputs."""
     if model.version >= 8:
         return model
-    if model.version not in PLACES:
-        raise ModelFormatError(f"model version {model.version} needs input features that are not supported")
     weights, matrix = model.trunk.stem.weights, model.trunk.stem_global
     planes, features = PLACES[model.version]
     wide = np.zeros((weights.shape[0], SPATIAL_PLANES, *weights.shape[2:]), np.float32)

@@ -261,6 +261,11 @@ class Model:
     value: ValueHead
 
     @property
+    def only_safe_area(self) -> bool:
+        """The area features are those of what is certain only, whatever the rules (KataGo's V4 features)."""
+        return self.version == 5
+
+    @property
     def parameters(self) -> int:
         """Weights in all layers, for display."""
         return sum(array.size for array in _arrays(self))

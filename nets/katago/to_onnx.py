@@ -27,6 +27,7 @@ from nets.onnx_check import (
     NAME_KEY,
     PASS_ALIVE_KEY,
     PRECISION_KEY,
+    SAFE_AREA_KEY,
     TRUNK_KEY,
 )
 
@@ -40,8 +41,7 @@ _quietly = np.errstate(over="ignore", invalid="ignore")
 
 @_quietly
 def prepared(model: Model) -> Model:
-    """An equal network for V7 inputs, with as few norms as possible. Raises ModelFormatError for a network whose inputs
-    this engine cannot compute."""
+    """An equal network for V7 inputs, with as few norms as possible."""
     return fold_norms(with_v7_inputs(model))
 
 
@@ -86,6 +86,7 @@ def to_onnx(
             "nobi.source": json.dumps({"katago_version": model.version, "sha256": source_sha256}),
             TRUNK_KEY: CONVOLUTIONS if is_convolutional(model) else "",
             PASS_ALIVE_KEY: str(int(model.pass_alive_under_suicide)),
+            SAFE_AREA_KEY: str(int(model.only_safe_area)),
         },
     )
     return proto

@@ -44,6 +44,7 @@ class NativeEvaluator:
         self.name = model.name
         self.has_optimism = model.policy.channels > 1
         self.pass_alive_under_suicide = model.pass_alive_under_suicide
+        self.only_safe_area = model.only_safe_area
         self._version = model.version
         self._value_channels = model.value.first.outputs
         self._pooled_channels = model.policy.pooled.outputs

@@ -55,6 +55,17 @@ def pass_alive(board: NaiveGame, stones: Stones, colour: int, suicide: bool) -> 
     return living.union(*(region for region in healthy if len(region - border(board, living)) <= 1))
 
 
+def safe_area(board: NaiveGame, stones: Stones, suicide: bool) -> Area:
+    """What is somebody's for certain: pass-alive areas, and the empty regions that only pass-alive chains touch."""
+    owners = {point: colour for colour in (BLACK, WHITE) for point in pass_alive(board, stones, colour, suicide)}
+    for region in regions(board, {point for point in board.points() if point not in stones and point not in owners}):
+        touched = border(board, region) & set(stones)
+        colours = {stones[point] for point in touched}
+        if len(colours) == 1 and all(owners.get(point) == stones[point] for point in touched):
+            owners.update(dict.fromkeys(region, colours.pop()))
+    return owners
+
+
 def full_area(board: NaiveGame, stones: Stones, suicide: bool) -> Area:
     """Area scoring without tax."""
     owners = board.area(stones)

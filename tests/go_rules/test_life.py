@@ -9,7 +9,7 @@ import pytest
 
 from go_rules.board import live_phase
 from go_rules.game import Game
-from go_rules.life import final_area, new_life_work, pass_alive_area
+from go_rules.life import final_area, new_life_work, pass_alive_area, safe_area
 from go_rules.points import BLACK, WHITE, board_points, column_of, point_at, row_of
 from go_rules.position import MARK_BLACK_AT_CLEANUP_2, MARK_WHITE_AT_CLEANUP_2, PHASE_CLEANUP_2
 from go_rules.rules import (
@@ -133,6 +133,36 @@ def test_pass_alive_is_the_naive_definition():
             assert owners_of(game, work["owned"]) == expected, (seed, suicide)
             alive += bool(expected)
     assert alive > 50, "the games should reach positions with pass-alive chains"
+
+
+def test_safe_area_is_the_naive_definition():
+    work = new_life_work()[0]
+    smaller = 0
+    for seed, game in random_games():
+        naive = NaiveGame(game.width, game.height, game.rules)
+        stones = stones_of(game)
+        for suicide in (False, True):
+            safe_area(game.position, suicide, work)
+            expected = naive_life.safe_area(naive, stones, suicide)
+            assert owners_of(game, work["area"]) == expected, (seed, suicide)
+            smaller += 0 < len(expected) < len(naive_life.full_area(naive, stones, suicide))
+    assert smaller > 10, "the games should reach positions with some stones that are safe and some that are not"
+
+
+@pytest.mark.parametrize(
+    ("position", "expected"),
+    [
+        (".X.X....|XXXX....", "XXXXXXXX|XXXXXXXX"),
+        (".X.X...O|XXXX....", "XXXX....|XXXX...."),
+        (".X.X...X|XXXX....", "XXXX....|XXXX...."),
+        (".X.X.O.O.|XXXXOOOOO", "XXXX.OOOO|XXXXOOOOO"),
+    ],
+    ids=["nothing else", "an opponent's stone", "a stone of one's own that might die", "both live"],
+)
+def test_large_safe_regions(position, expected):
+    work = new_life_work()[0]
+    safe_area(game_from(lines(position)).position, False, work)
+    assert owners_of(game_from(lines(position)), work["area"]) == area_of(expected)
 
 
 @pytest.mark.parametrize("scoring", [SCORING_AREA, SCORING_TERRITORY])

@@ -418,3 +418,20 @@ def test_pass_alive_under_suicide_is_the_networks_choice():
     assert spatial[18, 0, 0] == 1
     spatial, _ = encode_with(game, new_scratch(pass_alive_under_suicide=True))
     assert spatial[19, 0, 0] == 1
+
+
+def test_only_safe_area_for_networks_that_expect_it():
+    """Stones that might die are nobody's then, under territory scoring too."""
+    rows = rows_of("""
+        . X . X . . .
+        X X X X . O .
+        . . . . . O .
+    """)
+    for rules in (PLAIN, dataclasses.replace(PLAIN, scoring=SCORING_TERRITORY)):
+        game = game_from("\n".join(rows), BLACK, rules)
+        spatial, _ = encode_with(game, new_scratch())
+        everything = spatial[18:20].copy()
+        assert everything.sum() == (10 if rules is PLAIN else 0)
+        spatial, _ = encode_with(game, new_scratch(only_safe_area=True))
+        assert spatial[18].tolist() == [[1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0], [0] * 7]
+        assert not spatial[19].any()
