@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import tempfile
@@ -15,6 +16,7 @@ from gtp_engine.config import NO_NETWORK, Configuration, load, user_file
 from gtp_engine.errors import UserError, explain
 from gtp_engine.options import config_options, parameter_options
 from gtp_engine.version import VERSION
+from nets.devices import CPU, DEVICES, RUNTIMES, MissingDevice, candidates
 from nets.embedded import NETWORK, WEIGHTS
 
 PACKAGES = ("numpy", "numba", "onnxruntime", "onnx", "sgfmill", "click", "rich", "msgspec")
@@ -40,7 +42,7 @@ def doctor(config_file: Path | None, settings: tuple[str, ...], **options: objec
     except ValueError as error:
         configuration, configuration_state, failures = Configuration(), f"configuration: {error}", 1
     click.echo(f"{'FAILED' if failures else 'ok':7} {configuration_state}")
-    for check in (_system, _packages, _cache, _kernels, _network, _move):
+    for check in CHECKS:
         try:
             click.echo(f"{'ok':7} {check(configuration)}")
         except Exception as error:
@@ -59,15 +61,17 @@ def usable_cores() -> int:
 
 def package_versions() -> dict[str, str]:
     """The installed versions of what the engine is made of."""
+    return {name: _version(name) for name in PACKAGES}
+
+
+def _version(name: str) -> str:
+    """Of a package, or of another that brings the same module."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "missing"
-    return found
+    for package in RUNTIMES if name == "onnxruntime" else (name,):
+        with contextlib.suppress(PackageNotFoundError):
+            return version(package) + ("" if package == name else f" ({package})")
+    return "missing"
 
 
 def _system(_: Configuration) -> str:
@@ -100,6 +104,18 @@ def _kernels(_: Configuration) -> str:
     return f"kernels of the rules: {jit.compilations} compiled, ready after {time.perf_counter() - started:.1f} s"
 
 
+def _device(configuration: Configuration) -> str:
+    from nets.onnx_evaluator import offered_providers
+
+    offered = offered_providers()
+    try:
+        wanted = candidates(configuration["device"], offered)
+    except MissingDevice as error:
+        raise UserError(str(error)) from None
+    there = ", ".join(device.name for device in DEVICES if device is CPU or device.provider in offered)
+    return f"devices: {there}; to be tried for {configuration['device']}: {', '.join(each.name for each in wanted)}"
+
+
 def _network(configuration: Configuration) -> str:
     from gtp_engine.players import PLAYERS, chosen_player, open_evaluator
 
@@ -128,3 +144,7 @@ def _move(configuration: Configuration) -> str:
     player.close()
     vertex = to_vertex(point, TRIAL_SIZE)
     return f"a move: {player.name} plays {vertex} after {result.visits} visits, ready after {ready:.1f} s"
+
+
+CHECKS: tuple[Check, ...] = (_system, _packages, _cache, _kernels, _device, _network, _move)
+"""In the order in which they are made and told."""

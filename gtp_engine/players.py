@@ -15,7 +15,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.parameters import ConfigError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
-from nets.devices import device_of
+from nets.devices import AUTO, device_of
 from nets.embedded import NETWORK, WEIGHTS
 from nets.human_profile import HumanProfile, parse_profile
 from nets.opened import remember_opened, was_opened
@@ -119,7 +119,13 @@ def check(configuration: Configuration) -> None:
     net = configuration.net
     if net is None and configuration["net"] is None and configuration["player"] is None:
         note(f"this installation lacks its network ({WEIGHTS / NETWORK}): playing without one, which is weak")
-    if net is None or not PLAYERS[name].needs_network or not configuration.has_own_net:
+    if net is None or not PLAYERS[name].needs_network:
+        return
+    if configuration["device"] != AUTO or configuration["precision"] == "fp16":
+        from nets.open import check_device
+
+        check_device(configuration["device"], configuration["precision"])
+    if not configuration.has_own_net:
         return
     if not net.exists():
         raise UserError(f"{net}: No such file or directory")

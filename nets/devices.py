@@ -108,6 +108,9 @@ DEVICES = (
 )
 """In the order in which `auto` prefers them."""
 
+RUNTIMES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxruntime-openvino")
+"""Packages that bring the module onnxruntime; one of them is installed."""
+
 NAMES = (AUTO, CPU.name, *(device.name for device in DEVICES if device is not CPU))
 """What `--device` takes."""
 

@@ -101,6 +101,11 @@ def check_network(
     _open(path, precision, device, open_quickly, terms)
 
 
+def check_device(device: str, precision: str = "auto") -> None:
+    """Raise what `open_network` would about a device and a precision of that name, without starting the device."""
+    _devices(device, precision)
+
+
 def _open(
     path: Path, precision: str, device: str, on_processor: Callable[[NetworkFile], AnyEvaluator], terms: _Terms
 ) -> AnyEvaluator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import click
 import pytest
 
 from gtp_engine import cli
+from gtp_engine.doctor import _device, package_versions
 from gtp_engine.errors import USER_ERRORS, UserError, explain
 from gtp_engine.version import VERSION
 from nets.evaluator import EvaluatorError
@@ -58,6 +60,18 @@ def test_every_subcommand_has_help(name: str, capsys: pytest.CaptureFixture[str]
         (["gtp", "--set", "cpuct=1", "--set", "cpuct=2"], 1, "--set: cpuct is given twice"),
         (["gtp", "--set", "nonsense"], 1, "--set: nonsense is not name=value"),
         (["gtp", "--net", "/no/such/net.bin.gz"], 1, "/no/such/net.bin.gz: No such file or directory"),
+        (
+            ["gtp", "--device", "abacus"],
+            2,
+            "device must be one of auto, cpu, cuda, tensorrt, directml, coreml, openvino",
+        ),
+        (["gtp", "--device", "directml"], 1, "device directml is not here (there is: "),
+        (
+            ["gtp", "--precision", "fp16", "--device", "cpu"],
+            1,
+            "precision fp16 is not to be had here: cpu computes in ",
+        ),
+        (["doctor", "--device", "abacus"], 2, "device must be one of"),
         (["gtp", "--player", "deep-blue"], 1, "unknown player deep-blue (known: network, policy, rave, uct)"),
         (["gtp", "--net", "none", "--player", "network"], 1, "the player network needs a network: --net FILE"),
         (["gtp", "--config", "/no/such.toml"], 1, "/no/such.toml: No such file or directory"),
@@ -172,3 +186,25 @@ def test_importing_the_command_line_is_quick() -> None:
         return best
 
     assert seconds("import gtp_engine.cli") - seconds("pass") < 0.1
+
+
+def test_another_package_of_onnxruntime_is_no_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if name == "onnxruntime":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return "1.20"
+
+    monkeypatch.setattr("importlib.metadata.version", version)
+    assert package_versions()["onnxruntime"] == "1.20 (onnxruntime-gpu)"
+    assert package_versions()["numpy"] == "1.20"
+
+
+def test_doctor_tells_of_devices(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gtp_engine.doctor.CHECKS", (_device,))
+    assert cli.run(["doctor"]) == 0
+    assert "ok      devices: " in capsys.readouterr().out
+    monkeypatch.setattr("onnxruntime.get_available_providers", lambda: ["CUDAExecutionProvider"])
+    assert cli.run(["doctor"]) == 0
+    assert "devices: cuda, cpu; to be tried for auto: cuda, cpu" in capsys.readouterr().out
+    assert cli.run(["doctor", "--device", "directml"]) == 1
+    assert "FAILED  device: device directml is not here (there is: cuda, cpu)" in capsys.readouterr().out
