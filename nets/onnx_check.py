@@ -49,9 +49,9 @@ OPERATORS = frozenset((*RULES, "Constant"))
 """What networks are made of. Anything else, above all control flow and whatever allocates by a number instead of by
 its input's size, is refused."""
 _MICROSOFT = """
-    MultiHeadAttention QLinearConv QLinearAdd QLinearMul QLinearConcat QLinearSigmoid QLinearLeakyRelu QLinearSoftmax
-    QLinearGlobalAveragePool QGemm FusedConv DynamicQuantizeMatMul MatMulIntegerToFloat Gelu QuickGelu FastGelu
-    QuantizeLinear DequantizeLinear
+    MultiHeadAttention RotaryEmbedding QLinearConv QLinearAdd QLinearMul QLinearConcat QLinearSigmoid QLinearLeakyRelu
+    QLinearSoftmax QLinearGlobalAveragePool QGemm FusedConv DynamicQuantizeMatMul MatMulIntegerToFloat Gelu QuickGelu
+    FastGelu QuantizeLinear DequantizeLinear
 """
 MICROSOFT = frozenset(_MICROSOFT.split())
 """Those of them that onnxruntime brings itself."""

@@ -20,6 +20,7 @@ from nets.onnx_values import (
     computed,
     expect,
     given,
+    integers_of,
     one,
     optional,
 )
@@ -111,6 +112,18 @@ def _attend(node: Node, inputs: Inputs) -> Result:
     return one((count, tokens, value_size), query.kind, work=pairs * (size + value_size), buffer=2 * pairs * heads)
 
 
+def _rotate(node: Node, inputs: Inputs) -> Result:
+    """All channels as one head, and tokens in the order of the tables' rows: the forms whose reads are in bounds."""
+    x, first, *tables = (given(inputs, index) for index in range(4))
+    expect(set(node.attributes) <= {"interleaved"}, "it has attributes that are not supported")
+    expect(first.shape == (1,) and integers_of(first) == [0], "its tokens do not begin at the tables' beginning")
+    expect(len(x.shape) == 3 and x.shape[2] % 2 == 0, "it is not of tokens with pairs of channels")
+    for table in tables:
+        fits = len(table.shape) == 2 and table.shape[0] >= x.shape[1] and table.shape[1] == x.shape[2] // 2
+        expect(fits, "its tables do not fit its tokens")
+    return one(x.shape, x.kind)
+
+
 # --- Over the board or an axis -----------------------------------------------------------------------------------
 
 
@@ -163,6 +176,7 @@ LAYERS: dict[Rule, str] = {
     _gemm: "Gemm QGemm",
     _convolve: "Conv ConvInteger QLinearConv FusedConv",
     _attend: "MultiHeadAttention",
+    _rotate: "RotaryEmbedding",
     _pool: "GlobalAveragePool GlobalMaxPool AveragePool MaxPool QLinearGlobalAveragePool",
     _reduce: "ReduceMean ReduceMax ReduceSum ReduceProd ReduceSumSquare",
 }

@@ -12,64 +12,62 @@ from nets.katago.board import Board
 from nets.katago.graph import Graph
 from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray
 
+ProductsWriter = Callable[[Graph, str, AttentionBlock | FeedForwardBlock, list[FloatArray], str], list[str]]
+"""Writes the products of a block's RMS norm of `x` with matrices [C, out]; the last argument is the block's label."""
 
-def write_attention(graph: Graph, board: Board, block: AttentionBlock, x: str, label: str) -> str:
-    heads, kv_heads, groups = block.heads, block.kv_heads, block.heads // block.kv_heads
-    size, value_size = block.query_dimension, block.value_dimension
-    normed = rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
-    query = block.query / np.sqrt(size)  # the scale of the scores, taken here once
-    if block.rope is None:
-        parts = [query, block.key, block.value]
-    else:
-        parts = [query, block.key, turned(query), turned(block.key), block.value]
-    both = query.shape[1] + block.key.shape[1]
-    widths = [both] * (1 if block.rope is None else 2) + [block.value.shape[1]]
-    joined = graph.add("MatMul", normed, graph.weights(np.concatenate(parts, axis=1), f"{label}_qkv"), label=label)
-    queries_keys, *rest, values = graph.add_many("Split", len(widths), joined, graph.integers(*widths), axis=2)
+
+def write_products(
+    graph: Graph, x: str, block: AttentionBlock | FeedForwardBlock, matrices: list[FloatArray], label: str
+) -> list[str]:
+    """In fp32."""
+    normed = graph.taps[f"{label}_normed"] = rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
+    return [_product(graph, normed, matrix, f"{label}_first") for matrix in matrices]
+
+
+def write_attention(
+    graph: Graph, board: Board, block: AttentionBlock, x: str, label: str, write: ProductsWriter
+) -> str:
+    query = block.query / np.float32(np.sqrt(block.query_dimension))  # the scale of the scores, taken here once
+    queries, keys, values = write(graph, x, block, [query, block.key, block.value], label)
+    groups = block.heads // block.kv_heads
     if block.rope is not None:
-        cosine, sine = _rotation(graph, board, block, label)
-        queries_keys = graph.add(
-            "Add", graph.add("Mul", queries_keys, cosine), graph.add("Mul", rest[0], sine), label=f"{label}_rope"
-        )
-    queries, keys = graph.add_many("Split", 2, queries_keys, graph.integers(query.shape[1], block.key.shape[1]), axis=2)
-    keys = _for_each_query(graph, keys, kv_heads, groups, size)
-    values = _for_each_query(graph, values, kv_heads, groups, value_size)
+        frequencies = np.broadcast_to(block.rope.frequencies, (block.kv_heads, block.query_dimension // 2, 2))
+        queries = _turned(graph, board, np.repeat(frequencies, groups, axis=0), queries, f"{label}_queries")
+        keys = _turned(graph, board, frequencies, keys, f"{label}_keys")
     mixed = graph.add(
         "MultiHeadAttention",
         queries,
-        keys,
-        values,
+        _for_each_query(graph, keys, block, block.query_dimension),
+        _for_each_query(graph, values, block, block.value_dimension),
         label=f"{label}_mix",
         domain="com.microsoft",
-        num_heads=heads,
+        num_heads=block.heads,
         scale=1.0,
     )
-    output = graph.add("MatMul", mixed, graph.weights(block.output, f"{label}_output"), label=f"{label}_output")
-    return graph.add("Add", output, x, label=label)
+    return graph.add("Add", _product(graph, mixed, block.output, f"{label}_output"), x, label=label)
 
 
-def _for_each_query(graph: Graph, x: str, kv_heads: int, groups: int, size: int) -> str:
-    """[N, H*W, kv_heads * size] with each head repeated `groups` times."""
+def _for_each_query(graph: Graph, x: str, block: AttentionBlock, size: int) -> str:
+    """[N, H*W, kv_heads * size] with each head repeated for all query heads that it serves."""
+    groups = block.heads // block.kv_heads
     if groups == 1:
         return x
-    split = graph.add("Reshape", x, graph.integers(0, -1, kv_heads, 1, size))
+    split = graph.add("Reshape", x, graph.integers(0, -1, block.kv_heads, 1, size))
     repeated = graph.add("Concat", *[split] * groups, axis=3)
-    return graph.add("Reshape", repeated, graph.integers(0, -1, kv_heads * groups * size))
+    return graph.add("Reshape", repeated, graph.integers(0, -1, block.heads * size))
 
 
-def write_feed_forward(graph: Graph, block: FeedForwardBlock, x: str, label: str) -> str:
-    normed = rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
-    if block.gate is None:
-        hidden = graph.add("MatMul", normed, graph.weights(block.first, f"{label}_first"), label=f"{label}_first")
-        gate = None
-    else:
-        joined = graph.weights(np.concatenate([block.first, block.gate], axis=1), f"{label}_first")
-        hidden, gate = graph.add_many("Split", 2, graph.add("MatMul", normed, joined, label=f"{label}_first"), axis=2)
+def write_feed_forward(graph: Graph, block: FeedForwardBlock, x: str, label: str, write: ProductsWriter) -> str:
+    matrices = [block.first] if block.gate is None else [block.first, block.gate]
+    hidden, *gate = write(graph, x, block, matrices, label)
     hidden = graph.add("Mul", hidden, graph.add("Sigmoid", hidden))
-    if gate is not None:
-        hidden = graph.add("Mul", hidden, gate)
-    output = graph.add("MatMul", hidden, graph.weights(block.second, f"{label}_second"), label=f"{label}_second")
-    return graph.add("Add", output, x, label=label)
+    if gate:
+        hidden = graph.add("Mul", hidden, gate[0], label=f"{label}_gate")
+    return graph.add("Add", _product(graph, hidden, block.second, f"{label}_second"), x, label=label)
+
+
+def _product(graph: Graph, x: str, matrix: FloatArray, label: str) -> str:
+    return graph.add("MatMul", x, graph.weights(matrix, f"{label}_weights"), label=label)
 
 
 def rms_norm(graph: Graph, x: str, weight: FloatArray, epsilon: float, label: str) -> str:
@@ -80,37 +78,35 @@ def rms_norm(graph: Graph, x: str, weight: FloatArray, epsilon: float, label: st
     return graph.add("Mul", graph.add("Div", x, root), graph.weights(weight, f"{label}_weight"), label=label)
 
 
-def turned(matrix: FloatArray) -> FloatArray:
-    """The matrix whose outputs are those of `matrix`, each interleaved pair (a, b) turned by 90 degrees: (-b, a)."""
-    result = np.empty_like(matrix)
-    result[:, 0::2] = -matrix[:, 1::2]
-    result[:, 1::2] = matrix[:, 0::2]
-    return result
+def _turned(graph: Graph, board: Board, frequencies: FloatArray, x: str, label: str) -> str:
+    """Tokens whose interleaved pairs of channels are turned by their point's angles; `frequencies` [heads, pairs, 2].
+
+    onnxruntime's operator has one table of angles for all heads, so it is told that there is one head.
+    """
+    cosine, sine = _rotation(graph, board, frequencies.reshape(-1, 2).astype(np.float64), label)
+    first = graph.integers(0)
+    return graph.add("RotaryEmbedding", x, first, cosine, sine, label=label, domain="com.microsoft", interleaved=1)
 
 
-def _rotation(graph: Graph, board: Board, block: AttentionBlock, label: str) -> tuple[str, str]:
-    """Cosine and sine [H*W, queries + keys] of the angle by which each point turns each channel.
+def _rotation(graph: Graph, board: Board, pairs: NDArray[np.float64], label: str) -> tuple[str, str]:
+    """Cosine and sine [H*W, pairs] of the angle by which each point turns each pair of channels; `pairs` [pairs, 2]
+    are frequencies.
 
     The angle is a sum of one that depends on x and one that depends on y: theirs are tabulated, and combined by the
     addition theorems. Blocks with the same frequencies share the result.
     """
-    assert block.rope is not None
-    frequencies = np.broadcast_to(block.rope.frequencies, (block.kv_heads, block.query_dimension // 2, 2))
-    frequencies = np.repeat(frequencies, 2, axis=1)  # both channels of a pair turn together
-    queries = np.repeat(frequencies, block.heads // block.kv_heads, axis=0)
-    columns = np.concatenate([queries.reshape(-1, 2), frequencies.reshape(-1, 2)]).astype(np.float64)
-    key = columns.tobytes()
+    key = pairs.tobytes()
     if key not in board.rotations:
-        board.rotations[key] = _write_rotation(graph, board, columns, label)
+        board.rotations[key] = _write_rotation(graph, board, pairs, label)
     return board.rotations[key]
 
 
-def _write_rotation(graph: Graph, board: Board, columns: NDArray[np.float64], label: str) -> tuple[str, str]:
+def _write_rotation(graph: Graph, board: Board, pairs: NDArray[np.float64], label: str) -> tuple[str, str]:
     zero, height, width = graph.integers(0), *graph.add_many("Split", 2, board.size)
     steps = np.arange(MAX_SIZE)[:, None]
 
     def table(function: Callable[[NDArray[np.float64]], NDArray[np.float64]], axis: int, side: str) -> str:
-        values = function(steps * columns[:, axis])
+        values = function(steps * pairs[:, axis])
         values = values[None] if axis == 0 else values[:, None]
         whole = graph.weights(values, f"{label}_rotation")
         return graph.add("Slice", whole, zero, side, graph.integers(1 - axis))
@@ -120,5 +116,5 @@ def _write_rotation(graph: Graph, board: Board, columns: NDArray[np.float64], la
     )
     cosine = graph.add("Sub", graph.add("Mul", cos_y, cos_x), graph.add("Mul", sin_y, sin_x))
     sine = graph.add("Add", graph.add("Mul", sin_y, cos_x), graph.add("Mul", cos_y, sin_x))
-    shape = graph.integers(-1, len(columns))
+    shape = graph.integers(-1, len(pairs))
     return graph.add("Reshape", cosine, shape, label=label), graph.add("Reshape", sine, shape, label=label)

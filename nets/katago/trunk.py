@@ -18,7 +18,7 @@ from nets.katago.model import (
     RmsTip,
     Trunk,
 )
-from nets.katago.transformer import write_attention, write_feed_forward
+from nets.katago.transformer import ProductsWriter, write_attention, write_feed_forward, write_products
 
 TrunkWriter = Callable[[Graph, Board, Trunk, str, str], str]
 """Writes a trunk from `spatial` [N, 22, H, W] and `features` [N, C], which are added at every point; returns what the
@@ -31,10 +31,10 @@ def write_trunk(graph: Graph, board: Board, trunk: Trunk, spatial: str, features
 
 class PlainTrunk:
     """Writes blocks one after another and changes between the layouts of convolutions and of transformers only where
-    one kind follows the other."""
+    one kind follows the other. `products` writes what reads the norms of transformer blocks."""
 
-    def __init__(self, graph: Graph, board: Board, channels: int) -> None:
-        self._graph, self._board, self._channels = graph, board, channels
+    def __init__(self, graph: Graph, board: Board, channels: int, products: ProductsWriter = write_products) -> None:
+        self._graph, self._board, self._channels, self._products = graph, board, channels, products
         self._planes: str | None = None
         self._tokens: str | None = None
         self._count = 0
@@ -68,9 +68,10 @@ class PlainTrunk:
     def _block(self, block: Block, label: str) -> None:
         graph = self._graph
         if isinstance(block, AttentionBlock):
-            self._tokens, self._planes = write_attention(graph, self._board, block, self.tokens(), label), None
+            tokens = write_attention(graph, self._board, block, self.tokens(), label, self._products)
+            self._tokens, self._planes = tokens, None
         elif isinstance(block, FeedForwardBlock):
-            self._tokens, self._planes = write_feed_forward(graph, block, self.tokens(), label), None
+            self._tokens, self._planes = write_feed_forward(graph, block, self.tokens(), label, self._products), None
         elif isinstance(block, OrdinaryBlock):
             self.start(write_ordinary(graph, block, self.planes(), label))
         elif isinstance(block, PoolingBlock):
@@ -80,7 +81,7 @@ class PlainTrunk:
 
     def _bottleneck(self, block: BottleneckBlock, x: str, label: str) -> str:
         graph = self._graph
-        inner = PlainTrunk(graph, self._board, block.narrow.outputs)
+        inner = PlainTrunk(graph, self._board, block.narrow.outputs, self._products)
         hidden = graph.normed(x, block.before, f"{label}_before")
         inner.start(graph.convolve(hidden, block.narrow, label=f"{label}_narrow"))
         inner.blocks(block.blocks, f"{label}_")

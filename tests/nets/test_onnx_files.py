@@ -364,6 +364,29 @@ def test_possible_heads(model: ModelProto) -> None:
     OnnxEvaluator(model.SerializeToString(), "file")
 
 
+def turning(first: int = 0, rows: int = 3, **attributes: int) -> Callable[[ModelProto], None]:
+    def change(model: ModelProto) -> None:
+        tables = {"cosine": np.ones((rows, 2), np.float32), "sine": np.zeros((rows, 2), np.float32)}
+        for name, values in {"tokens": np.ones((1, 3, 4), np.float32), "first": np.array([first]), **tables}.items():
+            model.graph.initializer.append(numpy_helper.from_array(values, name))
+        inputs = ["tokens", "first", *tables]
+        node = helper.make_node("RotaryEmbedding", inputs, ["turned"], domain="com.microsoft", **attributes)
+        model.graph.node.append(node)
+
+    return change
+
+
+@pytest.mark.parametrize("change", [turning(first=1), turning(rows=2), turning(num_heads=2), turning(scale=1)])
+def test_rotations_that_read_elsewhere(model: ModelProto, change: Callable[[ModelProto], None]) -> None:
+    change(model)
+    assert "RotaryEmbedding" in refusal(model.SerializeToString())
+
+
+def test_possible_rotations(model: ModelProto) -> None:
+    turning(interleaved=1)(model)
+    OnnxEvaluator(model.SerializeToString(), "file")
+
+
 def test_what_is_large_on_small_boards_only(model: ModelProto) -> None:
     """The largest board shows nothing amiss; the first evaluation on another is refused before it begins."""
     added(
