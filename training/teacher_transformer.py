@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nets.katago.model import AttentionBlock, FeedForwardBlock
-from nets.katago.transformer import turned
+from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray
 from training.network import Board
 from training.teacher_layers import constant, dense
 
@@ -99,3 +98,11 @@ def _planes(tokens: Tensor, like: Tensor) -> Tensor:
     """The inverse of `_tokens`."""
     count, channels, height, width = like.shape
     return tokens.view(count, height, width, channels).permute(0, 3, 1, 2)
+
+
+def turned(matrix: FloatArray) -> FloatArray:
+    """The matrix whose outputs are those of `matrix`, each interleaved pair (a, b) turned by 90 degrees: (-b, a)."""
+    result = np.empty_like(matrix)
+    result[:, 0::2] = -matrix[:, 1::2]
+    result[:, 1::2] = matrix[:, 0::2]
+    return result
