@@ -284,7 +284,7 @@ class SearchParameters:
     workers: int = knob(
         0, "Searching threads; 0 is one per core this process may use.", low=0, high=1024, kata="numSearchThreads"
     )
-    batch: int = knob(2, "Positions each of them has evaluated at a time.", unit="positions", low=1, high=1024)
+    batch: int = knob(4, "Positions each of them has evaluated at a time.", unit="positions", low=1, high=1024)
     memory: int = knob(1024, "Memory for the tree.", unit="MB", low=16, high=1 << 20)
     cache_memory: int = knob(128, "Memory for past evaluations; 0 keeps none.", unit="MB", low=0, high=1 << 20)
     seed: int = knob(-1, "Seed of all random choices; -1 takes one from the system.", low=-1, high=(1 << 62))

@@ -16,6 +16,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.parameter_texts import template
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluator, EvaluatorError
+from search.parameters import SearchParameters
 
 FOUND = {"precision": "auto", "workers": 3, "batch": 4}
 
@@ -150,7 +151,7 @@ def test_the_best_is_written(opened: list[str], user_file: Path, capsys: pytest.
     assert {each["precision"] for each in report["tried"]} == {"int8", "fp32"}
     assert report["best"]["evals_per_second"] > 0
     assert report["present"] == report["tried"][0]
-    assert report["present"]["batch"] == 2
+    assert report["present"]["batch"] == SearchParameters().batch
     settings = [(each["precision"], each["workers"], each["batch"]) for each in report["tried"]]
     assert len(set(settings)) == len(settings)
     assert {"auto", "fp32"} == set(opened)
