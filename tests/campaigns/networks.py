@@ -242,12 +242,12 @@ class Child:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._process: subprocess.Popen[str] | None = None
+        self.process: subprocess.Popen[str] | None = None
         self._stderr = folder / "stderr"
 
     def verdict(self, path: Path) -> tuple[str, str]:
         """`network`, `refused` or `failed`, and the text."""
-        process = self._process = self._process if self._process and self._process.poll() is None else self._start()
+        process = self.process = self.process if self.process and self.process.poll() is None else self._start()
         before = self._stderr.stat().st_size
         assert process.stdin is not None
         assert process.stdout is not None
@@ -264,9 +264,9 @@ class Child:
         return ("failed", f"printed {printed}") if printed else (verdict, text)
 
     def close(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
 
     def _start(self) -> subprocess.Popen[str]:
         with self._stderr.open("wb") as stderr:

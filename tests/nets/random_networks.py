@@ -95,11 +95,11 @@ class RandomNetwork:
         values = self.floats(channels, spread=0.3)
         return lambda x: x + values
 
-    def batch_norm(self, channels: int, scaled: bool = True) -> Layer:
-        self.put("norm", channels, 0.001, int(scaled), 1)
+    def batch_norm(self, channels: int, scaled: bool = True, shifted: bool = True) -> Layer:
+        self.put("norm", channels, 0.001, int(scaled), int(shifted))
         mean, variance = self.floats(channels, spread=0.3), self.array(self.random.uniform(0.5, 2, channels))
         gamma = self.floats(channels, spread=0.3, around=1.0) if scaled else 1.0
-        beta = self.floats(channels, spread=0.3)
+        beta = self.floats(channels, spread=0.3) if shifted else 0.0
         return lambda x: (x - mean) / np.sqrt(variance + 0.001) * gamma + beta
 
     def act(self) -> Layer:
@@ -128,7 +128,7 @@ class RandomNetwork:
     def _gpool_block(self, channels: int) -> Layer:
         before = [self.batch_norm(channels), self.act()]
         regular, pooled = self.convolution(channels, 5), [self.convolution(channels, 4)]
-        pooled += [self.batch_norm(4), self.act()]
+        pooled += [self.batch_norm(4, scaled=False, shifted=False), self.act()]
         to_bias = self.matrix(12, 5)
         after = [self.batch_norm(5), self.act(), self.convolution(5, channels)]
 
@@ -205,7 +205,8 @@ class RandomNetwork:
 
     def write(self, blocks: list[dict[str, Any]], **options: Any) -> Callable[..., dict[str, Array]]:
         """Write the file and return its forward pass: (spatial [N, 22, H, W], global [N, 19], optimism, meta [N, 192])
-        to the fields of an `Evaluation`. Options: `tip` (batch, rms, rms_spatial), `meta`, `policy_channels`."""
+        to the fields of an `Evaluation`. Options: `tip` (batch, rms, rms_spatial), `meta`, `policy_channels`, `stem`
+        (the first kernel's size)."""
         version, channels, tip = self.version, self.channels, options.get("tip", "batch")
         planes, features = INPUTS.get(version, (22, 19))
         self.put("random", version, planes, features)
@@ -218,7 +219,7 @@ class RandomNetwork:
         self.put("trunk", len(blocks), channels, 6, 5, 4, 4)
         if version >= 15:
             self.put(int(tip != "batch"), *[0] * 5)
-        stem, stem_global = self.convolution(planes, channels), self.matrix(features, channels)
+        stem, stem_global = self.convolution(planes, channels, options.get("stem", 3)), self.matrix(features, channels)
         encoder = self._encoder() if "meta" in options else None
         layers = []
         for block in blocks:

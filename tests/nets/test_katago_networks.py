@@ -90,6 +90,20 @@ def test_metadata_encoder(version: int, activation: str) -> None:
     compare(RandomNetwork(version, activation=f"ACTIVATION_{activation}"), [ORDINARY, NESTED], meta=True)
 
 
+@pytest.mark.parametrize("size", [1, 5, 7])
+def test_kernels_of_the_stem(size: int) -> None:
+    compare(RandomNetwork(8), [ORDINARY], stem=size)
+
+
+@pytest.mark.parametrize("version", [15, 16])
+def test_transformers_of_each_version(version: int) -> None:
+    compare(RandomNetwork(version), [ATTENTION, FEED_FORWARD, NESTED], tip="rms")
+
+
+def test_people_and_transformers() -> None:
+    compare(RandomNetwork(17, activation="ACTIVATION_SILU"), [ATTENTION, FEED_FORWARD], tip="rms", meta=True)
+
+
 def test_four_policy_channels() -> None:
     compare(RandomNetwork(17), [ORDINARY], policy_channels=4)
 
