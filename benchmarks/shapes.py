@@ -4,7 +4,7 @@ Every shape is a student with random weights, opened as users would open it, one
 many threads as there are cores, in small batches: what a search does, without the search. Shapes take turns in several
 rounds and the best round of each counts, since other programs only ever slow things down.
 
-python -m benchmarks.shapes [--shapes b6c96,b10c64,...] [--precision fp32,int8] [--sizes 9,13,19] [--batch N]
+python -m benchmarks.shapes [--shapes b6c96,b10c64,...] [--precision fp32,int16,int8] [--sizes 9,13,19] [--batch N]
                             [--threads N] [--seconds S] [--rounds N] [--json]
 
 `b10c64` is 10 blocks of 64 channels; `b10c64p0` has no pooling blocks, `b10c64a2` two attention blocks at its end
@@ -28,9 +28,17 @@ from typing import Any
 import numpy as np
 import torch
 
+from nets.calibration import SMALL_SERIES
+from nets.evaluator import Evaluator
+from nets.katago.convert import load_model
 from nets.katago.model import AttentionBlock, FeedForwardBlock, Model, Rope
 from nets.katago.to_onnx import prepared, to_onnx
+from nets.native.calibrate import calibrate
+from nets.native.evaluator import NativeEvaluator
+from nets.native.pack import pack
+from nets.onnx_evaluator import OnnxEvaluator
 from nets.open import open_network
+from nets.quantize import quantize
 from training.config import NetworkConfig
 from training.export import to_model
 from training.katago_file import write_katago
@@ -106,6 +114,18 @@ def with_attention(model: Model, count: int) -> Model:
     return replace(model, trunk=replace(model.trunk, blocks=model.trunk.blocks + blocks))
 
 
+def opened(path: Path, precision: str) -> Evaluator:
+    """The network as users would have it, but calibrated on a few positions only: its speed depends on none of them."""
+    plain = open_network(path, "fp32", "cpu")
+    if precision == "fp32":
+        return plain
+    model = load_model(path.read_bytes(), path.name)
+    if precision == "int16":
+        ranges = calibrate(model, plain, SMALL_SERIES).highest
+        return NativeEvaluator(model, pack(model, ranges), path.name, lambda: plain)
+    return OnnxEvaluator(quantize(model, plain, series=SMALL_SERIES), path.name)
+
+
 def evaluations_a_second(evaluator: Any, size: int, batch: int, threads: int, seconds: float) -> float:
     """All threads together."""
     generator = np.random.default_rng(1)
@@ -137,7 +157,7 @@ def evaluations_a_second(evaluator: Any, size: int, batch: int, threads: int, se
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--shapes", default=SHAPES)
-    parser.add_argument("--precision", default="fp32,int8")
+    parser.add_argument("--precision", default="fp32,int16,int8")
     parser.add_argument("--sizes", default="9,13,19")
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -154,7 +174,7 @@ def main() -> None:
             path = write_network(shape, Path(folder))
             for precision in options.precision.split(","):
                 if precision == "fp32" or not shape.attention:
-                    networks[shape.name, precision] = open_network(path, precision=precision, note=lambda line: None)
+                    networks[shape.name, precision] = opened(path, precision)
         for _ in range(options.rounds):
             for (name, precision), network in networks.items():
                 for size in sizes:

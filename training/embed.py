@@ -24,7 +24,8 @@ from nets.embedded import CHECK, FACTS, INT8, INT16, NETWORK, WEIGHTS
 from nets.evaluator import Evaluator, EvaluatorError
 from nets.katago.convert import load_model
 from nets.native.calibrate import calibrate
-from nets.native.pack import objection_to_packing
+from nets.native.evaluator import NativeEvaluator
+from nets.native.pack import objection_to_packing, pack
 from nets.onnx_evaluator import OnnxEvaluator
 from nets.open import open_network
 from nets.quantize import FEW_SERIES, NotQuantizable, objection_of, quantize, summary
@@ -57,17 +58,18 @@ def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
     plain = open_network(source, "fp32", "cpu")
     integers = quantize(model, plain, sha256)
     facts = {**_provenance(run / CARD), "name": model.name, "sha256": sha256, "int8": summary(integers)}
+    ranges = None if objection_to_packing(model) else calibrate(model, plain)
     if rows is not None:
         yardstick = load_yardstick(rows)
-        facts["yardstick"] = {
-            "fp32": _measured(yardstick, plain),
-            "int8": _measured(yardstick, OnnxEvaluator(integers, model.name)),
-        }
+        versions: dict[str, Evaluator] = {"fp32": plain, "int8": OnnxEvaluator(integers, model.name)}
+        if ranges is not None:
+            versions["int16"] = NativeEvaluator(model, pack(model, ranges.highest), model.name, lambda: plain)
+        facts["yardstick"] = {name: _measured(yardstick, evaluator) for name, evaluator in versions.items()}
     card = _with_figures((weights / "README.md").read_text(encoding="utf-8"), table(facts))
     write_whole(weights / NETWORK, content)
     write_whole(weights / INT8, integers)
-    if not objection_to_packing(model):
-        write_whole(weights / INT16, calibrate(model, plain).to_bytes())
+    if ranges is not None:
+        write_whole(weights / INT16, ranges.to_bytes())
     write_whole(weights / CHECK, pack_positions(own_positions(plain, FEW_SERIES, seed=SEED)))
     write_whole(weights / FACTS, json.dumps(facts, indent=1).encode() + b"\n")
     write_whole(weights / "README.md", card.encode())
@@ -85,8 +87,8 @@ def table(facts: dict[str, Any]) -> str:
     if "yardstick" in facts:
         lines += ["", f"| yardstick | rows | {' | '.join(FIGURES.values())} |", "| --- " * (len(FIGURES) + 2) + "|"]
         for group, title in GROUPS.items():
-            for precision in ("fp32", "int8"):
-                measure = facts["yardstick"][precision][group]
+            for precision, measures in facts["yardstick"].items():
+                measure = measures[group]
                 figures = " | ".join(f"{measure[name]:.3f}" for name in FIGURES)
                 lines.append(f"| {title}, {precision} | {measure['rows']} | {figures} |")
     return "\n".join(lines)
