@@ -194,4 +194,4 @@ def _opened(configuration: Configuration) -> Evaluator | str:
     try:
         return open_evaluator(configuration)
     except EvaluatorError as error:
-        return explain(error)
+        return explain(error).removeprefix(f"{configuration.net}: ")

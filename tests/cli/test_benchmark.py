@@ -19,7 +19,7 @@ from search.parameters import SearchParameters
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def open_evaluator(configuration: Configuration) -> Evaluator:
         if configuration["precision"] == "int8":
-            raise EvaluatorError("int8 is only for other networks")
+            raise EvaluatorError(f"{configuration.net}: int8 is only for other networks")
         return ConstantEvaluator()
 
     monkeypatch.setattr(benchmark, "open_evaluator", open_evaluator)
@@ -81,7 +81,7 @@ def test_many_settings_make_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, *several)
     lines = out.splitlines()
     assert lines[2].split()[:3] == ["network", "board", "precision"]
-    assert len([line for line in lines if line.endswith("int8 is only for other networks")]) == 4
+    assert len([line for line in lines if line.endswith("  int8 is only for other networks")]) == 4
     assert len([line for line in lines if line.startswith("best for ")]) == 2
 
 

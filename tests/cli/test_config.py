@@ -13,7 +13,9 @@ from gtp_engine.config import Configuration, load, read_file
 from gtp_engine.parameter_texts import template
 from gtp_engine.parameters import RULE_NAMES, ConfigError, find_parameter, parameters
 from gtp_engine.players import check, chosen_player
+from gtp_engine.players import suited_to
 from gtp_engine.settings import EngineSettings
+from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network
 from search.parameters import SearchParameters
 from search.uct_parameters import UctParameters
@@ -62,6 +64,17 @@ def test_an_installation_without_its_network_plays_by_playouts(
         assert capsys.readouterr().err == ""
     with pytest.raises(ConfigError, match="the player network needs a network"):
         check(load(None, ["player=network"], {}))
+
+
+def test_a_device_has_its_own_defaults() -> None:
+    class OnGpu(ConstantEvaluator):
+        provider = "CUDAExecutionProvider"
+
+    defaults = suited_to(OnGpu())
+    assert (defaults.workers, defaults.batch) == (2, 16)
+    assert suited_to(ConstantEvaluator()) == SearchParameters()
+    parameters = load(None, [], {"batch": 3}).search_parameters(defaults)
+    assert (parameters.workers, parameters.batch) == (2, 3)
 
 
 def test_later_sources_win(tmp_path: Path) -> None:
