@@ -12,8 +12,7 @@ from gtp_engine import cli
 from gtp_engine.config import Configuration, load, read_file
 from gtp_engine.parameter_texts import template
 from gtp_engine.parameters import RULE_NAMES, ConfigError, find_parameter, parameters
-from gtp_engine.players import check, chosen_player
-from gtp_engine.players import suited_to
+from gtp_engine.players import check, chosen_player, suited_to
 from gtp_engine.settings import EngineSettings
 from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network

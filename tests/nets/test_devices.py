@@ -261,3 +261,25 @@ def test_the_real_onnxruntime_says_what_it_lacks(network: Path) -> None:
     with pytest.raises(EvaluatorError, match=r"device cuda is not here .* onnxruntime-gpu"):
         open_network(network, device="cuda")
     assert np.isfinite(open_network(network).evaluate(*position()).value).all()
+
+
+def test_cudas_libraries_are_loaded_first_and_quietly(
+    network: Path, offered: Callable[..., None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    preloaded: list[int] = []
+
+    def preload() -> None:
+        preloaded.append(len(FakeSession.opened))
+        print("Failed to load libcublasLt.so")
+        raise RuntimeError("no such directory")
+
+    offered(CUDA, DIRECTML)
+    monkeypatch.setattr(onnxruntime, "preload_dlls", preload, raising=False)
+    open_network(network, "fp32", "directml")
+    assert preloaded == []
+    FakeSession.opened.clear()
+    open_network(network, "fp32", "cuda")
+    assert preloaded == [0]
+    monkeypatch.delattr(onnxruntime, "preload_dlls")  # onnxruntime before 1.21
+    open_network(network, "fp32", "cuda")
+    assert capsys.readouterr() == ("", "")
