@@ -125,10 +125,10 @@ class RandomNetwork:
         layers += [self.batch_norm(6, scaled=False), self.act(), self.convolution(6, channels)]
         return lambda x: x + in_turn(layers, x)
 
-    def _gpool_block(self, channels: int) -> Layer:
+    def _gpool_block(self, channels: int, bare_norm: bool = False) -> Layer:
         before = [self.batch_norm(channels), self.act()]
         regular, pooled = self.convolution(channels, 5), [self.convolution(channels, 4)]
-        pooled += [self.batch_norm(4, scaled=False, shifted=False), self.act()]
+        pooled += [self.batch_norm(4, scaled=not bare_norm, shifted=not bare_norm), self.act()]
         to_bias = self.matrix(12, 5)
         after = [self.batch_norm(5), self.act(), self.convolution(5, channels)]
 

@@ -64,6 +64,7 @@ def test_activations(activation: str) -> None:
         [NESTED],
         [DEEP],
         [{"kind": "ordinary_block", "dilation": 2}],
+        [{"kind": "gpool_block", "bare_norm": True}],
         [ATTENTION],
         [{"kind": "transformer_attention_block", "rope": "learned"}],
         [{"kind": "transformer_attention_block", "rope": "none", "heads": 3, "kv_heads": 3}],
