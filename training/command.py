@@ -92,12 +92,27 @@ def train(
 @set_option
 @click.option("--count", type=click.IntRange(1), default=100_000, show_default=True, help="Positions to label.")
 @click.option("--time", "seconds", type=Duration(), help="End after this time instead.")
-def label(out: Path, config_file: Path | None, settings: tuple[str, ...], count: int, seconds: float | None) -> None:
+@click.option("--student", type=existing, help="Keep only what this network, a student.bin.gz, disagrees about most.")
+@click.option(
+    "--disagreement", type=click.FloatRange(0, 1, min_open=True), default=0.1, show_default=True,
+    help="With --student: the share of the positions to keep.",
+)  # fmt: skip
+def label(
+    out: Path,
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    count: int,
+    seconds: float | None,
+    student: Path | None,
+    disagreement: float,
+) -> None:
     """Write positions and the teacher's opinion of them to sample files in OUT, to be trained on many times."""
     require_torch()
+    from training.labelling import Doubts
     from training.labelling import label as run
 
-    run(out, _config(config_file, settings), count, seconds)
+    doubts = None if student is None else Doubts(student, disagreement)
+    run(out, _config(config_file, settings), count, seconds, doubts)
 
 
 @click.command()

@@ -98,15 +98,16 @@ class Distiller:
         return {"total": total.detach(), "norm": norm.detach(), **{name: part.detach() for name, part in parts.items()}}
 
     @torch.no_grad()
-    def label(self, item: Item) -> tuple[Targets, Callable[[], None]]:
+    def label(self, item: Item) -> tuple[Targets, Callable[[Tensor | None], None]]:
         """The teacher's labels for a batch, on the CPU. The function beside them is to be called once the batch is no
-        longer needed: games among it then move by the teacher's policy, into the same memory."""
+        longer needed: games among it then move, into the same memory, by the teacher's policy, or a share of them by
+        the student's logits that it is given."""
         spatial, global_, labels, _ = self._upload(item)
         targets, opinion = self._labels(spatial, global_, labels, item.fills_canvas)
 
-        def go_on() -> None:
+        def go_on(student: Tensor | None) -> None:
             if item.answer is not None and opinion is not None:
-                item.answer(self._moves(opinion, None))
+                item.answer(self._moves(opinion, student))
 
         return targets.to(torch.device("cpu")), go_on
 

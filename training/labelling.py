@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from training.config import TrainingConfig
+from training.disagreement import Doubter, Selection
 from training.distiller import Distiller
 from training.errors import TrainingError
 from training.feed import Feed, Item
@@ -35,12 +37,27 @@ from training.samples import (
 STATE = "labelling.json"
 
 
-def label(folder: Path, config: TrainingConfig, count: int, seconds: float | None = None) -> int:
-    """Write about `count` more samples to `folder`, or as many as `seconds` allow. What an earlier call wrote stays,
-    and its positions are not repeated. Returns the number written. Raises TrainingError."""
+@dataclass(frozen=True)
+class Doubts:
+    """Keep only what a student disagrees about."""
+
+    student: Path
+    """A network that Nobi's training wrote."""
+    share: float
+    """Of the positions labelled, those to keep."""
+
+
+def label(
+    folder: Path, config: TrainingConfig, count: int, seconds: float | None = None, doubts: Doubts | None = None
+) -> int:
+    """Label about `count` more positions, or as many as `seconds` allow, and write them, or those that are doubted, to
+    `folder`. What an earlier call wrote stays, and its positions are not repeated. Returns the number labelled. Raises
+    TrainingError."""
     if not config.data.teacher:
         raise TrainingError("labelling needs a teacher: set data.teacher")
     distiller = Distiller(config)
+    doubter = None if doubts is None else Doubter(doubts.student, distiller.device)
+    selection = Selection(1.0 if doubts is None else doubts.share)
     writer = SampleWriter(folder)
     state = _read_state(folder)
     reporter = Reporter(folder)
@@ -56,8 +73,13 @@ def label(folder: Path, config: TrainingConfig, count: int, seconds: float | Non
         while done < count and (seconds is None or time.monotonic() - started < seconds):
             item = feed.next(state["step"])
             targets, go_on = distiller.label(item)
-            writer.add(samples_of(item, targets, distiller))
-            go_on()
+            samples, logits = samples_of(item, targets, distiller), None
+            if doubter is not None:
+                logits, disagreements = doubter(item, targets)
+                samples = samples.chosen(selection.pick(item.source, disagreements))
+            if samples.length:
+                writer.add(samples)
+            go_on(logits)
             done += len(item.global_)
             state["step"] += 1
             speed = done / (time.monotonic() - started)
@@ -68,6 +90,8 @@ def label(folder: Path, config: TrainingConfig, count: int, seconds: float | Non
         state["records_drawn"] = feed.records_drawn
         _write_state(folder, state)
     reporter.line(f"{done:,} positions labelled in {time.monotonic() - started:,.0f} s", final=True)
+    if doubter is not None:
+        reporter.note(selection.line())
     return done
 
 

@@ -1,0 +1,101 @@
+"""Finding what a student has not understood."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
+from tests.training.games import random_games, write_records
+from tests.training.test_loop import config
+from tests.training.test_network import SHAPE, inputs, new_student
+from training.disagreement import Doubter, Selection, disagreement
+from training.export import to_model
+from training.feed import Item
+from training.katago_file import write_katago
+from training.labelling import Doubts, label
+from training.losses import Targets
+from training.network import Student
+from training.samples import read_samples, sample_files
+
+
+def targets(count: int, cells: int) -> Targets:
+    """A teacher who is sure of the first move, of a win, and of owning everything."""
+    policy = torch.zeros(count, cells + 1)
+    policy[:, 0] = 1
+    value = torch.tensor([[1.0, 0.0, 0.0]]).repeat(count, 1)
+    ones = torch.ones(count)
+    return Targets(
+        policy=policy,
+        policy_weight=ones,
+        optimistic=policy,
+        optimistic_weight=ones,
+        reply=torch.zeros(count, dtype=torch.int64),
+        value=value,
+        value_weight=ones,
+        score=torch.zeros(count, 6),
+        score_weight=ones,
+        errors_weight=ones,
+        ownership=torch.ones(count, cells),
+        ownership_weight=ones,
+    )
+
+
+def test_each_opinion_counts() -> None:
+    logits = torch.zeros(4, 5)
+    logits[:, 0] = 50.0
+    logits[1] = 0.0
+    value = torch.tensor([[1.0, 0, 0], [1.0, 0, 0], [0, 1.0, 0], [1.0, 0, 0]])
+    ownership = torch.ones(4, 4)
+    ownership[3] = torch.tensor([-1.0, -1.0, 1.0, 1.0])
+    on_board = torch.ones(4, 2, 2)
+    found = disagreement(logits, value, ownership, targets(4, 4), on_board)
+    np.testing.assert_allclose(found.numpy(), [0, np.log(5), 2, 1], atol=1e-5)
+    on_board[3, :1] = 0  # what lies outside the board does not count
+    assert disagreement(logits, value, ownership, targets(4, 4), on_board)[3] < 1e-5
+
+
+def test_the_selection_keeps_the_greatest_of_each_source() -> None:
+    random = np.random.default_rng(1)
+    selection = Selection(0.1)
+    kept = {"near": [], "far": []}
+    for _ in range(100):
+        for source, shift in (("near", 0.0), ("far", 5.0)):
+            values = (random.random(50) + shift).astype(np.float32)
+            kept[source] += values[selection.pick(source, values)].tolist()
+    for source, shift in (("near", 0.0), ("far", 5.0)):
+        assert 400 < len(kept[source]) < 650
+        assert np.mean(np.array(kept[source]) - shift > 0.85) > 0.9
+    assert selection.line().startswith(f"{sum(map(len, kept.values())):,} of 10,000 kept")
+
+
+def test_labelling_what_is_doubted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torch.set_num_threads(1)
+    teacher, student = tmp_path / "teacher.bin.gz", tmp_path / "student.bin.gz"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    torch.manual_seed(5)
+    write_katago(to_model(Student(SHAPE), "student", has_optimistic=True), student)
+    records = write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
+    settings = config(records, teacher=str(teacher), records_share=0.5, play_share=0.5, canvas_shares={"9": 1.0})
+    labelled = label(tmp_path / "samples", settings, count=300, doubts=Doubts(student, 0.25))
+    kept = sum(read_samples(path).length for path in sample_files(tmp_path / "samples"))
+    assert 0.15 * labelled < kept < 0.45 * labelled
+    means = capsys.readouterr().err.splitlines()[-1].split("mean disagreement ")[1].split(", of those kept ")
+    assert float(means[1]) > float(means[0]) > 0
+
+
+def test_a_network_agrees_with_itself(tmp_path: Path) -> None:
+    path = tmp_path / "student.bin.gz"
+    write_katago(to_model(new_student(), "student", has_optimistic=True), path)
+    doubter = Doubter(path, torch.device("cpu"))
+    spatial, global_ = inputs(3, 9)
+    item = Item("test", spatial.to(torch.uint8), global_, torch.zeros(3, 3, dtype=torch.int16), None, True)
+    logits, found = doubter(item, targets(3, 81))
+    assert logits.shape == (3, 82)
+    assert (found > 1).all()
+    with torch.no_grad():
+        torch.testing.assert_close(logits, new_student()(spatial, global_).policy[:, 0])
