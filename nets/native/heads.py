@@ -31,10 +31,11 @@ HEADS = np.dtype(
 
 
 @kernel
-def run_heads(heads, parameters, tiles, space, channels, pools, policies, ownership):
+def run_heads(heads, network, tiles, space, pools, policies, ownership):
     """Read the levels in `space.before`. Writes `pools` [boards, pooled and value blocks, 3, 32], `policies` [boards,
     policies, H * W] and `ownership` [boards, H * W], before tanh."""
     boards, area = ownership.shape
+    parameters, channels = network.parameters, network.channels
     row = heads.policy_blocks * OUTPUT_BYTES
     nothing, width = np.int64(0), np.int64(OUTPUTS)  # literals would have what is called compiled once more
     for board in range(boards):

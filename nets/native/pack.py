@@ -18,7 +18,7 @@ from nets.native.heads import HEADS
 from nets.native.outputs import SmallLayers
 from nets.native.products import OUTPUTS
 from nets.native.tiling import MOST_LEVELS, PLACES, reach, weight_matrix
-from nets.native.trunk import LAYER, MOST_MIDDLES
+from nets.native.trunk import LAYER, MOST_MIDDLES, NETWORK
 from nets.native.vectors import is_available
 
 LARGEST_WEIGHT = 32767
@@ -37,6 +37,8 @@ class Packed:
 
     parameters: NDArray[np.uint8]
     """Begins at a multiple of 64 bytes."""
+    network: NDArray[np.void]
+    """A NETWORK record"""
     layers: NDArray[np.void]
     """LAYER records"""
     heads: NDArray[np.void]
@@ -48,11 +50,7 @@ class Packed:
     pooled: int
     """The most pooled channels of a layer."""
     planes: int
-    stem: tuple[int, int, int, int]
-    """Offsets of the stem's weights, its bias, and the scale and bias of the first levels."""
-    stem_reach: int
-    stem_global: FloatArray
-    """[global features, channels]"""
+    global_features: int
     small: SmallLayers
 
 
@@ -119,12 +117,14 @@ def pack(model: Model, highest: Mapping[str, FloatArray]) -> Packed:
 
     stem_weights = np.zeros((trunk.stem.inputs, *trunk.stem.weights.shape[2:], channels), np.float32)
     stem_weights[..., : trunk.channels] = trunk.stem.weights.transpose(1, 2, 3, 0)[:, :, ::-1]
-    stem = (
-        writer.put(stem_weights),
-        writer.put(_pad(_bias(trunk.stem), channels)),
-        writer.put(scales[0]),
-        writer.put(biases[0]),
-    )
+    stem_global = np.zeros((len(trunk.stem_global), channels), np.float32)
+    stem_global[:, : trunk.channels] = trunk.stem_global
+    network = np.zeros(1, NETWORK)
+    record = network[0]
+    record["channels"], record["stem_reach"] = channels, trunk.stem.weights.shape[2] // 2
+    record["stem"], record["stem_bias"] = writer.put(stem_weights), writer.put(_pad(_bias(trunk.stem), channels))
+    record["stem_global"] = writer.put(stem_global)
+    record["first_scale"], record["first_bias"] = writer.put(scales[0]), writer.put(biases[0])
     middles: list[int] = []
     layers = np.zeros(2 * len(norms), LAYER)
     for number, block in enumerate(trunk.blocks):
@@ -146,20 +146,19 @@ def pack(model: Model, highest: Mapping[str, FloatArray]) -> Packed:
         _put_convolutions(writer, second, [block.second], between)
         second["next_scale"], second["next_bias"] = writer.put(scales[number + 1]), writer.put(biases[number + 1])
 
-    stem_global = np.zeros((len(trunk.stem_global), channels), np.float32)
-    stem_global[:, : trunk.channels] = trunk.stem_global
     heads = _pack_heads(writer, model, steps(highest["tip"]), channels)
+    parameters = writer.content()
+    record["parameters"] = parameters.ctypes.data
     return Packed(
-        parameters=writer.content(),
+        parameters=parameters,
+        network=network,
         layers=layers,
         heads=heads,
         channels=channels,
         middles=tuple(middles),
         pooled=int(layers["pooled"].max()),
         planes=trunk.stem.inputs,
-        stem=stem,
-        stem_reach=trunk.stem.weights.shape[2] // 2,
-        stem_global=stem_global,
+        global_features=len(stem_global),
         small=_small_layers(model),
     )
 
@@ -283,11 +282,17 @@ def _small_layers(model: Model) -> SmallLayers:
     policy, value = model.policy, model.value
     used, none = min(2, policy.channels), np.zeros(0, np.float32)
     has_hidden = policy.pass_second is not None and policy.pass_bias is not None
+    pass_first = policy.pass_first if has_hidden else policy.pass_first[:, :used]
+    width = padded(policy.pooled.outputs)
+    by_block = _pool_matrix(pass_first, policy.pooled.outputs, pass_first.shape[1]).reshape(
+        3, -1, OUTPUTS, pass_first.shape[1]
+    )
+    hidden = _pool_matrix(value.hidden, value.first.outputs, value.hidden.shape[1])
     return SmallLayers(
-        pass_first=policy.pass_first if has_hidden else policy.pass_first[:, :used],
+        pass_first=by_block.transpose(1, 0, 2, 3).reshape(3 * width, -1),
         pass_bias=policy.pass_bias if policy.pass_bias is not None else none,
         pass_second=policy.pass_second[:, :used] if policy.pass_second is not None else none,
-        hidden=value.hidden,
+        hidden=hidden,
         hidden_bias=value.hidden_bias,
         value=value.value,
         value_bias=value.value_bias,

@@ -12,9 +12,25 @@ from nets.native.tiling import PLACES
 from nets.native.transforms import FLOAT_BYTES, SHORT_BYTES, VECTOR_BYTES, transform_inputs, transform_outputs
 from nets.native.vectors import floats, load_everywhere, load_floats, store
 
+NETWORK = np.dtype(
+    [
+        ("parameters", np.int64),  # the address of all numbers
+        ("channels", np.int64),  # of the stream; a multiple of 32 as all counts of channels here
+        (
+            "stem",
+            np.int64,
+        ),  # offset of float32 [planes, 2 * reach + 1 (y), 2 * reach + 1 (x, from the right), channels]
+        ("stem_reach", np.int64),
+        ("stem_bias", np.int64),  # float32 [channels], and so the next two
+        ("first_scale", np.int64),  # from the stream to the first levels
+        ("first_bias", np.int64),
+        ("stem_global", np.int64),  # float32 [global features, channels]
+    ]
+)
+
 LAYER = np.dtype(
     [
-        ("inputs", np.int64),  # channels, a multiple of 32 as all counts of channels here
+        ("inputs", np.int64),
         ("outputs", np.int64),
         ("pooled", np.int64),  # more outputs, before the others, whose pool over the board is added to those
         ("adds", np.int64),  # 1: reads the block's middle and adds to the stream; 0: writes the block's middle
@@ -36,6 +52,7 @@ SPACE = np.dtype(
         ("places", np.int64),  # int16 [tiles of all places, channels]
         ("sums", np.int64),  # int32 [tiles of all places, 32]
         ("rows", np.int64),  # what the transforms need
+        ("constant", np.int64),  # float32 [H, W, channels], the stem's sums on an empty board
         ("stream", np.int64),  # float32 [boards, H, W, channels]
         ("before", np.int64),  # int16 [boards, H + 2, W + 2, channels], what reads the stream
         ("middles", np.int64, MOST_MIDDLES),  # the same for the middles of blocks, by their number of channels
@@ -48,20 +65,24 @@ SPACE = np.dtype(
 
 
 @kernel
-def write_stem(spatial, constant, biases, weights, reach, scale, bias, tiles, space, channels):
-    """The stem's sums, into the stream, and the levels that the first block reads. `constant` [H, W, channels] is what
-    an empty board gives, `biases` [boards, channels] what the global features add. What `spatial` [boards, planes, H,
-    W] has beside an empty board is little: each such input adds its weights, float32 [planes, 2 * reach + 1 (y),
-    2 * reach + 1 (x, from the right), channels], to the points around it."""
+def write_stem(spatial, global_, network, tiles, space):
+    """The stem's sums, into the stream, and the levels that the first block reads.
+
+    What `spatial` [boards, planes, H, W] has beside an empty board, whose sums are in `space.constant`, is little: each
+    such input adds its weights to the points around it. `global_` is [boards, global features]."""
     boards, planes, height, width = spatial.shape
-    point = channels * FLOAT_BYTES
+    reach, point = network.stem_reach, network.channels * FLOAT_BYTES
     line = (2 * reach + 1) * point
+    weights = network.parameters + network.stem
     for board in range(boards):
         stream = space.stream + board * height * width * point
         for at in range(0, point, VECTOR_BYTES):
-            more = load_floats(biases + board * point, at)
+            more = floats(0.0)
+            for feature in range(global_.shape[1]):
+                matrix = network.parameters + network.stem_global + feature * point
+                more = more + floats(global_[board, feature]) * load_floats(matrix, at)
             for offset in range(at, height * width * point, point):
-                store(stream, offset, load_floats(constant, offset) + more)
+                store(stream, offset, load_floats(space.constant, offset) + more)
         for plane in range(planes):
             for y in range(height):
                 for x in range(width):
@@ -76,21 +97,29 @@ def write_stem(spatial, constant, biases, weights, reach, scale, bias, tiles, sp
                         to = stream + (to_y * width + left) * point
                         for at in range(0, (right - left + 1) * point, VECTOR_BYTES):
                             store(to, at, load_floats(to, at) + factor * load_floats(ours, at))
-        levels_point = channels * SHORT_BYTES
-        for y in range(height):
-            levels = space.before + ((board * (height + 2) + y + 1) * (width + 2) + 1) * levels_point
-            for x in range(width):
-                for at in range(0, point, VECTOR_BYTES):
-                    value = load_floats(stream + (y * width + x) * point, at)
-                    store_levels(
-                        value * load_floats(scale, at) + load_floats(bias, at), levels + x * levels_point + at // 2
-                    )
+        _write_levels(stream, board, network, tiles, space)
 
 
 @kernel
-def run_layers(layers, parameters, tiles, space, finish, boards, channels):
-    """All layers; `parameters` is the address of the network's. The levels that read the stream at the end are left in
-    `space.before`."""
+def _write_levels(stream, board, network, tiles, space):
+    """The levels that the first block reads of a board's stream."""
+    framed, point = tiles.width + 2, network.channels * SHORT_BYTES
+    for at in range(0, network.channels * FLOAT_BYTES, VECTOR_BYTES):
+        scale = load_floats(network.parameters + network.first_scale, at)
+        bias = load_floats(network.parameters + network.first_bias, at)
+        from_ = stream + at
+        for y in range(tiles.height):
+            to = space.before + ((board * (tiles.height + 2) + y + 1) * framed + 1) * point + at // 2
+            for _ in range(tiles.width):
+                store_levels(load_floats(from_, 0) * scale + bias, to)
+                from_ += network.channels * FLOAT_BYTES
+                to += point
+
+
+@kernel
+def run_layers(layers, network, tiles, space, finish, boards):
+    """All layers. The levels that read the stream at the end are left in `space.before`."""
+    parameters, channels = network.parameters, network.channels
     for number in range(len(layers)):
         layer = layers[number]
         middle = space.middles[layer.middle]

@@ -5,42 +5,73 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.katago.model import FloatArray
 from nets.native.finish import FINISH
+from nets.native.network import run_network
+from nets.native.outputs import hidden_matrix
 from nets.native.pack import Packed, aligned
 from nets.native.products import OUTPUT_BYTES, OUTPUTS
 from nets.native.tiling import POINTS, tiling
 from nets.native.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.trunk import SPACE, write_stem
 
+NEAR_BYTES = 16 << 20
+"""Of parameters: what a processor's last cache holds."""
+BATCH_BYTES = 3 << 20
+"""Of a workspace that is still read from the processor's caches."""
+
 
 class Workspace:
     """Arrays for the kernels, and the records that tell them where these lie."""
 
-    def __init__(self, packed: Packed, boards: int, height: int, width: int) -> None:
-        self.kind = boards, height, width
-        self.tiles = tiling(boards, height, width)
-        """A TILING record"""
-        self.places = np.zeros(1, SPACE)
-        """A SPACE record"""
-        self.finish = np.zeros(1, FINISH)
-        self._held: list[NDArray[np.uint8]] = []
+    def __init__(self, packed: Packed, count: int, height: int, width: int) -> None:
+        """For `count` boards."""
+        self.kind = count, height, width
+        most = boards_at_once(packed, height, width)
+        boards = self._boards = max(number for number in range(1, min(count, most) + 1) if count % number == 0)
+        self._packed, heads = packed, packed.heads[0]
+        self._tiles, self._space, self._finish = tiling(boards, height, width), np.zeros(1, SPACE), np.zeros(1, FINISH)
+        self._held: dict[str, NDArray[np.uint8]] = {}
         for name, size in _sizes(packed, boards, height, width).items():
-            self.places[0][name] = self._allocate(size)
+            self._held[name] = aligned(size)
+            self._space[0][name] = self._held[name].ctypes.data
         for number, channels in enumerate(packed.middles):
-            self.places[0]["middles"][number] = self._allocate(_framed(boards, height, width) * channels * SHORT_BYTES)
-        self.constant = _empty_board(packed, self)
-        """[H, W, channels]: the stem's sums on an empty board, without global features."""
+            middle = self._held[f"middle{number}"] = aligned(_framed(boards, height, width) * channels * SHORT_BYTES)
+            self._space[0]["middles"][number] = middle.ctypes.data
+        self.spatial = np.zeros((count, packed.planes, height, width), np.float32)
+        self.global_ = np.zeros((count, packed.global_features), np.float32)
+        self.pooled_blocks = int(heads["pooled_blocks"])
+        self.pools = np.zeros((count, self.pooled_blocks + int(heads["value_blocks"]), 3, OUTPUTS), np.float32)
+        self.policies = np.zeros((count, int(heads["policies"]), height * width), np.float32)
+        self.ownership = np.zeros((count, height * width), np.float32)
+        self.hidden = hidden_matrix(packed.small, height * width)
+        self._set_constant()
 
-    @staticmethod
-    def boards_in(size: int, packed: Packed, height: int, width: int) -> int:
-        """How many boards, at least 1, a workspace of `size` bytes has room for."""
-        middle = _framed(1, height, width) * sum(packed.middles) * SHORT_BYTES
-        return max(1, size // (sum(_sizes(packed, 1, height, width).values()) + middle))
+    def run(self) -> None:
+        """From `spatial` and `global_` to `pools`, `policies` and `ownership`, see heads.py."""
+        packed = self._packed
+        run_network(
+            packed.network, packed.layers, packed.heads, self._tiles, self._space, self._finish,
+            self.spatial, self.global_, self.pools, self.policies, self.ownership, self._boards,
+        )  # fmt: skip
 
-    def _allocate(self, size: int) -> int:
-        self._held.append(aligned(size))
-        return self._held[-1].ctypes.data
+    def _set_constant(self) -> None:
+        """The stem's sums on an empty board: what its kernel makes of the board's plane beside its bias."""
+        packed, constant = self._packed, self._held["constant"].view(np.float32)
+        bias = packed.parameters[packed.network[0]["stem_bias"] :].view(np.float32)[: packed.channels]
+        constant.reshape(-1, packed.channels)[:] = bias
+        empty = np.zeros_like(self.spatial[:1])
+        empty[:, 0] = 2  # one of which an empty board is expected to have
+        write_stem(empty, np.zeros_like(self.global_[:1]), packed.network[0], self._tiles[0], self._space[0])
+        constant[:] = self._held["stream"].view(np.float32)[: constant.size]
+
+
+def boards_at_once(packed: Packed, height: int, width: int) -> int:
+    """How many boards, at least 1, to compute together: for a small network one, whose places and sums then stay in
+    the processor's second cache; for a large one more, since its parameters come from far away every time."""
+    if packed.parameters.nbytes <= NEAR_BYTES:
+        return 1
+    middle = _framed(1, height, width) * sum(packed.middles) * SHORT_BYTES
+    return max(1, BATCH_BYTES // (sum(_sizes(packed, 1, height, width).values()) + middle))
 
 
 def _framed(boards: int, height: int, width: int) -> int:
@@ -57,27 +88,10 @@ def _sizes(packed: Packed, boards: int, height: int, width: int) -> dict[str, in
         # The heads have a row for every framed point of one board.
         "sums": max(tiles, (height + 2) * (width + 2)) * OUTPUT_BYTES,
         "rows": len(POINTS) * (width + 2) * max(widest * SHORT_BYTES, OUTPUT_BYTES),
+        "constant": height * width * packed.channels * FLOAT_BYTES,
         "stream": points * packed.channels * FLOAT_BYTES,
         "before": framed * packed.channels * SHORT_BYTES,
         "values": max(points * packed.pooled, height * width * OUTPUTS) * FLOAT_BYTES,
         "pool": 3 * max(packed.pooled, OUTPUTS) * FLOAT_BYTES,
         "pool_bias": boards * widest * FLOAT_BYTES,
     }
-
-
-def _empty_board(packed: Packed, space: Workspace) -> FloatArray:
-    """Computed by the stem's own kernel, as the difference from nothing."""
-    _, height, width = space.kind
-    channels, start = packed.channels, packed.parameters.ctypes.data
-    weights, bias, scale, next_bias = (start + offset for offset in packed.stem)
-    nothing = aligned(height * width * channels * FLOAT_BYTES)
-    spatial = np.zeros((1, packed.planes, height, width), np.float32)
-    spatial[0, 0] = 2  # what is beside an empty board is then 1
-    write_stem(
-        spatial, nothing.ctypes.data, bias, weights, packed.stem_reach, scale, next_bias,
-        space.tiles[0], space.places[0], channels,
-    )  # fmt: skip
-    stream = space._held[list(_sizes(packed, 1, 2, 2)).index("stream")].view(np.float32)
-    result = aligned(nothing.size).view(np.float32)
-    result[:] = stream[: result.size]
-    return result.reshape(height, width, channels)

@@ -194,15 +194,17 @@ def test_optimism_of_each_position() -> None:
 
 
 @needs_kernels
-def test_a_batch_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_boards_together_and_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     network, _ = made()
     content = network.compressed()
     evaluator = opened(load_model(content, "random"), content)
     spatial, global_ = (np.concatenate([each] * 3) for each in inputs(9, 9))
-    whole = evaluator.evaluate(spatial, global_)
-    monkeypatch.setattr("nets.native.evaluator.BATCH_BYTES", 0)
-    for one, all_ in zip(evaluator.evaluate(spatial, global_), whole, strict=True):
-        np.testing.assert_allclose(one, all_, rtol=1e-4, atol=1e-5)
+    one_by_one = evaluator.evaluate(spatial, global_)
+    monkeypatch.setattr("nets.native.workspace.NEAR_BYTES", 0)
+    together = opened(load_model(content, "random"), content)
+    for count in (9, 5):
+        for one, all_ in zip(one_by_one, together.evaluate(spatial[:count], global_[:count]), strict=True):
+            np.testing.assert_allclose(one[:count], all_, rtol=1e-4, atol=1e-5)
 
 
 @needs_kernels
