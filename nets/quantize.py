@@ -19,9 +19,11 @@ from onnx import ModelProto
 from nets.calibration import SERIES, Positions, Series, own_positions
 from nets.embedded import ReadyMade
 from nets.evaluator import LEAD, NO_RESULT, WIN, Evaluation, Evaluator
-from nets.katago.integers import Calibration, IntegerTrunk, can_be_quantized
-from nets.katago.model import Model
+from nets.katago.integer_tokens import IntegerTokensTrunk
+from nets.katago.integers import Calibration, IntegerTrunk, can_be_quantized, is_plain
+from nets.katago.model import Model, OrdinaryBlock, PoolingBlock
 from nets.katago.to_onnx import TAP, to_onnx
+from nets.katago.transformer import NORMED
 from nets.onnx_evaluator import OnnxEvaluator, open_recorder, runtime_version
 
 BATCH = 8
@@ -36,7 +38,7 @@ PLAYING_SECONDS = 30.0
 LOSS_KEY = "nobi.int8_loss"
 """In a quantized network's metadata: what it loses, and what speaks against using it, as JSON."""
 
-NOT_QUANTIZABLE = "int8 is only for networks of plain convolution blocks with ReLU"
+NOT_QUANTIZABLE = "int8 is only for networks of plain convolution blocks with ReLU, or with transformer blocks"
 
 Progress = Callable[[float], None]
 
@@ -82,7 +84,8 @@ def quantize(
         evaluator, tuple(series), 1, suicide, PLAYING_SECONDS, progress=lambda share: progress(0.6 * share)
     )
     calibration = calibrate(model, _without(kept, CHECKED), lambda share: progress(0.6 + 0.2 * share))
-    proto = to_onnx(model, source_sha256, IntegerTrunk(calibration), "int8")
+    trunk = IntegerTrunk(calibration) if is_plain(model) else IntegerTokensTrunk(calibration)
+    proto = to_onnx(model, source_sha256, trunk, "int8")
     progress(0.9)
     candidate = OnnxEvaluator(proto.SerializeToString(), model.name)
     checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
@@ -155,10 +158,7 @@ def objection(loss: Loss, share: float, tolerance: float = 1.0) -> str:
 def calibrate(model: Model, positions: list[Positions], progress: Progress = lambda share: None) -> Calibration:
     """Ranges and moments inside the trunk over `positions`."""
     record = open_recorder(to_onnx(model, with_taps=True).SerializeToString(), model.name)
-    kernels = {"spatial": model.trunk.stem.weights.shape[2:]}
-    for number, block in enumerate(model.trunk.blocks):
-        kernels[f"block{number}_before"] = block.first.weights.shape[2:]  # type: ignore[union-attr]
-        kernels[f"block{number}_between"] = block.second.weights.shape[2:]  # type: ignore[union-attr]
+    kernels = _kernels(model)
     points = sum(len(spatial) * spatial[0, 0].size for spatial, _ in positions)
     every = max(1, points // MOMENT_POINTS)
     total, done = sum(len(spatial) for spatial, _ in positions), 0
@@ -171,16 +171,28 @@ def calibrate(model: Model, positions: list[Positions], progress: Progress = lam
             recorded = record(planes, global_[start : start + BATCH])
             taps = {name.removeprefix(TAP): values for name, values in recorded.items() if name.startswith(TAP)}
             for tap, values in {"spatial": planes, **taps}.items():
+                values = values if values.ndim == 4 else values.transpose(0, 2, 1)[..., None]  # tokens as boards
                 low, high = values.min(axis=(0, 2, 3)), values.max(axis=(0, 2, 3))
                 lows[tap] = np.minimum(lows.get(tap, low), low)
                 highs[tap] = np.maximum(highs.get(tap, high), high)
-                if tap in kernels:
+                kernel = (1, 1) if tap.endswith(NORMED) else kernels.get(tap)
+                if kernel is not None:
                     for row in range(-(done + start) % every, len(values), every):
-                        moments[tap] = moments.get(tap, 0) + second_moments(values[row], kernels[tap])
+                        moments[tap] = moments.get(tap, 0) + second_moments(values[row], kernel)
             progress((done + start) / total)
         done += len(spatial)
     ranges = {tap: _widened(lows[tap], highs[tap]) for tap in lows}
     return Calibration(ranges, moments)
+
+
+def _kernels(model: Model) -> dict[str, tuple[int, ...]]:
+    """The kernels that read the taps whose second moments are needed, those of tokens aside."""
+    kernels = {"spatial": model.trunk.stem.weights.shape[2:]}
+    for number, block in enumerate(model.trunk.blocks):
+        if isinstance(block, (OrdinaryBlock, PoolingBlock)):
+            kernels[f"block{number}_before"] = block.first.weights.shape[2:]
+            kernels[f"block{number}_between"] = block.second.weights.shape[2:]
+    return kernels
 
 
 def _widened(low: NDArray[np.float32], high: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

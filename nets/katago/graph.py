@@ -32,7 +32,7 @@ class Graph:
         self.inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
         return name
 
-    def output(self, name: str, value: str, shape: list[int | str]) -> None:
+    def output(self, name: str, value: str, shape: list[int | str] | None) -> None:
         self.nodes.append(helper.make_node("Identity", [value], [name], name=f"{name}_out"))
         self.outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
 

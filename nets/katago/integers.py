@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 
 from nets.katago.board import Board
 from nets.katago.graph import Graph
-from nets.katago.model import Activation, Convolution, FloatArray, Model, Normed, OrdinaryBlock, PoolingBlock, Trunk
+from nets.katago.model import (
+    Activation,
+    Convolution,
+    FeedForwardBlock,
+    FloatArray,
+    Model,
+    Normed,
+    OrdinaryBlock,
+    PoolingBlock,
+    Trunk,
+)
 from nets.katago.rounding import round_weights
 
 LEVELS = 255
@@ -60,9 +70,15 @@ class Calibration:
 
 
 def can_be_quantized(model: Model) -> bool:
+    """Whether a prepared network has an int8 version: it has feed-forward blocks (integer_tokens.py), or is plain."""
+    has_feed_forward = any(isinstance(block, FeedForwardBlock) for block in model.trunk.blocks)
+    return model.trunk.metadata is None and (has_feed_forward or is_plain(model))
+
+
+def is_plain(model: Model) -> bool:
     """Whether IntegerTrunk knows all that a prepared network's trunk is made of."""
     trunk = model.trunk
-    if not isinstance(trunk.tip, Normed) or trunk.metadata is not None:
+    if not isinstance(trunk.tip, Normed):
         return False
     norms = [trunk.tip]
     for block in trunk.blocks:
@@ -83,7 +99,7 @@ class Output:
 
 
 class IntegerTrunk:
-    """Writes the trunk of a network that `can_be_quantized`.
+    """Writes the trunk of a network that `is_plain`.
 
     The constants `low` of signed values are not added to the stream but remembered: it lacks them until it is read.
     """

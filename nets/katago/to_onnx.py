@@ -54,7 +54,8 @@ def to_onnx(
     with_taps: bool = False,
 ) -> ModelProto:
     """Write a `prepared` model as ONNX. `source_sha256` of the file it came from is kept in the metadata, and so is the
-    `precision` in which `write` has the trunk computed. `with_taps`: the graph's taps [N, C, H, W] are outputs too."""
+    `precision` in which `write` has the trunk computed. `with_taps`: the graph's taps are outputs
+    too, [N, C, H, W] or [N, H*W, C]."""
     graph = Graph()
     spatial = graph.input("spatial", ["N", SPATIAL_PLANES, "H", "W"])
     global_ = graph.input("global", ["N", GLOBAL_FEATURES])
@@ -70,7 +71,7 @@ def to_onnx(
     graph.output("score", score, ["N", SCORE_COLUMNS])
     graph.output("ownership", ownership, ["N", "points"])
     for label, tapped in graph.taps.items() if with_taps else ():
-        graph.output(f"{TAP}{label}", tapped, ["N", f"{label} channels", "H", "W"])
+        graph.output(f"{TAP}{label}", tapped, None)
     proto = helper.make_model(
         helper.make_graph(graph.nodes, "network", graph.inputs, graph.outputs, graph.initializers),
         opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)],

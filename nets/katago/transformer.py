@@ -12,23 +12,25 @@ from nets.katago.board import Board
 from nets.katago.graph import Graph
 from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray
 
-ProductsWriter = Callable[[Graph, str, AttentionBlock | FeedForwardBlock, list[FloatArray], str], list[str]]
+ProductsWriter = Callable[[Graph, str, FeedForwardBlock, list[FloatArray], str], list[str]]
 """Writes the products of a block's RMS norm of `x` with matrices [C, out]; the last argument is the block's label."""
+NORMED = "_normed"
+"""Ends the name of the tap of a feed-forward block's norm."""
 
 
-def write_products(
-    graph: Graph, x: str, block: AttentionBlock | FeedForwardBlock, matrices: list[FloatArray], label: str
-) -> list[str]:
+def write_products(graph: Graph, x: str, block: FeedForwardBlock, matrices: list[FloatArray], label: str) -> list[str]:
     """In fp32."""
-    normed = graph.taps[f"{label}_normed"] = rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
+    normed = graph.taps[f"{label}{NORMED}"] = rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
     return [_product(graph, normed, matrix, f"{label}_first") for matrix in matrices]
 
 
-def write_attention(
-    graph: Graph, board: Board, block: AttentionBlock, x: str, label: str, write: ProductsWriter
-) -> str:
+def write_attention(graph: Graph, board: Board, block: AttentionBlock, x: str, label: str) -> str:
+    normed = rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
     query = block.query / np.float32(np.sqrt(block.query_dimension))  # the scale of the scores, taken here once
-    queries, keys, values = write(graph, x, block, [query, block.key, block.value], label)
+    queries, keys, values = (
+        _product(graph, normed, matrix, f"{label}_{name}")
+        for matrix, name in ((query, "queries"), (block.key, "keys"), (block.value, "values"))
+    )
     groups = block.heads // block.kv_heads
     if block.rope is not None:
         frequencies = np.broadcast_to(block.rope.frequencies, (block.kv_heads, block.query_dimension // 2, 2))

@@ -31,7 +31,7 @@ def write_trunk(graph: Graph, board: Board, trunk: Trunk, spatial: str, features
 
 class PlainTrunk:
     """Writes blocks one after another and changes between the layouts of convolutions and of transformers only where
-    one kind follows the other. `products` writes what reads the norms of transformer blocks."""
+    one kind follows the other. `products` writes what reads the norms of feed-forward blocks."""
 
     def __init__(self, graph: Graph, board: Board, channels: int, products: ProductsWriter = write_products) -> None:
         self._graph, self._board, self._channels, self._products = graph, board, channels, products
@@ -68,8 +68,7 @@ class PlainTrunk:
     def _block(self, block: Block, label: str) -> None:
         graph = self._graph
         if isinstance(block, AttentionBlock):
-            tokens = write_attention(graph, self._board, block, self.tokens(), label, self._products)
-            self._tokens, self._planes = tokens, None
+            self._tokens, self._planes = write_attention(graph, self._board, block, self.tokens(), label), None
         elif isinstance(block, FeedForwardBlock):
             self._tokens, self._planes = write_feed_forward(graph, block, self.tokens(), label, self._products), None
         elif isinstance(block, OrdinaryBlock):

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import ModelProto
 
 from nets import quantize as quantization
 from nets.calibration import SMALL_SERIES, own_positions
-from nets.evaluator import EvaluatorError
+from nets.constant import ConstantEvaluator
+from nets.evaluator import Evaluation, EvaluatorError
 from nets.katago.convert import convert, load_model
 from nets.katago.integers import can_be_quantized
 from nets.katago.rounding import round_weights
@@ -21,7 +23,7 @@ from nets.open import open_network
 from nets.quantize import LIMITS, Loss, calibrate, compare, objection, objection_of, quantize, second_moments
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
 from tests.nets.random_networks import RandomNetwork
-from tests.nets.test_katago_networks import NESTED, ORDINARY, POOLING
+from tests.nets.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +61,36 @@ def test_integers_compute_nearly_the_same(network: RandomNetwork) -> None:
             assert np.abs(getattr(ours, name) - getattr(truth, name)).mean() < 0.1 * spread, name
 
 
+@pytest.mark.parametrize("gated", [True, False])
+def test_feed_forward_blocks_compute_nearly_the_same(gated: bool) -> None:
+    random = RandomNetwork(15, channels=16, seed=1)
+    forward = random.write([ATTENTION, {**FEED_FORWARD, "gated": gated}, ORDINARY, ATTENTION, FEED_FORWARD])
+    content = random.compressed()
+    plain = OnnxEvaluator(convert(content, "random", ""), "random")
+    quantized = quantize(load_model(content, "random"), plain, "", SMALL_SERIES)
+    operators = [node.op_type for node in ModelProto.FromString(quantized).graph.node]
+    assert operators.count("MatMulIntegerToFloat") == 3 + gated
+    integers = OnnxEvaluator(quantized, "random")
+    assert integers.precision == "int8"
+    for spatial, global_ in own_positions(plain, SMALL_SERIES, seed=2):
+        truth, ours = forward(spatial, global_, optimism=1.0), integers.evaluate(spatial, global_)
+        for name in ("policy", "value", "ownership"):
+            spread = np.abs(truth[name] - truth[name].mean()).mean()
+            error = np.abs(getattr(ours, name) - truth[name]).mean()
+            assert 1e-5 * spread < error < 0.1 * spread, name
+
+
+def test_moments_of_tokens() -> None:
+    random = RandomNetwork(15, channels=16)
+    random.write([ATTENTION, FEED_FORWARD])
+    content = random.compressed()
+    plain = OnnxEvaluator(convert(content, "random", ""), "random")
+    calibration = calibrate(load_model(content, "random"), own_positions(plain, SMALL_SERIES))
+    low, high = calibration.ranges["block1_normed"]
+    assert low.shape == high.shape == (16,)
+    assert calibration.moments["block1_normed"].shape == (16, 16)
+
+
 def test_ranges_and_moments(network: RandomNetwork) -> None:
     content = network.compressed()
     model = load_model(content, "random")
@@ -69,6 +101,18 @@ def test_ranges_and_moments(network: RandomNetwork) -> None:
     assert all((low <= high).all() for low, high in calibration.ranges.values())
     assert all((low == 0).all() for tap, (low, _) in calibration.ranges.items() if tap.endswith(("before", "between")))
     assert calibration.moments["block0_before"].shape == (16 * 9, 16 * 9)
+
+
+def test_positions_of_a_network_that_only_passes() -> None:
+    class Passing(ConstantEvaluator):
+        def evaluate(self, spatial: np.ndarray, global_: np.ndarray) -> Evaluation:
+            answer = super().evaluate(spatial, global_)
+            answer.policy[:, -1] = 100.0
+            return answer
+
+    positions = own_positions(Passing(), SMALL_SERIES)
+    assert [spatial.shape[2:] for spatial, _ in positions] == [(each.height, each.width) for each in SMALL_SERIES]
+    assert all(len(spatial) >= 1 for spatial, _ in positions)
 
 
 def test_second_moments() -> None:
@@ -144,13 +188,17 @@ def test_objections() -> None:
 
 
 @pytest.mark.slow
-def test_limits_on_golden_positions(shared: Callable[[str], Path]) -> None:
-    source = shared("nets/g170-b6c96-s175395328-d26788732.bin.gz")
-    rows = list(positions(shared("golden/g170-b6c96.jsonl.gz")))
+@pytest.mark.parametrize(
+    ("net", "golden"),
+    [("g170-b6c96-s175395328-d26788732", "g170-b6c96"), ("b7c96h3tfrs-test5-cnorm", "b7c96h3tfrs-test5")],
+)
+def test_limits_on_golden_positions(shared: Callable[[str], Path], net: str, golden: str) -> None:
+    source = shared(f"nets/{net}.bin.gz")
+    rows = list(positions(shared(f"golden/{golden}.jsonl.gz")))
     plain = open_network(source, "fp32")
-    model = load_model(source.read_bytes(), "g170")
+    model = load_model(source.read_bytes(), net)
     content = quantize(model, plain)
-    assert objection_of(content) == ""
+    assert not objection_of(content) or "of the time" in objection_of(content)
     scratch = new_scratch(plain.pass_alive_under_suicide)
     by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
     for row in rows:
