@@ -80,6 +80,8 @@ def own_positions(
             progress(done + share * move / each.moves)
             if time.thread_time() > deadline and positions:
                 break
+        if not positions:  # a network that passes at once
+            positions.append((spatial, global_))
         done += share
         kept.append((np.concatenate([p[0] for p in positions]), np.concatenate([p[1] for p in positions])))
     return kept

@@ -102,6 +102,7 @@ def steps(highest: FloatArray) -> Steps:
     return np.asarray(np.maximum(highest, least) / MOST_LEVELS, np.float32)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # absurd weights: outputs that are not finite are refused
 def pack(model: Model, highest: Mapping[str, FloatArray]) -> Packed:
     """`highest` are the tops of the ranges of the activations, [channels] by the names of their taps."""
     writer = _Writer()
