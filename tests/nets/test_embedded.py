@@ -31,7 +31,7 @@ from nets.katago.convert import load_model
 from nets.native import calibrate
 from nets.native.vectors import is_available
 from nets.open import open_network
-from nets.quantize import LOSS_KEY, checked_here, objection_of
+from nets.quantize import LIMITS, LOSS_KEY, checked_here, objection_of
 from tests.conftest import REPOSITORY
 
 MOST_BYTES = 10_000_000
@@ -131,9 +131,10 @@ def test_each_machine_checks_it(facts: dict[str, object], tmp_path: Path, monkey
     ready = ready_made_int8(str(facts["sha256"]))
     assert ready is not None
     plain = open_network(WEIGHTS / NETWORK, "fp32")
-    wrong = checked_here(ready, "test", ConstantEvaluator())
+    good = changed(ready.content, **dict.fromkeys(vars(LIMITS), 0.0))
+    wrong = checked_here(ready._replace(content=good), "test", ConstantEvaluator())
     assert "is allowed" in objection_of(wrong)
-    bad = ready._replace(content=changed(ready.content, policy_kl=0.5))
+    bad = ready._replace(content=changed(good, policy_kl=0.5))
     assert objection_of(checked_here(bad, "test", plain)) == "its policy kl is 0.5000 where 0.01 is allowed"
 
 
