@@ -122,7 +122,7 @@ def label(
 @set_option
 @click.option("--games", type=click.IntRange(1), default=100, show_default=True, help="How many to play.")
 @click.option("--threads", type=click.IntRange(1, 256), help="Games at the same time.  [default: one a core]")
-@click.option("--precision", type=click.Choice(["auto", "int8", "fp32"]), default="auto", show_default=True)
+@click.option("--precision", type=click.Choice(["auto", "int16", "int8", "fp32"]), default="auto", show_default=True)
 @click.option("--seed", type=click.IntRange(0), help="Of all random choices.  [default: new each time]")
 def selfplay(
     out: Path,
