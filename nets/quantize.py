@@ -64,7 +64,7 @@ GROSS = 3.0
 """How many times the limits a check on few positions may find: it is to tell where a machine computes wrongly."""
 FEW_SERIES = (Series(9, 9, games=4, moves=40, interval=4), Series(19, 19, games=2, moves=120, interval=12))
 """What positions to check a ready-made version on come from."""
-SLOWEST = 0.9
+SLOWEST = 0.95
 """A quantized network that takes more than this share of the time fp32 takes is not worth its loss."""
 
 
@@ -210,9 +210,10 @@ def second_moments(values: NDArray[np.float32], kernel: tuple[int, ...]) -> NDAr
 
 
 def compare(reference: Evaluator, candidate: Evaluator, positions: Sequence[Positions]) -> tuple[Loss, float]:
-    """What `candidate` loses, and the share of the reference's time that it takes."""
+    """What `candidate` loses, and the share of the reference's time that it takes, the median of all batches: a busy
+    machine makes single ones slow."""
     differences: list[NDArray[np.float64]] = []
-    seconds = [0.0, 0.0]
+    shares: list[float] = []
     for spatial, global_ in positions:
         for start in range(0, len(spatial), BATCH):
             batch = spatial[start : start + BATCH], global_[start : start + BATCH]
@@ -220,8 +221,7 @@ def compare(reference: Evaluator, candidate: Evaluator, positions: Sequence[Posi
             ours = reference.evaluate(*batch)
             between = time.thread_time()
             theirs = candidate.evaluate(*batch)
-            seconds[0] += between - started
-            seconds[1] += time.thread_time() - between
+            shares.append((time.thread_time() - between) / max(between - started, 1e-9))
             differences.append(_differences(ours, theirs, batch[0]))
     winrate, lead, kl, other = np.concatenate(differences, axis=1)
     loss = Loss(
@@ -231,7 +231,7 @@ def compare(reference: Evaluator, candidate: Evaluator, positions: Sequence[Posi
         policy_kl=float(kl.mean()),
         other_top_moves=float(other.mean()),
     )
-    return loss, seconds[1] / max(seconds[0], 1e-9)
+    return loss, float(np.median(shares))
 
 
 def _differences(ours: Evaluation, theirs: Evaluation, spatial: NDArray[np.float32]) -> NDArray[np.float64]:
