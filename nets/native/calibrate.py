@@ -31,8 +31,9 @@ SERIES = (
     Series(5, 5, games=4, moves=20, interval=4),
 )
 """Fewer than int8 needs: 16 bits leave room for ranges that are too wide."""
-WIDENING = 1.25
-"""Positions unlike these reach further; what is cut off costs more than coarser levels."""
+WIDENING = 1.75
+"""Positions unlike these reach further; what is cut off costs more than coarser levels. Over golden positions the mean
+divergence of the policies is 0.0006 with 1.25, 0.0002 with 1.75 and 0.0003 with 2.5."""
 BATCH = 8
 WARM_UP = (Series(5, 5, games=1, moves=2, interval=1),)
 PLAYING_SECONDS = 15.0
