@@ -19,6 +19,7 @@ from training.distiller import Distiller
 from training.errors import TrainingError
 from training.feed import Feed, Item
 from training.files import write_whole
+from training.interruption import interruptible
 from training.losses import Targets
 from training.progress import Reporter
 from training.samples import (
@@ -70,20 +71,25 @@ def label(
     )
     started, done = time.monotonic(), 0
     try:
-        while done < count and (seconds is None or time.monotonic() - started < seconds):
-            item = feed.next(state["step"])
-            targets, go_on = distiller.label(item)
-            samples, logits = samples_of(item, targets, distiller), None
-            if doubter is not None:
-                logits, disagreements = doubter(item, targets)
-                samples = samples.chosen(selection.pick(item.source, disagreements))
-            if samples.length:
-                writer.add(samples)
-            go_on(logits)
-            done += len(item.global_)
-            state["step"] += 1
-            speed = done / (time.monotonic() - started)
-            reporter.line(f"{done:,} of {count:,} positions labelled, {speed:,.0f}/s, {feed.finished_games()} games")
+        with interruptible() as interrupted:
+            while done < count and (seconds is None or time.monotonic() - started < seconds):
+                item = feed.next(state["step"])
+                targets, go_on = distiller.label(item)
+                samples, logits = samples_of(item, targets, distiller), None
+                if doubter is not None:
+                    logits, disagreements = doubter(item, targets)
+                    samples = samples.chosen(selection.pick(item.source, disagreements))
+                if samples.length:
+                    writer.add(samples)
+                go_on(logits)
+                done += len(item.global_)
+                state["step"] += 1
+                speed = done / (time.monotonic() - started)
+                reporter.line(
+                    f"{done:,} of {count:,} positions labelled, {speed:,.0f}/s, {feed.finished_games()} games"
+                )
+                if interrupted.is_set():
+                    break
     finally:
         feed.close()
         writer.close()

@@ -15,12 +15,10 @@ ends its ability to learn on. So the decayed network is shipped, and the stable 
 from __future__ import annotations
 
 import json
-import signal
 import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
 
 import msgspec
 import torch
@@ -34,6 +32,7 @@ from training.evaluation import evaluate_with
 from training.export import to_model
 from training.feed import Feed
 from training.files import make_folder, write_whole
+from training.interruption import interruptible
 from training.katago_file import write_katago
 from training.network import OPTIMISTIC, shape_name
 from training.progress import Reporter
@@ -71,7 +70,6 @@ class Run:
         self._yardstick: Yardstick | None = None
         if config.run.yardstick:
             self._yardstick = load_yardstick(Path(config.run.yardstick))
-        self._interrupted = threading.Event()
 
     def train(self, stint: Stint) -> Progress:
         """Begin a leg, or go on with the one that was interrupted, and train until it ends or the stint does.
@@ -88,19 +86,19 @@ class Run:
             records_drawn=progress.records_drawn,
         )
         try:
-            with _Interruption(self._interrupted):
-                self._train(feed, stint)
+            with interruptible() as interrupted:
+                self._train(feed, stint, interrupted)
         finally:
             feed.close()
         return progress
 
-    def _train(self, feed: Feed, stint: Stint) -> None:
+    def _train(self, feed: Feed, stint: Stint, interrupted: threading.Event) -> None:
         progress, run = self._progress, self._config.run
         decay_share = self._config.optimiser.decay_share
         started = last = saved = measured = time.monotonic()
         first_samples = progress.samples
         pending: list[tuple[str, dict[str, torch.Tensor]]] = []
-        while progress.spent < 1.0 and not self._interrupted.is_set():
+        while progress.spent < 1.0 and not interrupted.is_set():
             if stint.pause_after is not None and last - started >= stint.pause_after:
                 break
             share = rate_share(progress.step, self._config.optimiser.warm_up, progress.spent, decay_share)
@@ -264,26 +262,6 @@ class Run:
             reason = str(error).splitlines()[0]
             raise TrainingError(f"{folder}: not of this network and optimiser: {reason[:150]}") from None
         return checkpoint.progress
-
-
-class _Interruption:
-    """Ctrl-C and a polite kill end the run after the present step, with a checkpoint; a second Ctrl-C at once."""
-
-    def __init__(self, event: threading.Event) -> None:
-        self._event = event
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in getattr(self, "_before", {}).items():
-            signal.signal(number, handler)
-
-    def _stop(self, _number: int, _frame: FrameType | None) -> None:
-        if self._event.is_set():
-            raise KeyboardInterrupt
-        self._event.set()
 
 
 def open_run(folder: Path, config: TrainingConfig | None, template: Path | None = None) -> Run:

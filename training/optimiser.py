@@ -76,8 +76,8 @@ class Optimisers:
     def __init__(self, network: nn.Module, config: OptimiserConfig) -> None:
         self._config = config
         convolutions, matrices, vectors = [], [], []
-        for name, parameter in network.named_parameters():
-            if parameter.ndim == 4 and parameter.shape[-1] > 1 and not name.startswith("stem"):
+        for parameter in network.parameters():
+            if parameter.ndim == 4 and parameter.shape[-1] > 1:
                 convolutions.append(parameter)
             elif parameter.ndim > 1:
                 matrices.append(parameter)

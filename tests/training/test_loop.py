@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,13 @@ from tests.training.games import random_games, write_records
 from tests.training.test_network import SHAPE, new_student
 from training.checkpoint import Progress, load_checkpoint
 from training.config import DataConfig, OptimiserConfig, RecordsConfig, RunConfig, TrainingConfig
+from training.distiller import Distiller
 from training.errors import TrainingError
 from training.export import to_model
+from training.feed import Item
 from training.katago_file import write_katago
 from training.labelling import label
-from training.loop import CHECKPOINT, STUDENT, Run, Stint, open_run
+from training.loop import CHECKPOINT, STUDENT, Stint, open_run
 from training.samples import read_samples, sample_files
 
 CPU = torch.device("cpu")
@@ -52,22 +55,15 @@ def train_steps(folder: Path, settings: TrainingConfig, steps: int, monkeypatch:
     """Train so many steps and save, as an interruption does."""
     run = open_run(folder, settings)
     goal = run._progress.step + steps
-    line = Run._fetch
-    with monkeypatch.context() as patch:
+    original = run._distiller.step
 
-        def stop_at_goal(self: Run, pending: list) -> None:  # type: ignore[type-arg]
-            line(self, pending)
+    def counted(item: object, share: float) -> dict[str, torch.Tensor]:
+        if run._progress.step + 1 >= goal:
+            signal.raise_signal(signal.SIGTERM)
+        return original(item, share)  # type: ignore[arg-type]
 
-        patch.setattr(Run, "_fetch", stop_at_goal)
-        original = run._distiller.step
-
-        def counted(item: object, share: float) -> dict[str, torch.Tensor]:
-            if run._progress.step + 1 >= goal:
-                run._interrupted.set()
-            return original(item, share)  # type: ignore[arg-type]
-
-        patch.setattr(run._distiller, "step", counted)
-        return run.train(Stint(budget=1e5))
+    monkeypatch.setattr(run._distiller, "step", counted)
+    return run.train(Stint(budget=1e5))
 
 
 def test_an_interrupted_run_goes_on_to_the_step(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +109,24 @@ def test_a_teacher_labels_records_games_and_sample_files(
     assert {read_samples(path).canvas for path in files} == {9, 19}
     from_files = config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),))
     assert train_steps(tmp_path / "second", from_files, 3, monkeypatch).records_drawn == 0
+
+
+def test_interrupted_labelling_keeps_what_it_did(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher, samples = tmp_path / "teacher.bin.gz", tmp_path / "samples"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    original = Distiller.label
+
+    def interrupted(self: Distiller, item: Item) -> object:
+        signal.raise_signal(signal.SIGTERM)
+        return original(self, item)
+
+    monkeypatch.setattr(Distiller, "label", interrupted)
+    settings = config(records, teacher=str(teacher))
+    assert label(samples, settings, count=60) == 4
+    assert label(samples, settings, count=60) == 4
+    assert sum(read_samples(path).length for path in sample_files(samples)) == 8
 
 
 def test_the_trunk_can_be_compared(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
