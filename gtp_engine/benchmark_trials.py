@@ -223,6 +223,7 @@ def bare_rate(recorder: Recorder, workers: int, batch: int, seconds: float) -> f
 
 def _warm_up(search: Search, game: Game, seconds: float) -> None:
     """Have kernels, threads and the network's buffers ready, and batches as large as they get in so many seconds."""
+    search.warm_up(game.width, game.height)
     visits = max(4 * search.workers, VISITS_TO_FILL) * search.parameters.batch
     search.run(game, game.to_play, Limits(visits, seconds, may_stop_early=False))
 
