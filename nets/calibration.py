@@ -53,6 +53,8 @@ SERIES = (
     Series(15, 15, games=4, moves=60, interval=10),
     Series(5, 5, games=4, moves=20, interval=4),
 )
+WARM_UP = Series(5, 5, games=1, moves=2, interval=1)
+"""Calls all that is compiled."""
 SMALL_SERIES = tuple(Series(each.width, each.height, 2, 12, 4) for each in SERIES)
 
 
@@ -64,10 +66,12 @@ def own_positions(
     seconds: float = float("inf"),
     progress: Callable[[float], None] = lambda share: None,
 ) -> list[Positions]:
-    """Play all `series`, for `seconds` of this thread's processor time at most (a busy machine must not make a
-    worse network), and return the positions kept. `progress` is told the share done."""
-    random = np.random.default_rng(seed)
+    """Play all `series`, for `seconds` of this thread's processor time at most (neither a busy machine nor one that has
+    yet to compile must make a worse network), and return the positions kept. `progress` is told the share done."""
     scratch = new_scratch(pass_alive_under_suicide, bool(getattr(evaluator, "only_safe_area", False)))
+    for _ in _play(evaluator, WARM_UP, np.random.default_rng(seed), scratch):
+        pass
+    random = np.random.default_rng(seed)
     total = sum(each.games * each.moves * each.width * each.height for each in series)
     started, done, kept = time.thread_time(), 0.0, []
     for each in series:

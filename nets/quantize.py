@@ -33,7 +33,7 @@ WIDENING = 1.15
 """Positions unlike those of the calibration reach further; what is cut off costs more than coarser steps."""
 MOMENT_POINTS = 15_000
 """Points of boards, about, that second moments are taken over."""
-PLAYING_SECONDS = 30.0
+PLAYING_SECONDS = 40.0
 """Most processor time that is spent on making positions. A network too slow for all of them makes do with the first."""
 LOSS_KEY = "nobi.int8_loss"
 """In a quantized network's metadata: what it loses, and what speaks against using it, as JSON."""

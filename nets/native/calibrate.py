@@ -35,7 +35,6 @@ WIDENING = 1.75
 """Positions unlike these reach further; what is cut off costs more than coarser levels. Over golden positions the mean
 divergence of the policies is 0.0006 with 1.25, 0.0002 with 1.75 and 0.0003 with 2.5."""
 BATCH = 8
-WARM_UP = (Series(5, 5, games=1, moves=2, interval=1),)
 PLAYING_SECONDS = 15.0
 """Most processor time that is spent on making positions."""
 
@@ -73,7 +72,6 @@ def calibrate(
 ) -> Verdict:
     """Calibrate a prepared network that `can_be_packed`, `reference` being the same in fp32, and measure its loss."""
     suicide = model.pass_alive_under_suicide
-    own_positions(reference, WARM_UP, 1, suicide)  # compiles what encodes positions
     kept = own_positions(
         reference, tuple(series), 1, suicide, PLAYING_SECONDS, progress=lambda share: progress(0.7 * share)
     )
