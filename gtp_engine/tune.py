@@ -53,7 +53,8 @@ def tune(
     path = config_file or user_file()
     with progress_bar(seconds) as tick:
         evaluators = _evaluators(configuration)
-        present = new_trial(configuration, open_evaluator(configuration))
+        opened = evaluators.get(configuration["precision"]) or open_evaluator(configuration)
+        present = new_trial(configuration, opened)
         others = [
             trial
             for evaluator in evaluators.values()

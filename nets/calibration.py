@@ -20,7 +20,7 @@ from go_rules.game import Game
 from go_rules.points import N_POINTS, PASS, point_at
 from go_rules.rules import PRESETS, SCORING_AREA
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluator
-from nets.features import IN_TREE, Scratch, encode, new_scratch
+from nets.features import IN_TREE, Scratch, encode, scratch_for
 
 Positions = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Features [N, 22, H, W] and [N, 19] of positions on boards of one size."""
@@ -62,13 +62,12 @@ def own_positions(
     evaluator: Evaluator,
     series: tuple[Series, ...] = SERIES,
     seed: int = 1,
-    pass_alive_under_suicide: bool = False,
     seconds: float = float("inf"),
     progress: Callable[[float], None] = lambda share: None,
 ) -> list[Positions]:
     """Play all `series`, for `seconds` of this thread's processor time at most (neither a busy machine nor one that has
     yet to compile must make a worse network), and return the positions kept. `progress` is told the share done."""
-    scratch = new_scratch(pass_alive_under_suicide, bool(getattr(evaluator, "only_safe_area", False)))
+    scratch = scratch_for(evaluator)
     for _ in _play(evaluator, WARM_UP, np.random.default_rng(seed), scratch):
         pass
     random = np.random.default_rng(seed)

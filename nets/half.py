@@ -45,7 +45,7 @@ def to_half(content: bytes, source: str) -> bytes:
 def half_objection(reference: OnnxEvaluator, candidate: OnnxEvaluator) -> str:
     """What speaks against `candidate`, the fp16 version of `reference`: empty where it stays within the limits of
     quantize.py on positions that the network plays itself. Raises EvaluatorError where the reference fails."""
-    positions = own_positions(reference, CHECK_SERIES, 1, reference.pass_alive_under_suicide)
+    positions = own_positions(reference, CHECK_SERIES)
     try:
         loss, _ = compare(reference, candidate, positions)
     except EvaluatorError as error:

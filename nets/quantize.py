@@ -79,10 +79,7 @@ def quantize(
     what is lost. Raises NotQuantizable."""
     if not can_be_quantized(model):
         raise NotQuantizable(NOT_QUANTIZABLE)
-    suicide = model.pass_alive_under_suicide
-    kept = own_positions(
-        evaluator, tuple(series), 1, suicide, PLAYING_SECONDS, progress=lambda share: progress(0.6 * share)
-    )
+    kept = own_positions(evaluator, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.6 * share))
     calibration = calibrate(model, _without(kept, CHECKED), lambda share: progress(0.6 + 0.2 * share))
     trunk = IntegerTrunk(calibration) if is_plain(model) else IntegerTokensTrunk(calibration)
     proto = to_onnx(model, source_sha256, trunk, "int8")

@@ -23,7 +23,7 @@ from go_rules.points import BLACK, EMPTY, N_POINTS, PASS, WHITE, board_points, c
 from go_rules.rules import preset
 from go_rules.scoring import final_owners
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, WIN, Evaluator
-from nets.features import AT_ROOT, Scratch, encode, new_scratch
+from nets.features import AT_ROOT, Scratch, encode, scratch_for
 from search.limits import Limits
 from search.network_player import NetworkPlayer
 from search.parameters import SearchParameters
@@ -87,7 +87,7 @@ class SelfPlayer:
         self._full = NetworkPlayer(
             evaluator, dataclasses.replace(quick, root_noise=True, root_policy_optimism=0.0, policy_optimism=0.0)
         )
-        self._scratch = new_scratch(bool(getattr(evaluator, "pass_alive_under_suicide", False)))
+        self._scratch = scratch_for(evaluator)
 
     def play(self, stop: threading.Event) -> Samples | None:
         """One game's samples, or None where there are none. `stop` ends it early, undecided."""

@@ -71,10 +71,7 @@ def calibrate(
     progress: Progress = lambda share: None,
 ) -> Verdict:
     """Calibrate a prepared network that `can_be_packed`, `reference` being the same in fp32, and measure its loss."""
-    suicide = model.pass_alive_under_suicide
-    kept = own_positions(
-        reference, tuple(series), 1, suicide, PLAYING_SECONDS, progress=lambda share: progress(0.7 * share)
-    )
+    kept = own_positions(reference, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.7 * share))
     highest = ranges(model, [(np.delete(s, np.s_[::CHECKED], 0), np.delete(g, np.s_[::CHECKED], 0)) for s, g in kept])
     progress(0.85)
     checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]

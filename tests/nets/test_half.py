@@ -43,7 +43,7 @@ def test_known_networks(name: str, shared: Callable[[str], Path]) -> None:
     reference, candidate = OnnxEvaluator(plain, name), OnnxEvaluator(to_half(plain, name), name)
     assert candidate.precision == "fp16"
     small = tuple(series for series in SMALL_SERIES if series.width in (9, 19))
-    positions = own_positions(reference, small, 1, reference.pass_alive_under_suicide)
+    positions = own_positions(reference, small)
     loss, _ = compare(reference, candidate, positions)
     for limit in ("winrate_mean", "winrate_p99", "lead_mean", "policy_kl"):  # of so few positions, no share of moves
         assert getattr(loss, limit) <= getattr(LIMITS, limit) / 2, limit
