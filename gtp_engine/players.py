@@ -53,8 +53,10 @@ def _network(configuration: Configuration) -> Player:
 
 
 def _policy(configuration: Configuration) -> Player:
+    from search.compile_ahead import help_compiling
     from search.policy_player import PolicyPlayer
 
+    help_compiling()
     base = IMITATION if configuration["human_profile"] else None
     return PolicyPlayer(open_evaluator(configuration), configuration.search_parameters(base))
 
