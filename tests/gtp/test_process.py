@@ -23,6 +23,14 @@ BLOCKED: dict[str, Any] = {"player": {"thinks": 60.0}}
 PONDERING: dict[str, Any] = {"settings": {"ponder": True}}
 
 
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Engines that hear SIGINT from the start: the background jobs of a script ignore it, and so would their children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Process:
     """A fake engine with pipes."""
 
