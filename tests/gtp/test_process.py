@@ -25,7 +25,7 @@ PONDERING: dict[str, Any] = {"settings": {"ponder": True}}
 
 @pytest.fixture(autouse=True)
 def interruptible() -> Iterator[None]:
-    """Engines that hear SIGINT from the start: the background jobs of a script ignore it, and so would their children."""
+    """Engines hear SIGINT from the start: a script's background jobs ignore it, and so would their children."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
