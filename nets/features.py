@@ -59,7 +59,7 @@ OWN_AREA, OPPONENT_AREA, OWN_AT_CLEANUP_2, OPPONENT_AT_CLEANUP_2 = 18, 19, 20, 2
 """Planes of `spatial`."""
 
 GLOBAL_PASSES = 0  # 0-4: that one of the last five moves was a pass
-GLOBAL_KOMI = 5  # komi and all other points beside the board, the side to move's view, / 20
+GLOBAL_KOMI = 5  # komi and all other points beside the board, the side to move's view, / KOMI_UNIT
 GLOBAL_SUPERKO, GLOBAL_POSITIONAL = 6, 7  # 0, 0 simple; 1, +1/2 positional; 1, -1/2 situational
 GLOBAL_SUICIDE, GLOBAL_TERRITORY, GLOBAL_TAX, GLOBAL_TAX_ALL = 8, 9, 10, 11
 GLOBAL_CLEANUP_1, GLOBAL_CLEANUP_2 = 12, 13  # that phase, or a later one
@@ -69,6 +69,8 @@ GLOBAL_BUTTON = 17  # it is still to be taken
 GLOBAL_PARITY = 18  # where komi stands between the values that allow a draw on this board, a wave of period 2
 """Numbers of `global_`."""
 
+KOMI_UNIT = 20.0
+"""Points that a komi feature of 1 stands for."""
 KOMI_BEYOND_AREA = 20.0
 """Komi is clipped to the board's area plus this."""
 
@@ -240,7 +242,7 @@ def _encode_rules(pos, rules, phase, komi, pda, global_):
         komi = most
     elif komi < -most:
         komi = -most
-    global_[GLOBAL_KOMI] = komi / 20.0
+    global_[GLOBAL_KOMI] = komi / KOMI_UNIT
     if rules.ko != KO_SIMPLE:
         global_[GLOBAL_SUPERKO] = 1.0
         global_[GLOBAL_POSITIONAL] = 0.5 if rules.ko == KO_POSITIONAL else -0.5

@@ -92,10 +92,10 @@ def train(
 @set_option
 @click.option("--count", type=click.IntRange(1), default=100_000, show_default=True, help="Positions to label.")
 @click.option("--time", "seconds", type=Duration(), help="End after this time instead.")
-@click.option("--student", type=existing, help="Keep only what this network, a student.bin.gz, disagrees about most.")
+@click.option("--student", type=existing, help="A student.bin.gz that moves in data.play.student of the games.")
 @click.option(
-    "--disagreement", type=click.FloatRange(0, 1, min_open=True), default=0.1, show_default=True,
-    help="With --student: the share of the positions to keep.",
+    "--disagreement", type=click.FloatRange(0, 1, min_open=True),
+    help="Keep this share of the positions: what the student disagrees about most.",
 )  # fmt: skip
 def label(
     out: Path,
@@ -104,14 +104,16 @@ def label(
     count: int,
     seconds: float | None,
     student: Path | None,
-    disagreement: float,
+    disagreement: float | None,
 ) -> None:
     """Write positions and the teacher's opinion of them to sample files in OUT, to be trained on many times."""
     require_torch()
     from training.labelling import Doubts
     from training.labelling import label as run
 
-    doubts = None if student is None else Doubts(student, disagreement)
+    if student is None and disagreement is not None:
+        raise click.UsageError("--disagreement needs a --student to disagree")
+    doubts = None if student is None else Doubts(student, disagreement or 1.0)
     run(out, _config(config_file, settings), count, seconds, doubts)
 
 

@@ -90,6 +90,7 @@ class PlayConfig(Struct, frozen=True, forbid_unknown_fields=True):
     random_moves: Annotated[float, Meta(ge=0, le=1, description="share of moves drawn from all legal ones")] = 0.02
     student: Annotated[float, Meta(ge=0, le=1, description="share of games in which the student moves")] = 0.5
     opening: Annotated[float, Meta(ge=0, description="random moves a game starts with, on average")] = 2.0
+    every: Annotated[int, Meta(ge=1, description="moves from one position that is learned from to the next")] = 1
 
 
 class SelfplayConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -120,6 +121,9 @@ class DataConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ] = msgspec.field(default_factory=lambda: {"9": 0.3, "13": 0.3, "19": 0.4})
     own_komi: Annotated[float, Meta(ge=0, le=1, description="share of games with the rule set's customary komi")] = 0.6
     komi_deviation: Annotated[float, Meta(ge=0, description="points by which other komi differ from it")] = 10.0
+    even_share: Annotated[
+        float, Meta(ge=0, le=1, description="of the positions, learned from once more with komi that makes them even")
+    ] = 0.3
     rules: Annotated[dict[str, float], Meta(description="shares of the rule sets")] = msgspec.field(
         default_factory=lambda: dict(RULE_SHARES)
     )

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from nets.evaluator import LEAD
 from training.config import TrainingConfig
 from training.errors import TrainingError
+from training.even import evened
 from training.feed import Item
 from training.integers import use_integers
 from training.labels import by_record, by_teacher
@@ -36,6 +39,18 @@ class Learner(nn.Module):
         self.student = student
         channels = student.config.channels
         self.projection = nn.Conv2d(channels, teacher_channels, 1) if teacher_channels else None
+
+
+class Lesson(NamedTuple):
+    """A batch as it is learned from, on the device: N positions, and those of them that are evened."""
+
+    spatial: Tensor
+    """[N + M, 22, S, S]"""
+    global_: Tensor
+    """[N + M, 19]"""
+    targets: Targets
+    opinion: Opinion | None
+    """The teacher's, of the N"""
 
 
 class Distiller:
@@ -78,10 +93,7 @@ class Distiller:
     def step(self, item: Item, rate_share: float) -> dict[str, Tensor]:
         """Learn from one batch; games among it are told their next moves. Returns the parts of the loss, on the
         device, so that nothing waits for them."""
-        spatial, global_, labels, targets = self._upload(item)
-        opinion = None
-        if targets is None:
-            targets, opinion = self._labels(spatial, global_, labels, item.fills_canvas)
+        spatial, global_, targets, opinion = self._lesson(item)
         lower = torch.autocast(self.device.type, torch.bfloat16) if self._is_low else nullcontext()
         with lower:
             outputs = self.student(spatial, global_, item.fills_canvas)
@@ -94,32 +106,58 @@ class Distiller:
         norm = self.optimisers.step(rate_share)
         self.average.update(self.student)
         if item.answer is not None and opinion is not None:
-            item.answer(self._moves(opinion, outputs.policy[:, PLAIN].detach()))
+            item.answer(self._moves(opinion, outputs.policy[: len(item.global_), PLAIN].detach()))
         return {"total": total.detach(), "norm": norm.detach(), **{name: part.detach() for name, part in parts.items()}}
 
     @torch.no_grad()
-    def label(self, item: Item) -> tuple[Targets, Callable[[Tensor | None], None]]:
-        """The teacher's labels for a batch, on the CPU. The function beside them is to be called once the batch is no
-        longer needed: games among it then move, into the same memory, by the teacher's policy, or a share of them by
-        the student's logits that it is given."""
-        spatial, global_, labels, _ = self._upload(item)
-        targets, opinion = self._labels(spatial, global_, labels, item.fills_canvas)
+    def label(self, item: Item) -> tuple[Item, Targets, Callable[[Tensor | None], None]]:
+        """A batch with those of its positions that are evened, and the teacher's labels, on the CPU. The function
+        beside them is to be called once the batch is no longer needed: games among it then move, into the same memory,
+        by the teacher's policy, or a share of them by the student's logits that it is given."""
+        spatial, global_, targets, opinion = self._lesson(item)
+        cpu = torch.device("cpu")
+        whole = replace(item, spatial=spatial.to(cpu, torch.uint8), global_=global_.to(cpu), evening=None)
 
         def go_on(student: Tensor | None) -> None:
             if item.answer is not None and opinion is not None:
                 item.answer(self._moves(opinion, student))
 
-        return targets.to(torch.device("cpu")), go_on
+        return whole, targets.to(cpu), go_on
 
-    def _labels(
-        self, spatial: Tensor, global_: Tensor, labels: Tensor, fills_canvas: bool
-    ) -> tuple[Targets, Opinion | None]:
+    @torch.no_grad()
+    def play(self, item: Item, student: Student | None) -> Callable[[], NDArray[np.float32]]:
+        """The policies by which games go on from positions that are not learned from: `student`'s, where there is one,
+        in its share of the games."""
+        assert self.teacher is not None
+        spatial, global_, _, _ = self._upload(item)
+        own = 0 if student is None else round(len(spatial) * self.config.data.play.student)
+        parts = []
+        if student is not None and own:
+            parts.append(student(spatial[:own], global_[:own], item.fills_canvas).policy[:, PLAIN].float())
+        if own < len(spatial):
+            parts.append(self.teacher(spatial[own:], global_[own:], item.fills_canvas).policy)
+        return self._on_host(torch.cat(parts))
+
+    def _lesson(self, item: Item) -> Lesson:
+        spatial, global_, labels, targets = self._upload(item)
+        if targets is not None:
+            return Lesson(spatial, global_, targets, None)
         if self.teacher is None:
-            return by_record(labels, spatial.shape[2] * spatial.shape[3]), None
+            return Lesson(spatial, global_, by_record(labels, spatial.shape[2] * spatial.shape[3]), None)
+        has_errors, with_trunk = self.teacher.has_errors, self.learner.projection is not None
         with torch.no_grad():
-            opinion = self.teacher(spatial, global_, fills_canvas)
-            with_trunk = self.learner.projection is not None
-            return by_teacher(opinion, labels, self.teacher.has_errors, with_trunk), opinion
+            opinion = self.teacher(spatial, global_, item.fills_canvas)
+            targets = by_teacher(opinion, labels, has_errors, with_trunk)
+            if item.evening is not None and len(item.evening.index):
+                index, noise = (part.to(self.device) for part in item.evening)
+                boards = spatial[index]
+                numbers = evened(global_[index], opinion.score[index, LEAD], noise, boards[:, 0].sum((1, 2)))
+                again = by_teacher(
+                    self.teacher(boards, numbers, item.fills_canvas), labels[index], has_errors, with_trunk
+                )
+                spatial, global_ = torch.cat([spatial, boards]), torch.cat([global_, numbers])
+                targets = targets.and_also(again)
+        return Lesson(spatial.contiguous(memory_format=torch.channels_last), global_, targets, opinion)
 
     def _moves(self, opinion: Opinion, student: Tensor | None) -> Callable[[], NDArray[np.float32]]:
         """The policies by which games go on: the student's in the first of them, the teacher's in the others."""
@@ -127,6 +165,9 @@ class Distiller:
         if student is not None:
             own = round(len(policy) * self.config.data.play.student)
             policy = torch.cat([student[:own].float(), policy[own:]])
+        return self._on_host(policy)
+
+    def _on_host(self, policy: Tensor) -> Callable[[], NDArray[np.float32]]:
         if self.device.type != "cuda":
             array = policy.numpy()
             return lambda: array

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor
 from training.batch import Positions, batch_of, new_positions
 from training.config import TrainingConfig
 from training.errors import TrainingError
+from training.even import Evening, draw_evening
 from training.games import BareGames
 from training.losses import Targets
 from training.records import RecordPositions, Workers
@@ -43,12 +45,18 @@ class Item:
     targets: Targets | None
     """Labels that came with the positions, or None: they are to be asked of a teacher or taken from `labels`."""
     fills_canvas: bool
+    evening: Evening | None = None
+    """Which of the positions a teacher is to label once more, with even komi."""
     answer: Answer | None = None
     """Games: to be given a function that returns the policy to move by, float32[N, S*S + 1] logits."""
 
     @property
     def canvas(self) -> int:
         return self.spatial.shape[2]
+
+
+Player = Callable[[Item], Callable[[], NDArray[np.float32]]]
+"""Says by which policies the games of an item go on."""
 
 
 class Feed:
@@ -61,11 +69,13 @@ class Feed:
         pass_alive_under_suicide: bool,
         has_teacher: bool,
         pinned: bool,
+        player: Player,
         records_drawn: int = 0,
     ) -> None:
-        """`pinned`: memory from which a GPU copies faster. `records_drawn`: samples already seen by the resumed run.
-        Raises TrainingError."""
+        """`pinned`: memory from which a GPU copies faster. `player` moves in games between positions that are learned
+        from. `records_drawn`: samples already seen by the resumed run. Raises TrainingError."""
         data = config.data
+        self._player = player
         self._config = config
         self._pinned = pinned
         self._workers = Workers(config.run.threads, pass_alive_under_suicide)
@@ -99,11 +109,10 @@ class Feed:
         """The batch of `step`. Raises TrainingError."""
         generator = np.random.default_rng((self._config.run.seed, step))
         source = pick(self._shares, generator)
-        if source == RECORDS:
-            return self._from_records()
-        if source == PLAY:
-            return self._from_games(pick(self._canvas_shares, generator))
-        return self._from_samples(generator)
+        if source == SAMPLES:
+            return self._from_samples(generator)
+        item = self._from_records() if source == RECORDS else self._from_games(pick(self._canvas_shares, generator))
+        return replace(item, evening=draw_evening(len(item.global_), self._config.data.even_share, generator))
 
     def finished_games(self) -> int:
         return sum(games.finished for games in self._games.values())
@@ -128,8 +137,12 @@ class Feed:
 
     def _from_games(self, canvas: int) -> Item:
         games = self._games[canvas]
-        group, positions = games.take()
-        return _item(f"{PLAY}{canvas}", positions, lambda logits: games.answer(group, logits))
+        while True:
+            group, positions = games.take()
+            item = _item(f"{PLAY}{canvas}", positions, partial(games.answer, group))
+            if games.is_due(group):
+                return item
+            games.answer(group, self._player(item))
 
     def _from_samples(self, generator: np.random.Generator) -> Item:
         assert self._mix is not None
@@ -159,4 +172,4 @@ def _fill(records: RecordPositions, room: Positions, first: int) -> Positions:
 
 def _item(source: str, positions: Positions, answer: Answer | None = None) -> Item:
     spatial, global_, labels = (torch.from_numpy(array) for array in positions)
-    return Item(source, spatial, global_, labels, None, positions.fills_canvas, answer)
+    return Item(source, spatial, global_, labels, None, positions.fills_canvas, answer=answer)

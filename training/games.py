@@ -46,6 +46,7 @@ class BareGames:
         self._background = ThreadPoolExecutor(1, thread_name_prefix="games")
         self._ready: list[Future[None]] = [self._background.submit(self._begin, group) for group in range(GROUPS)]
         self._next = 0
+        self._every, self._moves = config.every, [0] * GROUPS
 
     @property
     def finished(self) -> int:
@@ -59,9 +60,14 @@ class BareGames:
         self._ready[group].result()
         return group, self._room[group]
 
+    def is_due(self, group: int) -> bool:
+        """Whether a group's present positions are to be learned from; others are only played on."""
+        return self._moves[group] % self._every == 0
+
     def answer(self, group: int, logits: Callable[[], NDArray[np.float32]]) -> None:
         """Move every game of a group by the policy `logits()` float32[count, S*S + 1]. It is called in the background,
         and may wait for the device there."""
+        self._moves[group] += 1
         self._ready[group] = self._background.submit(self._advance, group, logits)
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -40,11 +41,11 @@ STATE = "labelling.json"
 
 @dataclass(frozen=True)
 class Doubts:
-    """Keep only what a student disagrees about."""
+    """A student that moves in its share of the games, and keeps what it disagrees about."""
 
     student: Path
     """A network that Nobi's training wrote."""
-    share: float
+    share: float = 1.0
     """Of the positions labelled, those to keep."""
 
 
@@ -67,14 +68,14 @@ def label(
         pass_alive_under_suicide=distiller.pass_alive_under_suicide,
         has_teacher=True,
         pinned=distiller.device.type == "cuda",
+        player=partial(distiller.play, student=None if doubter is None else doubter.network),
         records_drawn=state["records_drawn"],
     )
     started, done = time.monotonic(), 0
     try:
         with interruptible() as interrupted:
             while done < count and (seconds is None or time.monotonic() - started < seconds):
-                item = feed.next(state["step"])
-                targets, go_on = distiller.label(item)
+                item, targets, go_on = distiller.label(feed.next(state["step"]))
                 samples, logits = samples_of(item, targets, distiller), None
                 if doubter is not None:
                     logits, disagreements = doubter(item, targets)

@@ -18,6 +18,7 @@ import json
 import threading
 import time
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -83,6 +84,7 @@ class Run:
             pass_alive_under_suicide=self._distiller.pass_alive_under_suicide,
             has_teacher=self._distiller.teacher is not None,
             pinned=self._distiller.device.type == "cuda",
+            player=partial(self._distiller.play, student=self._distiller.student),
             records_drawn=progress.records_drawn,
         )
         try:

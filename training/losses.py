@@ -51,6 +51,11 @@ class Targets(NamedTuple):
         """Copied to `device`."""
         return Targets._make(None if part is None else part.to(device, non_blocking=True) for part in self)
 
+    def and_also(self, other: Targets) -> Targets:
+        """These and those of more positions."""
+        pairs = zip(self, other, strict=True)
+        return Targets._make(None if one is None or two is None else torch.cat([one, two]) for one, two in pairs)
+
 
 class Loss(NamedTuple):
     """The weighted sum, and its parts before weighting, each a mean over the positions that have its label."""

@@ -13,14 +13,18 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 from tests.training.games import random_games, write_records
 from tests.training.test_loop import config
 from tests.training.test_network import SHAPE, inputs, new_student
+from training.batch import batch_of
+from training.config import PlayConfig
 from training.disagreement import Doubter, Selection, disagreement
 from training.export import to_model
 from training.feed import Item
+from training.games import GROUPS
 from training.katago_file import write_katago
 from training.labelling import Doubts, label
 from training.losses import Targets
 from training.network import Student
 from training.samples import read_samples, sample_files
+from training.teacher import Teacher
 
 
 def targets(count: int, cells: int) -> Targets:
@@ -86,6 +90,37 @@ def test_labelling_what_is_doubted(tmp_path: Path, capsys: pytest.CaptureFixture
     assert 0.15 * labelled < kept < 0.45 * labelled
     means = capsys.readouterr().err.splitlines()[-1].split("mean disagreement ")[1].split(", of those kept ")
     assert float(means[1]) > float(means[0]) > 0
+
+
+def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all games its own, the teacher is asked for labels only, and those are some moves apart."""
+    torch.set_num_threads(1)
+    teacher, student = tmp_path / "teacher.bin.gz", tmp_path / "student.bin.gz"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    torch.manual_seed(5)
+    write_katago(to_model(Student(SHAPE), "student", has_optimistic=True), student)
+    asked = {"teacher": 0, "student": 0}
+    count_calls(monkeypatch, Teacher, "teacher", asked)
+    count_calls(monkeypatch, Student, "student", asked)
+    records = write_records(tmp_path / "games.npz", random_games(count=1, length=30, seed=2))
+    settings = config(
+        records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0}, even_share=0.0,
+        play=PlayConfig(student=1.0, every=5),
+    )  # fmt: skip
+    steps = 12
+    label(tmp_path / "samples", settings, count=steps * batch_of(9, settings.run.batch), doubts=Doubts(student))
+    # Every group of games is labelled once, then played four moves on, labelled again, and so on.
+    assert asked == {"teacher": steps, "student": steps + (steps - GROUPS) * 4}
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch, network: type, name: str, calls: dict[str, int]) -> None:
+    original = network.forward
+
+    def counted(self: object, *arguments: object) -> object:
+        calls[name] += 1
+        return original(self, *arguments)
+
+    monkeypatch.setattr(network, "forward", counted)
 
 
 def test_a_network_agrees_with_itself(tmp_path: Path) -> None:

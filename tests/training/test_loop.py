@@ -124,9 +124,9 @@ def test_interrupted_labelling_keeps_what_it_did(
 
     monkeypatch.setattr(Distiller, "label", interrupted)
     settings = config(records, teacher=str(teacher))
-    assert label(samples, settings, count=60) == 4
-    assert label(samples, settings, count=60) == 4
-    assert sum(read_samples(path).length for path in sample_files(samples)) == 8
+    for _ in range(2):
+        assert label(samples, settings, count=60) == 5  # one of the four was evened
+    assert sum(read_samples(path).length for path in sample_files(samples)) == 10
 
 
 def test_the_trunk_can_be_compared(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
