@@ -175,15 +175,23 @@ def learn(
 
 @click.command()
 @click.argument("network", type=existing)
-@click.argument("rows", type=existing)
-def yardstick(network: Path, rows: Path) -> None:
-    """Measure NETWORK (a KataGo file or .onnx) on ROWS, a file of KataGo's training rows that nothing is trained on."""
+@click.argument("rows", type=click.Path(exists=True, path_type=Path))
+@click.option("--precision", type=click.Choice(["auto", "int16", "int8", "fp32"]), default="auto", show_default=True)
+def yardstick(network: Path, rows: Path, precision: str) -> None:
+    """Measure NETWORK (a KataGo file or .onnx) on ROWS, a file of KataGo's training rows that nothing is trained on, or
+    a folder of sample files."""
     from nets.open import open_network
-    from training.yardstick import load_yardstick, measure_evaluator
+    from training.yardstick import evaluate_function, load_yardstick, measure_rows, rows_of_samples
 
-    measures = measure_evaluator(load_yardstick(rows), open_network(network))
-    for label_, measure in zip(("19x19", "small"), measures, strict=True):
-        click.echo(f"{label_}  {measure.line()}")
+    evaluate = evaluate_function(open_network(network, precision=precision))
+    if rows.is_dir():
+        full, small = rows_of_samples(rows)
+    else:
+        known = load_yardstick(rows)
+        full, small = [known.full], list(known.small)
+    for name, groups in (("19x19", full), ("small", small)):
+        if groups:
+            click.echo(f"{name}  {measure_rows(groups, evaluate).line()}")
 
 
 @click.command()

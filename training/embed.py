@@ -31,7 +31,7 @@ from nets.open import open_network
 from nets.quantize import FEW_SERIES, NotQuantizable, objection_of, quantize, summary
 from training.errors import TrainingError
 from training.files import write_whole
-from training.yardstick import Measure, Yardstick, load_yardstick, measure_evaluator
+from training.yardstick import Yardstick, evaluate_function, load_yardstick
 
 STUDENT, CARD = "student.bin.gz", "student.json"
 BEGIN, END = "<!-- figures: written by `make weights` -->", "<!-- end of figures -->"
@@ -106,7 +106,7 @@ def _provenance(path: Path) -> dict[str, Any]:
 
 
 def _measured(yardstick: Yardstick, evaluator: Evaluator) -> dict[str, Any]:
-    measures: tuple[Measure, Measure] = measure_evaluator(yardstick, evaluator)
+    measures = yardstick.measure(evaluate_function(evaluator))
     return {group: asdict(measure) for group, measure in zip(GROUPS, measures, strict=True)}
 
 

@@ -1,13 +1,14 @@
 """The fixed yardstick: how well a network predicts 1,024 rows of KataGo's self-play that nothing is trained on.
 
 Rows are KataGo's training format (https://github.com/lightvector/KataGo/blob/master/python/README.md): features V7 of a
-19×19 tensor and targets. The full 19×19 boards and the smaller ones are measured apart.
+19×19 tensor and targets. The full 19×19 boards and the smaller ones are measured apart. Sample files that nothing was
+trained on can be measured with as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,16 @@ from numpy.typing import NDArray
 from nets.evaluator import LEAD, LOSS, SPATIAL_PLANES, WIN, Evaluation, Evaluator
 from training.errors import TrainingError
 from training.npz import read_arrays
+from training.samples import (
+    HAS_OWNERSHIP,
+    HAS_POLICY,
+    HAS_SCORE,
+    HAS_VALUE,
+    read_samples,
+    sample_files,
+    unpack_planes,
+    unpack_probabilities,
+)
 
 CANVAS = 19
 POINTS = CANVAS * CANVAS
@@ -40,10 +51,18 @@ class Rows:
     """[N, 19]"""
     policy: NDArray[np.float64]
     """[N, H*W + 1] shares of the visits; zero rows where unknown"""
-    targets: NDArray[np.float32]
-    """[N, 64] globalTargetsNC"""
+    value: NDArray[np.float32]
+    """[N] win minus loss, the side to move's view here and below"""
+    lead: NDArray[np.float32]
+    """[N] points"""
     ownership: NDArray[np.float32]
-    """[N, H*W] -1, 0 or 1, the side to move's view"""
+    """[N, H*W] in [-1, 1]"""
+    weights: NDArray[np.float64]
+    """[N, 3] of policy, lead and ownership"""
+
+    def part(self, chosen: slice | NDArray[np.int64]) -> Rows:
+        """Some of them."""
+        return Rows(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
 
 
 @dataclass(frozen=True)
@@ -77,7 +96,7 @@ class Yardstick:
 
     def measure(self, evaluate: EvaluateFunction, batch: int = 64) -> tuple[Measure, Measure]:
         """Figures on the 19×19 rows and on all smaller boards together."""
-        return _measure([self.full], evaluate, batch), _measure(self.small, evaluate, batch)
+        return measure_rows([self.full], evaluate, batch), measure_rows(self.small, evaluate, batch)
 
 
 def load_yardstick(path: Path) -> Yardstick:
@@ -103,8 +122,10 @@ def load_yardstick(path: Path) -> Yardstick:
                 np.ascontiguousarray(spatial[chosen, :, :height, :width]),
                 globals_[chosen],
                 np.divide(policy, total, out=np.zeros_like(policy), where=total > 0),
-                targets[chosen],
+                targets[chosen, VALUE_BEFORE_WIN] - targets[chosen, VALUE_BEFORE_LOSS],
+                targets[chosen, TARGET_LEAD],
                 owners[chosen].reshape(-1, POINTS)[:, points],
+                targets[chosen][:, [POLICY_WEIGHT, LEAD_WEIGHT, OWNERSHIP_WEIGHT]].astype(np.float64),
             )
         )
     full = [rows for rows in groups if rows.spatial.shape[2:] == (CANVAS, CANVAS)]
@@ -113,43 +134,59 @@ def load_yardstick(path: Path) -> Yardstick:
     return Yardstick(full[0], tuple(rows for rows in groups if rows is not full[0]))
 
 
-def measure_evaluator(yardstick: Yardstick, evaluator: Evaluator) -> tuple[Measure, Measure]:
-    """The yardstick of a network file, as players would run it and with its plain policy."""
+def rows_of_samples(folder: Path) -> tuple[list[Rows], list[Rows]]:
+    """What the sample files in `folder` say, the 19×19 boards and the smaller ones. Raises TrainingError."""
+    full, small = [], []
+    for path in sample_files(folder):
+        samples = read_samples(path)
+        canvas = samples.canvas
+        spatial = unpack_planes(samples.planes, canvas)
+        sides = spatial[:, 0, :, 0].sum(axis=1)
+        for side in sorted({int(side) for side in sides}):
+            chosen = np.flatnonzero(sides == side)
+            points = (np.arange(side)[:, None] * canvas + np.arange(side)).ravel()
+            known = [samples.known[chosen] & bit != 0 for bit in (HAS_POLICY, HAS_SCORE, HAS_OWNERSHIP)]
+            rows = Rows(
+                spatial[chosen, :, :side, :side].astype(np.float32),
+                samples.global_[chosen],
+                unpack_probabilities(samples.policy[chosen])[:, [*points, canvas * canvas]].astype(np.float64),
+                samples.value[chosen, WIN] - samples.value[chosen, LOSS],
+                samples.score[chosen, LEAD],
+                samples.ownership[chosen][:, points].astype(np.float32) / 127.0,
+                np.stack(known, axis=1).astype(np.float64),
+            )
+            (full if side == CANVAS else small).append(rows.part(np.flatnonzero(samples.known[chosen] & HAS_VALUE)))
+    if not full and not small:
+        raise TrainingError(f"{folder}: there are no sample files in it")
+    return full, small
+
+
+def evaluate_function(evaluator: Evaluator) -> EvaluateFunction:
+    """A network file as players would run it, with its plain policy."""
     if getattr(evaluator, "has_optimism", False):
 
         def evaluate(spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
             plain = np.zeros(len(spatial), np.float32)
             return evaluator.evaluate(spatial, global_, plain)  # type: ignore[call-arg]
 
-        return yardstick.measure(evaluate)
-    return yardstick.measure(evaluator.evaluate)
+        return evaluate
+    return evaluator.evaluate
 
 
-def _measure(groups: list[Rows] | tuple[Rows, ...], evaluate: EvaluateFunction, batch: int) -> Measure:
+def measure_rows(groups: Iterable[Rows], evaluate: EvaluateFunction, batch: int = 64) -> Measure:
+    """Figures over all the groups, each of one board size."""
     sums = np.zeros(5)
     weights = np.zeros(5)
     count = 0
     for rows in groups:
-        for part, evaluation in _evaluated(rows, evaluate, batch):
-            errors, weight = _errors(part, evaluation)
+        for first in range(0, len(rows.spatial), batch):
+            part = rows.part(slice(first, first + batch))
+            errors, weight = _errors(part, evaluate(part.spatial, part.global_))
             sums += (errors * weight).sum(axis=1)
             weights += weight.sum(axis=1)
             count += len(part.spatial)
     cross_entropy, top1, value, lead, ownership = sums / np.maximum(weights, 1e-9)
     return Measure(count, float(cross_entropy), float(top1), float(value), float(lead), float(ownership))
-
-
-def _evaluated(rows: Rows, evaluate: EvaluateFunction, batch: int) -> Iterator[tuple[Rows, Evaluation]]:
-    for first in range(0, len(rows.spatial), batch):
-        chosen = slice(first, first + batch)
-        part = Rows(
-            rows.spatial[chosen],
-            rows.global_[chosen],
-            rows.policy[chosen],
-            rows.targets[chosen],
-            rows.ownership[chosen],
-        )
-        yield part, evaluate(part.spatial, part.global_)
 
 
 def _errors(rows: Rows, evaluation: Evaluation) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -158,18 +195,14 @@ def _errors(rows: Rows, evaluation: Evaluation) -> tuple[NDArray[np.float64], ND
     highest = logits.max(axis=1, keepdims=True)
     log_policy = logits - highest - np.log(np.exp(logits - highest).sum(axis=1, keepdims=True))
     value = evaluation.value[:, WIN] - evaluation.value[:, LOSS]
-    targets = rows.targets
     errors = np.stack(
         [
             -(rows.policy * log_policy).sum(axis=1),
             rows.policy.argmax(axis=1) == logits.argmax(axis=1),
-            (value - (targets[:, VALUE_BEFORE_WIN] - targets[:, VALUE_BEFORE_LOSS])) ** 2,
-            np.abs(evaluation.score[:, LEAD] - targets[:, TARGET_LEAD]),
+            (value - rows.value) ** 2,
+            np.abs(evaluation.score[:, LEAD] - rows.lead),
             ((evaluation.ownership - rows.ownership) ** 2).mean(axis=1),
         ]
     ).astype(np.float64)
-    ones = np.ones(len(targets))
-    policy, ownership, lead = (
-        targets[:, column].astype(np.float64) for column in (POLICY_WEIGHT, OWNERSHIP_WEIGHT, LEAD_WEIGHT)
-    )
-    return errors, np.stack([policy, policy, ones, lead, ownership])
+    policy, lead, ownership = rows.weights.T
+    return errors, np.stack([policy, policy, np.ones(len(policy)), lead, ownership])

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from nets.evaluator import LEAD, LOSS, WIN, Evaluation
 from nets.open import open_network
 from training.errors import TrainingError
-from training.yardstick import load_yardstick, measure_evaluator
+from training.samples import HAS_POLICY, HAS_VALUE, Samples, pack_planes, pack_probabilities, write_samples
+from training.yardstick import evaluate_function, load_yardstick, measure_rows, rows_of_samples
 
 
 def write_rows(path: Path) -> Path:
@@ -67,12 +68,39 @@ def test_figures_on_rows_made_up_by_hand(tmp_path: Path) -> None:
     assert small.value_mse == pytest.approx(1.0)
 
 
+def test_sample_files_are_measured_alike(tmp_path: Path) -> None:
+    """A board of 7×7 in the corner of a canvas, without any say about score and owners, and one of 9×9."""
+    planes = np.zeros((2, 22, 9, 9), np.uint8)
+    planes[0, 0, :7, :7] = 1
+    planes[1, 0] = 1
+    policy = np.zeros((2, 82), np.float32)
+    policy[0, [0, 81]] = 0.5  # the pass comes last, after cells outside the board
+    policy[1, 1] = 1.0
+    value = np.array([[1, 0, 0], [0.25, 0.75, 0]], np.float32)
+    samples = Samples(
+        pack_planes(planes), np.zeros((2, 19), np.float32), pack_probabilities(policy), np.zeros((2, 0), np.uint8),
+        np.full(2, -1, np.int16), value, np.zeros((2, 6), np.float32), np.zeros((2, 81), np.int8),
+        np.full(2, HAS_POLICY | HAS_VALUE, np.uint8),
+    )  # fmt: skip
+    write_samples(tmp_path / "09-000000.samples.npz", samples)
+    full, small = rows_of_samples(tmp_path)
+    assert not full
+    measure = measure_rows(small, evaluate)
+    assert measure.rows == 2
+    assert measure.policy_cross_entropy == pytest.approx((np.log(49 + np.e) - 0.5 + np.log(81 + np.e)) / 2)
+    assert measure.top1 == pytest.approx(1 / 2)
+    assert measure.value_mse == pytest.approx((1.0 + 0.25) / 2)
+    assert (measure.lead_mae, measure.ownership_mse) == (0.0, 0.0)  # nothing is known
+
+
 def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.npz"
     for arrays in ({}, {"binaryInputNCHWPacked": np.zeros(3)}):
         np.savez(path, **arrays)
         with pytest.raises(TrainingError, match="not a file of KataGo"):
             load_yardstick(path)
+    with pytest.raises(TrainingError, match="no sample files"):
+        rows_of_samples(tmp_path)
     path.write_bytes(b"rows")
     with pytest.raises(TrainingError, match="not a file of KataGo"):
         load_yardstick(path)
@@ -82,7 +110,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 def test_a_known_network_has_its_published_figures(shared: Callable[[str], Path]) -> None:
     yardstick = load_yardstick(shared("data/kata-rows-1024.npz"))
     network = open_network(shared("nets/g170-b6c96-s175395328-d26788732.bin.gz"), precision="fp32")
-    full, small = measure_evaluator(yardstick, network)
+    full, small = yardstick.measure(evaluate_function(network))
     assert (full.rows, small.rows) == (709, 315)
     figures = (full.policy_cross_entropy, full.top1, full.value_mse, full.lead_mae, full.ownership_mse)
     assert figures == pytest.approx((2.783, 0.331, 0.314, 4.63, 0.503), abs=0.006)
