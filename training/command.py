@@ -126,6 +126,13 @@ def label(
 @click.option("--threads", type=click.IntRange(1, 256), help="Games at the same time.  [default: one a core]")
 @click.option("--precision", type=click.Choice(["auto", "int16", "int8", "fp32"]), default="auto", show_default=True)
 @click.option("--seed", type=click.IntRange(0), help="Of all random choices.  [default: new each time]")
+@click.option(
+    "--teacher", type=existing, help="A network whose searches are learned from, in place of the player's own."
+)
+@click.option(
+    "--disagreement", type=click.FloatRange(0, 1, min_open=True),
+    help="Keep this share of the positions: what the player disagrees with the teacher about most.",
+)  # fmt: skip
 def selfplay(
     out: Path,
     net: Path,
@@ -135,17 +142,24 @@ def selfplay(
     threads: int | None,
     precision: str,
     seed: int | None,
+    teacher: Path | None,
+    disagreement: float | None,
 ) -> None:
-    """Let a network play against itself, and write what its searches found out to sample files in OUT."""
+    """Let a network play against itself, and write what its searches, or a teacher's, found out to sample files in
+    OUT."""
     import os
 
     from nets.open import open_network
+    from training.selfplay import Teacher
     from training.selfplay import selfplay as run
 
+    if teacher is None and disagreement is not None:
+        raise click.UsageError("--disagreement needs a --teacher to disagree with")
     evaluator = open_network(net, precision)
+    labels = None if teacher is None else Teacher(open_network(teacher, precision), disagreement or 1.0)
     cores = threads or usable_cores()
     seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
-    run(out, evaluator, _config(config_file, settings).data, games, cores, seed)
+    run(out, evaluator, _config(config_file, settings).data, games, cores, seed, labels)
 
 
 @click.command()

@@ -7,20 +7,12 @@ whole game, are worth more than many others (KataGo's training does the same wit
 from __future__ import annotations
 
 from collections import deque
-from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn import functional
 
 from nets.evaluator import LOSS, WIN
-from training.evaluation import value_of
-from training.feed import Item
-from training.losses import Targets
-from training.network import PLAIN, Student
-from training.restore import load_weights, read_network, shape_of
+from training.samples import Samples, unpack_planes, unpack_probabilities
 
 VALUE_WEIGHT = 2.0
 """Of a difference in winning chances, between 0 and 1, beside a nat of the policies' divergence."""
@@ -30,36 +22,19 @@ REMEMBERED = 4096
 """Positions by whose disagreement the next ones are judged."""
 
 
-class Doubter:
-    """A student that is asked for its opinion of what a teacher labels."""
-
-    def __init__(self, path: Path, device: torch.device) -> None:
-        """`path`: a network that Nobi's training wrote. Raises TrainingError."""
-        model = read_network(path)
-        self.network = Student(shape_of(model))
-        load_weights(self.network, model)
-        self.network.requires_grad_(False).eval().to(device)
-        self._device = device
-
-    @torch.no_grad()
-    def __call__(self, item: Item, targets: Targets) -> tuple[Tensor, NDArray[np.float32]]:
-        """Its policy's logits [N, S*S + 1] and how far it disagrees [N]; `targets` on the CPU."""
-        planes = item.spatial.to(self._device).float().contiguous(memory_format=torch.channels_last)
-        global_ = item.global_.to(self._device)
-        outputs = self.network(planes, global_, item.fills_canvas)
-        logits = outputs.policy[:, PLAIN].float()
-        value, ownership = value_of(outputs, global_).cpu(), outputs.ownership.tanh().cpu()
-        return logits, disagreement(logits.cpu(), value, ownership, targets, item.spatial[:, 0]).numpy()
-
-
-def disagreement(logits: Tensor, value: Tensor, ownership: Tensor, targets: Targets, on_board: Tensor) -> Tensor:
-    """[N] from a student's policy [N, S*S + 1], value [N, 3] and ownership [N, S*S]; `on_board` [N, S, S]."""
-    policy = targets.policy
-    divergence = (torch.xlogy(policy, policy) - policy * functional.log_softmax(logits, 1)).sum(1)
-    chances = value[:, WIN] - value[:, LOSS] - (targets.value[:, WIN] - targets.value[:, LOSS])
-    board = on_board.flatten(1).float()
-    owners = ((ownership - targets.ownership).abs() * board).sum(1) / board.sum(1)
-    return divergence + VALUE_WEIGHT * chances.abs() / 2 + OWNERSHIP_WEIGHT * owners / 2
+def disagreement(
+    logits: NDArray[np.float32], value: NDArray[np.float32], ownership: NDArray[np.float32], samples: Samples
+) -> NDArray[np.float32]:
+    """[N]: how far a student's policy [N, S*S + 1], value [N, 3] and ownership [N, S*S] are from a teacher's labels."""
+    policy = unpack_probabilities(samples.policy)
+    logs = logits - logits.max(axis=1, keepdims=True)
+    logs = logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
+    divergence = (policy * (np.log(np.maximum(policy, 1e-12)) - logs)).sum(axis=1)
+    chances = value[:, WIN] - value[:, LOSS] - (samples.value[:, WIN] - samples.value[:, LOSS])
+    board = unpack_planes(samples.planes, samples.canvas)[:, 0].reshape(samples.length, -1)
+    owners = (np.abs(ownership - samples.ownership / np.float32(127.0)) * board).sum(axis=1) / board.sum(axis=1)
+    found = divergence + VALUE_WEIGHT * np.abs(chances) / 2 + OWNERSHIP_WEIGHT * owners / 2
+    return np.asarray(found, np.float32)
 
 
 class Selection:

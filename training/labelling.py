@@ -15,8 +15,9 @@ import numpy as np
 import torch
 
 from training.config import TrainingConfig
-from training.disagreement import Doubter, Selection
+from training.disagreement import Selection
 from training.distiller import Distiller
+from training.doubter import Doubter
 from training.errors import TrainingError
 from training.feed import Feed, Item
 from training.files import write_whole
@@ -78,7 +79,7 @@ def label(
                 item, targets, go_on = distiller.label(feed.next(state["step"]))
                 samples, logits = samples_of(item, targets, distiller), None
                 if doubter is not None:
-                    logits, disagreements = doubter(item, targets)
+                    logits, disagreements = doubter(item, samples)
                     samples = samples.chosen(selection.pick(item.source, disagreements))
                 if samples.length:
                     writer.add(samples)

@@ -10,57 +10,51 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+from nets.evaluator import WIN
 from tests.training.games import random_games, write_records
 from tests.training.test_loop import config
 from tests.training.test_network import SHAPE, inputs, new_student
 from training.batch import batch_of
 from training.config import PlayConfig
-from training.disagreement import Doubter, Selection, disagreement
+from training.disagreement import Selection, disagreement
+from training.doubter import Doubter
 from training.export import to_model
 from training.feed import Item
 from training.games import GROUPS
 from training.katago_file import write_katago
 from training.labelling import Doubts, label
-from training.losses import Targets
 from training.network import Student
-from training.samples import read_samples, sample_files
+from training.samples import Samples, pack_planes, pack_probabilities, read_samples, sample_files, unpack_planes
 from training.teacher import Teacher
 
 
-def targets(count: int, cells: int) -> Targets:
+def labels(count: int, canvas: int) -> Samples:
     """A teacher who is sure of the first move, of a win, and of owning everything."""
-    policy = torch.zeros(count, cells + 1)
+    planes = np.zeros((count, 22, canvas, canvas), np.uint8)
+    planes[:, 0] = 1
+    policy = np.zeros((count, canvas * canvas + 1), np.float32)
     policy[:, 0] = 1
-    value = torch.tensor([[1.0, 0.0, 0.0]]).repeat(count, 1)
-    ones = torch.ones(count)
-    return Targets(
-        policy=policy,
-        policy_weight=ones,
-        optimistic=policy,
-        optimistic_weight=ones,
-        reply=torch.zeros(count, dtype=torch.int64),
-        value=value,
-        value_weight=ones,
-        score=torch.zeros(count, 6),
-        score_weight=ones,
-        errors_weight=ones,
-        ownership=torch.ones(count, cells),
-        ownership_weight=ones,
-    )
+    value = np.zeros((count, 3), np.float32)
+    value[:, WIN] = 1
+    return Samples(
+        pack_planes(planes), np.zeros((count, 19), np.float32), pack_probabilities(policy),
+        np.zeros((count, 0), np.uint8), np.full(count, -1, np.int16), value, np.zeros((count, 6), np.float32),
+        np.full((count, canvas * canvas), 127, np.int8), np.full(count, 255, np.uint8),
+    )  # fmt: skip
 
 
 def test_each_opinion_counts() -> None:
-    logits = torch.zeros(4, 5)
+    logits = np.zeros((4, 5), np.float32)
     logits[:, 0] = 50.0
     logits[1] = 0.0
-    value = torch.tensor([[1.0, 0, 0], [1.0, 0, 0], [0, 1.0, 0], [1.0, 0, 0]])
-    ownership = torch.ones(4, 4)
-    ownership[3] = torch.tensor([-1.0, -1.0, 1.0, 1.0])
-    on_board = torch.ones(4, 2, 2)
-    found = disagreement(logits, value, ownership, targets(4, 4), on_board)
-    np.testing.assert_allclose(found.numpy(), [0, np.log(5), 2, 1], atol=1e-5)
-    on_board[3, :1] = 0  # what lies outside the board does not count
-    assert disagreement(logits, value, ownership, targets(4, 4), on_board)[3] < 1e-5
+    value = np.array([[1.0, 0, 0], [1.0, 0, 0], [0, 1.0, 0], [1.0, 0, 0]], np.float32)
+    ownership = np.ones((4, 4), np.float32)
+    ownership[3] = [-1.0, -1.0, 1.0, 1.0]
+    teacher = labels(4, 2)
+    np.testing.assert_allclose(disagreement(logits, value, ownership, teacher), [0, np.log(5), 2, 1], atol=1e-5)
+    planes = unpack_planes(teacher.planes, 2)
+    planes[:, 0, 0] = 0  # what lies outside the board does not count
+    assert disagreement(logits, value, ownership, teacher._replace(planes=pack_planes(planes)))[3] < 1e-5
 
 
 def test_the_selection_keeps_the_greatest_of_each_source() -> None:
@@ -129,7 +123,7 @@ def test_a_network_agrees_with_itself(tmp_path: Path) -> None:
     doubter = Doubter(path, torch.device("cpu"))
     spatial, global_ = inputs(3, 9)
     item = Item("test", spatial.to(torch.uint8), global_, torch.zeros(3, 3, dtype=torch.int16), None, True)
-    logits, found = doubter(item, targets(3, 81))
+    logits, found = doubter(item, labels(3, 9))
     assert logits.shape == (3, 82)
     assert (found > 1).all()
     with torch.no_grad():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -14,12 +13,14 @@ from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, point_at
 from go_rules.rules import preset
 from nets.constant import ConstantEvaluator
-from nets.evaluator import LOSS, SCORE_MEAN, WIN
+from nets.evaluator import LOSS, SCORE_MEAN, WIN, Evaluation
+from nets.features import GLOBAL_KOMI
 from training.config import DataConfig, SelfplayConfig
 from training.samples import HAS_OWNERSHIP, HAS_POLICY, read_samples, sample_files, unpack_planes
-from training.selfplay import Searched, SelfPlayer, samples_of_game, selfplay
+from training.searched import Searched, samples_of_game
+from training.selfplay import SelfPlayer, Teacher, selfplay
 
-SETTINGS = SelfplayConfig(visits=8, quick_visits=2, full_share=0.5, resign_below=0.0, result_weight=1.0)
+SETTINGS = SelfplayConfig(visits=8, quick_visits=2, full_share=0.5, resign_below=0.0)
 DATA = DataConfig(canvas_shares={"9": 1.0}, rules={"tromp-taylor": 1.0}, own_komi=1.0, selfplay=SETTINGS)
 
 
@@ -42,7 +43,7 @@ def wall_game() -> Game:
 
 
 def test_the_outcome_is_each_movers_own() -> None:
-    samples = samples_of_game(wall_game(), [searched(0, BLACK), searched(1, WHITE)], 9, None, SETTINGS)
+    samples = samples_of_game(wall_game(), [searched(0, BLACK), searched(1, WHITE)], 9, None, 1.0)
     assert samples is not None
     assert samples.value[:, WIN].tolist() == [0.0, 1.0]  # 28 - 21 - 7.5: white wins by half a point
     assert samples.value[:, LOSS].tolist() == [1.0, 0.0]
@@ -59,7 +60,7 @@ def test_the_outcome_is_each_movers_own() -> None:
 @pytest.mark.parametrize(("loser", "expected"), [(BLACK, [0.0, 1.0]), (WHITE, [1.0, 0.0])])
 def test_a_resigned_game_has_a_winner_and_no_owners(loser: int, expected: list[float]) -> None:
     game = Game(9, 9)
-    samples = samples_of_game(game, [searched(0, BLACK), searched(1, WHITE)], 9, loser, SETTINGS)
+    samples = samples_of_game(game, [searched(0, BLACK), searched(1, WHITE)], 9, loser, 1.0)
     assert samples is not None
     assert samples.value[:, WIN].tolist() == expected
     assert samples.score[:, SCORE_MEAN].tolist() == [3.0, 3.0]
@@ -68,20 +69,19 @@ def test_a_resigned_game_has_a_winner_and_no_owners(loser: int, expected: list[f
 
 
 def test_an_undecided_game_is_worth_what_the_search_said() -> None:
-    samples = samples_of_game(Game(9, 9), [searched(0, BLACK)], 9, None, SETTINGS)
+    samples = samples_of_game(Game(9, 9), [searched(0, BLACK)], 9, None, 1.0)
     assert samples is not None
     assert samples.value[0].tolist() == [0.75, 0.25, 0.0]
 
 
 def test_the_value_mixes_result_and_search() -> None:
-    half = msgspec.structs.replace(SETTINGS, result_weight=0.5)
-    samples = samples_of_game(wall_game(), [searched(0, BLACK)], 9, None, half)
+    samples = samples_of_game(wall_game(), [searched(0, BLACK)], 9, None, 0.5)
     assert samples is not None
     assert samples.value[0, WIN] == pytest.approx(0.375)
 
 
 def test_a_game_without_full_searches_leaves_nothing() -> None:
-    assert samples_of_game(wall_game(), [], 9, None, SETTINGS) is None
+    assert samples_of_game(wall_game(), [], 9, None, 1.0) is None
 
 
 @pytest.mark.slow
@@ -97,6 +97,31 @@ def test_games_are_played_and_written(tmp_path: Path) -> None:
     # No visit went to a stone.
     stones = (planes[:, 1] | planes[:, 2]).reshape(count, -1)
     assert not samples.policy[:, :-1][stones == 1].any()
+
+
+class ForWhite(ConstantEvaluator):
+    """Sure that the side that is given komi wins."""
+
+    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+        evaluation = super().evaluate(spatial, global_)
+        evaluation.value[:, WIN] = global_[:, GLOBAL_KOMI] > 0
+        evaluation.value[:, LOSS] = global_[:, GLOBAL_KOMI] <= 0
+        return evaluation
+
+
+@pytest.mark.slow
+def test_a_teachers_searches_are_learned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    teacher = Teacher(ForWhite(), disagreement=0.2)
+    count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, teacher=teacher)
+    samples = read_samples(sample_files(tmp_path)[0])
+    assert samples.length == count
+    # It is the teacher's opinion, with the ownership of its search.
+    assert (np.abs(samples.value[:, WIN] - (samples.global_[:, GLOBAL_KOMI] > 0)) < 0.2).all()
+    assert (samples.known & HAS_OWNERSHIP).all()
+    line = capsys.readouterr().err.splitlines()[-1]
+    kept, seen = int(line.split()[0]), int(line.split()[2])
+    assert kept == count
+    assert 0.1 * seen < kept < 0.5 * seen
 
 
 def test_games_can_be_stopped() -> None:
