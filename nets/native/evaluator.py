@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.points import MAX_SIZE
-from nets.evaluator import Evaluation, Evaluator, EvaluatorError
+from nets.evaluator import SCORE_COLUMNS, Evaluation, Evaluator, EvaluatorError
 from nets.katago.model import FloatArray, Model
-from nets.native.outputs import pass_logits, value_and_score
+from nets.native.outputs import VALUES, finish_batch
 from nets.native.pack import Packed
 from nets.native.tiling import SMALLEST
 from nets.native.workspace import Workspace
@@ -21,6 +21,7 @@ PRECISION = "int16"
 PROVIDER = "native"
 MOST_IDLE = 8
 """Workspaces that wait for their next call; more than that many callers at once, or kinds of batches, allocate anew."""
+NO_SHARES = np.zeros(0, np.float32)
 
 
 class NativeEvaluator:
@@ -41,7 +42,6 @@ class NativeEvaluator:
         self.has_optimism = model.policy.channels > 1
         self.pass_alive_under_suicide = model.pass_alive_under_suicide
         self.only_safe_area = model.only_safe_area
-        self._version = model.version
         self._packed, self._source, self._optimism = packed, source, optimism
         self._open_other = open_other
         self._other: Evaluator | None = None
@@ -58,38 +58,40 @@ class NativeEvaluator:
         """Evaluate `spatial` [N, 22, H, W] and `global_` [N, 19]; `optimism` [N] overrides the default share, `colours`
         change nothing. Raises EvaluatorError."""
         count, planes, height, width = spatial.shape
-        shares = np.full(count, self._optimism, np.float32) if optimism is None else optimism.reshape(-1)
         if min(height, width) < SMALLEST:
-            return self._evaluate_line(spatial, global_, shares)
+            return self._evaluate_line(spatial, global_, optimism)
         if (
             planes != self._packed.planes
             or global_.shape != (count, self._packed.global_features)
             or max(height, width) > MAX_SIZE
         ):
             raise EvaluatorError(f"{self._source}: evaluation failed: {planes} planes of {height}x{width}")
-        small, area = self._packed.small, height * width
+        shares = self._shares(count, optimism)
+        spatial, global_ = as_argument(spatial), as_argument(global_)
+        area = height * width
+        columns = area + 1, VALUES, SCORE_COLUMNS, area
+        result = Evaluation(*[np.empty((count, each), np.float32) for each in columns])
         space = self._take(count, height, width)
-        space.spatial[:], space.global_[:] = spatial, global_
-        space.run()
-        passes = pass_logits(small, space.pools[:, : space.pooled_blocks].reshape(count, -1))
-        hidden = space.pools[:, space.pooled_blocks :, 0].reshape(count, -1) @ space.hidden
-        policy = np.empty((count, area + 1), np.float32)
-        policy[:, :area], policy[:, area] = space.policies[:, 0], passes[:, 0]
-        if self.has_optimism:
-            policy[:, :area] += (space.policies[:, 1] - space.policies[:, 0]) * shares[:, None]
-            policy[:, area] += (passes[:, 1] - passes[:, 0]) * shares
-        ownership = np.tanh(space.ownership)
+        space.run(spatial, global_)
+        total = finish_batch(space.last, space.pools, space.policies, space.ownership, global_, shares, *result)
         self._give_back(space)
-        result = Evaluation(policy, *value_and_score(small, hidden, global_, area, self._version), ownership)
-        if not math.isfinite(sum(float(output.sum()) for output in result)):
+        if not math.isfinite(total):
             raise EvaluatorError(f"{self._source}: an output is not finite")
         return result
 
-    def _evaluate_line(self, spatial: FloatArray, global_: FloatArray, shares: FloatArray) -> Evaluation:
+    def _shares(self, count: int, optimism: FloatArray | None) -> FloatArray:
+        """[count] of the optimistic policy; empty in networks without."""
+        if not self.has_optimism:
+            return NO_SHARES
+        if optimism is None:
+            return np.full(count, self._optimism, np.float32)
+        return as_argument(optimism.reshape(-1))
+
+    def _evaluate_line(self, spatial: FloatArray, global_: FloatArray, optimism: FloatArray | None) -> Evaluation:
         with self._lock:
             if self._other is None:
                 self._other = self._open_other()
-        more = (shares,) if self.has_optimism else ()
+        more = (self._shares(len(spatial), optimism),) if self.has_optimism else ()
         return self._other.evaluate(spatial, global_, *more)
 
     def _take(self, count: int, height: int, width: int) -> Workspace:
@@ -103,3 +105,10 @@ class NativeEvaluator:
     def _give_back(self, space: Workspace) -> None:
         with self._lock:
             self._idle = [*self._idle, space][-MOST_IDLE:]
+
+
+def as_argument(array: FloatArray) -> FloatArray:
+    """As the kernels take it, which are compiled for one kind of array; a copy where it is another."""
+    if array.dtype == np.float32 and array.flags.c_contiguous and array.flags.writeable:
+        return array
+    return np.array(array, np.float32, order="C")

@@ -1,20 +1,30 @@
-"""From what the kernels leave of a batch to its `Evaluation`: the small matrices, and each version's units."""
+"""From what the big kernel leaves of a batch to its `Evaluation`: the small matrices, and each version's units."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from go_rules.jit import kernel
+from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, VAR_TIME_LEFT, WIN
 from nets.katago.model import FloatArray
 from nets.katago.value_head import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, ScoreOutputs
+
+VALUES, PLAIN = 3, 2
+"""Outputs of the last matrix: first the logits of `value`, then mean and lead, then what passes through softplus."""
+FLAT = 9.0
+"""From there on tanh is 1 in 32 bits."""
 
 
 @dataclass(frozen=True)
 class SmallLayers:
-    """The heads' layers that no kernel computes; all activations are ReLU."""
+    """The heads' layers that read pools; all activations are ReLU."""
 
+    version: int
+    """Of the network's format: what its outputs mean depends on it."""
     pass_first: FloatArray
     """[blocks of 32 pooled channels * 3 * 32, hidden or policies]"""
     pass_bias: FloatArray
@@ -30,42 +40,165 @@ class SmallLayers:
     score: ScoreOutputs
 
 
-def pass_logits(layers: SmallLayers, pooled: FloatArray) -> FloatArray:
-    """[N, policies] from the policy head's pools [N, blocks of 32 channels * 3 * 32]."""
-    logits = pooled @ layers.pass_first
-    if layers.pass_second.size == 0:
-        return logits
-    return np.maximum(logits + layers.pass_bias, 0) @ layers.pass_second
+class LastLayers(NamedTuple):
+    """SmallLayers for boards of one size, as `finish_batch` reads them."""
+
+    version: int
+    pass_first: FloatArray
+    pass_bias: FloatArray
+    pass_second: FloatArray
+    """[hidden or 0, policies]"""
+    hidden: FloatArray
+    """[value channels, hidden]: all three parts of a pool are multiples of the mean here."""
+    hidden_bias: FloatArray
+    outputs: FloatArray
+    """[hidden, VALUES + PLAIN + positive]"""
+    outputs_bias: FloatArray
+    factors: FloatArray
+    """What softplus is multiplied by."""
+    has_root: bool
+    """The short-term errors are the square root of that product."""
+    sums: FloatArray
+    """[2, most outputs of a matrix]: work space."""
 
 
-def hidden_matrix(layers: SmallLayers, area: int) -> FloatArray:
-    """[value channels, hidden]: `layers.hidden` on boards of so many points, whose pools are the mean and two multiples
-    of it."""
+def last_layers(small: SmallLayers, area: int) -> LastLayers:
+    """For boards of so many points."""
     linear = (math.sqrt(area) - 14.0) / 10.0
-    return np.asarray(layers.hidden[0] + linear * layers.hidden[1] + (linear**2 - 0.1) * layers.hidden[2], np.float32)
+    hidden = small.hidden[0] + linear * small.hidden[1] + (linear**2 - 0.1) * small.hidden[2]
+    outputs = np.concatenate([small.value, small.score.weights], axis=1)
+    has_hidden = small.pass_second.size > 0
+    matrices = small.pass_first, hidden, outputs
+    return LastLayers(
+        version=small.version,
+        pass_first=_matrix(small.pass_first),
+        pass_bias=_matrix(small.pass_bias),
+        pass_second=_matrix(small.pass_second if has_hidden else small.pass_first[:0]),
+        hidden=_matrix(hidden),
+        hidden_bias=_matrix(small.hidden_bias),
+        outputs=_matrix(outputs),
+        outputs_bias=_matrix(np.concatenate([small.value_bias, small.score.bias])),
+        factors=_matrix(small.score.factors),
+        has_root=small.score.has_root,
+        sums=np.zeros((2, max(matrix.shape[1] for matrix in matrices)), np.float32),
+    )
 
 
-def value_and_score(
-    layers: SmallLayers, hidden: FloatArray, global_: FloatArray, area: int, version: int
-) -> tuple[FloatArray, FloatArray]:
-    """`value` [N, 3] and `score` [N, 6] from the sums of the value head's hidden layer, [N, hidden]."""
-    hidden = np.maximum(hidden + layers.hidden_bias, 0)
-    logits = hidden @ layers.value + layers.value_bias
-    if version > 3:
-        logits[:, 2] -= EXCLUDED * np.maximum(global_[:, KO_FEATURE] - global_[:, TERRITORY_FEATURE], 0)
-    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-    value = shares / shares.sum(axis=1, keepdims=True)
-    raw = hidden @ layers.score.weights + layers.score.bias
-    score = np.full((len(hidden), 6), -1, np.float32)
-    if version == 3:
-        score[:, [0, 2]] = raw * (2 * np.sqrt(area))
-        score[:, 1] = 0
-        return value, score
-    no_result = value[:, 2]
-    positive = np.logaddexp(raw[:, 2:], np.float32(0)) * layers.score.factors
-    score[:, [0, 2]] = raw[:, :2] * (1 - no_result)[:, None]
-    score[:, 1] = np.sqrt((positive[:, 0] ** 2 + raw[:, 0] ** 2 * no_result) * (1 - no_result))
-    if positive.shape[1] > 1:
-        score[:, 3] = positive[:, 1]
-        score[:, 4:] = np.sqrt(positive[:, 2:]) if layers.score.has_root else positive[:, 2:]
-    return value, score
+def _matrix(numbers: FloatArray) -> FloatArray:
+    """As kernels want their arguments: of one type, or they are compiled once more."""
+    return np.array(numbers, np.float32, order="C")
+
+
+@kernel
+def finish_batch(layers, pools, policies, ownerships, global_, shares, policy, value, score, ownership):
+    """The fields of an `Evaluation`, the last four arguments, from what `run_heads` writes and the batch's `global_`.
+
+    `shares` [N]: of the second policy, where there are two. Returns a sum that is finite only if all outputs are.
+    """
+    area = ownership.shape[1]
+    first, second = layers.sums[0], layers.sums[1]
+    total = 0.0
+    for board in range(len(pools)):
+        _pass_logits(layers, pools[board], first, second)
+        count = policies.shape[1]
+        share = shares[board] if count > 1 else np.float32(0.0)
+        policy[board, area] = second[0] + (second[count - 1] - second[0]) * share
+        for point in range(area):
+            plain = policies[board, 0, point]
+            policy[board, point] = plain + (policies[board, count - 1, point] - plain) * share
+        _value_and_score(layers, pools[board], first, second, global_[board], area, value[board], score[board])
+        for point in range(area):
+            ownership[board, point] = tanh(ownerships[board, point])
+        for point in range(area):
+            total += policy[board, point] + ownerships[board, point]
+        total += policy[board, area]
+        for i in range(SCORE_COLUMNS):
+            total += score[board, i]
+        for i in range(VALUES):
+            total += value[board, i]
+    return total
+
+
+@kernel
+def _pass_logits(layers, pools, hidden, logits):
+    """`logits` [policies] from the policy head's pools, the first ones in `pools` [blocks, 3, 32]."""
+    blocks = len(layers.pass_first) // (3 * pools.shape[2])
+    sums = logits if len(layers.pass_second) == 0 else hidden
+    for i in range(layers.pass_first.shape[1]):
+        sums[i] = 0.0
+    row = 0
+    for block in range(blocks):
+        for part in range(3):
+            for channel in range(pools.shape[2]):
+                _add_row(sums, pools[block, part, channel], layers.pass_first[row])
+                row += 1
+    if len(layers.pass_second) == 0:
+        return
+    for i in range(layers.pass_second.shape[1]):
+        logits[i] = 0.0
+    for row in range(len(layers.pass_second)):
+        _add_row(logits, max(hidden[row] + layers.pass_bias[row], np.float32(0.0)), layers.pass_second[row])
+
+
+@kernel
+def _value_and_score(layers, pools, hidden, outputs, global_, area, value, score):
+    """A board's `value` [3] and `score` [6] from the value head's pools, the last ones in `pools` [blocks, 3, 32]."""
+    for i in range(len(layers.hidden_bias)):
+        hidden[i] = layers.hidden_bias[i]
+    row = 0
+    for block in range(len(pools) - len(layers.hidden) // pools.shape[2], len(pools)):
+        for channel in range(pools.shape[2]):
+            _add_row(hidden, pools[block, 0, channel], layers.hidden[row])
+            row += 1
+    for i in range(len(layers.outputs_bias)):
+        outputs[i] = layers.outputs_bias[i]
+    for row in range(len(layers.outputs)):
+        _add_row(outputs, max(hidden[row], np.float32(0.0)), layers.outputs[row])
+
+    if layers.version > 3:
+        outputs[NO_RESULT] -= EXCLUDED * max(global_[KO_FEATURE] - global_[TERRITORY_FEATURE], np.float32(0.0))
+    highest = max(outputs[WIN], outputs[LOSS], outputs[NO_RESULT])
+    total = 0.0
+    for i in range(VALUES):
+        value[i] = math.exp(outputs[i] - highest)
+        total += value[i]
+    for i in range(VALUES):
+        value[i] /= total
+
+    mean, lead = outputs[VALUES], outputs[VALUES + 1]
+    for i in range(SCORE_COLUMNS):
+        score[i] = -1.0
+    if layers.version == 3:
+        score[SCORE_MEAN], score[LEAD] = mean * (2.0 * math.sqrt(area)), lead * (2.0 * math.sqrt(area))
+        score[SCORE_STDEV] = 0.0
+        return
+    result = 1.0 - value[NO_RESULT]
+    score[SCORE_MEAN], score[LEAD] = mean * result, lead * result
+    stdev = _softplus(outputs[VALUES + PLAIN]) * layers.factors[0]
+    score[SCORE_STDEV] = math.sqrt((stdev * stdev + mean * mean * value[NO_RESULT]) * result)
+    for i in range(1, len(layers.factors)):
+        positive = _softplus(outputs[VALUES + PLAIN + i]) * layers.factors[i]
+        score[LEAD + i] = math.sqrt(positive) if layers.has_root and LEAD + i > VAR_TIME_LEFT else positive
+
+
+@kernel
+def _add_row(sums, factor, row):
+    for i in range(len(row)):
+        sums[i] += factor * row[i]
+
+
+@kernel
+def _softplus(x):
+    return max(x, np.float32(0.0)) + math.log1p(math.exp(-abs(x)))
+
+
+@kernel
+def tanh(x):
+    """Lambert's continued fraction at a quarter of `x`, doubled twice: within 1e-6, and LLVM makes vectors of it."""
+    y = np.float32(0.25) * min(max(x, np.float32(-FLAT)), np.float32(FLAT))
+    square = y * y
+    above = np.float32(135135) + square * (np.float32(17325) + square * (np.float32(378) + square))
+    below = np.float32(135135) + square * (np.float32(62370) + square * (np.float32(3150) + square * np.float32(28)))
+    half = y * above / below
+    half = (half + half) / (np.float32(1) + half * half)
+    return (half + half) / (np.float32(1) + half * half)

@@ -105,7 +105,7 @@ def steps(highest: FloatArray) -> Steps:
 @np.errstate(over="ignore", invalid="ignore")  # absurd weights: outputs that are not finite are refused
 def pack(model: Model, highest: Mapping[str, FloatArray]) -> Packed:
     """`highest` are the tops of the ranges of the activations, [channels] by the names of their taps."""
-    writer = _Writer()
+    writer = Writer()
     trunk = model.trunk
     channels = padded(trunk.channels)
     assert isinstance(trunk.tip, Normed)
@@ -142,7 +142,7 @@ def pack(model: Model, highest: Mapping[str, FloatArray]) -> Packed:
         if isinstance(block, PoolingBlock):
             parts.insert(0, block.pooled)
             first["pooled"] = padded(block.pooled.outputs)
-            first["pool_matrix"] = writer.put(_pool_matrix(block.pooled_to_bias / between, block.pooled.outputs, width))
+            first["pool_matrix"] = writer.put(pool_matrix(block.pooled_to_bias / between, block.pooled.outputs, width))
         _put_convolutions(writer, first, parts, before)
         _put_convolutions(writer, second, [block.second], between)
         second["next_scale"], second["next_bias"] = writer.put(scales[number + 1]), writer.put(biases[number + 1])
@@ -160,11 +160,11 @@ def pack(model: Model, highest: Mapping[str, FloatArray]) -> Packed:
         pooled=int(layers["pooled"].max()),
         planes=trunk.stem.inputs,
         global_features=len(stem_global),
-        small=_small_layers(model),
+        small=small_layers(model),
     )
 
 
-class _Writer:
+class Writer:
     """Arrays one after another, each at a multiple of 64 bytes."""
 
     def __init__(self) -> None:
@@ -206,14 +206,14 @@ def _scaled(convolution: Convolution, factor: FloatArray) -> Convolution:
     return Convolution(weights, convolution.dilation, _bias(convolution) * factor)
 
 
-def _pool_matrix(matrix: FloatArray, pooled: int, outputs: int) -> FloatArray:
+def pool_matrix(matrix: FloatArray, pooled: int, outputs: int) -> FloatArray:
     """[3 * pooled, outputs] with padding for both."""
     result = np.zeros((3, padded(pooled), outputs), np.float32)
     result[:, :pooled, : matrix.shape[1]] = matrix.reshape(3, pooled, -1)
     return result
 
 
-def _put_convolutions(writer: _Writer, layer: np.void, parts: list[Convolution], read: Steps) -> None:
+def _put_convolutions(writer: Writer, layer: np.void, parts: list[Convolution], read: Steps) -> None:
     """Write convolutions of 3×3 that read the same levels, each padded to blocks of 32 outputs, as one."""
     inputs, both = int(layer["inputs"]), np.kron(weight_matrix(), weight_matrix()).astype(np.float32)
     highest, lowest = (MOST_LEVELS * each[:, None].astype(np.float32) for each in reach())
@@ -248,7 +248,7 @@ def _rounded(
     return np.rint(weights / scale.reshape(shape)).astype(np.int16), scale.astype(np.float32)
 
 
-def _pack_heads(writer: _Writer, model: Model, read: Steps, channels: int) -> NDArray[np.void]:
+def _pack_heads(writer: Writer, model: Model, read: Steps, channels: int) -> NDArray[np.void]:
     policy, value = model.policy, model.value
     result = np.zeros(1, HEADS)
     heads = result[0]
@@ -269,7 +269,7 @@ def _pack_heads(writer: _Writer, model: Model, read: Steps, channels: int) -> ND
     pairs = np.concatenate(weights).view(np.int32).reshape(-1, OUTPUTS, channels // 2)
     heads["weights"] = writer.put(pairs.transpose(0, 2, 1))
     heads["scale"], heads["bias"] = writer.put(np.concatenate(scales)), writer.put(np.concatenate(biases))
-    matrix = _pool_matrix(policy.pooled_to_bias * policy.first_norm.scale, policy.pooled.outputs, policy_width)
+    matrix = pool_matrix(policy.pooled_to_bias * policy.first_norm.scale, policy.pooled.outputs, policy_width)
     heads["pool_matrix"] = writer.put(matrix.reshape(3, -1, OUTPUTS, policy_width).transpose(1, 0, 2, 3))
     # The two further channels of versions 16 and 17 predict values of moves, not moves.
     heads["policies"] = min(2, policy.channels)
@@ -279,17 +279,19 @@ def _pack_heads(writer: _Writer, model: Model, read: Steps, channels: int) -> ND
     return result
 
 
-def _small_layers(model: Model) -> SmallLayers:
+def small_layers(model: Model) -> SmallLayers:
+    """What no kernel computes of the heads."""
     policy, value = model.policy, model.value
     used, none = min(2, policy.channels), np.zeros(0, np.float32)
     has_hidden = policy.pass_second is not None and policy.pass_bias is not None
     pass_first = policy.pass_first if has_hidden else policy.pass_first[:, :used]
     width = padded(policy.pooled.outputs)
-    by_block = _pool_matrix(pass_first, policy.pooled.outputs, pass_first.shape[1]).reshape(
+    by_block = pool_matrix(pass_first, policy.pooled.outputs, pass_first.shape[1]).reshape(
         3, -1, OUTPUTS, pass_first.shape[1]
     )
-    hidden = _pool_matrix(value.hidden, value.first.outputs, value.hidden.shape[1])
+    hidden = pool_matrix(value.hidden, value.first.outputs, value.hidden.shape[1])
     return SmallLayers(
+        version=model.version,
         pass_first=by_block.transpose(1, 0, 2, 3).reshape(3 * width, -1),
         pass_bias=policy.pass_bias if policy.pass_bias is not None else none,
         pass_second=policy.pass_second[:, :used] if policy.pass_second is not None else none,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nets.katago.model import FloatArray
 from nets.native.finish import FINISH
 from nets.native.network import run_network
-from nets.native.outputs import hidden_matrix
+from nets.native.outputs import last_layers
 from nets.native.pack import Packed, aligned
 from nets.native.products import OUTPUT_BYTES, OUTPUTS
 from nets.native.tiling import POINTS, tiling
@@ -37,21 +38,18 @@ class Workspace:
         for number, channels in enumerate(packed.middles):
             middle = self._held[f"middle{number}"] = aligned(_framed(boards, height, width) * channels * SHORT_BYTES)
             self._space[0]["middles"][number] = middle.ctypes.data
-        self.spatial = np.zeros((count, packed.planes, height, width), np.float32)
-        self.global_ = np.zeros((count, packed.global_features), np.float32)
-        self.pooled_blocks = int(heads["pooled_blocks"])
-        self.pools = np.zeros((count, self.pooled_blocks + int(heads["value_blocks"]), 3, OUTPUTS), np.float32)
+        self.pools = np.zeros((count, int(heads["pooled_blocks"] + heads["value_blocks"]), 3, OUTPUTS), np.float32)
         self.policies = np.zeros((count, int(heads["policies"]), height * width), np.float32)
         self.ownership = np.zeros((count, height * width), np.float32)
-        self.hidden = hidden_matrix(packed.small, height * width)
+        self.last = last_layers(packed.small, height * width)
         self._set_constant()
 
-    def run(self) -> None:
-        """From `spatial` and `global_` to `pools`, `policies` and `ownership`, see heads.py."""
+    def run(self, spatial: FloatArray, global_: FloatArray) -> None:
+        """From `spatial` and `global_`, both C-contiguous, to `pools`, `policies` and `ownership`, see heads.py."""
         packed = self._packed
         run_network(
             packed.network, packed.layers, packed.heads, self._tiles, self._space, self._finish,
-            self.spatial, self.global_, self.pools, self.policies, self.ownership, self._boards,
+            spatial, global_, self.pools, self.policies, self.ownership, self._boards,
         )  # fmt: skip
 
     def _set_constant(self) -> None:
@@ -59,9 +57,11 @@ class Workspace:
         packed, constant = self._packed, self._held["constant"].view(np.float32)
         bias = packed.parameters[packed.network[0]["stem_bias"] :].view(np.float32)[: packed.channels]
         constant.reshape(-1, packed.channels)[:] = bias
-        empty = np.zeros_like(self.spatial[:1])
+        _, height, width = self.kind
+        empty = np.zeros((1, packed.planes, height, width), np.float32)
         empty[:, 0] = 2  # one of which an empty board is expected to have
-        write_stem(empty, np.zeros_like(self.global_[:1]), packed.network[0], self._tiles[0], self._space[0])
+        nothing = np.zeros((1, packed.global_features), np.float32)
+        write_stem(empty, nothing, packed.network[0], self._tiles[0], self._space[0])
         constant[:] = self._held["stream"].view(np.float32)[: constant.size]
 
 

@@ -19,6 +19,7 @@ from nets.katago.convert import convert, load_model
 from nets.katago.model import FloatArray, Model
 from nets.native.calibrate import Verdict, calibrate, from_bytes, ranges
 from nets.native.evaluator import NativeEvaluator
+from nets.native.outputs import tanh
 from nets.native.pack import Packed, aligned, can_be_packed, pack
 from nets.native.products import OUTPUTS
 from nets.native.tiling import (
@@ -227,6 +228,33 @@ def test_workers_at_once() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@needs_kernels
+def test_inputs_in_any_kind_of_array() -> None:
+    """Kernels take one kind of array; callers may have another, and keep what they have."""
+    network, _ = made(15)
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    spatial, global_ = inputs(9, 9)
+    shares = np.linspace(0, 1, len(spatial), dtype=np.float32)
+    truth = evaluator.evaluate(spatial, global_, shares)
+    for change in (np.asfortranarray, np.float64, _read_only):
+        kept = change(spatial)
+        for one, other in zip(truth, evaluator.evaluate(kept, change(global_), change(shares)), strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(kept, spatial)
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    result = array.copy()
+    result.flags.writeable = False
+    return result
+
+
+def test_tanh() -> None:
+    points = np.linspace(-20, 20, 4001, dtype=np.float32)
+    np.testing.assert_allclose([tanh(point) for point in points], np.tanh(points), atol=2e-7, rtol=5e-7)
 
 
 @needs_kernels
