@@ -179,14 +179,19 @@ def offered_providers() -> list[str]:
 
 
 def open_recorder(content: bytes, source: str) -> Callable[..., dict[str, NDArray[np.float32]]]:
-    """Opens an ONNX model of our own making with all its outputs: a function of `spatial` and `global_` that returns
-    them by name. Where the network takes a share of the optimistic policy it is given 0. Raises EvaluatorError."""
+    """Opens an ONNX model of our own making with all its outputs: a function of `spatial` and `global_`, and of `meta`
+    [N, 192] for HumanSL networks, that returns them by name. Where the network takes a share of the optimistic policy
+    it is given 0. Raises EvaluatorError."""
     session = _open_session(content, source, threads=1)
     names = [output.name for output in session.get_outputs()]
     inputs = {each.name for each in session.get_inputs()}
 
-    def record(spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+    def record(
+        spatial: NDArray[np.float32], global_: NDArray[np.float32], meta: NDArray[np.float32] | None = None
+    ) -> dict[str, NDArray[np.float32]]:
         feed = {"spatial": spatial, "global": global_}
+        if meta is not None:
+            feed["meta"] = meta
         if "optimism" in inputs:
             feed["optimism"] = np.zeros((len(spatial), 1), np.float32)
         return dict(zip(names, session.run(names, feed), strict=True))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nets.devices import CPU, Device, MissingDevice, candidates
+from nets.embedded import embedded_network
 from nets.evaluator import EvaluatorError
 
 if TYPE_CHECKING:
@@ -218,8 +219,8 @@ def _int16(file: NetworkFile, is_auto: bool, terms: _Terms) -> NativeEvaluator |
         if not is_auto:
             raise
         return None
-    if terms.profile is not None:
-        _open_fp32(file, terms)  # refuses it, for this is no HumanSL network
+    if (terms.profile is None) != (model.trunk.metadata is None):
+        _open_fp32(file, terms)  # refuses a profile that is missing, or that means nothing to the network
     verdict = from_bytes(file.int16(model, terms.note))
     if verdict.objection and is_auto:
         terms.note(f"{file.path.name}: not using int16, for in it {verdict.objection}")
@@ -227,7 +228,7 @@ def _int16(file: NetworkFile, is_auto: bool, terms: _Terms) -> NativeEvaluator |
     if verdict.objection:
         terms.note(f"{file.path.name}: using int16 as asked, though {verdict.objection}")
     packed = pack(model, verdict.highest)
-    return NativeEvaluator(model, packed, file.source, lambda: _open_fp32(file, terms), terms.optimism)
+    return NativeEvaluator(model, packed, file.source, lambda: _open_fp32(file, terms), terms.optimism, terms.profile)
 
 
 def _int8(file: NetworkFile, is_auto: bool, note: Note) -> bytes | None:
@@ -252,7 +253,13 @@ def _int8(file: NetworkFile, is_auto: bool, note: Note) -> bytes | None:
     return content
 
 
-def _announced(note: Note) -> Callable[[float], None]:
+def _embedded(note: Note) -> OnnxEvaluator | None:
+    """The embedded network, in fp32, where the installation has it."""
+    path = embedded_network()
+    return None if path is None else _open_fp32(NetworkFile(path), _Terms(1, 1.0, None, note))
+
+
+def _announced(note: Note, what: str) -> Callable[[float], None]:
     """Tells the share done in steps of a quarter."""
     told = [0]
 
@@ -260,7 +267,7 @@ def _announced(note: Note) -> Callable[[float], None]:
         quarter = int(share * 4)
         if quarter > told[0]:
             told[0] = quarter
-            note(f"quantizing: {25 * quarter} % done")
+            note(f"{what}: {25 * quarter} % done")
 
     return progress
 
@@ -331,14 +338,14 @@ class NetworkFile:
                 raise NotQuantizable(NOT_QUANTIZABLE)
             note(f"{self.path.name}: quantizing for this machine, once; this takes up to a minute")
             reference = _open_fp32(self, _Terms(1, 1.0, None, note))
-            return quantize(model, reference, self.sha256, progress=_announced(note))
+            return quantize(model, reference, self.sha256, progress=_announced(note, "quantizing"))
 
         return self._derived(f"-{fingerprint()[:12]}-int8", derive)
 
     def packable_model(self) -> Model:
         """The network prepared for our own kernels. Raises EvaluatorError, NotPackable where they cannot run it."""
         from nets.katago.convert import load_model
-        from nets.native.pack import objection_to_packing
+        from nets.native.objections import objection_to_packing
 
         model = load_model(self.content, self.source)
         objection = objection_to_packing(model)
@@ -349,14 +356,22 @@ class NetworkFile:
     def int16(self, model: Model, note: Note) -> bytes:
         """A calibration of `packable_model` for int16. Raises EvaluatorError."""
         from nets.embedded import ready_made_int16
-        from nets.native.calibrate import calibrate, checked_here, fingerprint
+        from nets.native.calibrate import LARGE, calibrate, checked_here, fingerprint
+        from nets.native.players import PROFILES
 
         def derive() -> bytes:
             ready = ready_made_int16(self.sha256)
             if ready is not None:
                 return checked_here(ready, model, _Terms(1, 1.0, None, note).open(self.onnx(), self.source)).to_bytes()
-            note(f"{self.path.name}: calibrating for this machine, once; this takes some seconds")
-            return calibrate(model, _open_fp32(self, _Terms(1, 1.0, None, note))).to_bytes()
+            is_large = model.parameters >= LARGE
+            takes = "up to a minute" if is_large else "some seconds"
+            note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")
+            profile = None if model.trunk.metadata is None else PROFILES[0]
+            reference = _open_fp32(self, _Terms(1, 1.0, profile, note))
+            if not is_large:
+                return calibrate(model, reference).to_bytes()
+            progress = _announced(note, "calibrating")
+            return calibrate(model, reference, progress=progress, player=_embedded(note)).to_bytes()
 
         return self._derived(f"-{fingerprint()[:12]}-int16", derive, ".json")
 

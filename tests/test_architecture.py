@@ -25,8 +25,8 @@ MAY_IMPORT = {
 HANDOVERS: set[tuple[str, str]] = set()
 
 ONLY_IN = {
-    "numba": {"go_rules/jit.py", "nets/native/vectors.py", "nets/native/products.py"},
-    "llvmlite": {"nets/native/vectors.py", "nets/native/products.py"},
+    "numba": {"go_rules/jit.py", "nets/native/vectors.py", "nets/native/products.py", "nets/native/activations.py"},
+    "llvmlite": {"nets/native/vectors.py", "nets/native/products.py", "nets/native/activations.py"},
     "onnxruntime": {"nets/onnx_evaluator.py"},
     "torch": {"training/"},
     "matplotlib": {"training/", "gtp_engine/"},

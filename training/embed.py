@@ -25,7 +25,8 @@ from nets.evaluator import Evaluator, EvaluatorError
 from nets.katago.convert import load_model
 from nets.native.calibrate import calibrate
 from nets.native.evaluator import NativeEvaluator
-from nets.native.pack import objection_to_packing, pack
+from nets.native.objections import objection_to_packing
+from nets.native.pack import pack
 from nets.onnx_evaluator import OnnxEvaluator
 from nets.open import open_network
 from nets.quantize import FEW_SERIES, NotQuantizable, objection_of, quantize, summary

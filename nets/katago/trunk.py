@@ -81,10 +81,10 @@ class PlainTrunk:
     def _bottleneck(self, block: BottleneckBlock, x: str, label: str) -> str:
         graph = self._graph
         inner = PlainTrunk(graph, self._board, block.narrow.outputs, self._products)
-        hidden = graph.normed(x, block.before, f"{label}_before")
+        hidden = graph.taps[f"{label}_before"] = graph.normed(x, block.before, f"{label}_before")
         inner.start(graph.convolve(hidden, block.narrow, label=f"{label}_narrow"))
         inner.blocks(block.blocks, f"{label}_")
-        hidden = graph.normed(inner.planes(), block.after, f"{label}_after")
+        hidden = graph.taps[f"{label}_after"] = graph.normed(inner.planes(), block.after, f"{label}_after")
         return graph.add("Add", graph.convolve(hidden, block.widen, label=f"{label}_widen"), x, label=label)
 
     def _tip(self, tip: Normed | RmsTip) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,6 +21,7 @@ from nets.katago.model import FloatArray, Model
 from nets.katago.to_onnx import TAP, to_onnx
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
+from nets.native.players import PROFILES, everyone, metadata
 from nets.onnx_evaluator import open_recorder, runtime_version
 from nets.quantize import CHECKED, GROSS, Loss, compare, objection
 
@@ -35,8 +38,11 @@ WIDENING = 1.75
 """Positions unlike these reach further; what is cut off costs more than coarser levels. Over golden positions the mean
 divergence of the policies is 0.0006 with 1.25, 0.0002 with 1.75 and 0.0003 with 2.5."""
 BATCH = 8
-PLAYING_SECONDS = 15.0
-"""Most processor time that is spent on making positions."""
+LARGE = 1_500_000
+"""Of parameters. Such a network would play too few games itself, and what happens inside it on a batch of boards would
+take much memory."""
+PLAYING_SECONDS, EVALUATING_SECONDS = 15.0, 25.0
+"""Most processor time that is spent on making positions, and on evaluating them in fp32."""
 
 Progress = Callable[[float], None]
 
@@ -69,9 +75,14 @@ def calibrate(
     reference: Evaluator,
     series: Sequence[Series] = SERIES,
     progress: Progress = lambda share: None,
+    player: Evaluator | None = None,
 ) -> Verdict:
-    """Calibrate a prepared network that `can_be_packed`, `reference` being the same in fp32, and measure its loss."""
-    kept = own_positions(reference, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.7 * share))
+    """Calibrate a prepared network that `can_be_packed`, `reference` being the same in fp32, and measure its loss.
+    Positions come from games of `player`, where one is given: for a network too slow to play many itself."""
+    player = player or everyone(model, reference)
+    kept = own_positions(player, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.5 * share))
+    kept = _affordable(kept, reference)
+    progress(0.6)
     highest = ranges(model, [(np.delete(s, np.s_[::CHECKED], 0), np.delete(g, np.s_[::CHECKED], 0)) for s, g in kept])
     progress(0.85)
     checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
@@ -88,26 +99,43 @@ def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdic
     return replace(verdict, objection=known or objection(loss, share, GROSS))
 
 
+def _affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Positions]:
+    """As many of the positions, evenly, as `reference` evaluates in EVALUATING_SECONDS."""
+    spatial, global_ = kept[0]
+    reference.evaluate(spatial[:1], global_[:1])
+    started = time.thread_time()
+    reference.evaluate(spatial[:1], global_[:1])
+    point = (time.thread_time() - started) / spatial[0, 0].size
+    every = math.ceil(point * sum(spatial[:, 0].size for spatial, _ in kept) / EVALUATING_SECONDS)
+    return [(spatial[::every], global_[::every]) for spatial, global_ in kept]
+
+
 def _compare(
     model: Model, highest: Mapping[str, FloatArray], reference: Evaluator, positions: Sequence[Positions]
 ) -> tuple[Loss, float]:
-    candidate = NativeEvaluator(model, pack(model, highest), model.name, lambda: reference)
+    profile = PROFILES[0] if model.trunk.metadata is not None else None
+    candidate = NativeEvaluator(model, pack(model, highest), model.name, lambda: reference, profile=profile)
     for spatial, global_ in positions:
         candidate.evaluate(spatial[:1], global_[:1])  # compiles, which is no part of the time that it takes
-    return compare(reference, candidate, positions)
+    return compare(everyone(model, reference), everyone(model, candidate), positions)
 
 
 def ranges(model: Model, positions: Sequence[Positions]) -> dict[str, FloatArray]:
     """The tops of the ranges [channels] of all taps over `positions`, widened."""
     record = open_recorder(to_onnx(model, with_taps=True).SerializeToString(), model.name)
+    is_human, batch = model.trunk.metadata is not None, BATCH if model.parameters < LARGE else 1
     highest: dict[str, FloatArray] = {}
+    turn = 0
     for spatial, global_ in positions:
-        for start in range(0, len(spatial), BATCH):
-            for name, values in record(spatial[start : start + BATCH], global_[start : start + BATCH]).items():
+        for start in range(0, len(spatial), batch):
+            part = spatial[start : start + batch], global_[start : start + batch]
+            meta = metadata(turn, len(part[0]), spatial[0, 0].size) if is_human else None
+            turn += 1
+            for name, values in record(*part, meta).items():
                 if name.startswith(TAP):
-                    tap, top = name.removeprefix(TAP), values.max(axis=(0, 2, 3)) * np.float32(WIDENING)
+                    tap, top = name.removeprefix(TAP), np.abs(values).max(axis=(0, 2, 3)) * np.float32(WIDENING)
                     highest[tap] = np.maximum(highest.get(tap, top), top)
-    return {tap: np.maximum(values, 0) for tap, values in highest.items()}
+    return highest
 
 
 @lru_cache(maxsize=1)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.points import MAX_SIZE
 from nets.evaluator import SCORE_COLUMNS, Evaluation, Evaluator, EvaluatorError
+from nets.human_profile import HumanProfile
 from nets.katago.model import FloatArray, Model
 from nets.native.outputs import VALUES, finish_batch
 from nets.native.pack import Packed
+from nets.native.players import Players
 from nets.native.tiling import SMALLEST
 from nets.native.workspace import Workspace
+from nets.onnx_evaluator import NEEDS_PROFILE, TAKES_NO_PROFILE
 
 PRECISION = "int16"
 PROVIDER = "native"
@@ -29,15 +33,26 @@ class NativeEvaluator:
 
     precision = PRECISION
     provider = PROVIDER
-    needs_colours = False
-    profile = None
 
     def __init__(
-        self, model: Model, packed: Packed, source: str, open_other: Callable[[], Evaluator], optimism: float = 1.0
+        self,
+        model: Model,
+        packed: Packed,
+        source: str,
+        open_other: Callable[[], Evaluator],
+        optimism: float = 1.0,
+        profile: HumanProfile | None = None,
     ) -> None:
         """`packed` is `model`, a prepared network; `source` its name in errors, `optimism` the default share of the
         optimistic policy in networks that have one. Boards of a single line, which no tile fits, are left to what
-        `open_other` opens, another evaluator of the same network."""
+        `open_other` opens, another evaluator of the same network. `profile` says whom a HumanSL network imitates, and
+        only such a one may and must have it. Raises EvaluatorError."""
+        encoder = model.trunk.metadata
+        if encoder is not None and profile is None:
+            raise EvaluatorError(f"{source}: {NEEDS_PROFILE}")
+        if encoder is None and profile is not None:
+            raise EvaluatorError(f"{source}: {TAKES_NO_PROFILE}")
+        self._players = None if encoder is None or profile is None else Players(encoder, profile)
         self.name = model.name
         self.has_optimism = model.policy.channels > 1
         self.pass_alive_under_suicide = model.pass_alive_under_suicide
@@ -48,6 +63,22 @@ class NativeEvaluator:
         self._idle: list[Workspace] = []
         self._lock = threading.Lock()
 
+    @property
+    def profile(self) -> HumanProfile | None:
+        """Whom a HumanSL network imitates; None for any other network."""
+        return None if self._players is None else self._players.profile
+
+    def use_profile(self, profile: HumanProfile) -> None:
+        """Imitate others from the next evaluation on. Raises EvaluatorError where this is no HumanSL network."""
+        if self._players is None:
+            raise EvaluatorError(f"{self._source}: {TAKES_NO_PROFILE}")
+        self._players.profile = profile
+
+    @property
+    def needs_colours(self) -> bool:
+        """Whether evaluations depend on who is black, beyond what the features say."""
+        return self._players is not None and self._players.differ
+
     def evaluate(
         self,
         spatial: NDArray[np.float32],
@@ -56,10 +87,10 @@ class NativeEvaluator:
         colours: NDArray[np.int8] | None = None,
     ) -> Evaluation:
         """Evaluate `spatial` [N, 22, H, W] and `global_` [N, 19]; `optimism` [N] overrides the default share, `colours`
-        change nothing. Raises EvaluatorError."""
+        [N] says who is to move where `needs_colours` asks for it (black otherwise). Raises EvaluatorError."""
         count, planes, height, width = spatial.shape
         if min(height, width) < SMALLEST:
-            return self._evaluate_line(spatial, global_, optimism)
+            return self._evaluate_line(spatial, global_, optimism, colours)
         if (
             planes != self._packed.planes
             or global_.shape != (count, self._packed.global_features)
@@ -72,6 +103,9 @@ class NativeEvaluator:
         columns = area + 1, VALUES, SCORE_COLUMNS, area
         result = Evaluation(*[np.empty((count, each), np.float32) for each in columns])
         space = self._take(count, height, width)
+        if self._players is not None:
+            players = self._players.added(count, colours, area)
+            space.players[:, : players.shape[1]] = players
         space.run(spatial, global_)
         total = finish_batch(space.last, space.pools, space.policies, space.ownership, global_, shares, *result)
         self._give_back(space)
@@ -83,16 +117,28 @@ class NativeEvaluator:
         """[count] of the optimistic policy; empty in networks without."""
         if not self.has_optimism:
             return NO_SHARES
+        if self._players is not None:  # people's optimism is in their plain policy
+            return np.zeros(count, np.float32)
         if optimism is None:
             return np.full(count, self._optimism, np.float32)
         return as_argument(optimism.reshape(-1))
 
-    def _evaluate_line(self, spatial: FloatArray, global_: FloatArray, optimism: FloatArray | None) -> Evaluation:
+    def _evaluate_line(
+        self,
+        spatial: FloatArray,
+        global_: FloatArray,
+        optimism: FloatArray | None,
+        colours: NDArray[np.int8] | None,
+    ) -> Evaluation:
         with self._lock:
             if self._other is None:
                 self._other = self._open_other()
-        more = (self._shares(len(spatial), optimism),) if self.has_optimism else ()
-        return self._other.evaluate(spatial, global_, *more)
+            other: Any = self._other
+        if self._players is not None:
+            other.use_profile(self._players.profile)
+        more = {"optimism": self._shares(len(spatial), optimism)} if self.has_optimism else {}
+        evaluation: Evaluation = other.evaluate(spatial, global_, colours=colours, **more)
+        return evaluation
 
     def _take(self, count: int, height: int, width: int) -> Workspace:
         kind = count, height, width

@@ -6,10 +6,11 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.jit import kernel
+from nets.native.finish import TO_VALUES, cut_values_off, finish_points
 from nets.native.pooling import pool
 from nets.native.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
-from nets.native.transforms import FLOAT_BYTES, SHORT_BYTES, VECTOR_BYTES
-from nets.native.vectors import floats, larger, load_everywhere, load_floats, load_ints, store, to_floats, total
+from nets.native.transforms import FLOAT_BYTES, SHORT_BYTES
+from nets.native.vectors import VECTOR_BYTES, load_everywhere, load_floats, store, total
 
 POOL_BYTES = 3 * OUTPUT_BYTES
 
@@ -22,6 +23,10 @@ HEADS = np.dtype(
         ("scale", np.int64),  # float32 [blocks, 32]
         ("bias", np.int64),
         ("pool_matrix", np.int64),  # float32 [pooled blocks, 3, 32, policy blocks * 32]
+        ("source", np.int64),  # which levels they read
+        ("pooled_activation", np.int64),  # places in activations.KINDS
+        ("policy_activation", np.int64),
+        ("value_activation", np.int64),
         ("policies", np.int64),  # how many, 1 or 2
         ("policy", np.int64),  # float32 [policies, policy blocks * 32]
         ("ownership", np.int64),  # float32 [value blocks * 32]
@@ -31,61 +36,58 @@ HEADS = np.dtype(
 
 
 @kernel
-def run_heads(heads, network, tiles, space, pools, policies, ownership):
-    """Read the levels in `space.before`. Writes `pools` [boards, pooled and value blocks, 3, 32], `policies` [boards,
+def run_heads(heads, network, tiles, space, finish, curves, pools, policies, ownership):
+    """Read the levels that the trunk left. Writes `pools` [boards, pooled and value blocks, 3, 32], `policies` [boards,
     policies, H * W] and `ownership` [boards, H * W], before tanh."""
     boards, area = ownership.shape
-    parameters, channels = network.parameters, network.channels
+    parameters = network.parameters
     row = heads.policy_blocks * OUTPUT_BYTES
-    nothing, width = np.int64(0), np.int64(OUTPUTS)  # literals would have what is called compiled once more
+    width = np.int64(OUTPUTS)  # a literal would have what is called compiled once more
+    finish.kind, finish.per_step, finish.bias_step = TO_VALUES, parameters + network.ones, 0
+    finish.stream, finish.stream_point = space.values, OUTPUT_BYTES
     for board in range(boards):
+        cut_values_off(finish, heads.pooled_activation)
         for block in range(heads.pooled_blocks):
-            _values(heads, block, nothing, parameters, tiles, space, board, channels)
+            finish.bias = parameters + heads.bias + block * OUTPUT_BYTES
+            _values(heads, block, network, tiles, space, finish, curves, board)
             to = pools.ctypes.data + (board * pools.shape[1] + block) * POOL_BYTES
             pool(space.values, to, area, width)
         first = heads.pooled_blocks
         pooled = pools.ctypes.data + board * pools.shape[1] * POOL_BYTES
         policies[board] = 0
+        cut_values_off(finish, heads.policy_activation)
         for block in range(heads.policy_blocks):
             for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
-                more = floats(0.0)
+                bias = load_floats(parameters + heads.bias + (first + block) * OUTPUT_BYTES, at)
                 matrix = parameters + heads.pool_matrix + block * OUTPUT_BYTES + at
                 for feature in range(heads.pooled_blocks * 3 * OUTPUTS):
-                    more = more + load_everywhere(pooled, feature * FLOAT_BYTES) * load_floats(matrix, feature * row)
-                store(space.pool_bias, at, more)
-            _values(heads, first + block, space.pool_bias, parameters, tiles, space, board, channels)
+                    bias = bias + load_everywhere(pooled, feature * FLOAT_BYTES) * load_floats(matrix, feature * row)
+                store(space.pool_bias, at, bias)
+            finish.bias = space.pool_bias
+            _values(heads, first + block, network, tiles, space, finish, curves, board)
             for policy in range(heads.policies):
                 weights = parameters + heads.policy + policy * row + block * OUTPUT_BYTES
                 _add_products(space.values, weights, policies[board, policy])
         first += heads.policy_blocks
         ownership[board] = 0
+        cut_values_off(finish, heads.value_activation)
         for block in range(heads.value_blocks):
-            _values(heads, first + block, nothing, parameters, tiles, space, board, channels)
+            finish.bias = parameters + heads.bias + (first + block) * OUTPUT_BYTES
+            _values(heads, first + block, network, tiles, space, finish, curves, board)
             pool(space.values, pooled + (heads.pooled_blocks + block) * POOL_BYTES, area, width)
             _add_products(space.values, parameters + heads.ownership + block * OUTPUT_BYTES, ownership[board])
 
 
 @kernel
-def _values(heads, block, more, parameters, tiles, space, board, channels):
-    """A block's values [H, W, 32] of a board, after ReLU; `more` is the address of what is added to the bias, or 0."""
-    framed = tiles.width + 2
-    row = channels * SHORT_BYTES
-    levels = space.before + ((board * (tiles.height + 2) + 1) * framed + 1) * row
-    # Without the rows' ends a board would be many small products; the frame between its rows costs less.
-    weights = parameters + heads.weights + block * OUTPUTS * row
-    multiply_rows(levels, weights, space.sums, tiles.height * framed - 2, row)
-    for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
-        scale = load_floats(parameters + heads.scale + block * OUTPUT_BYTES, at)
-        bias = load_floats(parameters + heads.bias + block * OUTPUT_BYTES, at)
-        if more != 0:
-            bias = bias + load_floats(more, at)
-        to = space.values + at
-        for y in range(tiles.height):
-            sums = space.sums + y * framed * OUTPUT_BYTES + at
-            for x in range(tiles.width):
-                value = to_floats(load_ints(sums, x * OUTPUT_BYTES)) * scale + bias
-                store(to, 0, larger(value, floats(0.0)))
-                to += OUTPUT_BYTES
+def _values(heads, block, network, tiles, space, finish, curves, board):
+    """A block's values [H, W, 32] of a board, after the activation and with the bias that FINISH says."""
+    area, row = tiles.height * tiles.width, network.channels * SHORT_BYTES
+    levels = space.levels[heads.source] + board * area * row
+    weights = network.parameters + heads.weights + block * OUTPUTS * row
+    multiply_rows(levels, weights, space.sums, area, row)
+    finish.scale = network.parameters + heads.scale + block * OUTPUT_BYTES
+    finish.next_scale, finish.next_bias = finish.scale, finish.scale
+    finish_points(space.sums, tiles.height, tiles.width, np.int64(1), finish, curves)
 
 
 @kernel

@@ -12,6 +12,7 @@ from go_rules.jit import kernel
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, VAR_TIME_LEFT, WIN
 from nets.katago.model import FloatArray
 from nets.katago.value_head import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, ScoreOutputs
+from nets.native.activations import CURVES, REACH, RELU
 
 VALUES, PLAIN = 3, 2
 """Outputs of the last matrix: first the logits of `value`, then mean and lead, then what passes through softplus."""
@@ -21,12 +22,14 @@ FLAT = 9.0
 
 @dataclass(frozen=True)
 class SmallLayers:
-    """The heads' layers that read pools; all activations are ReLU."""
+    """The heads' layers that read pools."""
 
     version: int
     """Of the network's format: what its outputs mean depends on it."""
     pass_first: FloatArray
     """[blocks of 32 pooled channels * 3 * 32, hidden or policies]"""
+    pass_activation: int
+    """Its place in activations.KINDS, as below."""
     pass_bias: FloatArray
     """[hidden]; empty where the pass has only one matrix"""
     pass_second: FloatArray
@@ -34,6 +37,7 @@ class SmallLayers:
     hidden: FloatArray
     """[3, value channels, hidden]"""
     hidden_bias: FloatArray
+    hidden_activation: int
     value: FloatArray
     """[hidden, 3]"""
     value_bias: FloatArray
@@ -46,11 +50,13 @@ class LastLayers(NamedTuple):
     version: int
     pass_first: FloatArray
     pass_bias: FloatArray
+    pass_activation: int
     pass_second: FloatArray
     """[hidden or 0, policies]"""
     hidden: FloatArray
     """[value channels, hidden]: all three parts of a pool are multiples of the mean here."""
     hidden_bias: FloatArray
+    hidden_activation: int
     outputs: FloatArray
     """[hidden, VALUES + PLAIN + positive]"""
     outputs_bias: FloatArray
@@ -73,9 +79,11 @@ def last_layers(small: SmallLayers, area: int) -> LastLayers:
         version=small.version,
         pass_first=_matrix(small.pass_first),
         pass_bias=_matrix(small.pass_bias),
+        pass_activation=small.pass_activation,
         pass_second=_matrix(small.pass_second if has_hidden else small.pass_first[:0]),
         hidden=_matrix(hidden),
         hidden_bias=_matrix(small.hidden_bias),
+        hidden_activation=small.hidden_activation,
         outputs=_matrix(outputs),
         outputs_bias=_matrix(np.concatenate([small.value_bias, small.score.bias])),
         factors=_matrix(small.score.factors),
@@ -137,7 +145,8 @@ def _pass_logits(layers, pools, hidden, logits):
     for i in range(layers.pass_second.shape[1]):
         logits[i] = 0.0
     for row in range(len(layers.pass_second)):
-        _add_row(logits, max(hidden[row] + layers.pass_bias[row], np.float32(0.0)), layers.pass_second[row])
+        value = _activated(hidden[row] + layers.pass_bias[row], layers.pass_activation)
+        _add_row(logits, value, layers.pass_second[row])
 
 
 @kernel
@@ -153,7 +162,7 @@ def _value_and_score(layers, pools, hidden, outputs, global_, area, value, score
     for i in range(len(layers.outputs_bias)):
         outputs[i] = layers.outputs_bias[i]
     for row in range(len(layers.outputs)):
-        _add_row(outputs, max(hidden[row], np.float32(0.0)), layers.outputs[row])
+        _add_row(outputs, _activated(hidden[row], layers.hidden_activation), layers.outputs[row])
 
     if layers.version > 3:
         outputs[NO_RESULT] -= EXCLUDED * max(global_[KO_FEATURE] - global_[TERRITORY_FEATURE], np.float32(0.0))
@@ -179,6 +188,16 @@ def _value_and_score(layers, pools, hidden, outputs, global_, area, value, score
     for i in range(1, len(layers.factors)):
         positive = _softplus(outputs[VALUES + PLAIN + i]) * layers.factors[i]
         score[LEAD + i] = math.sqrt(positive) if layers.has_root and LEAD + i > VAR_TIME_LEFT else positive
+
+
+@kernel
+def _activated(x, activation):
+    if activation == RELU:
+        return max(x, np.float32(0.0))
+    a, b, c = CURVES[activation]
+    e = math.exp(min(x, np.float32(REACH)))
+    n = e * (a * e + b)
+    return np.float32(x * n / (n + c)) if c > 0.0 else x
 
 
 @kernel

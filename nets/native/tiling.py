@@ -109,5 +109,7 @@ def reach() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return highest, lowest
 
 
-MOST_LEVELS = 32767 // max(int(each.max()) for each in reach())
-"""An activation's levels are 0 to this: then no place's input outgrows 16 bits, and the transform is exact."""
+MOST_INPUT = 32767
+MOST_LEVELS = MOST_INPUT // max(int(each.max()) for each in reach())
+"""Levels of an activation that is never negative are 0 to this: then no place's input outgrows 16 bits, and the
+transform is exact."""

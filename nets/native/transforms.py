@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.jit import kernel
-from nets.native.finish import finish_outputs
+from nets.native.activations import curve_at
+from nets.native.finish import factors_at, finish_outputs
 from nets.native.products import OUTPUT_BYTES
-from nets.native.vectors import floats, load_floats, load_ints, load_shorts, store, times, to_floats
+from nets.native.vectors import VECTOR_BYTES, floats, load_floats, load_ints, load_shorts, store, times, to_floats
 
-VECTOR_BYTES = 64
 SHORT_BYTES, FLOAT_BYTES = 2, 4
 
 
@@ -81,7 +81,7 @@ def _inputs(size, first, step, to0, to1, to2, to3, to4, to5, length):
 
 
 @kernel
-def transform_outputs(sums, rows, tiles, boards, finish):
+def transform_outputs(sums, rows, tiles, boards, finish, curves):
     """From the `sums` [tiles of all places, 32] of a block of outputs to what FINISH says; `rows` has room for
     [6, W, 32]."""
     row = tiles.width * OUTPUT_BYTES
@@ -103,7 +103,7 @@ def transform_outputs(sums, rows, tiles, boards, finish):
                     width = tiles.widths[column]
                     _columns(width, left, from0 + at, from1 + at, from2 + at, from3 + at, from4 + at, from5 + at)
                     left += width * OUTPUT_BYTES
-            _rows(height, rows, row, tiles, board, top, finish)
+            _rows(height, rows, row, tiles, board, top, finish, curves)
             top += height
 
 
@@ -157,42 +157,40 @@ def _columns(size, to, from0, from1, from2, from3, from4, from5):
 
 
 @kernel
-def _rows(size, rows, row, tiles, board, top, finish):
+def _rows(size, rows, row, tiles, board, top, finish, curves):
     """From a row of tiles in `rows` to `size` rows of points, the first of which is `top`."""
     width, kind = tiles.width, finish.kind
     stream_point, levels_point = finish.stream_point, finish.levels_point
-    stream_row, levels_row = width * stream_point, (width + 2) * levels_point
+    stream_row, levels_row = width * stream_point, finish.levels_row
     first_stream = finish.stream + (board * tiles.height + top) * stream_row
-    first_levels = finish.levels + (board * (tiles.height + 2) + top + 1) * levels_row + levels_point
+    first_levels = finish.levels + board * finish.levels_board + top * levels_row
     for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
-        # Read once: for all LLVM knows, what is stored below could change them.
-        scale, bias = load_floats(finish.scale, at), load_floats(finish.bias + board * finish.bias_step, at)
-        next_scale, next_bias = load_floats(finish.next_scale, at), load_floats(finish.next_bias, at)
+        factors, curve = factors_at(finish, board, at), curve_at(curves, finish.activation, finish.per_step, at)
         sums, stream, levels = rows + at, first_stream + at, first_levels + at // 2
         for _ in range(width):
             x0, x1 = load_floats(sums, 0), load_floats(sums, row)
             x2, x3 = load_floats(sums, 2 * row), load_floats(sums, 3 * row)
             if size == 4:
                 y0, y1, y2, y3 = _four(x0, x1, x2, x3, load_floats(sums, 4 * row), load_floats(sums, 5 * row))
-                finish_outputs(y0, kind, scale, bias, next_scale, next_bias, stream, levels)
+                finish_outputs(y0, kind, factors, curve, stream, levels)
                 second = stream + stream_row, levels + levels_row
-                finish_outputs(y1, kind, scale, bias, next_scale, next_bias, *second)
+                finish_outputs(y1, kind, factors, curve, *second)
                 third = stream + 2 * stream_row, levels + 2 * levels_row
-                finish_outputs(y2, kind, scale, bias, next_scale, next_bias, *third)
+                finish_outputs(y2, kind, factors, curve, *third)
                 fourth = stream + 3 * stream_row, levels + 3 * levels_row
-                finish_outputs(y3, kind, scale, bias, next_scale, next_bias, *fourth)
+                finish_outputs(y3, kind, factors, curve, *fourth)
             elif size == 3:
                 y0, y1, y2 = _three(x0, x1, x2, x3, load_floats(sums, 4 * row))
-                finish_outputs(y0, kind, scale, bias, next_scale, next_bias, stream, levels)
+                finish_outputs(y0, kind, factors, curve, stream, levels)
                 second = stream + stream_row, levels + levels_row
-                finish_outputs(y1, kind, scale, bias, next_scale, next_bias, *second)
+                finish_outputs(y1, kind, factors, curve, *second)
                 third = stream + 2 * stream_row, levels + 2 * levels_row
-                finish_outputs(y2, kind, scale, bias, next_scale, next_bias, *third)
+                finish_outputs(y2, kind, factors, curve, *third)
             else:
                 y0, y1 = _two(x0, x1, x2, x3)
-                finish_outputs(y0, kind, scale, bias, next_scale, next_bias, stream, levels)
+                finish_outputs(y0, kind, factors, curve, stream, levels)
                 second = stream + stream_row, levels + levels_row
-                finish_outputs(y1, kind, scale, bias, next_scale, next_bias, *second)
+                finish_outputs(y1, kind, factors, curve, *second)
             sums += OUTPUT_BYTES
             stream += stream_point
             levels += levels_point

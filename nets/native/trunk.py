@@ -1,30 +1,28 @@
-"""The trunk as one kernel: the stem's sparse convolution, then one layer after another by Winograd's method."""
+"""The trunk as one kernel: the stem's sparse convolution, then one layer after another, those of 3×3 by Winograd's
+method and those of 1×1 as plain products."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from go_rules.jit import kernel
-from nets.native.finish import TO_LEVELS, TO_STREAM, TO_VALUES, store_levels
+from nets.native.activations import activated, curve_at
+from nets.native.finish import TO_VALUES, cut_values_off, finish_points
 from nets.native.pooling import pool
 from nets.native.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
 from nets.native.tiling import PLACES
-from nets.native.transforms import FLOAT_BYTES, SHORT_BYTES, VECTOR_BYTES, transform_inputs, transform_outputs
-from nets.native.vectors import floats, load_everywhere, load_floats, store
+from nets.native.transforms import FLOAT_BYTES, SHORT_BYTES, transform_inputs, transform_outputs
+from nets.native.vectors import VECTOR_BYTES, floats, load_everywhere, load_floats, store, store_as_shorts
 
 NETWORK = np.dtype(
     [
         ("parameters", np.int64),  # the address of all numbers
-        ("channels", np.int64),  # of the stream; a multiple of 32 as all counts of channels here
-        (
-            "stem",
-            np.int64,
-        ),  # offset of float32 [planes, 2 * reach + 1 (y), 2 * reach + 1 (x, from the right), channels]
+        ("channels", np.int64),  # of the trunk's stream; a multiple of 32 as all counts of channels here
+        ("stem", np.int64),  # offset of float32 [planes, 2 * reach + 1 (y), 2 * reach + 1 (x, from right), channels]
         ("stem_reach", np.int64),
-        ("stem_bias", np.int64),  # float32 [channels], and so the next two
-        ("first_scale", np.int64),  # from the stream to the first levels
-        ("first_bias", np.int64),
+        ("stem_bias", np.int64),  # float32 [channels]
         ("stem_global", np.int64),  # float32 [global features, channels]
+        ("ones", np.int64),  # float32, as many as any layer has channels
     ]
 )
 
@@ -33,29 +31,39 @@ LAYER = np.dtype(
         ("inputs", np.int64),
         ("outputs", np.int64),
         ("pooled", np.int64),  # more outputs, before the others, whose pool over the board is added to those
-        ("adds", np.int64),  # 1: reads the block's middle and adds to the stream; 0: writes the block's middle
-        ("middle", np.int64),  # which of the buffers for blocks' middles
+        ("side", np.int64),  # 3: a convolution of 3×3; 1: of 1×1; 0: none, the levels of the stem's outputs
+        ("source", np.int64),  # which levels it reads
+        ("kind", np.int64),  # what becomes of the outputs that are not pooled: see finish.py
+        ("stream", np.int64),  # which one they are added to or begin, if any
+        ("target", np.int64),  # which levels are written; the next layer reads them
+        ("is_framed", np.int64),  # whether these have a frame, which convolutions of 3×3 need
+        ("activation", np.int64),  # before the levels; its place in activations.KINDS
+        ("pooled_activation", np.int64),
+        ("least", np.int64),  # levels
+        ("most", np.int64),
         ("weights", np.int64),  # offsets in the network's parameters
-        ("scale", np.int64),
+        ("scale", np.int64),  # float32 [pooled + outputs]
         ("bias", np.int64),
-        ("next_scale", np.int64),
+        ("next_scale", np.int64),  # float32 [outputs], as the next two
         ("next_bias", np.int64),
-        ("pool_matrix", np.int64),  # float32 [3 * pooled, outputs], in levels
+        ("per_step", np.int64),
+        ("pool_matrix", np.int64),  # float32 [3 * pooled, outputs]
     ]
 )
-"""A convolution of 3×3. Weights are int16 [blocks of 32 outputs, PLACES, inputs / 2, 32, 2]."""
+"""A convolution and what reads it. Weights are int16, of 3×3 [blocks of 32 outputs, PLACES, inputs / 2, 32, 2], of 1×1
+[blocks of 32 outputs, inputs / 2, 32, 2]. Where ReLU is the only activation, scales and biases make levels at once;
+elsewhere `per_step` does, after the activation."""
 
-MOST_MIDDLES = 4
+MOST_BUFFERS, MOST_STREAMS = 12, 4
 
 SPACE = np.dtype(
     [
         ("places", np.int64),  # int16 [tiles of all places, channels]
-        ("sums", np.int64),  # int32 [tiles of all places, 32]
+        ("sums", np.int64),  # int32 [tiles of all places or points of all boards, 32]
         ("rows", np.int64),  # what the transforms need
         ("constant", np.int64),  # float32 [H, W, channels], the stem's sums on an empty board
-        ("stream", np.int64),  # float32 [boards, H, W, channels]
-        ("before", np.int64),  # int16 [boards, H + 2, W + 2, channels], what reads the stream
-        ("middles", np.int64, MOST_MIDDLES),  # the same for the middles of blocks, by their number of channels
+        ("streams", np.int64, MOST_STREAMS),  # float32 [boards, H, W, channels]: the trunk's, bottlenecks' in it
+        ("levels", np.int64, MOST_BUFFERS),  # int16 [boards, H, W, channels], or with a frame [boards, H + 2, W + 2, …]
         ("values", np.int64),  # float32 [boards, H, W, pooled]
         ("pool", np.int64),  # float32 [3 * pooled]
         ("pool_bias", np.int64),  # float32 [boards, outputs]
@@ -65,19 +73,20 @@ SPACE = np.dtype(
 
 
 @kernel
-def write_stem(spatial, global_, network, tiles, space):
-    """The stem's sums, into the stream, and the levels that the first block reads.
+def write_stem(spatial, global_, players, network, tiles, space):
+    """The stem's sums, into the trunk's stream.
 
     What `spatial` [boards, planes, H, W] has beside an empty board, whose sums are in `space.constant`, is little: each
-    such input adds its weights to the points around it. `global_` is [boards, global features]."""
+    such input adds its weights to the points around it. `global_` is [boards, global features]; `players` [boards,
+    channels] is added at every point."""
     boards, planes, height, width = spatial.shape
     reach, point = network.stem_reach, network.channels * FLOAT_BYTES
     line = (2 * reach + 1) * point
     weights = network.parameters + network.stem
     for board in range(boards):
-        stream = space.stream + board * height * width * point
+        stream = space.streams[0] + board * height * width * point
         for at in range(0, point, VECTOR_BYTES):
-            more = floats(0.0)
+            more = load_floats(players.ctypes.data + board * point, at)
             for feature in range(global_.shape[1]):
                 matrix = network.parameters + network.stem_global + feature * point
                 more = more + floats(global_[board, feature]) * load_floats(matrix, at)
@@ -97,73 +106,95 @@ def write_stem(spatial, global_, network, tiles, space):
                         to = stream + (to_y * width + left) * point
                         for at in range(0, (right - left + 1) * point, VECTOR_BYTES):
                             store(to, at, load_floats(to, at) + factor * load_floats(ours, at))
-        _write_levels(stream, board, network, tiles, space)
 
 
 @kernel
-def _write_levels(stream, board, network, tiles, space):
-    """The levels that the first block reads of a board's stream."""
-    framed, point = tiles.width + 2, network.channels * SHORT_BYTES
-    for at in range(0, network.channels * FLOAT_BYTES, VECTOR_BYTES):
-        scale = load_floats(network.parameters + network.first_scale, at)
-        bias = load_floats(network.parameters + network.first_bias, at)
-        from_ = stream + at
-        for y in range(tiles.height):
-            to = space.before + ((board * (tiles.height + 2) + y + 1) * framed + 1) * point + at // 2
-            for _ in range(tiles.width):
-                store_levels(load_floats(from_, 0) * scale + bias, to)
-                from_ += network.channels * FLOAT_BYTES
-                to += point
-
-
-@kernel
-def run_layers(layers, network, tiles, space, finish, boards):
-    """All layers. The levels that read the stream at the end are left in `space.before`."""
-    parameters, channels = network.parameters, network.channels
-    for number in range(len(layers)):
+def run_layers(layers, network, tiles, space, finish, curves, boards):
+    """All layers, the first of which only reads what the stem wrote. The last one's levels are left in its target."""
+    parameters = network.parameters
+    _aim(layers[0], tiles, space, finish)
+    _write_levels(layers[0], parameters, tiles, space, finish, curves, boards)
+    for number in range(1, len(layers)):
         layer = layers[number]
-        middle = space.middles[layer.middle]
-        if layer.adds == 1:
-            transform_inputs(middle, space.places, space.rows, tiles, boards, layer.inputs)
-            finish.levels_point = channels * SHORT_BYTES
-            finish.stream_point = channels * FLOAT_BYTES
-        else:
-            transform_inputs(space.before, space.places, space.rows, tiles, boards, layer.inputs)
-            finish.levels_point = layer.outputs * SHORT_BYTES
-            finish.stream_point = layer.pooled * FLOAT_BYTES
-        blocks = (layer.pooled + layer.outputs) // OUTPUTS
-        pooled_blocks = layer.pooled // OUTPUTS
-        finish.bias_step = 0
+        row, points = layer.inputs * SHORT_BYTES, boards * tiles.height * tiles.width
+        levels = space.levels[layer.source]
+        if layer.side == 3:
+            transform_inputs(levels, space.places, space.rows, tiles, boards, layer.inputs)
+        _aim(layer, tiles, space, finish)
+        blocks, pooled_blocks = (layer.pooled + layer.outputs) // OUTPUTS, layer.pooled // OUTPUTS
         for block in range(blocks):
-            if block == pooled_blocks and block > 0:
-                _pool_bias(layer, parameters, tiles, space, boards)
-                finish.bias_step = layer.outputs * FLOAT_BYTES
-            for place in range(PLACES):
-                weights = parameters + layer.weights + (block * PLACES + place) * layer.inputs * OUTPUTS * SHORT_BYTES
-                start = tiles.starts[place]
-                row = layer.inputs * SHORT_BYTES
-                levels, sums = space.places + start * row, space.sums + start * OUTPUT_BYTES
-                multiply_rows(levels, weights, sums, tiles.counts[place], row)
-            finish.scale = parameters + layer.scale + block * OUTPUT_BYTES
-            finish.bias = parameters + layer.bias + block * OUTPUT_BYTES
-            finish.next_scale, finish.next_bias = finish.scale, finish.bias
             if block < pooled_blocks:
-                finish.kind = TO_VALUES
-                finish.stream = space.values + block * OUTPUT_BYTES
+                _finish_pooled(layer, network, space, finish, block)
             else:
-                ours = (block - pooled_blocks) * OUTPUT_BYTES
-                if layer.adds == 1:
-                    finish.kind = TO_STREAM
-                    finish.next_scale = parameters + layer.next_scale + ours
-                    finish.next_bias = parameters + layer.next_bias + ours
-                    finish.stream = space.stream + ours
-                    finish.levels = space.before + ours // 2
-                else:
-                    finish.kind = TO_LEVELS
-                    finish.levels = middle + ours // 2
-                    if pooled_blocks > 0:
-                        finish.bias = space.pool_bias + ours
-            transform_outputs(space.sums, space.rows, tiles, boards, finish)
+                if block == pooled_blocks and block > 0:
+                    _pool_bias(layer, parameters, tiles, space, boards)
+                _finish_block(layer, parameters, tiles, space, finish, block - pooled_blocks)
+            finish.scale = parameters + layer.scale + block * OUTPUT_BYTES
+            if layer.side == 3:
+                for place in range(PLACES):
+                    weights = parameters + layer.weights + (block * PLACES + place) * row * OUTPUTS
+                    start = tiles.starts[place]
+                    ours, sums = space.places + start * row, space.sums + start * OUTPUT_BYTES
+                    multiply_rows(ours, weights, sums, tiles.counts[place], row)
+                transform_outputs(space.sums, space.rows, tiles, boards, finish, curves)
+            else:
+                multiply_rows(levels, parameters + layer.weights + block * row * OUTPUTS, space.sums, points, row)
+                finish_points(space.sums, tiles.height, tiles.width, boards, finish, curves)
+
+
+@kernel
+def _aim(layer, tiles, space, finish):
+    """Have FINISH point to the levels that a layer writes."""
+    point = layer.outputs * SHORT_BYTES
+    frame = 2 * layer.is_framed
+    finish.levels_point, finish.levels_row = point, (tiles.width + frame) * point
+    finish.levels_board = (tiles.height + frame) * finish.levels_row
+    finish.levels = space.levels[layer.target] + layer.is_framed * (finish.levels_row + point)
+
+
+@kernel
+def _finish_pooled(layer, network, space, finish, block):
+    finish.kind = TO_VALUES
+    cut_values_off(finish, layer.pooled_activation)
+    finish.per_step = network.parameters + network.ones
+    finish.bias, finish.bias_step = network.parameters + layer.bias + block * OUTPUT_BYTES, 0
+    finish.next_scale, finish.next_bias = finish.bias, finish.bias
+    finish.stream, finish.stream_point = space.values + block * OUTPUT_BYTES, layer.pooled * FLOAT_BYTES
+
+
+@kernel
+def _finish_block(layer, parameters, tiles, space, finish, block):
+    """`block` is one of those that are not pooled."""
+    ours = block * OUTPUT_BYTES
+    finish.kind, finish.activation = layer.kind, layer.activation
+    finish.least, finish.most = layer.least, layer.most
+    finish.bias, finish.bias_step = parameters + layer.bias + ours, 0
+    if layer.pooled > 0:
+        finish.bias, finish.bias_step = space.pool_bias + ours, layer.outputs * FLOAT_BYTES
+    finish.next_scale, finish.next_bias = parameters + layer.next_scale + ours, parameters + layer.next_bias + ours
+    finish.per_step = parameters + layer.per_step + ours
+    finish.stream, finish.stream_point = space.streams[layer.stream] + ours, layer.outputs * FLOAT_BYTES
+    if block > 0:
+        finish.levels += OUTPUT_BYTES // 2
+
+
+@kernel
+def _write_levels(layer, parameters, tiles, space, finish, curves, boards):
+    """The levels of what the trunk's stream holds."""
+    point = layer.outputs * FLOAT_BYTES
+    least, most = floats(layer.least), floats(layer.most)
+    for at in range(0, point, VECTOR_BYTES):
+        scale = load_floats(parameters + layer.next_scale, at)
+        bias = load_floats(parameters + layer.next_bias, at)
+        curve = curve_at(curves, layer.activation, parameters + layer.per_step, at)
+        from_ = space.streams[0] + at
+        for board in range(boards):
+            for y in range(tiles.height):
+                to = finish.levels + board * finish.levels_board + y * finish.levels_row + at // 2
+                for _ in range(tiles.width):
+                    store_as_shorts(to, 0, activated(load_floats(from_, 0) * scale + bias, least, most, curve))
+                    from_ += point
+                    to += finish.levels_point
 
 
 @kernel

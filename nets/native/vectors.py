@@ -24,6 +24,8 @@ intrinsic: Any = extending.intrinsic
 I8, I16, I32, I64, F32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.FloatType()
 FUSED = ("contract",)
 """A multiplication and an addition may become one instruction."""
+ROUNDING = 1.5 * 2.0**23
+"""Added to a small float it leaves the nearest integer in the last bits."""
 ALIGNMENT = 2
 """Bytes that LLVM may take every address to be a multiple of. Processors load what is aligned better as fast as if LLVM
 had known it."""
@@ -55,6 +57,7 @@ class Vector(types.Type):
 INTS = Vector("i32x16", I32, 16)
 SHORTS = Vector("i16x32", I16, 32)
 FLOATS = Vector("f32x16", F32, 16)
+VECTOR_BYTES = 64
 HALF_SHORTS = ir.VectorType(I16, 16)
 
 
@@ -104,11 +107,12 @@ def store(_context: Any, address: Any, offset: Any, vector: Any) -> Any:
 
 @intrinsic
 def store_as_shorts(_context: Any, address: Any, offset: Any, floats: Any) -> Any:
-    """Write sixteen floats from 0 to 32767, rounded, as integers of 16 bits."""
+    """Write sixteen floats from -32768 to 32767, rounded, as integers of 16 bits."""
 
     def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        half = ir.Constant(FLOATS.llvm, [0.5] * 16)
-        rounded = builder.trunc(builder.fptosi(builder.fadd(values[2], half), INTS.llvm), HALF_SHORTS)
+        # The sum has the nearest integer in its last bits.
+        shifted = builder.fadd(values[2], ir.Constant(FLOATS.llvm, [ROUNDING] * 16), flags=FUSED)
+        rounded = builder.trunc(builder.bitcast(shifted, INTS.llvm), HALF_SHORTS)
         builder.store(rounded, place(builder, values[0], values[1], HALF_SHORTS), align=ALIGNMENT)
         return context.get_dummy_value()
 

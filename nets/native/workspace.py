@@ -9,7 +9,8 @@ from nets.katago.model import FloatArray
 from nets.native.finish import FINISH
 from nets.native.network import run_network
 from nets.native.outputs import last_layers
-from nets.native.pack import Packed, aligned
+from nets.native.pack import Packed
+from nets.native.parameters import aligned
 from nets.native.products import OUTPUT_BYTES, OUTPUTS
 from nets.native.tiling import POINTS, tiling
 from nets.native.transforms import FLOAT_BYTES, SHORT_BYTES
@@ -17,7 +18,7 @@ from nets.native.trunk import SPACE, write_stem
 
 NEAR_BYTES = 16 << 20
 """Of parameters: what a processor's last cache holds."""
-BATCH_BYTES = 3 << 20
+BATCH_BYTES = 4 << 20
 """Of a workspace that is still read from the processor's caches."""
 
 
@@ -35,9 +36,11 @@ class Workspace:
         for name, size in _sizes(packed, boards, height, width).items():
             self._held[name] = aligned(size)
             self._space[0][name] = self._held[name].ctypes.data
-        for number, channels in enumerate(packed.middles):
-            middle = self._held[f"middle{number}"] = aligned(_framed(boards, height, width) * channels * SHORT_BYTES)
-            self._space[0]["middles"][number] = middle.ctypes.data
+        for name, sizes in _buffers(packed, boards, height, width).items():
+            for number, size in enumerate(sizes):
+                buffer = self._held[f"{name}{number}"] = aligned(size)
+                self._space[0][name][number] = buffer.ctypes.data
+        self.players = np.zeros((count, packed.channels), np.float32)
         self.pools = np.zeros((count, int(heads["pooled_blocks"] + heads["value_blocks"]), 3, OUTPUTS), np.float32)
         self.policies = np.zeros((count, int(heads["policies"]), height * width), np.float32)
         self.ownership = np.zeros((count, height * width), np.float32)
@@ -45,11 +48,12 @@ class Workspace:
         self._set_constant()
 
     def run(self, spatial: FloatArray, global_: FloatArray) -> None:
-        """From `spatial` and `global_`, both C-contiguous, to `pools`, `policies` and `ownership`, see heads.py."""
+        """From `spatial` and `global_`, both C-contiguous, and `players`, which is added to the stream at every point,
+        to `pools`, `policies` and `ownership`, see heads.py."""
         packed = self._packed
         run_network(
-            packed.network, packed.layers, packed.heads, self._tiles, self._space, self._finish,
-            spatial, global_, self.pools, self.policies, self.ownership, self._boards,
+            packed.network, packed.layers, packed.heads, self._tiles, self._space, self._finish, packed.curves,
+            spatial, global_, self.players, self.pools, self.policies, self.ownership, self._boards,
         )  # fmt: skip
 
     def _set_constant(self) -> None:
@@ -60,9 +64,9 @@ class Workspace:
         _, height, width = self.kind
         empty = np.zeros((1, packed.planes, height, width), np.float32)
         empty[:, 0] = 2  # one of which an empty board is expected to have
-        nothing = np.zeros((1, packed.global_features), np.float32)
-        write_stem(empty, nothing, packed.network[0], self._tiles[0], self._space[0])
-        constant[:] = self._held["stream"].view(np.float32)[: constant.size]
+        nothing = np.zeros((1, packed.global_features), np.float32), np.zeros_like(self.players[:1])
+        write_stem(empty, *nothing, packed.network[0], self._tiles[0], self._space[0])
+        constant[:] = self._held["streams0"].view(np.float32)[: constant.size]
 
 
 def boards_at_once(packed: Packed, height: int, width: int) -> int:
@@ -70,28 +74,32 @@ def boards_at_once(packed: Packed, height: int, width: int) -> int:
     the processor's second cache; for a large one more, since its parameters come from far away every time."""
     if packed.parameters.nbytes <= NEAR_BYTES:
         return 1
-    middle = _framed(1, height, width) * sum(packed.middles) * SHORT_BYTES
-    return max(1, BATCH_BYTES // (sum(_sizes(packed, 1, height, width).values()) + middle))
+    one = sum(_sizes(packed, 1, height, width).values())
+    one += sum(sum(sizes) for sizes in _buffers(packed, 1, height, width).values())
+    return max(1, BATCH_BYTES // one)
 
 
-def _framed(boards: int, height: int, width: int) -> int:
-    return boards * (height + 2) * (width + 2)
+def _buffers(packed: Packed, boards: int, height: int, width: int) -> dict[str, list[int]]:
+    """Bytes of the arrays that SPACE has several of."""
+    points = {False: boards * height * width, True: boards * (height + 2) * (width + 2)}
+    return {
+        "streams": [points[False] * channels * FLOAT_BYTES for channels in packed.streams],
+        "levels": [points[is_framed] * channels * SHORT_BYTES for channels, is_framed in packed.buffers],
+    }
 
 
 def _sizes(packed: Packed, boards: int, height: int, width: int) -> dict[str, int]:
-    """Bytes of what SPACE points to, but for the middles."""
+    """Bytes of the others."""
     record = tiling(boards, height, width)[0]
-    tiles, points, framed = int(record["counts"].sum()), boards * height * width, _framed(boards, height, width)
-    widest = max(packed.channels, *packed.middles)
+    tiles, points = int(record["counts"].sum()), boards * height * width
+    transformed = max((channels for channels, is_framed in packed.buffers if is_framed), default=0)
+    widest = int(packed.layers["outputs"].max())
     return {
-        "places": tiles * widest * SHORT_BYTES,
-        # The heads have a row for every framed point of one board.
-        "sums": max(tiles, (height + 2) * (width + 2)) * OUTPUT_BYTES,
-        "rows": len(POINTS) * (width + 2) * max(widest * SHORT_BYTES, OUTPUT_BYTES),
+        "places": tiles * transformed * SHORT_BYTES,
+        "sums": max(tiles, points) * OUTPUT_BYTES,
+        "rows": len(POINTS) * (width + 2) * max(transformed * SHORT_BYTES, OUTPUT_BYTES),
         "constant": height * width * packed.channels * FLOAT_BYTES,
-        "stream": points * packed.channels * FLOAT_BYTES,
-        "before": framed * packed.channels * SHORT_BYTES,
         "values": max(points * packed.pooled, height * width * OUTPUTS) * FLOAT_BYTES,
         "pool": 3 * max(packed.pooled, OUTPUTS) * FLOAT_BYTES,
-        "pool_bias": boards * widest * FLOAT_BYTES,
+        "pool_bias": boards * max(widest, OUTPUTS) * FLOAT_BYTES,
     }

@@ -45,6 +45,9 @@ class RandomNetwork:
     channels: int = 8
     activation: str = "ACTIVATION_RELU"
     seed: int = 0
+    heads: tuple[int, int, int, int] = (5, 4, 5, 9)
+    """Channels of the policy head's first convolution and of its pooled one, of the value head's, and of its hidden
+    layer."""
     content: bytearray = field(default_factory=bytearray)
 
     def __post_init__(self) -> None:
@@ -120,17 +123,19 @@ class RandomNetwork:
         self.put(kind, "block")
         return getattr(self, f"_{kind}")(channels, **options)  # type: ignore[no-any-return]
 
-    def _ordinary_block(self, channels: int, dilation: int = 1) -> Layer:
-        layers = [self.batch_norm(channels), self.act(), self.convolution(channels, 6, 3, dilation)]
-        layers += [self.batch_norm(6, scaled=False), self.act(), self.convolution(6, channels)]
+    def _ordinary_block(self, channels: int, dilation: int = 1, middle: int = 6, size: int = 3) -> Layer:
+        layers = [self.batch_norm(channels), self.act(), self.convolution(channels, middle, size, dilation)]
+        layers += [self.batch_norm(middle, scaled=False), self.act(), self.convolution(middle, channels)]
         return lambda x: x + in_turn(layers, x)
 
-    def _gpool_block(self, channels: int, bare_norm: bool = False) -> Layer:
+    def _gpool_block(
+        self, channels: int, bare_norm: bool = False, sizes: tuple[int, int] = (5, 4), size: int = 3
+    ) -> Layer:
         before = [self.batch_norm(channels), self.act()]
-        regular, pooled = self.convolution(channels, 5), [self.convolution(channels, 4)]
-        pooled += [self.batch_norm(4, scaled=not bare_norm, shifted=not bare_norm), self.act()]
-        to_bias = self.matrix(12, 5)
-        after = [self.batch_norm(5), self.act(), self.convolution(5, channels)]
+        regular, pooled = self.convolution(channels, sizes[0], size), [self.convolution(channels, sizes[1], size)]
+        pooled += [self.batch_norm(sizes[1], scaled=not bare_norm, shifted=not bare_norm), self.act()]
+        to_bias = self.matrix(3 * sizes[1], sizes[0])
+        after = [self.batch_norm(sizes[0]), self.act(), self.convolution(sizes[0], channels)]
 
         def layer(x: Array) -> Array:
             hidden = in_turn(before, x)
@@ -139,11 +144,15 @@ class RandomNetwork:
 
         return layer
 
-    def _nested_bottleneck_block(self, channels: int, inner: tuple[str, ...] = ("ordinary_block",)) -> Layer:
+    def _nested_bottleneck_block(
+        self, channels: int, inner: tuple[str | dict[str, Any], ...] = ("ordinary_block",), middle: int = 6
+    ) -> Layer:
         self.put(len(inner))
-        layers = [self.batch_norm(channels), self.act(), self.convolution(channels, 6, 1)]
-        layers += [self.block(kind, 6) for kind in inner]
-        layers += [self.batch_norm(6), self.act(), self.convolution(6, channels, 1)]
+        layers = [self.batch_norm(channels), self.act(), self.convolution(channels, middle, 1)]
+        for each in inner:
+            options = {"kind": each} if isinstance(each, str) else dict(each)
+            layers.append(self.block(options.pop("kind"), middle, **options))
+        layers += [self.batch_norm(middle), self.act(), self.convolution(middle, channels, 1)]
         return lambda x: x + in_turn(layers, x)
 
     def _transformer_attention_block(
@@ -267,12 +276,15 @@ class RandomNetwork:
         if version >= 17:
             outputs = policy_channels
             self.put(outputs, 0, 0, 0)
-        first, pooled = self.convolution(self.channels, 5, 1), [self.convolution(self.channels, 4, 1)]
-        pooled += [self.batch_norm(4), self.act()]
-        to_bias = self.matrix(12, 5)
-        rest = [self.batch_norm(5), self.act(), self.convolution(5, outputs, 1)]
-        passes = [self.matrix(12, 5), self.bias(5), self.act(), self.matrix(5, outputs)] if version >= 15 else None
-        passes = passes or [self.matrix(12, outputs)]
+        width, pooled_width = self.heads[:2]
+        first, pooled = self.convolution(self.channels, width, 1), [self.convolution(self.channels, pooled_width, 1)]
+        pooled += [self.batch_norm(pooled_width), self.act()]
+        to_bias = self.matrix(3 * pooled_width, width)
+        rest = [self.batch_norm(width), self.act(), self.convolution(width, outputs, 1)]
+        passes = None
+        if version >= 15:
+            passes = [self.matrix(3 * pooled_width, 5), self.bias(5), self.act(), self.matrix(5, outputs)]
+        passes = passes or [self.matrix(3 * pooled_width, outputs)]
 
         def head(trunk: Array, optimism: float) -> Array:
             pool_ = pool(in_turn(pooled, trunk))
@@ -289,22 +301,23 @@ class RandomNetwork:
         self.put("value")
         if version >= 17:
             self.put(0, 0, 0)
-        first = [self.convolution(self.channels, 5, 1), self.batch_norm(5), self.act()]
-        hidden_layers = [self.matrix(15, 9), self.bias(9), self.act()]
-        outcome = [self.matrix(9, 3), self.bias(3)]
+        width, hidden = self.heads[2:]
+        first = [self.convolution(self.channels, width, 1), self.batch_norm(width), self.act()]
+        hidden_layers = [self.matrix(3 * width, hidden), self.bias(hidden), self.act()]
+        outcome = [self.matrix(hidden, 3), self.bias(3)]
         scores = SCORES.get(version, 6)
-        score_layers = [self.matrix(9, scores), self.bias(scores)]
-        ownership = self.convolution(5, 1, 1)
+        score_layers = [self.matrix(hidden, scores), self.bias(scores)]
+        ownership = self.convolution(width, 1, 1)
 
         def head(trunk: Array, features: Array) -> dict[str, Array]:
             x = in_turn(first, trunk)
-            hidden = in_turn(hidden_layers, pool_value(x))
-            logits = in_turn(outcome, hidden)
+            late = in_turn(hidden_layers, pool_value(x))
+            logits = in_turn(outcome, late)
             if version > 3:
                 possible = (features[:, 6] == 0) | (features[:, 9] == 1)
                 logits[~possible, 2] = -np.inf
             value = softmax(logits)
-            raw = in_turn(score_layers, hidden)
+            raw = in_turn(score_layers, late)
             area = trunk.shape[1] * trunk.shape[2]
             score = np.stack([finished_score(version, units, v, r, area) for v, r in zip(value, raw, strict=True)])
             return {"value": value, "score": score, "ownership": np.tanh(ownership(x)).reshape(len(trunk), -1)}

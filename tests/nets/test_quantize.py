@@ -41,7 +41,7 @@ def network() -> RandomNetwork:
 @pytest.fixture
 def path(network: RandomNetwork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A network that `auto` quantizes, on a few positions, where int16 is not to be had."""
-    monkeypatch.setattr("nets.native.pack.is_available", lambda: False)
+    monkeypatch.setattr("nets.native.objections.is_available", lambda: False)
     monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
     monkeypatch.setattr("nets.quantize.quantize.__defaults__", ("", SMALL_SERIES, lambda share: None))
     path = tmp_path / "network.bin.gz"
@@ -151,7 +151,7 @@ def test_what_cannot_be_quantized() -> None:
 def test_unsuitable_networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
     network = RandomNetwork(14, activation="ACTIVATION_MISH")
-    network.write([ORDINARY])
+    network.write([{"kind": "ordinary_block", "dilation": 2}])
     path = tmp_path / "mish.bin.gz"
     path.write_bytes(network.compressed())
     assert open_network(path, "auto").precision == "fp32"
