@@ -4,7 +4,7 @@ Each round measures everything once, one after another, so what else the machine
 are the ratios of medians. KataGo's figure is the `nnEvals/s` of its own benchmark (KATAGO benchmark).
 
 python -m benchmarks.networks --net FILE... [--precision P...] [--size N] [--batch N] [--rounds N] [--seconds S]
-                              [--katago BINARY --katago-config FILE [--katago-threads N]] [--json]
+                              [--katago BINARY --katago-config FILE [--katago-threads N] [--katago-visits N]] [--json]
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-KATAGO_VISITS = 300
-"""Per position of KataGo's benchmark, of which it searches KATAGO_POSITIONS."""
 KATAGO_POSITIONS = 3
+"""Of KataGo's benchmark, each searched for --katago-visits."""
 
 
 def nobi_rate(net: Path, precision: str, options: argparse.Namespace) -> float:
@@ -34,7 +33,7 @@ def nobi_rate(net: Path, precision: str, options: argparse.Namespace) -> float:
 
 def katago_rate(net: Path, options: argparse.Namespace) -> float:
     command = [str(options.katago), "benchmark", "-model", str(net), "-config", str(options.katago_config)]
-    command += ["-t", str(options.katago_threads), "-v", str(KATAGO_VISITS), "-n", str(KATAGO_POSITIONS)]
+    command += ["-t", str(options.katago_threads), "-v", str(options.katago_visits), "-n", str(KATAGO_POSITIONS)]
     command += ["-boardsize", str(options.size)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     rates = re.findall(r"nnEvals/s = ([0-9.]+)", done.stdout)
@@ -65,6 +64,7 @@ def main() -> None:
     parser.add_argument("--katago", type=Path)
     parser.add_argument("--katago-config", type=Path)
     parser.add_argument("--katago-threads", type=int, default=4)
+    parser.add_argument("--katago-visits", type=int, default=300)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.katago and not options.katago_config:
