@@ -227,7 +227,7 @@ def _int16(file: NetworkFile, is_auto: bool, terms: _Terms) -> NativeEvaluator |
         return None
     if verdict.objection:
         terms.note(f"{file.path.name}: using int16 as asked, though {verdict.objection}")
-    packed = pack(model, verdict.highest)
+    packed = pack(model, verdict.highest, verdict.largest)
     return NativeEvaluator(model, packed, file.source, lambda: _open_fp32(file, terms), terms.optimism, terms.profile)
 
 

@@ -22,6 +22,7 @@ from nets.katago.to_onnx import TAP, to_onnx
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
 from nets.native.players import PROFILES, everyone, metadata
+from nets.native.tiling import FINER, LARGEST
 from nets.onnx_evaluator import open_recorder, runtime_version
 from nets.quantize import CHECKED, GROSS, Loss, compare, objection
 
@@ -57,17 +58,20 @@ class Verdict:
     """Fields of quantize.Loss, on positions that the ranges were not taken from."""
     objection: str
     """What speaks against using the network in int16; empty where nothing does."""
+    largest: int = LARGEST
+    """Points of a side of Winograd's tiles."""
 
     def to_bytes(self) -> bytes:
         highest = {tap: [float(f"{value:.4g}") for value in values] for tap, values in self.highest.items()}
-        return json.dumps({"highest": highest, "loss": dict(self.loss), "objection": self.objection}).encode()
+        facts = {"loss": dict(self.loss), "objection": self.objection, "largest": self.largest}
+        return json.dumps({"highest": highest, **facts}).encode()
 
 
 def from_bytes(content: bytes) -> Verdict:
     """What `Verdict.to_bytes` wrote."""
     fields = json.loads(content)
     highest = {tap: np.array(values, np.float32) for tap, values in fields["highest"].items()}
-    return Verdict(highest, fields["loss"], fields["objection"])
+    return Verdict(highest, fields["loss"], fields["objection"], fields.get("largest", LARGEST))
 
 
 def calibrate(
@@ -77,7 +81,9 @@ def calibrate(
     progress: Progress = lambda share: None,
     player: Evaluator | None = None,
 ) -> Verdict:
-    """Calibrate a prepared network that `can_be_packed`, `reference` being the same in fp32, and measure its loss.
+    """Calibrate a prepared network that `can_be_packed`, `reference` being the same in fp32, and measure its loss: with
+    smaller tiles, and so finer levels, where that is too much with large ones.
+
     Positions come from games of `player`, where one is given: for a network too slow to play many itself."""
     player = player or everyone(model, reference)
     kept = own_positions(player, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.5 * share))
@@ -86,15 +92,18 @@ def calibrate(
     highest = ranges(model, [(np.delete(s, np.s_[::CHECKED], 0), np.delete(g, np.s_[::CHECKED], 0)) for s, g in kept])
     progress(0.85)
     checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
-    loss, share = _compare(model, highest, reference, checked)
+    for largest in (LARGEST, FINER):
+        loss, share = _compare(model, highest, reference, checked, largest)
+        if not objection(loss, 0.0):
+            break
     progress(1.0)
-    return Verdict(highest, loss.__dict__, objection(loss, share))
+    return Verdict(highest, loss.__dict__, objection(loss, share), largest)
 
 
 def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdict:
     """What `calibrate` found out on another machine, compared with `reference` on this one. Raises EvaluatorError."""
     verdict = from_bytes(ready.content)
-    loss, share = _compare(model, verdict.highest, reference, ready.positions)
+    loss, share = _compare(model, verdict.highest, reference, ready.positions, verdict.largest)
     known = objection(Loss(**verdict.loss), 0.0)
     return replace(verdict, objection=known or objection(loss, share, GROSS))
 
@@ -111,10 +120,11 @@ def _affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Positio
 
 
 def _compare(
-    model: Model, highest: Mapping[str, FloatArray], reference: Evaluator, positions: Sequence[Positions]
+    model: Model, highest: Mapping[str, FloatArray], reference: Evaluator, positions: Sequence[Positions], largest: int
 ) -> tuple[Loss, float]:
     profile = PROFILES[0] if model.trunk.metadata is not None else None
-    candidate = NativeEvaluator(model, pack(model, highest), model.name, lambda: reference, profile=profile)
+    packed = pack(model, highest, largest)
+    candidate = NativeEvaluator(model, packed, model.name, lambda: reference, profile=profile)
     for spatial, global_ in positions:
         candidate.evaluate(spatial[:1], global_[:1])  # compiles, which is no part of the time that it takes
     return compare(everyone(model, reference), everyone(model, candidate), positions)

@@ -23,7 +23,7 @@ from nets.katago.model import (
 )
 from nets.native.activations import KINDS
 from nets.native.finish import TO_LEVELS, TO_NEW_STREAM, TO_STREAM
-from nets.native.levels import Levels, Steps, levels_of, steps
+from nets.native.levels import PLAIN, Levels, Steps, levels_of, steps
 from nets.native.parameters import Writer, bias_of, pad, padded, pool_matrix, put_convolutions
 from nets.native.trunk import LAYER
 
@@ -48,9 +48,10 @@ class Reader:
 class LayersWriter:
     """Writes a prepared trunk's layers. Where `is_curved` is false ReLU is the only activation."""
 
-    def __init__(self, writer: Writer, highest: Mapping[str, FloatArray], is_curved: bool) -> None:
-        """`highest` are the tops of the ranges of the activations, [channels] by the names of their taps."""
-        self._writer, self._highest, self._is_curved = writer, highest, is_curved
+    def __init__(self, writer: Writer, highest: Mapping[str, FloatArray], is_curved: bool, largest: int) -> None:
+        """`highest` are the tops of the ranges of the activations, [channels] by the names of their taps; `largest`
+        the most points of a tile."""
+        self._writer, self._highest, self._is_curved, self._largest = writer, highest, is_curved, largest
         self._records: list[NDArray[np.void]] = []
         self._current = -1
         self.buffers: list[Buffer] = []
@@ -110,7 +111,7 @@ class LayersWriter:
         return self._reader(f"{name}_before", block.before, first.weights.shape[2] == 3)
 
     def _reader(self, tap: str, norm: Normed, is_framed: bool) -> Reader:
-        levels = levels_of(norm.activation, is_framed)
+        levels = levels_of(norm.activation, self._largest if is_framed else PLAIN)
         return Reader(norm, levels, steps(self._highest[tap], norm.activation, levels), is_framed)
 
     def _convolve(self, parts: list[Convolution], read: Reader, kind: int, depth: int, next_: Reader) -> np.void:
@@ -118,7 +119,7 @@ class LayersWriter:
         side, source = parts[0].weights.shape[2], self._current
         record = self._add(side, padded(parts[-1].outputs), depth if kind != TO_LEVELS else -1, next_)
         record["inputs"], record["source"], record["kind"] = padded(parts[0].inputs), source, kind
-        offsets = put_convolutions(self._writer, parts, read.steps, read.levels)
+        offsets = put_convolutions(self._writer, parts, read.steps, read.levels, self._largest)
         record["weights"], record["scale"], record["bias"] = offsets
         return record
 

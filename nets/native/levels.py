@@ -14,14 +14,18 @@ from numpy.typing import NDArray
 
 from nets.katago.model import Activation, FloatArray
 from nets.native.activations import LOWEST
-from nets.native.tiling import MOST_INPUT, MOST_LEVELS, reach
+from nets.native.tiling import reach
 
 NARROWEST = 1e-2
 """Least range of a channel, as a share of the widest one's: a channel that never fired may do so one day."""
-MOST_CURVED = 420
-"""Winograd's levels of an activation that is seldom and little below 0, which leaves it a third as many there."""
+LOWER_SHARE = 0.31
+"""Levels below 0, for each above, of an activation that is seldom and little below 0."""
+MOST_INPUT = 32767
+"""Of a product: no place's input may outgrow 16 bits, so that Winograd's transform is exact."""
 MOST_PLAIN = 4095
-"""Levels of what no Winograd transform reads."""
+"""Levels of what no transform reads."""
+PLAIN = 0
+"""The size of the largest tile where there are none."""
 
 Steps = FloatArray
 """[channels]: what a level of each is worth."""
@@ -34,32 +38,19 @@ class Levels(NamedTuple):
     most: int
 
 
-def levels_of(activation: Activation, is_transformed: bool) -> Levels:
-    """For what reads an activation by Winograd's method, or plainly."""
-    is_positive = activation is Activation.RELU
-    if not is_transformed:
-        return Levels(0 if is_positive else -MOST_PLAIN, MOST_PLAIN)
-    if is_positive:
-        return Levels(0, MOST_LEVELS)
-    if activation is Activation.IDENTITY:
-        most = _least_beside(None)
-        return Levels(-most, most)
-    return Levels(-_least_beside(MOST_CURVED), MOST_CURVED)
+def levels_of(activation: Activation, largest: int) -> Levels:
+    """For what reads an activation by Winograd's method, in tiles of at most so many points, or plainly."""
+    share = {Activation.RELU: 0.0, Activation.IDENTITY: 1.0}.get(activation, LOWER_SHARE)
+    if largest == PLAIN:
+        return Levels(-MOST_PLAIN if share > 0 else 0, MOST_PLAIN)
+    over, under = reach(largest)
+    most = int(MOST_INPUT / max((over + share * under).max(), (under + share * over).max()))
+    return Levels(-int(share * most), most)
 
 
-def _least_beside(most: int | None) -> int:
-    """How many levels below 0 fit beside so many above, as many as below where None is given."""
-    over, under = (each.astype(np.float64) for each in reach())
-    if most is None:
-        return int(MOST_INPUT // (over + under).max())
-    with np.errstate(divide="ignore"):
-        below = np.minimum((MOST_INPUT - over * most) / under, (MOST_INPUT - under * most) / over)
-    return int(below.min())
-
-
-def at_places(levels: Levels) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """[PLACES] how far above and below 0 Winograd's transform takes such levels."""
-    over, under = reach()
+def at_places(levels: Levels, largest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """[places] how far above and below 0 Winograd's transform takes such levels."""
+    over, under = reach(largest)
     return over * levels.most - under * levels.least, under * levels.most - over * levels.least
 
 

@@ -13,10 +13,12 @@ from nets.katago.value_head import score_outputs
 from nets.native.activations import CURVES, KINDS
 from nets.native.heads import HEADS
 from nets.native.layers import Buffer, LayersWriter, Reader
+from nets.native.levels import PLAIN
 from nets.native.objections import is_curved
 from nets.native.outputs import SmallLayers
 from nets.native.parameters import Writer, bias_of, pad, padded, pool_matrix, put_convolutions
 from nets.native.products import OUTPUTS
+from nets.native.tiling import LARGEST
 from nets.native.trunk import NETWORK
 
 
@@ -32,6 +34,8 @@ class Packed:
     """LAYER records"""
     heads: NDArray[np.void]
     """A HEADS record"""
+    largest: int
+    """Points of a side of Winograd's tiles"""
     curves: NDArray[np.float64] | None
     """activations.CURVES where any activation is not ReLU"""
     channels: int
@@ -48,8 +52,9 @@ class Packed:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # absurd weights: outputs that are not finite are refused
-def pack(model: Model, highest: Mapping[str, FloatArray]) -> Packed:
-    """`highest` are the tops of the ranges of the activations, [channels] by the names of their taps."""
+def pack(model: Model, highest: Mapping[str, FloatArray], largest: int = LARGEST) -> Packed:
+    """`highest` are the tops of the ranges of the activations, [channels] by the names of their taps; `largest` the
+    most points of Winograd's tiles."""
     writer, trunk = Writer(), model.trunk
     channels, has_curves = padded(trunk.channels), is_curved(model)
     stem_weights = np.zeros((trunk.stem.inputs, *trunk.stem.weights.shape[2:], channels), np.float32)
@@ -58,10 +63,10 @@ def pack(model: Model, highest: Mapping[str, FloatArray]) -> Packed:
     stem_global[:, : trunk.channels] = trunk.stem_global
     network = np.zeros(1, NETWORK)
     record = network[0]
-    record["channels"], record["stem_reach"] = channels, trunk.stem.weights.shape[2] // 2
+    record["channels"], record["points"], record["stem_reach"] = channels, largest + 2, trunk.stem.weights.shape[2] // 2
     record["stem"], record["stem_bias"] = writer.put(stem_weights), writer.put(pad(bias_of(trunk.stem), channels))
     record["stem_global"] = writer.put(stem_global)
-    plan = LayersWriter(writer, highest, has_curves)
+    plan = LayersWriter(writer, highest, has_curves, largest)
     layers, tip = plan.trunk(trunk)
     heads = _pack_heads(writer, model, tip)
     heads[0]["source"] = plan.target
@@ -74,6 +79,7 @@ def pack(model: Model, highest: Mapping[str, FloatArray]) -> Packed:
         network=network,
         layers=layers,
         heads=heads,
+        largest=largest,
         curves=CURVES if has_curves else None,
         channels=channels,
         streams=tuple(plan.streams),
@@ -91,7 +97,7 @@ def _pack_heads(writer: Writer, model: Model, tip: Reader) -> NDArray[np.void]:
     heads = result[0]
     parts = [policy.pooled.followed_by(policy.pooled_norm), policy.first.followed_by(policy.first_norm)]
     parts.append(value.first.followed_by(value.norm))
-    heads["weights"], heads["scale"], heads["bias"] = put_convolutions(writer, parts, tip.steps, tip.levels)
+    heads["weights"], heads["scale"], heads["bias"] = put_convolutions(writer, parts, tip.steps, tip.levels, PLAIN)
     policy_width, value_width = padded(policy.first.outputs), padded(value.first.outputs)
     heads["pooled_blocks"] = padded(policy.pooled.outputs) // OUTPUTS
     heads["policy_blocks"], heads["value_blocks"] = policy_width // OUTPUTS, value_width // OUTPUTS

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nets.katago.model import Convolution, FloatArray
 from nets.native.levels import Levels, Steps, at_places
 from nets.native.products import OUTPUTS
-from nets.native.tiling import PLACES, weight_matrix
+from nets.native.tiling import places, weight_matrix
 
 LARGEST_WEIGHT = 32767
 ALIGNMENT = 64
@@ -71,13 +71,18 @@ def pool_matrix(matrix: FloatArray, pooled: int, outputs: int) -> FloatArray:
     return result
 
 
-def put_convolutions(writer: Writer, parts: list[Convolution], read: Steps, levels: Levels) -> tuple[int, int, int]:
-    """Write convolutions of 3×3, or of 1×1, that read the same levels, each padded to blocks of 32 outputs, as one; the
-    offsets of their weights, scales and biases."""
+def put_convolutions(
+    writer: Writer, parts: list[Convolution], read: Steps, levels: Levels, largest: int
+) -> tuple[int, int, int]:
+    """Write convolutions of 3×3, or of 1×1, that read the same levels, each padded to blocks of 32 outputs, as one, the
+    former for tiles of at most `largest` points; the offsets of their weights, scales and biases."""
     integers, scales, biases = [], [], []
     inputs = padded(parts[0].inputs)
     for part in parts:
-        rows, scale = _winograd(part, read, levels) if part.weights.shape[2] == 3 else _plain(part, read, levels)
+        if part.weights.shape[2] == 3:
+            rows, scale = _winograd(part, read, levels, largest)
+        else:
+            rows, scale = _plain(part, read, levels)
         outputs = padded(part.outputs)
         block = np.zeros((len(rows), outputs, inputs), np.int16)
         block[:, : part.outputs, : part.inputs] = rows
@@ -90,13 +95,13 @@ def put_convolutions(writer: Writer, parts: list[Convolution], read: Steps, leve
     return weights, writer.put(np.concatenate(scales)), writer.put(np.concatenate(biases))
 
 
-def _winograd(part: Convolution, read: Steps, levels: Levels) -> tuple[NDArray[np.int16], FloatArray]:
-    """[PLACES, outputs, inputs] and what 1 is worth, [outputs]."""
-    both = np.kron(weight_matrix(), weight_matrix()).astype(np.float32)
+def _winograd(part: Convolution, read: Steps, levels: Levels, largest: int) -> tuple[NDArray[np.int16], FloatArray]:
+    """[places, outputs, inputs] and what 1 is worth, [outputs]."""
+    both = np.kron(weight_matrix(), weight_matrix())[places(largest)].astype(np.float32)
     kernels = (part.weights * read[None, :, None, None]).reshape(-1, 9)
     # Not a matrix product, for which numpy's library would wake its threads.
-    weights = np.einsum("pk,nk->pn", both, kernels).reshape(PLACES, part.outputs, part.inputs)
-    above, below = (each[:, None].astype(np.float32) for each in at_places(levels))
+    weights = np.einsum("pk,nk->pn", both, kernels).reshape(-1, part.outputs, part.inputs)
+    above, below = (each[:, None].astype(np.float32) for each in at_places(levels, largest))
     over = np.maximum(weights, 0).sum(axis=2)
     under = over - weights.sum(axis=2)
     most = np.maximum(above * over + below * under, above * under + below * over).max(axis=0)

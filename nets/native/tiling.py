@@ -3,7 +3,8 @@
     output = A^T [(G w G^T) * (B^T input B)] A          Lavin and Gray, https://arxiv.org/abs/1509.09308
 
 A side is cut into parts of 4, 3 and 2 points, as few as possible, so that 19 points cost 29 places and not 30, and 9
-cost 15 and not 18. A part of m points evaluates polynomials at m + 2 of POINTS, always the first ones; so places at the
+cost 15 and not 18. Without parts of 4 an activation can have almost four times as many levels, and 19 points cost 33
+places. A part of m points evaluates polynomials at m + 2 of POINTS, always the first ones; so places at the
 same points share their weights, whatever tile they lie in. What the methods for 2, 3 and 4 points differ in is left to
 the transforms of the outputs.
 """
@@ -23,8 +24,9 @@ WEIGHT_FACTORS = (1.0, 0.5, 0.5, 1.0, 0.25, 0.25)
 """What rows of G are multiplied by, so that weights are of one size at all places."""
 PLACES = len(POINTS) ** 2
 """Of a tile of 4×4 points; number 6 * i + j is at point i vertically and j horizontally."""
-LARGEST, SMALLEST = 4, 2
-MOST_TILES = -(-MAX_SIZE // LARGEST)
+LARGEST, FINER, SMALLEST = 4, 3, 2
+"""Points of a part: at most, at most where a network needs finer levels, and at least."""
+MOST_TILES = -(-MAX_SIZE // FINER)
 
 TILING = np.dtype(
     [
@@ -42,17 +44,17 @@ TILING = np.dtype(
 )
 
 
-def parts(side: int) -> list[int]:
-    """`side` points, at least 2, in as few parts as possible, the larger ones first."""
-    count = -(-side // LARGEST)
+def parts(side: int, largest: int = LARGEST) -> list[int]:
+    """`side` points, at least 2, in as few parts of at most `largest` as possible, the larger ones first."""
+    count = -(-side // largest)
     return [side // count + (number < side % count) for number in range(count)]
 
 
-def tiling(boards: int, height: int, width: int) -> NDArray[np.void]:
+def tiling(boards: int, height: int, width: int, largest: int = LARGEST) -> NDArray[np.void]:
     """The TILING record, in an array of one, of so many boards."""
     result = np.zeros(1, TILING)
     record = result[0]
-    heights, widths = np.array(parts(height)), np.array(parts(width))
+    heights, widths = np.array(parts(height, largest)), np.array(parts(width, largest))
     record["height"], record["width"] = height, width
     record["tile_rows"], record["tile_columns"] = len(heights), len(widths)
     record["heights"][: len(heights)], record["widths"][: len(widths)] = heights, widths
@@ -95,21 +97,20 @@ def weight_matrix() -> NDArray[np.float64]:
     return np.array(rows) * np.array(WEIGHT_FACTORS)[:, None]
 
 
-@lru_cache(maxsize=1)
-def reach() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """[PLACES] the sums of the positive and of the negative factors, without their sign, that B^T and B apply to a
+def places(largest: int) -> list[int]:
+    """The numbers of the places that parts of at most so many points have."""
+    return [len(POINTS) * i + j for i in range(largest + 2) for j in range(largest + 2)]
+
+
+@lru_cache(maxsize=2)
+def reach(largest: int = LARGEST) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """[places] the sums of the positive and of the negative factors, without their sign, that B^T and B apply to a
     tile's inputs at each place; the largest over all sizes of tiles."""
     highest, lowest = np.zeros(PLACES, np.int64), np.zeros(PLACES, np.int64)
-    for m_y in range(SMALLEST, LARGEST + 1):
-        for m_x in range(SMALLEST, LARGEST + 1):
+    for m_y in range(SMALLEST, largest + 1):
+        for m_x in range(SMALLEST, largest + 1):
             both = np.einsum("iy,jx->ijyx", input_matrix(m_y), input_matrix(m_x)).reshape(m_y + 2, m_x + 2, -1)
             at = (len(POINTS) * np.arange(m_y + 2)[:, None] + np.arange(m_x + 2)).ravel()
             highest[at] = np.maximum(highest[at], np.maximum(both, 0).sum(axis=2).ravel())
             lowest[at] = np.maximum(lowest[at], np.maximum(-both, 0).sum(axis=2).ravel())
-    return highest, lowest
-
-
-MOST_INPUT = 32767
-MOST_LEVELS = MOST_INPUT // max(int(each.max()) for each in reach())
-"""Levels of an activation that is never negative are 0 to this: then no place's input outgrows 16 bits, and the
-transform is exact."""
+    return highest[places(largest)], lowest[places(largest)]

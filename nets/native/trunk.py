@@ -10,7 +10,7 @@ from nets.native.activations import activated, curve_at
 from nets.native.finish import TO_VALUES, cut_values_off, finish_points
 from nets.native.pooling import pool
 from nets.native.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
-from nets.native.tiling import PLACES
+from nets.native.tiling import POINTS
 from nets.native.transforms import FLOAT_BYTES, SHORT_BYTES, transform_inputs, transform_outputs
 from nets.native.vectors import VECTOR_BYTES, floats, load_everywhere, load_floats, store, store_as_shorts
 
@@ -18,6 +18,7 @@ NETWORK = np.dtype(
     [
         ("parameters", np.int64),  # the address of all numbers
         ("channels", np.int64),  # of the trunk's stream; a multiple of 32 as all counts of channels here
+        ("points", np.int64),  # at which Winograd's method evaluates polynomials
         ("stem", np.int64),  # offset of float32 [planes, 2 * reach + 1 (y), 2 * reach + 1 (x, from right), channels]
         ("stem_reach", np.int64),
         ("stem_bias", np.int64),  # float32 [channels]
@@ -50,7 +51,7 @@ LAYER = np.dtype(
         ("pool_matrix", np.int64),  # float32 [3 * pooled, outputs]
     ]
 )
-"""A convolution and what reads it. Weights are int16, of 3×3 [blocks of 32 outputs, PLACES, inputs / 2, 32, 2], of 1×1
+"""A convolution and what reads it. Weights are int16, of 3×3 [blocks of 32 outputs, places, inputs / 2, 32, 2], of 1×1
 [blocks of 32 outputs, inputs / 2, 32, 2]. Where ReLU is the only activation, scales and biases make levels at once;
 elsewhere `per_step` does, after the activation."""
 
@@ -131,11 +132,13 @@ def run_layers(layers, network, tiles, space, finish, curves, boards):
                 _finish_block(layer, parameters, tiles, space, finish, block - pooled_blocks)
             finish.scale = parameters + layer.scale + block * OUTPUT_BYTES
             if layer.side == 3:
-                for place in range(PLACES):
-                    weights = parameters + layer.weights + (block * PLACES + place) * row * OUTPUTS
-                    start = tiles.starts[place]
-                    ours, sums = space.places + start * row, space.sums + start * OUTPUT_BYTES
-                    multiply_rows(ours, weights, sums, tiles.counts[place], row)
+                weights = parameters + layer.weights + block * network.points**2 * row * OUTPUTS
+                for i in range(network.points):
+                    for place in range(len(POINTS) * i, len(POINTS) * i + network.points):
+                        start = tiles.starts[place]
+                        ours, sums = space.places + start * row, space.sums + start * OUTPUT_BYTES
+                        multiply_rows(ours, weights, sums, tiles.counts[place], row)
+                        weights += row * OUTPUTS
                 transform_outputs(space.sums, space.rows, tiles, boards, finish, curves)
             else:
                 multiply_rows(levels, parameters + layer.weights + block * row * OUTPUTS, space.sums, points, row)

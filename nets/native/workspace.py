@@ -31,7 +31,11 @@ class Workspace:
         most = boards_at_once(packed, height, width)
         boards = self._boards = max(number for number in range(1, min(count, most) + 1) if count % number == 0)
         self._packed, heads = packed, packed.heads[0]
-        self._tiles, self._space, self._finish = tiling(boards, height, width), np.zeros(1, SPACE), np.zeros(1, FINISH)
+        self._tiles, self._space, self._finish = (
+            tiling(boards, height, width, packed.largest),
+            np.zeros(1, SPACE),
+            np.zeros(1, FINISH),
+        )
         self._held: dict[str, NDArray[np.uint8]] = {}
         for name, size in _sizes(packed, boards, height, width).items():
             self._held[name] = aligned(size)
@@ -90,7 +94,7 @@ def _buffers(packed: Packed, boards: int, height: int, width: int) -> dict[str, 
 
 def _sizes(packed: Packed, boards: int, height: int, width: int) -> dict[str, int]:
     """Bytes of the others."""
-    record = tiling(boards, height, width)[0]
+    record = tiling(boards, height, width, packed.largest)[0]
     tiles, points = int(record["counts"].sum()), boards * height * width
     transformed = max((channels for channels, is_framed in packed.buffers if is_framed), default=0)
     widest = int(packed.layers["outputs"].max())

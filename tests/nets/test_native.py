@@ -17,18 +17,18 @@ import pytest
 from nets.calibration import SMALL_SERIES
 from nets.evaluator import EvaluatorError
 from nets.katago.convert import convert, load_model
-from nets.katago.model import FloatArray, Model
+from nets.katago.model import Activation, FloatArray, Model
 from nets.native.calibrate import Verdict, calibrate, from_bytes, ranges
 from nets.native.evaluator import NativeEvaluator
-from nets.native.levels import Levels, at_places
+from nets.native.levels import Levels, at_places, levels_of
 from nets.native.objections import can_be_packed, objection_to_packing, weight_bytes
 from nets.native.outputs import tanh
 from nets.native.pack import Packed, pack
 from nets.native.parameters import aligned
 from nets.native.products import OUTPUTS
 from nets.native.tiling import (
+    FINER,
     LARGEST,
-    MOST_LEVELS,
     PLACES,
     SMALLEST,
     input_matrix,
@@ -60,9 +60,12 @@ def networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path / "networks")
 
 
-def opened(model: Model, content: bytes, **options: Any) -> NativeEvaluator:
+MOST_LEVELS = {largest: levels_of(Activation.RELU, largest).most for largest in (LARGEST, FINER)}
+
+
+def opened(model: Model, content: bytes, largest: int = LARGEST, **options: Any) -> NativeEvaluator:
     """A network calibrated on the positions it is tested with."""
-    packed = pack(model, ranges(model, [inputs(*size) for size in SIZES]))
+    packed = pack(model, ranges(model, [inputs(*size) for size in SIZES]), largest)
     return NativeEvaluator(model, packed, "random", lambda: plain(content), **options)
 
 
@@ -83,11 +86,13 @@ def made(version: int = 8, blocks: list[dict[str, Any]] = RANDOM_BLOCKS, **optio
 
 
 @pytest.mark.parametrize("side", range(SMALLEST, 26))
-def test_parts_make_up_the_side(side: int) -> None:
-    assert sum(parts(side)) == side
-    assert all(SMALLEST <= part <= LARGEST for part in parts(side))
-    assert len(parts(side)) == -(-side // LARGEST)
-    assert sorted(parts(side), reverse=True) == parts(side)
+@pytest.mark.parametrize("largest", [LARGEST, FINER])
+def test_parts_make_up_the_side(side: int, largest: int) -> None:
+    cut = parts(side, largest)
+    assert sum(cut) == side
+    assert all(SMALLEST <= part <= largest for part in cut)
+    assert len(cut) == -(-side // largest)
+    assert sorted(cut, reverse=True) == cut
 
 
 @pytest.mark.parametrize("m", range(SMALLEST, LARGEST + 1))
@@ -99,29 +104,31 @@ def test_matrices_on_one_tile(m: int) -> None:
     np.testing.assert_allclose(a @ ((g @ kernel @ g.T) * (b @ tile @ b.T)) @ a.T, truth, atol=1e-12)
 
 
-def test_transformed_levels_fit_16_bits() -> None:
-    highest, lowest = reach()
-    assert MOST_LEVELS * max(highest.max(), lowest.max()) <= 32767
-    assert MOST_LEVELS >= 255, "coarser than int8"
+@pytest.mark.parametrize(("largest", "fewest"), [(LARGEST, 255), (FINER, 1000)])
+def test_transformed_levels_fit_16_bits(largest: int, fewest: int) -> None:
+    highest, lowest = reach(largest)
+    assert MOST_LEVELS[largest] * max(highest.max(), lowest.max()) <= 32767
+    assert MOST_LEVELS[largest] >= fewest, "too coarse"
 
 
 @needs_kernels
-def test_input_transform() -> None:
+@pytest.mark.parametrize("largest", [LARGEST, FINER])
+def test_input_transform(largest: int) -> None:
     """The most extreme levels, and every kind of tile."""
     boards, height, width, channels = 2, 9, 19, 32
     random = np.random.default_rng(0)
     space = aligned(boards * (height + 2) * (width + 2) * channels * 2).view(np.int16)
     levels = space.reshape(boards, height + 2, width + 2, channels)
-    levels[:, 1:-1, 1:-1] = MOST_LEVELS * random.integers(0, 2, (boards, height, width, channels))
-    tiles = tiling(boards, height, width)
+    levels[:, 1:-1, 1:-1] = MOST_LEVELS[largest] * random.integers(0, 2, (boards, height, width, channels))
+    tiles = tiling(boards, height, width, largest)
     record = tiles[0]
     places, rows = aligned(int(record["counts"].sum()) * channels * 2), aligned(6 * (width + 2) * channels * 2)
     transform_inputs(space.ctypes.data, places.ctypes.data, rows.ctypes.data, record, boards, channels)
     ours, counts = places.view(np.int16).reshape(-1, channels), np.zeros(PLACES, np.int64)
     for board in range(boards):
-        for tile_y, m_y in enumerate(parts(height)):
-            for tile_x, m_x in enumerate(parts(width)):
-                y, x = sum(parts(height)[:tile_y]), sum(parts(width)[:tile_x])
+        for tile_y, m_y in enumerate(parts(height, largest)):
+            for tile_x, m_x in enumerate(parts(width, largest)):
+                y, x = sum(parts(height, largest)[:tile_y]), sum(parts(width, largest)[:tile_x])
                 tile = levels[board, y : y + m_y + 2, x : x + m_x + 2].astype(np.int64)
                 truth = np.einsum("iy,jx,yxc->ijc", input_matrix(m_y), input_matrix(m_x), tile)
                 for i in range(m_y + 2):
@@ -135,27 +142,30 @@ def test_input_transform() -> None:
 # Networks
 
 
+@pytest.mark.parametrize("largest", [LARGEST, FINER])
 @pytest.mark.parametrize(
     ("blocks", "activation"),
     [(RANDOM_BLOCKS, "RELU"), ([NESTED], "RELU"), ([NESTED, POOLING], "MISH"), ([ORDINARY], "IDENTITY")],
 )
-def test_no_sum_overflows(blocks: list[dict[str, Any]], activation: str) -> None:
+def test_no_sum_overflows(blocks: list[dict[str, Any]], activation: str, largest: int) -> None:
     """Whatever the levels are: each is at the end of its range that makes a sum largest."""
     network, _ = made(14, blocks, channels=64, activation=f"ACTIVATION_{activation}")
     model = load_model(network.compressed(), "random")
-    packed = pack(model, ranges(model, [inputs(9, 9)]))
+    packed = pack(model, ranges(model, [inputs(9, 9)]), largest)
     for before, layer in pairwise(packed.layers):
         levels = Levels(int(before["least"]), int(before["most"]))
-        places = PLACES if layer["side"] == 3 else 1
-        above, below = at_places(levels) if layer["side"] == 3 else (np.array([levels.most]), np.array([-levels.least]))
+        above, below = np.array([levels.most]), np.array([-levels.least])
+        if layer["side"] == 3:
+            above, below = at_places(levels, largest)
+        places = len(above)
         assert max(above.max(), below.max()) <= 32767
         blocks_, count = (layer["pooled"] + layer["outputs"]) // OUTPUTS, int(layer["inputs"])
         flat = packed.parameters[layer["weights"] :].view(np.int16)[: blocks_ * places * count * OUTPUTS]
         weights = flat.reshape(blocks_, places, count // 2, OUTPUTS, 2).astype(np.int64)
         over, under = np.maximum(weights, 0).sum(axis=(2, 4)), np.maximum(-weights, 0).sum(axis=(2, 4))
         high, low = above[:, None], below[:, None]
-        largest = max((high * over + low * under).max(), (high * under + low * over).max())
-        assert 2**27 < largest < 2**31
+        most = max((high * over + low * under).max(), (high * under + low * over).max())
+        assert 2**27 < most < 2**31
 
 
 @needs_kernels
@@ -352,10 +362,11 @@ def test_networks_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_verdict_survives_its_file() -> None:
-    verdict = Verdict({"tip": np.array([0.1, 3.0], np.float32)}, {"lead_mean": 0.25}, "it is slow")
+    verdict = Verdict({"tip": np.array([0.1, 3.0], np.float32)}, {"lead_mean": 0.25}, "it is slow", FINER)
     back = from_bytes(verdict.to_bytes())
     np.testing.assert_array_equal(back.highest["tip"], verdict.highest["tip"])
-    assert (back.loss, back.objection) == (verdict.loss, verdict.objection)
+    assert (back.loss, back.objection, back.largest) == (verdict.loss, verdict.objection, FINER)
+    assert from_bytes(b'{"highest": {}, "loss": {}, "objection": ""}').largest == LARGEST
 
 
 @pytest.fixture

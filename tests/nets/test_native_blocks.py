@@ -21,9 +21,10 @@ from nets.katago.model import Activation
 from nets.native.activations import CURVES, KINDS, LOWEST, activated, curve_at
 from nets.native.calibrate import calibrate, ranges
 from nets.native.evaluator import NativeEvaluator
-from nets.native.levels import at_places, levels_of, steps
+from nets.native.levels import PLAIN, at_places, levels_of, steps
 from nets.native.objections import can_be_packed
 from nets.native.pack import pack
+from nets.native.tiling import FINER, LARGEST
 from nets.native.vectors import floats, load_floats, store
 from nets.onnx_evaluator import OnnxEvaluator
 from nets.open import open_network
@@ -76,12 +77,12 @@ def test_activations(kind: Activation) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("is_transformed", [True, False])
-def test_levels(kind: Activation, is_transformed: bool) -> None:
+@pytest.mark.parametrize("largest", [LARGEST, FINER, PLAIN])
+def test_levels(kind: Activation, largest: int) -> None:
     """They hold whatever an activation can be at least, and fit 16 bits wherever a transform takes them."""
-    levels = levels_of(kind, is_transformed)
-    if is_transformed:
-        assert max(each.max() for each in at_places(levels)) <= 32767
+    levels = levels_of(kind, largest)
+    if largest != PLAIN:
+        assert max(each.max() for each in at_places(levels, largest)) <= 32767
     for highest in (1e-4, 0.2, 5.0, 300.0):
         worth = steps(np.array([highest], np.float32), kind, levels)[0]
         assert highest / worth <= levels.most * 1.001
@@ -101,6 +102,35 @@ def test_blocks(name: str, activation: str) -> None:
     coarseness = 4.0 if activation == "IDENTITY" else 1.0  # half as many levels, and nothing is ever 0
     for size in ((9, 9), (7, 4), (25, 13)):
         check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 0.3), coarseness)
+
+
+@needs_kernels
+@pytest.mark.parametrize("activation", ["RELU", "MISH"])
+def test_finer_levels_lose_less(activation: str) -> None:
+    network, forward = made(14, BLOCKS["wide"] * 2, channels=40, activation=f"ACTIVATION_{activation}")
+    content = network.compressed()
+    model = load_model(content, "random")
+    losses = []
+    for largest in (LARGEST, FINER):
+        evaluator, loss = opened(model, content, largest), 0.0
+        for size in ((9, 9), (7, 4), (19, 19), (2, 2), (3, 6)):
+            evaluation, truth = evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 1.0)
+            check(evaluation, truth)
+            loss += float(np.abs(evaluation.policy - truth["policy"]).mean())
+        losses.append(loss)
+    assert losses[1] < 0.6 * losses[0]
+
+
+@needs_kernels
+def test_finer_levels_are_tried_where_too_much_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, _ = made()
+    content = network.compressed()
+    model, reference = load_model(content, "random"), OnnxEvaluator(convert(content, "random", ""), "random")
+    assert calibrate(model, reference, SMALL_SERIES).largest == LARGEST
+    answers = iter(["its lead is wrong", "", ""])
+    monkeypatch.setattr("nets.native.calibrate.objection", lambda loss, share: next(answers))
+    verdict = calibrate(model, reference, SMALL_SERIES)
+    assert (verdict.largest, verdict.objection) == (FINER, "")
 
 
 @needs_kernels
