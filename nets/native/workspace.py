@@ -16,8 +16,8 @@ from nets.native.tiling import POINTS, tiling
 from nets.native.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.trunk import SPACE, write_stem
 
-NEAR_BYTES = 16 << 20
-"""Of parameters: what a processor's last cache holds."""
+NEAR_BYTES = 8 << 20
+"""Of parameters that stay in a processor's last cache beside everything else."""
 BATCH_BYTES = 4 << 20
 """Of a workspace that is still read from the processor's caches."""
 
@@ -75,12 +75,12 @@ class Workspace:
 
 def boards_at_once(packed: Packed, height: int, width: int) -> int:
     """How many boards, at least 1, to compute together: for a small network one, whose places and sums then stay in
-    the processor's second cache; for a large one more, since its parameters come from far away every time."""
+    the processor's second cache; for a large one at least 2, since its parameters come from far away every time."""
     if packed.parameters.nbytes <= NEAR_BYTES:
         return 1
     one = sum(_sizes(packed, 1, height, width).values())
     one += sum(sum(sizes) for sizes in _buffers(packed, 1, height, width).values())
-    return max(1, BATCH_BYTES // one)
+    return max(2, BATCH_BYTES // one)
 
 
 def _buffers(packed: Packed, boards: int, height: int, width: int) -> dict[str, list[int]]:
