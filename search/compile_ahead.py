@@ -17,7 +17,6 @@ import go_rules.jit
 from go_rules.game import Game
 from go_rules.points import BLACK
 from nets.constant import ConstantEvaluator
-from search.expand import insert_all
 from search.parameters import SearchParameters
 from search.reuse import collect_garbage, forget_unreachable, recompute, settle
 from search.root import place_root
@@ -63,10 +62,7 @@ def _compile_all_but_descent(space: Workspace) -> None:
     place_root(space.context, Game(SIDE, SIDE), BLACK, excluded_until(None))
     clear_tree(tree)
     tree.used[ROOT] = new_node(tree, np.uint64(0), BLACK)
-    space.evaluate_missing(desk, 0)
-    space.look_up(desk, 0)
-    insert_all(tree, space.context, desk.work, 0)
-    space.remember(desk, 0)
+    space.evaluate_missing(desk)
     forget_unreachable(tree, space.context)
     settle(tree)
     recompute(tree, space.context)

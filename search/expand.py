@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from go_rules.board import is_legal
-from go_rules.jit import kernel
+from go_rules.jit import kernel, kernel_part
 from go_rules.points import EMPTY, PASS, WHITE
 from nets.evaluator import (
     LEAD as NET_LEAD,
@@ -28,7 +28,7 @@ from search.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, WIN_LO
 from search.tree import EXPANDED, HAS_OWNERSHIP, encode_prior, find_next
 
 
-@kernel
+@kernel_part
 def digest(ctx, leaf, policy, value, score, ownership, images):
     """Turn one evaluation into what the tree keeps: the leaf's codes, values and ownership.
 
@@ -92,7 +92,7 @@ def legal_priors(ctx, leaf, policy, images):
             codes[i] = encode_prior(math.exp(policy[images[i]] - highest) / total)
 
 
-@kernel
+@kernel_part
 def insert(tree, ctx, scratch, leaf):
     """Give the leaf its evaluation and count the visit on its path."""
     index = np.int64(leaf.nodes[leaf.depth])
@@ -127,7 +127,7 @@ def set_values(tree, ctx, index, leaf):
             tree.ownership[index, i] = leaf.ownership[i]
 
 
-@kernel
+@kernel_part
 def insert_all(tree, ctx, work, leaves):
     """`insert` the first `leaves` leaves. Returns how many of them count as visits of the root."""
     counted = 0

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.jit import kernel
+from go_rules.jit import kernel, kernel_part
 from go_rules.points import N_POINTS
 from go_rules.position import HISTORY_MOVES
 from go_rules.zobrist import KO_KEYS, STONE_KEYS
@@ -48,7 +48,7 @@ def new_cache(points: int, memory: int) -> Cache:
     )
 
 
-@kernel
+@kernel_part
 def find_cached(cache, ctx, work, leaves, keys, missing):
     """Fill in the first `leaves` leaves' evaluations as far as they are known.
 
@@ -73,7 +73,7 @@ def find_cached(cache, ctx, work, leaves, keys, missing):
     return count
 
 
-@kernel
+@kernel_part
 def store(cache, ctx, work, keys, missing, count):
     """Remember the evaluations of the `count` leaves listed in `missing`."""
     for i in range(count):

@@ -26,12 +26,12 @@ from nets.evaluator import (
 )
 from nets.evaluator import NO_RESULT as NET_NO_RESULT
 from nets.features import AT_ROOT, IN_TREE
+from search.advance import NOT_YET, advance
 from search.backup import count_own_evaluation, refresh
 from search.context import HISTORY, MAX_SEEN, SCORE
 from search.cycles import set_cycles
 from search.expand import digest_all, set_values
 from search.parameters import SearchParameters
-from search.path import mark_banned
 from search.root_moves import (
     ending_bonuses,
     pass_alive,
@@ -39,7 +39,6 @@ from search.root_moves import (
     symmetric_duplicates,
     useless_moves,
 )
-from search.select import select
 from search.tree import EXPANDED, NEW, PASS_ENDS_PHASE, ROOT, decode_prior, encode_priors, find_next
 from search.workspace import Workspace
 
@@ -140,8 +139,7 @@ def evaluate_root(
     tree, context, desk = space.tree, space.context, space.root_desk
     # An evaluated root is evaluated again: as the root, it may be shown to the network otherwise.
     tree.nodes[tree.used[ROOT]]["state"] = NEW
-    select(tree, context, desk.work, 1, 1)
-    mark_banned(context[0], desk.leaves[0])
+    advance(tree, space.cache, context, desk.work, desk.keys, desk.missing, 0, 0, 1, NOT_YET)
     average = _averaged_evaluation(space, parameters, generator)
     context["errors_known"] = int(average.score[0, SHORTTERM_WINLOSS_ERROR] >= 0)
     digest_all(context, desk.work, np.zeros(1, np.int64), 1, *average, np.zeros(1, np.int64), space.images)

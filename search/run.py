@@ -59,13 +59,15 @@ class Run:
         """Until the time limit; infinite where there is none."""
         return float("inf") if self._deadline is None else self._deadline - time.perf_counter()
 
-    def visits_left(self) -> float:
-        """The most visits that may still come before a limit, going by the speed so far; infinite without limits."""
+    def visits_left(self, more: int) -> float:
+        """The most visits that may come before a limit, after `more` that are about to be counted, going by the speed
+        so far; infinite without limits."""
+        visits = self.visits + more
         left = float("inf")
         if self.limits.visits is not None:
-            left = self.limits.visits - self.visits
+            left = self.limits.visits - visits
         if self._deadline is not None:
             seconds = max(self.seconds(), 1e-3)
-            speed = (self.visits - self.first_visits + 1) / seconds
+            speed = (visits - self.first_visits + 1) / seconds
             left = min(left, speed * max(0.0, self.seconds_left()))
         return left

@@ -1,9 +1,9 @@
 """The network-guided search: the threads that grow a tree, and when they stop.
 
-Every worker repeats the same stages. Only the first and the last touch the tree, under the lock; everything else
-runs beside the other workers, without the interpreter's lock:
+Every worker repeats the same stages. Only the first touches the tree, under the lock; everything else runs beside the
+other workers, without the interpreter's lock:
 
-    select up to `batch` leaves  ->  encode them  ->  evaluate  ->  digest the answers  ->  insert and back up
+    insert the last leaves and back up, select up to `batch` new ones  ->  encode them  ->  evaluate  ->  digest
 """
 
 from __future__ import annotations
@@ -20,18 +20,17 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE
 from nets.evaluator import Evaluator
-from search.expand import insert_all
+from search.advance import DECIDED, NO_ROOM, NOT_YET
 from search.game_tree import GameTree
 from search.limits import Limits, MoveFilter, StopReason
 from search.parameters import SearchParameters
 from search.player import ReportRequest
-from search.rank import is_decided
 from search.report import Progress, take_snapshot
 from search.result import SearchResult
 from search.reuse import collect_garbage, forget_unreachable, recompute, settle
 from search.run import Run
-from search.select import COLLISION, FULL, select
-from search.tree import NODES, ROOT
+from search.select import COLLISION, FULL
+from search.tree import NODES
 from search.workspace import Desk, Workspace
 
 POLL_SECONDS = 0.01
@@ -39,12 +38,6 @@ POLL_SECONDS = 0.01
 
 CLOSE_SECONDS = 1.0
 """How long a worker may take to finish an evaluation when all is to end."""
-
-VISITS_AT_ONCE = 256
-"""Visits that end without an evaluation in one hold of the lock, at most."""
-
-VISITS_A_LEAF = 16
-"""Visits of the root for each further leaf that a worker collects: leaves under way make a small tree worse."""
 
 DECIDED_EVERY = 16
 """Visits between two looks whether the search is decided."""
@@ -255,58 +248,48 @@ class Search:
     def _iterate(self, run: Run, space: Workspace, desk: Desk) -> bool:
         """One round of a worker. False once the search is over."""
         with self._changed:
-            leaves = self._select(run, space, desk)
+            self._advance(run, space, desk)
             if run.reason is not None:
                 self._changed.notify_all()
                 return False
-            if leaves == 0:
-                return True
-            generation = self._generation
-            missing = space.look_up(desk, leaves)
-            if missing == 0:
-                self._insert(run, space, desk, leaves, missing)
-                return True
-        space.evaluate_missing(desk, missing)
-        with self._changed:
-            if generation == self._generation:
-                self._insert(run, space, desk, leaves, missing)
+        if desk.asked > 0:
+            space.evaluate_missing(desk)
         return True
 
-    def _select(self, run: Run, space: Workspace, desk: Desk) -> int:
-        """Collect leaves for one round; 0 if there is nothing to evaluate this time."""
+    def _advance(self, run: Run, space: Workspace, desk: Desk) -> None:
+        """Insert the leaves of a worker's last round and collect those of its next one, unless the search is over."""
         run.check()
-        room = run.room()
-        if run.reason is not None:
-            return 0
-        if room <= 0:
-            self._wait_for_others()
-            return 0
-        grown = 1 + int(space.tree.nodes[space.tree.used[ROOT]]["visits"]) // VISITS_A_LEAF
-        wanted = min(len(desk.leaves), room, grown)
-        leaves, counted, outcome = select(space.tree, space.context, desk.work, wanted, min(room, VISITS_AT_ONCE))
-        run.visits += counted
-        run.in_flight += leaves
-        self._outstanding += leaves
-        if leaves == 0:
-            if outcome == FULL:
-                self._make_room(run, space)
-            elif outcome == COLLISION:
-                self._wait_for_others()
-            run.check()
-        return int(leaves)
-
-    def _insert(self, run: Run, space: Workspace, desk: Desk, leaves: int, missing: int) -> None:
-        """Add evaluated leaves to the tree, `missing` of them by the evaluator, and see whether that is enough."""
-        run.visits += insert_all(space.tree, space.context, desk.work, leaves)
-        run.in_flight -= leaves
-        run.evaluations += missing
-        self._outstanding -= leaves
-        space.remember(desk, missing)
-        run.check()
-        if run.reason is None and run.limits.may_stop_early:
-            self._stop_if_decided(run, space)
-        if self._waiting > 0 or run.reason is not None:
+        if desk.generation != self._generation:
+            desk.generation = self._generation
+            desk.under_way = desk.asked = 0
+        leaves, asked = desk.under_way, desk.asked
+        room, left = NO_ROOM, NOT_YET
+        if run.reason is None:
+            room, left = run.room(), self._visits_left(run, leaves)
+        visits, outcome = space.advance(desk, room, left)
+        run.visits += visits
+        run.evaluations += asked
+        run.in_flight += desk.under_way - leaves
+        self._outstanding += desk.under_way - leaves
+        if leaves > 0 and self._waiting > 0:
             self._changed.notify_all()
+        if desk.under_way == 0:
+            run.check()
+            if outcome == DECIDED:
+                run.end(StopReason.DECIDED)
+            elif run.reason is None and outcome == FULL:
+                self._make_room(run, space)
+            elif run.reason is None and (outcome == COLLISION or run.room() <= 0):
+                self._wait_for_others()
+
+    def _visits_left(self, run: Run, leaves: int) -> float:
+        """The most visits that may still come after these `leaves`, where it is time to see whether they can change the
+        move. Where only visits count, there is no time to be saved."""
+        visits = run.visits + leaves
+        if not run.limits.may_stop_early or leaves == 0 or visits < self._next_look:
+            return NOT_YET
+        self._next_look = visits + DECIDED_EVERY
+        return min(run.visits_left(leaves) if run.limits.seconds is not None else float("inf"), 1e9)
 
     def _wait_for_others(self) -> None:
         """Nothing to do until an evaluation comes back."""
@@ -322,15 +305,6 @@ class Search:
         collect_garbage(space.tree)
         if space.tree.used[NODES] > FULL_SHARE * before:
             run.end(StopReason.MEMORY)
-
-    def _stop_if_decided(self, run: Run, space: Workspace) -> None:
-        """Save time that would not change the move. Where only visits count, there is none to be saved."""
-        if run.visits < self._next_look:
-            return
-        self._next_look = run.visits + DECIDED_EVERY
-        left = run.visits_left() if run.limits.seconds is not None else float("inf")
-        if is_decided(space.tree, min(left, 1e9)):
-            run.end(StopReason.DECIDED)
 
 
 def available_cores() -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.board import pass_ends_phase
-from go_rules.jit import kernel
+from go_rules.jit import kernel, kernel_part
 from go_rules.position import PHASE_OVER
 from search.backup import averages, back_up, count_own_evaluation, release_path, set_own_evaluation
 from search.bias import bias_key, find_bias
@@ -43,7 +43,7 @@ UNCOUNTED = 4  # a visit was completed that does not count for the root
 ARRIVED = 5  # at a link that leads to no node yet; only between `walk` and `arrive`
 
 
-@kernel
+@kernel_part
 def select(tree, ctx, work, wanted, most):
     """Collect up to `wanted` leaves, completing up to `most` visits altogether, leaves included.
 
@@ -129,7 +129,7 @@ def walk(tree, ctx, scratch, leaf):
             return COUNTED if leaf.floor == 0 else UNCOUNTED
 
 
-@kernel
+@kernel_part
 def arrive(tree, ctx, scratch, leaf):
     """Give the new link at the end of a path its node, now that its position is known."""
     nodes = tree.nodes

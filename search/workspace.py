@@ -11,10 +11,11 @@ from go_rules.game import Game
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluation, Evaluator
 from nets.features import IN_TREE, scratch_for
 from nets.symmetry import symmetry_images
+from search.advance import advance
 from search.context import new_context, new_work
 from search.encode import draw_symmetries, encode_all
 from search.expand import digest_all
-from search.nn_cache import Cache, find_cached, new_cache, store
+from search.nn_cache import Cache, new_cache
 from search.parameters import SearchParameters
 from search.settings import make_settings
 from search.tree import new_tree
@@ -33,10 +34,15 @@ class Desk:
         self.global_ = np.zeros((batch, GLOBAL_FEATURES), np.float32)
         self.planes = np.zeros((SPATIAL_PLANES, height, width), np.float32)
         self.symmetries = np.zeros(batch, np.int64)
+        self.under_way = 0
+        """Leaves that were collected and are not yet in the tree."""
         self.keys = np.zeros(batch, np.uint64)
         """Of the leaves in the cache."""
         self.missing = np.arange(batch)
-        """Indices of the leaves to be evaluated."""
+        """Indices of the leaves to be evaluated, the first `asked` of them."""
+        self.asked = 0
+        self.generation = 0
+        """The search's when they were collected."""
         self.features = scratch_for(evaluator)
 
 
@@ -81,19 +87,29 @@ class Workspace:
         terms = game.record.tobytes() + repr(parameters.policy_optimism).encode()
         self.cache.salt[0] = int.from_bytes(hashlib.blake2b(terms, digest_size=8).digest(), "little")
 
-    def look_up(self, desk: Desk, leaves: int) -> int:
-        """Fill in what the cache knows of a desk's leaves; how many are left to evaluate. Under the search's lock."""
-        return int(find_cached(self.cache, self.context, desk.work, leaves, desk.keys, desk.missing))
+    def advance(self, desk: Desk, room: int, left: float) -> tuple[int, int]:
+        """Insert the leaves of a desk and collect new ones, as `advance` says. Returns how many visits were completed
+        and how the last descent ended. Under the search's lock."""
+        done, desk.under_way, desk.asked, outcome = advance(
+            self.tree,
+            self.cache,
+            self.context,
+            desk.work,
+            desk.keys,
+            desk.missing,
+            desk.under_way,
+            desk.asked,
+            room,
+            left,
+        )
+        return done, outcome
 
-    def remember(self, desk: Desk, missing: int) -> None:
-        """Cache the evaluations just made. Under the search's lock."""
-        store(self.cache, self.context, desk.work, desk.keys, desk.missing, missing)
-
-    def evaluate_missing(self, desk: Desk, missing: int) -> None:
+    def evaluate_missing(self, desk: Desk) -> None:
         """Encode the leaves that the cache did not know, have them evaluated and digest the answers.
 
         Raises EvaluatorError.
         """
+        missing = desk.asked
         draw_symmetries(self.context, desk.work, missing, len(self.images), desk.symmetries)
         evaluation = self.evaluate(desk, missing, IN_TREE, self._optimism[:missing])
         digest_all(self.context, desk.work, desk.missing, missing, *evaluation, desk.symmetries, self.images)

@@ -44,8 +44,8 @@ def test_it_compiles_what_a_player_asks_for() -> None:
 def test_the_descent_comes_last() -> None:
     names = [line.split("'")[1] for line in kernels_asked_for(AHEAD)]
     first = {name: names.index(name) for name in set(names)}
-    others = ("search.encode.encode_all", "search.expand.insert_all", "search.nn_cache.store", "search.reuse._adopt")
-    assert all(first[name] < first["search.select.select"] for name in others)
+    others = ("search.encode.encode_all", "search.expand.digest_all", "search.reuse._recompute", "search.reuse._adopt")
+    assert all(first[name] < first["search.advance.advance"] for name in others)
 
 
 def test_it_ends_with_its_parent() -> None:
