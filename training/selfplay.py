@@ -29,6 +29,7 @@ from search.player import ReportRequest
 from training.batch import sizes_on
 from training.config import DataConfig
 from training.disagreement import Selection, disagreement
+from training.interruption import interruptible
 from training.progress import Reporter
 from training.samples import Samples, SampleWriter, unpack_planes
 from training.searched import Searched, samples_of_game, samples_of_searches, searched
@@ -38,6 +39,8 @@ MAX_LENGTH = 2.5
 """A game is given up undecided after so many moves a point of the board."""
 RESIGN_TURNS = 3
 """Successive searches that must find the game lost."""
+SAMPLES_A_FILE = 2048
+"""Fewer than labelling writes at a time: here they are worth minutes."""
 OFF_BOARD = -1e4
 """Logits of cells outside the board."""
 AT_THE_END = ReportRequest(lambda _result: None, every=1e9, ownership=True)
@@ -142,18 +145,17 @@ def selfplay(
     seed: int,
     teacher: Teacher | None = None,
 ) -> int:
-    """Write the samples of `games` games to `folder`, played by so many threads. Ctrl-C keeps what was played. Returns
-    the number of samples. Raises TrainingError, EvaluatorError."""
-    writer = SampleWriter(folder)
+    """Write the samples of `games` games to `folder`, played by so many threads. Returns the number of samples. Raises
+    TrainingError, EvaluatorError, and KeyboardInterrupt once what was played until Ctrl-C is written."""
+    writer = SampleWriter(folder, SAMPLES_A_FILE)
     reporter = Reporter(folder)
-    stop = threading.Event()
     label_with = None if teacher is None else teacher.evaluator
     selection = None if teacher is None else Selection(teacher.disagreement)
     players = [SelfPlayer(evaluator, config, seed * 1009 + number, label_with) for number in range(threads)]
     started = time.monotonic()
     count = done = 0
     try:
-        with ThreadPoolExecutor(threads) as pool:
+        with interruptible() as stop, ThreadPoolExecutor(threads) as pool:
             begun = min(games, threads)
             waiting = {pool.submit(player.play, stop): player for player in players[:begun]}
             try:
@@ -168,13 +170,14 @@ def selfplay(
                                 samples = samples.chosen(selection.pick(source, player.disagreements(samples)))
                             count += samples.length
                             writer.add(samples)
-                        if begun < games:
+                        if begun < games and not stop.is_set():
                             begun += 1
                             waiting[pool.submit(player.play, stop)] = player
                     speed = done / (time.monotonic() - started) * 60
                     reporter.line(f"{done} of {games} games, {count:,} samples, {speed:.1f} games a minute")
-            finally:
+            except BaseException:
                 stop.set()
+                raise
     finally:
         writer.close()
         for player in players:
@@ -182,4 +185,6 @@ def selfplay(
     reporter.line(f"{done} games, {count:,} samples in {time.monotonic() - started:,.0f} s", final=True)
     if selection is not None:
         reporter.note(selection.line())
+    if stop.is_set():
+        raise KeyboardInterrupt
     return count

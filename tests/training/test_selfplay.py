@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from nets.constant import ConstantEvaluator
 from nets.evaluator import LOSS, SCORE_MEAN, WIN, Evaluation
 from nets.features import GLOBAL_KOMI
 from training.config import DataConfig, SelfplayConfig
-from training.samples import HAS_OWNERSHIP, HAS_POLICY, read_samples, sample_files, unpack_planes
+from training.samples import HAS_OWNERSHIP, HAS_POLICY, Samples, read_samples, sample_files, unpack_planes
 from training.searched import Searched, samples_of_game
 from training.selfplay import SelfPlayer, Teacher, selfplay
 
@@ -97,6 +99,25 @@ def test_games_are_played_and_written(tmp_path: Path) -> None:
     # No visit went to a stone.
     stones = (planes[:, 1] | planes[:, 2]).reshape(count, -1)
     assert not samples.policy[:, :-1][stones == 1].any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_what_was_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    original = SelfPlayer.play
+
+    def play(player: SelfPlayer, stop: threading.Event) -> Samples | None:
+        samples = original(player, stop)
+        os.kill(os.getpid(), number)
+        stop.wait(10)
+        return samples
+
+    monkeypatch.setattr(SelfPlayer, "play", play)
+    with pytest.raises(KeyboardInterrupt):
+        selfplay(tmp_path, ConstantEvaluator(), DATA, games=50, threads=1, seed=1)
+    assert read_samples(sample_files(tmp_path)[0]).length > 5
 
 
 class ForWhite(ConstantEvaluator):
