@@ -209,9 +209,7 @@ def _int16(file: NetworkFile, is_auto: bool, terms: _Terms) -> NativeEvaluator |
     """The network in int16, or None where `auto` is better off without. Raises EvaluatorError."""
     if is_auto and (len(file.content) < SMALLEST_AUTO_BYTES or terms.threads > 1):
         return None
-    from nets.native.calibrate import from_bytes
-    from nets.native.evaluator import NativeEvaluator
-    from nets.native.pack import pack
+    from nets.native.kinds import opened
 
     try:
         model = file.packable_model()
@@ -221,14 +219,15 @@ def _int16(file: NetworkFile, is_auto: bool, terms: _Terms) -> NativeEvaluator |
         return None
     if (terms.profile is None) != (model.trunk.metadata is None):
         _open_fp32(file, terms)  # refuses a profile that is missing, or that means nothing to the network
-    verdict = from_bytes(file.int16(model, terms.note))
-    if verdict.objection and is_auto:
-        terms.note(f"{file.path.name}: not using int16, for in it {verdict.objection}")
+    calibration = file.int16(model, terms.note)
+    other = partial(_open_fp32, file, terms)
+    evaluator, objection = opened(model, calibration, file.source, other, terms.optimism, terms.profile)
+    if objection and is_auto:
+        terms.note(f"{file.path.name}: not using int16, for in it {objection}")
         return None
-    if verdict.objection:
-        terms.note(f"{file.path.name}: using int16 as asked, though {verdict.objection}")
-    packed = pack(model, verdict.highest, verdict.largest)
-    return NativeEvaluator(model, packed, file.source, lambda: _open_fp32(file, terms), terms.optimism, terms.profile)
+    if objection:
+        terms.note(f"{file.path.name}: using int16 as asked, though {objection}")
+    return evaluator
 
 
 def _int8(file: NetworkFile, is_auto: bool, note: Note) -> bytes | None:
@@ -356,7 +355,8 @@ class NetworkFile:
     def int16(self, model: Model, note: Note) -> bytes:
         """A calibration of `packable_model` for int16. Raises EvaluatorError."""
         from nets.embedded import ready_made_int16
-        from nets.native.calibrate import LARGE, calibrate, checked_here, fingerprint
+        from nets.native.calibrate import LARGE, checked_here
+        from nets.native.kinds import calibrated, calibration_key
         from nets.native.players import PROFILES
 
         def derive() -> bytes:
@@ -369,11 +369,11 @@ class NetworkFile:
             profile = None if model.trunk.metadata is None else PROFILES[0]
             reference = _open_fp32(self, _Terms(1, 1.0, profile, note))
             if not is_large:
-                return calibrate(model, reference).to_bytes()
+                return calibrated(model, reference)
             progress = _announced(note, "calibrating")
-            return calibrate(model, reference, progress=progress, player=_embedded(note)).to_bytes()
+            return calibrated(model, reference, progress=progress, player=_embedded(note))
 
-        return self._derived(f"-{fingerprint()[:12]}-int16", derive, ".json")
+        return self._derived(calibration_key(model), derive, "")
 
     def fp16(self) -> bytes:
         """The network in fp16, from one in fp32. Raises EvaluatorError."""

@@ -24,9 +24,16 @@ MAY_IMPORT = {
 """Imports point one way. The command line hands over to training by a deferred import, listed in HANDOVERS."""
 HANDOVERS: set[tuple[str, str]] = set()
 
+VECTORS = {
+    "nets/native/vectors.py",
+    "nets/native/products.py",
+    "nets/native/activations.py",
+    "nets/native/tokens/arithmetic.py",
+    "nets/native/tokens/products.py",
+}
 ONLY_IN = {
-    "numba": {"go_rules/jit.py", "nets/native/vectors.py", "nets/native/products.py", "nets/native/activations.py"},
-    "llvmlite": {"nets/native/vectors.py", "nets/native/products.py", "nets/native/activations.py"},
+    "numba": {"go_rules/jit.py", *VECTORS},
+    "llvmlite": VECTORS,
     "onnxruntime": {"nets/onnx_evaluator.py"},
     "torch": {"training/"},
     "matplotlib": {"training/", "gtp_engine/"},

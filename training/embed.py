@@ -25,7 +25,7 @@ from nets.evaluator import Evaluator, EvaluatorError
 from nets.katago.convert import load_model
 from nets.native.calibrate import calibrate
 from nets.native.evaluator import NativeEvaluator
-from nets.native.objections import objection_to_packing
+from nets.native.objections import is_transformer, objection_to_packing
 from nets.native.pack import pack
 from nets.onnx_evaluator import OnnxEvaluator
 from nets.open import open_network
@@ -59,7 +59,8 @@ def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
     plain = open_network(source, "fp32", "cpu")
     integers = quantize(model, plain, sha256)
     facts = {**_provenance(run / CARD), "name": model.name, "sha256": sha256, "int8": summary(integers)}
-    ranges = None if objection_to_packing(model) else calibrate(model, plain)
+    # Transformers are calibrated by each machine: their weights of 8 bits are only for some.
+    ranges = None if objection_to_packing(model) or is_transformer(model) else calibrate(model, plain)
     if rows is not None:
         yardstick = load_yardstick(rows)
         versions: dict[str, Evaluator] = {"fp32": plain, "int8": OnnxEvaluator(integers, model.name)}

@@ -14,8 +14,8 @@ from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray
 
 ProductsWriter = Callable[[Graph, str, FeedForwardBlock, list[FloatArray], str], list[str]]
 """Writes the products of a block's RMS norm of `x` with matrices [C, out]; the last argument is the block's label."""
-NORMED = "_normed"
-"""Ends the name of the tap of a feed-forward block's norm."""
+NORMED, HIDDEN = "_normed", "_hidden"
+"""End the names of the taps of a feed-forward block's norm and of what its second matrix reads."""
 
 
 def write_products(graph: Graph, x: str, block: FeedForwardBlock, matrices: list[FloatArray], label: str) -> list[str]:
@@ -65,6 +65,7 @@ def write_feed_forward(graph: Graph, block: FeedForwardBlock, x: str, label: str
     hidden = graph.add("Mul", hidden, graph.add("Sigmoid", hidden))
     if gate:
         hidden = graph.add("Mul", hidden, gate[0], label=f"{label}_gate")
+    graph.taps[f"{label}{HIDDEN}"] = hidden
     return graph.add("Add", _product(graph, hidden, block.second, f"{label}_second"), x, label=label)
 
 

@@ -33,7 +33,9 @@ POWER = (0.99992824, 0.69326094, 0.24260857, 0.05517052)
 
 
 @intrinsic
-def _gated(_context: Any, x: Any, a: Any, b: Any, c: Any) -> Any:
+def gated(_context: Any, x: Any, a: Any, b: Any, c: Any) -> Any:
+    """The formula."""
+
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         x, a, b, c = values
         kind = FLOATS.llvm
@@ -94,5 +96,5 @@ def _activated(value, least, most, curve):  # numba compares this signature with
     if isinstance(curve, types.NoneType):
         return lambda value, least, most, curve: smaller(larger(value, least), most)
     return lambda value, least, most, curve: smaller(
-        larger(_gated(value, curve[1], curve[2], curve[3]) * curve[0], least), most
+        larger(gated(value, curve[1], curve[2], curve[3]) * curve[0], least), most
     )

@@ -87,7 +87,7 @@ def calibrate(
     Positions come from games of `player`, where one is given: for a network too slow to play many itself."""
     player = player or everyone(model, reference)
     kept = own_positions(player, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.5 * share))
-    kept = _affordable(kept, reference)
+    kept = affordable(kept, reference)
     progress(0.6)
     highest = ranges(model, [(np.delete(s, np.s_[::CHECKED], 0), np.delete(g, np.s_[::CHECKED], 0)) for s, g in kept])
     progress(0.85)
@@ -108,7 +108,7 @@ def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdic
     return replace(verdict, objection=known or objection(loss, share, GROSS))
 
 
-def _affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Positions]:
+def affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Positions]:
     """As many of the positions, evenly, as `reference` evaluates in EVALUATING_SECONDS."""
     spatial, global_ = kept[0]
     reference.evaluate(spatial[:1], global_[:1])

@@ -1,11 +1,11 @@
-"""Networks of convolutions run by our own kernels, in integers of 16 bits."""
+"""Networks run by our own kernels, in integers of 16 bits."""
 
 from __future__ import annotations
 
 import math
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,12 @@ from nets.native.players import Players
 from nets.native.tiling import SMALLEST
 from nets.native.workspace import Workspace
 from nets.onnx_evaluator import NEEDS_PROFILE, TAKES_NO_PROFILE
+
+if TYPE_CHECKING:
+    from nets.native.tokens.pack import PackedTokens
+    from nets.native.tokens.workspace import TokensWorkspace
+
+    AnyWorkspace = Workspace | TokensWorkspace
 
 PRECISION = "int16"
 PROVIDER = "native"
@@ -37,16 +43,18 @@ class NativeEvaluator:
     def __init__(
         self,
         model: Model,
-        packed: Packed,
+        packed: Packed | PackedTokens,
         source: str,
         open_other: Callable[[], Evaluator],
         optimism: float = 1.0,
         profile: HumanProfile | None = None,
+        workspace: Callable[..., AnyWorkspace] = Workspace,
     ) -> None:
         """`packed` is `model`, a prepared network; `source` its name in errors, `optimism` the default share of the
         optimistic policy in networks that have one. Boards of a single line, which no tile fits, are left to what
         `open_other` opens, another evaluator of the same network. `profile` says whom a HumanSL network imitates, and
-        only such a one may and must have it. Raises EvaluatorError."""
+        only such a one may and must have it. `workspace` is the class that runs what is packed so. Raises
+        EvaluatorError."""
         encoder = model.trunk.metadata
         if encoder is not None and profile is None:
             raise EvaluatorError(f"{source}: {NEEDS_PROFILE}")
@@ -58,9 +66,10 @@ class NativeEvaluator:
         self.pass_alive_under_suicide = model.pass_alive_under_suicide
         self.only_safe_area = model.only_safe_area
         self._packed, self._source, self._optimism = packed, source, optimism
+        self._workspace = workspace
         self._open_other = open_other
         self._other: Evaluator | None = None
-        self._idle: list[Workspace] = []
+        self._idle: list[AnyWorkspace] = []
         self._lock = threading.Lock()
 
     @property
@@ -140,15 +149,15 @@ class NativeEvaluator:
         evaluation: Evaluation = other.evaluate(spatial, global_, colours=colours, **more)
         return evaluation
 
-    def _take(self, count: int, height: int, width: int) -> Workspace:
+    def _take(self, count: int, height: int, width: int) -> AnyWorkspace:
         kind = count, height, width
         with self._lock:
             for number in reversed(range(len(self._idle))):
                 if self._idle[number].kind == kind:
                     return self._idle.pop(number)
-        return Workspace(self._packed, *kind)
+        return self._workspace(self._packed, *kind)
 
-    def _give_back(self, space: Workspace) -> None:
+    def _give_back(self, space: AnyWorkspace) -> None:
         with self._lock:
             self._idle = [*self._idle, space][-MOST_IDLE:]
 

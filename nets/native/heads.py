@@ -57,17 +57,12 @@ def run_heads(heads, network, tiles, space, finish, curves, pools, policies, own
         policies[board] = 0
         cut_values_off(finish, heads.policy_activation)
         for block in range(heads.policy_blocks):
-            for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
-                bias = load_floats(parameters + heads.bias + (first + block) * OUTPUT_BYTES, at)
-                matrix = parameters + heads.pool_matrix + block * OUTPUT_BYTES + at
-                for feature in range(heads.pooled_blocks * 3 * OUTPUTS):
-                    bias = bias + load_everywhere(pooled, feature * FLOAT_BYTES) * load_floats(matrix, feature * row)
-                store(space.pool_bias, at, bias)
+            write_policy_bias(heads, parameters, block, pooled, space.pool_bias)
             finish.bias = space.pool_bias
             _values(heads, first + block, network, tiles, space, finish, curves, board)
             for policy in range(heads.policies):
                 weights = parameters + heads.policy + policy * row + block * OUTPUT_BYTES
-                _add_products(space.values, weights, policies[board, policy])
+                add_products(space.values, weights, policies[board, policy])
         first += heads.policy_blocks
         ownership[board] = 0
         cut_values_off(finish, heads.value_activation)
@@ -75,7 +70,19 @@ def run_heads(heads, network, tiles, space, finish, curves, pools, policies, own
             finish.bias = parameters + heads.bias + (first + block) * OUTPUT_BYTES
             _values(heads, first + block, network, tiles, space, finish, curves, board)
             pool(space.values, pooled + (heads.pooled_blocks + block) * POOL_BYTES, area, width)
-            _add_products(space.values, parameters + heads.ownership + block * OUTPUT_BYTES, ownership[board])
+            add_products(space.values, parameters + heads.ownership + block * OUTPUT_BYTES, ownership[board])
+
+
+@kernel
+def write_policy_bias(heads, parameters, block, pooled, to):
+    """What is added to the 32 outputs of a block of the policy head's, one that is not pooled, at every point."""
+    for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
+        bias = load_floats(parameters + heads.bias + (heads.pooled_blocks + block) * OUTPUT_BYTES, at)
+        matrix = parameters + heads.pool_matrix + block * OUTPUT_BYTES + at
+        for feature in range(heads.pooled_blocks * 3 * OUTPUTS):
+            factor = load_everywhere(pooled, feature * FLOAT_BYTES)
+            bias = bias + factor * load_floats(matrix, feature * heads.policy_blocks * OUTPUT_BYTES)
+        store(to, at, bias)
 
 
 @kernel
@@ -91,7 +98,7 @@ def _values(heads, block, network, tiles, space, finish, curves, board):
 
 
 @kernel
-def _add_products(values, weights, to):
+def add_products(values, weights, to):
     """to [points] += values [points, 32] @ weights [32]"""
     low, high = load_floats(weights, 0), load_floats(weights, VECTOR_BYTES)
     for point in range(len(to)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.katago.model import Activation, FloatArray, Model
+from nets.katago.model import Activation, FloatArray, Model, Trunk
 from nets.katago.value_head import score_outputs
 from nets.native.activations import CURVES, KINDS
 from nets.native.heads import HEADS
@@ -56,16 +56,10 @@ def pack(model: Model, highest: Mapping[str, FloatArray], largest: int = LARGEST
     """`highest` are the tops of the ranges of the activations, [channels] by the names of their taps; `largest` the
     most points of Winograd's tiles."""
     writer, trunk = Writer(), model.trunk
-    channels, has_curves = padded(trunk.channels), is_curved(model)
-    stem_weights = np.zeros((trunk.stem.inputs, *trunk.stem.weights.shape[2:], channels), np.float32)
-    stem_weights[..., : trunk.channels] = trunk.stem.weights.transpose(1, 2, 3, 0)[:, :, ::-1]
-    stem_global = np.zeros((len(trunk.stem_global), channels), np.float32)
-    stem_global[:, : trunk.channels] = trunk.stem_global
-    network = np.zeros(1, NETWORK)
+    has_curves = is_curved(model)
+    network = pack_stem(writer, trunk)
     record = network[0]
-    record["channels"], record["points"], record["stem_reach"] = channels, largest + 2, trunk.stem.weights.shape[2] // 2
-    record["stem"], record["stem_bias"] = writer.put(stem_weights), writer.put(pad(bias_of(trunk.stem), channels))
-    record["stem_global"] = writer.put(stem_global)
+    record["points"] = largest + 2
     plan = LayersWriter(writer, highest, has_curves, largest)
     layers, tip = plan.trunk(trunk)
     heads = _pack_heads(writer, model, tip)
@@ -81,14 +75,29 @@ def pack(model: Model, highest: Mapping[str, FloatArray], largest: int = LARGEST
         heads=heads,
         largest=largest,
         curves=CURVES if has_curves else None,
-        channels=channels,
+        channels=int(record["channels"]),
         streams=tuple(plan.streams),
         buffers=tuple(plan.buffers),
         pooled=int(layers["pooled"].max()),
         planes=trunk.stem.inputs,
-        global_features=len(stem_global),
+        global_features=len(trunk.stem_global),
         small=small_layers(model),
     )
+
+
+def pack_stem(writer: Writer, trunk: Trunk) -> NDArray[np.void]:
+    """A NETWORK record with what write_stem reads."""
+    channels = padded(trunk.channels)
+    weights = np.zeros((trunk.stem.inputs, *trunk.stem.weights.shape[2:], channels), np.float32)
+    weights[..., : trunk.channels] = trunk.stem.weights.transpose(1, 2, 3, 0)[:, :, ::-1]
+    by_feature = np.zeros((len(trunk.stem_global), channels), np.float32)
+    by_feature[:, : trunk.channels] = trunk.stem_global
+    network = np.zeros(1, NETWORK)
+    record = network[0]
+    record["channels"], record["stem_reach"] = channels, trunk.stem.weights.shape[2] // 2
+    record["stem"], record["stem_bias"] = writer.put(weights), writer.put(pad(bias_of(trunk.stem), channels))
+    record["stem_global"] = writer.put(by_feature)
+    return network
 
 
 def _pack_heads(writer: Writer, model: Model, tip: Reader) -> NDArray[np.void]:

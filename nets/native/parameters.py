@@ -17,6 +17,8 @@ from nets.native.tiling import places, weight_matrix
 
 LARGEST_WEIGHT = 32767
 ALIGNMENT = 64
+HEAD = 16
+"""Channels of a head of attention are padded to a multiple of it."""
 
 
 class Writer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,24 @@ NEAR_BYTES = 8 << 20
 BATCH_BYTES = 4 << 20
 """Of a workspace that is still read from the processor's caches."""
 
+Held = dict[str, NDArray[np.uint8]]
+"""Memory that records point to, by the names of their fields."""
+
+
+class HasStem(Protocol):
+    """What a packed network says of its stem, whatever follows it."""
+
+    @property
+    def parameters(self) -> NDArray[np.uint8]: ...
+    @property
+    def network(self) -> NDArray[np.void]: ...
+    @property
+    def channels(self) -> int: ...
+    @property
+    def planes(self) -> int: ...
+    @property
+    def global_features(self) -> int: ...
+
 
 class Workspace:
     """Arrays for the kernels, and the records that tell them where these lie."""
@@ -36,7 +56,7 @@ class Workspace:
             np.zeros(1, SPACE),
             np.zeros(1, FINISH),
         )
-        self._held: dict[str, NDArray[np.uint8]] = {}
+        self._held: Held = {}
         for name, size in _sizes(packed, boards, height, width).items():
             self._held[name] = aligned(size)
             self._space[0][name] = self._held[name].ctypes.data
@@ -49,7 +69,7 @@ class Workspace:
         self.policies = np.zeros((count, int(heads["policies"]), height * width), np.float32)
         self.ownership = np.zeros((count, height * width), np.float32)
         self.last = last_layers(packed.small, height * width)
-        self._set_constant()
+        set_constant(packed, self._tiles, self._space, self._held)
 
     def run(self, spatial: FloatArray, global_: FloatArray) -> None:
         """From `spatial` and `global_`, both C-contiguous, and `players`, which is added to the stream at every point,
@@ -60,17 +80,17 @@ class Workspace:
             spatial, global_, self.players, self.pools, self.policies, self.ownership, self._boards,
         )  # fmt: skip
 
-    def _set_constant(self) -> None:
-        """The stem's sums on an empty board: what its kernel makes of the board's plane beside its bias."""
-        packed, constant = self._packed, self._held["constant"].view(np.float32)
-        bias = packed.parameters[packed.network[0]["stem_bias"] :].view(np.float32)[: packed.channels]
-        constant.reshape(-1, packed.channels)[:] = bias
-        _, height, width = self.kind
-        empty = np.zeros((1, packed.planes, height, width), np.float32)
-        empty[:, 0] = 2  # one of which an empty board is expected to have
-        nothing = np.zeros((1, packed.global_features), np.float32), np.zeros_like(self.players[:1])
-        write_stem(empty, *nothing, packed.network[0], self._tiles[0], self._space[0])
-        constant[:] = self._held["streams0"].view(np.float32)[: constant.size]
+
+def set_constant(packed: HasStem, tiles: NDArray[np.void], space: NDArray[np.void], held: Held) -> None:
+    """Write the stem's sums on an empty board: what its kernel makes of the board's plane beside its bias."""
+    constant, height, width = held["constant"].view(np.float32), tiles[0]["height"], tiles[0]["width"]
+    bias = packed.parameters[packed.network[0]["stem_bias"] :].view(np.float32)[: packed.channels]
+    constant.reshape(-1, packed.channels)[:] = bias
+    empty = np.zeros((1, packed.planes, height, width), np.float32)
+    empty[:, 0] = 2  # one of which an empty board is expected to have
+    nothing = np.zeros((1, packed.global_features), np.float32), np.zeros((1, packed.channels), np.float32)
+    write_stem(empty, *nothing, packed.network[0], tiles[0], space[0])
+    constant[:] = held["streams0"].view(np.float32)[: constant.size]
 
 
 def boards_at_once(packed: Packed, height: int, width: int) -> int:

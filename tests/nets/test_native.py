@@ -335,7 +335,7 @@ def test_processors_with_narrower_vectors() -> None:
     [
         ([{"kind": "ordinary_block", "dilation": 2}], {}, "convolutions of 3x3 or 1x1"),
         ([{"kind": "ordinary_block", "size": 5}], {}, "convolutions of 3x3 or 1x1"),
-        ([FEED_FORWARD], {}, "networks of convolution blocks"),
+        ([FEED_FORWARD, ORDINARY], {}, "networks of convolution blocks, or of transformer blocks"),
         ([DEEP], {}, "networks of convolution blocks"),
         ([ORDINARY], {"tip": "rms"}, "networks of convolution blocks"),
         ([nested(nested(nested(nested("ordinary_block"))))], {}, "in at most 3 others"),
