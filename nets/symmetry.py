@@ -60,13 +60,16 @@ def symmetry_images(width: int, height: int) -> NDArray[np.int16]:
 def turn_planes(planes, image, out):
     """Show `planes` [C, H, W] to a network under a symmetry, whose row of symmetry_images is `image`.
 
-    Fills `out` [C, H * W].
+    Fills `out` [C, H * W]. Most of what a network is shown is 0, so only the rest is moved.
     """
     for plane in range(planes.shape[0]):
+        for move in range(out.shape[1]):
+            out[plane, move] = 0
         move = 0
         for y in range(planes.shape[1]):
             for x in range(planes.shape[2]):
-                out[plane, image[move]] = planes[plane, y, x]
+                if planes[plane, y, x] != 0:
+                    out[plane, image[move]] = planes[plane, y, x]
                 move += 1
 
 

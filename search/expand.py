@@ -29,14 +29,14 @@ from search.tree import EXPANDED, HAS_OWNERSHIP, encode_prior, find_next
 
 
 @kernel_part
-def digest(ctx, leaf, policy, value, score, ownership, images):
+def digest(ctx, scratch, leaf, policy, value, score, ownership, images):
     """Turn one evaluation into what the tree keeps: the leaf's codes, values and ownership.
 
     `policy` [P] logits, `value` [3], `score` [6] and `ownership` [H*W] are the side to move's, of the leaf's position
     under a symmetry that shows move i at `images[i]`.
     """
     pos = leaf.stack[leaf.last]
-    legal_priors(ctx, leaf, policy, images)
+    legal_priors(ctx, scratch, leaf, policy, images)
     sign = 1.0 if pos.to_play == WHITE else -1.0
     mean = score[SCORE_MEAN]
     leaf.values[WIN_LOSS] = sign * (value[WIN] - value[LOSS])
@@ -75,10 +75,11 @@ def mark_legal(ctx, leaf):
 
 
 @kernel
-def legal_priors(ctx, leaf, policy, images):
+def legal_priors(ctx, scratch, leaf, policy, images):
     """Softmax the logits over the leaf's legal moves and encode them."""
     mark_legal(ctx, leaf)
     codes = leaf.codes
+    weights = scratch.weights
     highest = np.float32(-np.inf)
     for i in range(ctx.moves):
         if codes[i] == 1:
@@ -86,10 +87,11 @@ def legal_priors(ctx, leaf, policy, images):
     total = 0.0
     for i in range(ctx.moves):
         if codes[i] == 1:
-            total += math.exp(policy[images[i]] - highest)
+            weights[i] = math.exp(policy[images[i]] - highest)
+            total += weights[i]
     for i in range(ctx.moves):
         if codes[i] == 1:
-            codes[i] = encode_prior(math.exp(policy[images[i]] - highest) / total)
+            codes[i] = encode_prior(weights[i] / total)
 
 
 @kernel_part
@@ -143,4 +145,6 @@ def insert_all(tree, ctx, work, leaves):
 def digest_all(ctx, work, chosen, count, policy, value, score, ownership, symmetries, images):
     """`digest` row i of an evaluation for the i-th of the `count` leaves in `chosen`, seen under `symmetries[i]`."""
     for i in range(count):
-        digest(ctx[0], work.leaves[chosen[i]], policy[i], value[i], score[i], ownership[i], images[symmetries[i]])
+        leaf = work.leaves[chosen[i]]
+        image = images[symmetries[i]]
+        digest(ctx[0], work.scratch[0], leaf, policy[i], value[i], score[i], ownership[i], image)

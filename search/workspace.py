@@ -13,7 +13,7 @@ from nets.features import IN_TREE, scratch_for
 from nets.symmetry import symmetry_images
 from search.advance import advance
 from search.context import new_context, new_work
-from search.encode import draw_symmetries, encode_all
+from search.encode import encode_all
 from search.expand import digest_all
 from search.nn_cache import Cache, new_cache
 from search.parameters import SearchParameters
@@ -110,15 +110,16 @@ class Workspace:
         Raises EvaluatorError.
         """
         missing = desk.asked
-        draw_symmetries(self.context, desk.work, missing, len(self.images), desk.symmetries)
-        evaluation = self.evaluate(desk, missing, IN_TREE, self._optimism[:missing])
+        evaluation = self.evaluate(desk, missing, IN_TREE, self._optimism[:missing], len(self.images))
         digest_all(self.context, desk.work, desk.missing, missing, *evaluation, desk.symmetries, self.images)
 
-    def evaluate(self, desk: Desk, count: int, view: int, optimism: NDArray[np.float32]) -> Evaluation:
+    def evaluate(
+        self, desk: Desk, count: int, view: int, optimism: NDArray[np.float32], draw_of: int = 0
+    ) -> Evaluation:
         """Encode the leaves listed in `desk.missing` under the desk's symmetries and have them evaluated.
 
-        `view`: features.IN_TREE or AT_ROOT; `optimism` [count]: shares of the optimistic policy, in networks with one.
-        Raises EvaluatorError.
+        `view`: features.IN_TREE or AT_ROOT; `optimism` [count]: shares of the optimistic policy, in networks with one;
+        `draw_of`: how many symmetries to draw the desk's from, 0 to keep them. Raises EvaluatorError.
         """
         encode_all(
             self.context,
@@ -126,6 +127,7 @@ class Workspace:
             desk.missing,
             count,
             view,
+            draw_of,
             desk.symmetries,
             self.images,
             desk.features,
