@@ -53,6 +53,7 @@ class Recorder:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
+        self.needs_colours = getattr(evaluator, "needs_colours", False)  # asked for every batch
         self._lock = threading.Lock()
         self.batches: Counter[int] = Counter()
         self.spatial: list[NDArray[np.float32]] = []

@@ -33,8 +33,9 @@ from search.select import COLLISION, FULL
 from search.tree import NODES
 from search.workspace import Desk, Workspace
 
-POLL_SECONDS = 0.01
-"""How often the waiting thread looks whether it is told to stop."""
+POLL_SECONDS = 0.02
+"""How often the waiting thread looks whether it is told to stop. Workers do after every evaluation, and whenever it
+wakes up one of them stands still."""
 
 CLOSE_SECONDS = 1.0
 """How long a worker may take to finish an evaluation when all is to end."""
@@ -58,8 +59,10 @@ class Search:
         self._seed = self._parameters.seed if self._parameters.seed >= 0 else int.from_bytes(os.urandom(6), "little")
         self._generator = np.random.default_rng(self._seed)
         self._tree: GameTree | None = None
-        self._changed = threading.Condition()
-        """The lock on the tree and everything below; notified when a waiting worker or caller should look again."""
+        self._lock = threading.RLock()
+        """On the tree and everything below."""
+        self._changed = threading.Condition(self._lock)
+        """Notified when a waiting worker or caller should look again."""
         self._threads: list[threading.Thread] = []
         self._run: Run | None = None
         self._generation = 0
@@ -247,7 +250,7 @@ class Search:
 
     def _iterate(self, run: Run, space: Workspace, desk: Desk) -> bool:
         """One round of a worker. False once the search is over."""
-        with self._changed:
+        with self._lock:
             self._advance(run, space, desk)
             if run.reason is not None:
                 self._changed.notify_all()

@@ -32,6 +32,7 @@ class Desk:
         self.spatial = np.zeros((batch, SPATIAL_PLANES, height, width), np.float32)
         self.flat = self.spatial.reshape(batch, SPATIAL_PLANES, height * width)
         self.global_ = np.zeros((batch, GLOBAL_FEATURES), np.float32)
+        self.inputs = [(self.spatial[:count], self.global_[:count]) for count in range(batch + 1)]
         self.planes = np.zeros((SPATIAL_PLANES, height, width), np.float32)
         self.symmetries = np.zeros(batch, np.int64)
         self.under_way = 0
@@ -135,7 +136,7 @@ class Workspace:
             desk.flat,
             desk.global_,
         )
-        spatial, global_ = desk.spatial[:count], desk.global_[:count]
+        spatial, global_ = desk.inputs[count]
         if getattr(self.evaluator, "needs_colours", False):
             leaves, chosen = desk.leaves, desk.missing[:count]
             colours = leaves["stack"]["to_play"][chosen, leaves["last"][chosen]]
