@@ -34,10 +34,9 @@ PASS_ENDS_PHASE = 2  # a pass here ends the game, or its phase
 
 NODE = np.dtype(
     [
-        ("key", "u8"),  # graph search: names the position; 0 for a node that is never shared
+        # What a parent reads of each of its children comes first: together it takes fewer lines of the caches.
         ("weight", "f8"),  # of all evaluations below and its own
         ("weight_sq", "f8"),  # sum of their squares
-        ("child_weight", "f8"),  # sum of the links' weights, before bad moves are given less
         # Averages over that weight, white's view.
         ("win_loss", "f4"),  # -1..1: chance to win minus chance to lose
         ("no_result", "f4"),  # 0..1
@@ -46,7 +45,21 @@ NODE = np.dtype(
         ("lead", "f4"),  # points
         ("utility", "f4"),
         ("utility_sq", "f4"),
-        # The node's own evaluation, white's view.
+        ("visits", "i4"),
+        ("state", "i1"),
+        ("to_play", "i1"),
+        ("flags", "i1"),
+        ("next_move", "i2"),  # the untried move with the largest prior, as network position, or NONE
+        ("next_prior", "f4"),  # that prior
+        ("links", "i4"),  # first link in the pool, or NONE
+        ("n_links", "i2"),
+        ("room", "i2"),  # links its range has room for
+        # What is read at the node itself.
+        ("key", "u8"),  # graph search: names the position; 0 for a node that is never shared
+        ("child_weight", "f8"),  # sum of the links' weights, before bad moves are given less
+        ("mass", "f4"),  # sum of the links' priors
+        ("next_refresh", "i4"),  # visits at which the averages are next computed afresh from the children
+        # Its own evaluation, white's view.
         ("own_win_loss", "f4"),
         ("own_no_result", "f4"),
         ("own_score", "f4"),
@@ -56,20 +69,9 @@ NODE = np.dtype(
         ("own_score_error", "f4"),  # the same, in points
         ("own_weight", "f4"),
         ("own_utility", "f4"),  # before the subtree bias
-        ("mass", "f4"),  # sum of the links' priors
-        ("next_prior", "f4"),  # the largest prior among the moves not tried
-        ("visits", "i4"),
-        ("next_refresh", "i4"),  # visits at which the averages are next computed afresh from the children
-        ("links", "i4"),  # first link in the pool, or NONE
         ("bias", "i4"),  # entry of the subtree bias table, or NONE
         ("bias_delta", "f4"),  # what this node added to that entry's sum
         ("bias_weight", "f4"),  # and to its weight
-        ("n_links", "i2"),
-        ("room", "i2"),  # links its range has room for
-        ("next_move", "i2"),  # the move with that prior, as network position, or NONE
-        ("to_play", "i1"),
-        ("state", "i1"),
-        ("flags", "i1"),
     ],
     align=True,
 )
