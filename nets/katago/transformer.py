@@ -15,7 +15,7 @@ from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray
 ProductsWriter = Callable[[Graph, str, FeedForwardBlock, list[FloatArray], str], list[str]]
 """Writes the products of a block's RMS norm of `x` with matrices [C, out]; the last argument is the block's label."""
 NORMED, HIDDEN = "_normed", "_hidden"
-"""End the names of the taps of a feed-forward block's norm and of what its second matrix reads."""
+"""End the names of the taps of a block's norm and of what its last matrix reads."""
 
 
 def write_products(graph: Graph, x: str, block: FeedForwardBlock, matrices: list[FloatArray], label: str) -> list[str]:
@@ -25,7 +25,7 @@ def write_products(graph: Graph, x: str, block: FeedForwardBlock, matrices: list
 
 
 def write_attention(graph: Graph, board: Board, block: AttentionBlock, x: str, label: str) -> str:
-    normed = rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
+    normed = graph.taps[f"{label}{NORMED}"] = rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
     query = block.query / np.float32(np.sqrt(block.query_dimension))  # the scale of the scores, taken here once
     queries, keys, values = (
         _product(graph, normed, matrix, f"{label}_{name}")
@@ -46,6 +46,7 @@ def write_attention(graph: Graph, board: Board, block: AttentionBlock, x: str, l
         num_heads=block.heads,
         scale=1.0,
     )
+    graph.taps[f"{label}{HIDDEN}"] = mixed
     return graph.add("Add", _product(graph, mixed, block.output, f"{label}_output"), x, label=label)
 
 

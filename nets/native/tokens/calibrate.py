@@ -21,7 +21,7 @@ from nets.native.evaluator import NativeEvaluator
 from nets.native.players import PROFILES, everyone
 from nets.native.tokens.pack import Bytes, pack_tokens
 from nets.native.tokens.products import HAS_BYTES
-from nets.native.tokens.rounding import rounded
+from nets.native.tokens.rounding import of_feed_forward, rounded
 from nets.native.tokens.workspace import TokensWorkspace
 from nets.quantize import CHECKED, compare, objection
 
@@ -68,8 +68,8 @@ def calibrate(
     player: Evaluator | None = None,
 ) -> Verdict:
     """Round the weights of a prepared network that `can_be_packed`, `reference` being the same in fp32, and measure
-    what is lost: in 8 bits where that is within the limits, else in 16. Positions come from games of `player`, where
-    one is given: for a network too slow to play many itself."""
+    what is lost: with as many of the matrices in 8 bits as the limits allow. Positions come from games of `player`,
+    where one is given: for a network too slow to play many itself."""
     plain = everyone(model, _evaluator(model, {}, reference))
     plain.evaluate(*_empty(model))  # compiles, which is no part of the time that positions may take
     player = player or plain
@@ -78,14 +78,18 @@ def calibrate(
     kept = convolutions.affordable(kept, reference)
     progress(0.6)
     checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
+    choices: list[Mapping[str, Bytes]] = [{}]
     if HAS_BYTES:
         others = [(np.delete(s, np.s_[::CHECKED], 0), np.delete(g, np.s_[::CHECKED], 0)) for s, g in kept if len(s) > 1]
         in_bytes = rounded(model, others)
+        choices = [in_bytes, of_feed_forward(model, in_bytes), {}]
         progress(0.75)
-        verdict = _judged(model, in_bytes, reference, checked)
+    for choice in choices:
+        verdict = _judged(model, choice, reference, checked)
         if not verdict.objection:
-            return verdict
-    return _judged(model, {}, reference, checked)
+            break
+    progress(1.0)
+    return verdict
 
 
 def _judged(

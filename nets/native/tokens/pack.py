@@ -55,15 +55,6 @@ class PackedTokens:
     small: SmallLayers
 
 
-def matrices_of(block: AttentionBlock | FeedForwardBlock) -> tuple[FloatArray, FloatArray]:
-    """What reads the block's norm, whose weights it takes, and what adds to the stream: [inputs, outputs]."""
-    if isinstance(block, AttentionBlock):
-        read = np.concatenate([block.query, block.key, block.value], axis=1)
-        return block.norm[:, None] * read, block.output
-    read = block.first if block.gate is None else np.concatenate([block.first, block.gate], axis=1)
-    return block.norm[:, None] * read, block.second
-
-
 @np.errstate(over="ignore", invalid="ignore")  # absurd weights: outputs that are not finite are refused
 def pack_tokens(model: Model, in_bytes: Mapping[str, Bytes]) -> PackedTokens:
     """`in_bytes` are those matrices, by the names of their blocks and of what they are there, that have 8 bits."""
@@ -76,13 +67,12 @@ def pack_tokens(model: Model, in_bytes: Mapping[str, Bytes]) -> PackedTokens:
         record["share"], record["epsilon"] = 1 / trunk.channels, block.epsilon
         stream = _placed([trunk.channels], channels)
         if isinstance(block, AttentionBlock):
-            read, mixed = _attention(record, block, writer)
+            record["rotation"] = writer.put(_rotation(block))
+            parts = _attention(record, block, stream)
         else:
-            read, mixed = _feed_forward(record, block)
-        first, second = matrices_of(block)
-        label = f"block{number}"
-        record["first"] = matrices.put(writer, first, stream, read, in_bytes.get(f"{label}_first"))
-        record["second"] = matrices.put(writer, second, mixed, stream, in_bytes.get(f"{label}_second"))
+            parts = _feed_forward(record, block, stream)
+        for name, (matrix, inputs, outputs) in parts.items():
+            record[name] = matrices.put(writer, matrix, inputs, outputs, in_bytes.get(f"block{number}_{name}"))
     heads = _heads(model, channels, writer, matrices)
     network = pack_stem(writer, trunk)
     parameters = writer.content()
@@ -119,18 +109,26 @@ def _placed(counts: list[int], total: int = 0, lanes: int = HEAD) -> _Places:
     return _Places(np.concatenate(at), max(total, padded(start)))
 
 
-def _attention(record: np.void, block: AttentionBlock, writer: Writer) -> tuple[_Places, _Places]:
+_Parts = dict[str, tuple[FloatArray, _Places, _Places]]
+"""Matrices [inputs, outputs], by the names of their fields in BLOCK, and where their inputs and outputs lie."""
+
+
+def _attention(record: np.void, block: AttentionBlock, stream: _Places) -> _Parts:
     size, value_size = block.query_dimension, block.value_dimension
     record["heads"], record["kv_heads"] = block.heads, block.kv_heads
     record["size"], record["value_size"] = (-(-each // HEAD) * HEAD for each in (size, value_size))
     record["octaves"] = math.log2(math.e) / math.sqrt(size)
-    record["rotation"] = writer.put(_rotation(block, int(record["size"])))
-    parts = [size] * (block.heads + block.kv_heads) + [value_size] * block.kv_heads
-    return _placed(parts), _placed([value_size] * block.heads)
+    norm, pairs = block.norm[:, None], np.concatenate([block.query, block.key], axis=1)
+    return {
+        "first": (norm * pairs, stream, _placed([size] * (block.heads + block.kv_heads))),
+        "values": (norm * block.value, stream, _placed([value_size] * block.kv_heads)),
+        "second": (block.output, _placed([value_size] * block.heads), stream),
+    }
 
 
-def _rotation(block: AttentionBlock, size: int) -> FloatArray:
+def _rotation(block: AttentionBlock) -> FloatArray:
     """[kv heads, 2 (by x, by y), 2 (cosine, sine), MAX_SIZE, size], see write_rotated."""
+    size = -(-block.query_dimension // HEAD) * HEAD
     frequencies = np.zeros((block.kv_heads, size // 2, 2))
     if block.rope is not None:
         frequencies[:, : block.query_dimension // 2] = block.rope.frequencies
@@ -140,13 +138,15 @@ def _rotation(block: AttentionBlock, size: int) -> FloatArray:
     return both.astype(np.float32)
 
 
-def _feed_forward(record: np.void, block: FeedForwardBlock) -> tuple[_Places, _Places]:
-    hidden = _placed([block.second.shape[0]])
-    if block.gate is None:
-        return hidden, hidden
-    record["gated"] = 1
-    first = hidden.at // HEAD * OUTPUTS + hidden.at % HEAD
-    return _Places(np.concatenate([first, first + HEAD]), 2 * hidden.total), hidden
+def _feed_forward(record: np.void, block: FeedForwardBlock, stream: _Places) -> _Parts:
+    hidden = _placed([len(block.second)])
+    read, matrix = hidden, block.first
+    if block.gate is not None:
+        record["gated"] = 1
+        first = hidden.at // HEAD * OUTPUTS + hidden.at % HEAD
+        read = _Places(np.concatenate([first, first + HEAD]), 2 * hidden.total)
+        matrix = np.concatenate([block.first, block.gate], axis=1)
+    return {"first": (block.norm[:, None] * matrix, stream, read), "second": (block.second, hidden, stream)}
 
 
 class _Matrices:

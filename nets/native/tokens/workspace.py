@@ -66,9 +66,10 @@ def _room_sizes(packed: PackedTokens, rows: int) -> dict[str, int]:
     """Bytes of what ROOM points to, but for the stream."""
     attention = packed.blocks[packed.blocks["heads"] > 0]
     inputs, outputs = int(packed.matrices["inputs"].max()), int(packed.matrices["outputs"].max())
-    values = [packed.heads["matrix"], attention["first"]]
+    outputs_of = packed.matrices["outputs"]
+    values = outputs_of[attention["first"]] + outputs_of[attention["values"]]
     return {
-        "values": rows * int(packed.matrices["outputs"][np.concatenate(values)].max()) * FLOAT_BYTES,
+        "values": rows * int(max(outputs_of[packed.heads[0]["matrix"]], values.max(initial=0))) * FLOAT_BYTES,
         "mixed": rows * int(packed.matrices["inputs"][attention["second"]].max(initial=0)) * FLOAT_BYTES,
         "levels": CHUNK * inputs * SHORT_BYTES,
         "hidden": CHUNK * max(inputs, outputs) * FLOAT_BYTES,
