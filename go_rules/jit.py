@@ -4,7 +4,8 @@ Numba's own disk cache misses edits across files, trips over corrupt entries and
 processes. This one keeps a file per compiled signature, named by a hash of everything the machine code
 depends on: the sources of the kernel's module and of the project modules it imports, the signature, the
 processor and the versions of Python and numba. Files are written whole and renamed into place, and carry a
-checksum; whatever cannot be read is compiled again, whatever cannot be written stays in memory.
+checksum; whatever cannot be read is compiled again, whatever cannot be written stays in memory. What another process
+is compiling is waited for (turns.py).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from numba.core import serialize
 from numba.core.caching import CompileResultCacheImpl, _Cache
 
 from go_rules.directories import cache_root
+from go_rules.turns import end_turn, take_turn
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -128,15 +130,14 @@ class KernelCache(_Cache):
         global compilations
         target_context.refresh()
         path = self._path(sig, target_context)
-        try:
-            content = path.read_bytes()
-            checksum, payload = content[:32], content[32:]
-            if hashlib.sha256(payload).digest() == checksum:
-                compiled = _pickling.rebuild(None, target_context, pickle.loads(payload))
-                os.utime(path)
-                return compiled
-        except Exception:
-            pass
+        compiled = _load(path, target_context)
+        if compiled is None:
+            take_turn(path)
+            compiled = _load(path, target_context)  # another process may have compiled it meanwhile
+            if compiled is not None:
+                end_turn(path)
+        if compiled is not None:
+            return compiled
         compilations += 1
         if _listener is not None:
             _listener(self._name)
@@ -156,6 +157,8 @@ class KernelCache(_Cache):
             _prune(path.parent)
         except Exception:
             pass
+        finally:
+            end_turn(self._path(sig, data.target_context))
 
     def enable(self) -> None:
         pass
@@ -176,6 +179,20 @@ class KernelCache(_Cache):
         )
         digest = hashlib.sha256(repr(key).encode()).hexdigest()[:24]
         return cache_directory() / f"{self._name}-{digest}.kernel"
+
+
+def _load(path: Path, target_context: Any) -> Any:
+    """What a file holds; None where it is of no use."""
+    try:
+        content = path.read_bytes()
+        checksum, payload = content[:32], content[32:]
+        if hashlib.sha256(payload).digest() == checksum:
+            compiled = _pickling.rebuild(None, target_context, pickle.loads(payload))
+            os.utime(path)
+            return compiled
+    except Exception:
+        pass
+    return None
 
 
 _pruned = False

@@ -51,10 +51,12 @@ class Engine:
     hurried: bool
     """The session is ending: nothing new is begun."""
 
-    def __init__(self, settings: EngineSettings, make_player: Callable[[], Player]) -> None:
+    def __init__(
+        self, settings: EngineSettings, make_player: Callable[[], Player], on_compile: Callable[[], None] = lambda: None
+    ) -> None:
         self.settings = settings
         self.journal = Journal(settings.log)
-        self.startup = Startup(make_player, settings.width, settings.height)
+        self.startup = Startup(make_player, settings.width, settings.height, on_compile)
         self.clock = Clock()
         self.decision = None
         self.estimated = None

@@ -143,13 +143,16 @@ class Loop:
         self._ends.put(End(EXIT_FAILURE, True))
 
 
-def run_gtp(settings: EngineSettings, make_player: Callable[[], Player]) -> int:
-    """Speak GTP on stdin and stdout; `make_player` runs in the background. Does not return: the process ends.
+def run_gtp(
+    settings: EngineSettings, make_player: Callable[[], Player], on_compile: Callable[[], None] = lambda: None
+) -> int:
+    """Speak GTP on stdin and stdout; `make_player` runs in the background, `on_compile` where anything has to be
+    compiled for it. Does not return: the process ends.
 
     Leaving by `os._exit` is deliberate: searching, loading and compiling threads may be anywhere, and neither
     waiting for them nor taking the interpreter down around them ends in time.
     """
-    loop = Loop(Engine(settings, make_player), 0, guard_stdout())
+    loop = Loop(Engine(settings, make_player, on_compile), 0, guard_stdout())
     loop.handle_signals()
     code = loop.run()
     with contextlib.suppress(OSError, ValueError, AttributeError):

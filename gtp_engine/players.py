@@ -44,19 +44,18 @@ class PlayerKind:
 
 
 def _network(configuration: Configuration) -> Player:
-    from search.compile_ahead import help_compiling
     from search.network_player import NetworkPlayer
 
-    help_compiling()
+    compile_beside(configuration)
     evaluator = open_evaluator(configuration)
+    _compile_ends()
     return NetworkPlayer(evaluator, configuration.search_parameters(suited_to(evaluator)))
 
 
 def _policy(configuration: Configuration) -> Player:
-    from search.compile_ahead import help_compiling
     from search.policy_player import PolicyPlayer
 
-    help_compiling()
+    compile_beside(configuration)
     base = IMITATION if configuration["human_profile"] else None
     return PolicyPlayer(open_evaluator(configuration), configuration.search_parameters(base))
 
@@ -162,6 +161,24 @@ def suited_to(evaluator: Evaluator) -> SearchParameters:
 def _profile(configuration: Configuration) -> HumanProfile | None:
     name = configuration["human_profile"]
     return parse_profile(name) if name else None
+
+
+def compile_beside(configuration: Configuration) -> None:
+    """Have a second process help where this one is compiling for a player with a network."""
+    if PLAYERS[chosen_player(configuration)].needs_network:
+        from search.child import help_compiling
+
+        help_compiling()
+
+
+def _compile_ends() -> None:
+    """Where this process had to compile: what the second one comes to last."""
+    import go_rules.jit
+
+    if go_rules.jit.compilations > 0:
+        from search.compile_ahead import compile_ends
+
+        compile_ends()
 
 
 def make_player(configuration: Configuration) -> Player:

@@ -24,7 +24,9 @@ def gtp(config_file: Path | None, settings: tuple[str, ...], **options: object) 
     """
     configuration = load(config_file, settings, options)
     from gtp_engine.loop import run_gtp
-    from gtp_engine.players import check, make_player
+    from gtp_engine.players import check, compile_beside, make_player
 
     check(configuration)
-    return run_gtp(configuration.engine_settings(), lambda: make_player(configuration))
+    return run_gtp(
+        configuration.engine_settings(), lambda: make_player(configuration), lambda: compile_beside(configuration)
+    )

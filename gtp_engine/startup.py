@@ -29,8 +29,12 @@ class Startup:
     on_failure: Callable[[BaseException], None] | None
     """Called from the loading thread."""
 
-    def __init__(self, make_player: Callable[[], Player], width: int, height: int) -> None:
+    def __init__(
+        self, make_player: Callable[[], Player], width: int, height: int, on_compile: Callable[[], None] = lambda: None
+    ) -> None:
+        """`on_compile` is called where anything has to be compiled, once."""
         self._make_player = make_player
+        self._on_compile = on_compile
         self._size = (width, height)
         self._changed = threading.Condition()
         self._abandoned = False
@@ -73,7 +77,7 @@ class Startup:
 
     def _run(self) -> None:
         try:
-            warm_up_rules()
+            warm_up_rules(self._on_compile)
             self._reach(RULES_READY)
             player = self._make_player()
             player.warm_up(*self._size)
@@ -92,18 +96,19 @@ class Startup:
             self._changed.notify_all()
 
 
-def warm_up_rules() -> None:
-    """Import the rules and have the kernels that `Game` calls compiled or loaded."""
+def warm_up_rules(on_first: Callable[[], None] = lambda: None) -> None:
+    """Import the rules and have the kernels that `Game` calls compiled or loaded. `on_first` is called before the first
+    of all compilations."""
     from go_rules.jit import on_compile
 
-    on_compile(_announce_once())
+    on_compile(_announce_once(on_first))
     from go_rules.game import warm_up
 
     warm_up()
 
 
-def _announce_once() -> Callable[[str], None]:
-    """A listener for compilations that tells the user of the first one only."""
+def _announce_once(on_first: Callable[[], None]) -> Callable[[str], None]:
+    """A listener for compilations that tells the user of the first one only, and then calls `on_first`."""
     told = False
 
     def listen(_kernel: str) -> None:
@@ -111,5 +116,6 @@ def _announce_once() -> Callable[[str], None]:
         if not told:
             told = True
             note("preparing for this computer; this happens once and takes up to half a minute")
+            on_first()
 
     return listen

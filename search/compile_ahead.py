@@ -1,27 +1,29 @@
 """Compiling in a second process, on a machine that has not played yet.
 
-Only one thread of a process can compile. While this one compiles the descent, half of all the work, a child compiles
-the other half, and each finds the other's kernels in the cache.
+Only one thread of a process can compile. While the parent compiles the rules, opens its network and calibrates it, a
+child compiles the search, and each finds the other's kernels in the cache.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 
 import numpy as np
 
-import go_rules.jit
 from go_rules.game import Game
 from go_rules.points import BLACK
 from nets.constant import ConstantEvaluator
+from search.advance import NO_ROOM, NOT_YET
+from search.ownership import tree_ownership
 from search.parameters import SearchParameters
+from search.rank import rank_root, variations
+from search.report import MAX_VARIATION
 from search.reuse import collect_garbage, forget_unreachable, recompute, settle
-from search.root import place_root
+from search.root import place_root, set_root
 from search.root_moves import excluded_until
-from search.search import Search, available_cores
+from search.search import Search
 from search.tree import ROOT, clear_tree, new_node
 from search.workspace import Workspace
 
@@ -29,44 +31,51 @@ SIDE = 9
 MEMORY = 16
 """Megabytes: enough for a tree and a cache that stay empty."""
 
-_child: subprocess.Popen[bytes] | None = None
-"""Kept, since it ends when our end of its pipe is closed: at the latest with this process."""
-
-
-def help_compiling() -> None:
-    """Start the child, once, if this process had to compile the rules: then it will have to compile the search too."""
-    global _child
-    if _child is not None or go_rules.jit.compilations == 0 or available_cores() < 2:
-        return
-    command = [sys.executable, "-m", "search.compile_ahead"]
-    try:
-        _child = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
-    except OSError:
-        return
-
 
 def compile_all() -> None:
-    """Have every kernel of a search compiled, those that the first descent does not call before all others."""
+    """Have every kernel of a search compiled, what takes longest first: meanwhile the parent compiles the rules and
+    what its network needs, calibrates it and calls `compile_ends`."""
     parameters = SearchParameters(memory=MEMORY, cache_memory=MEMORY, workers=1)
-    _compile_all_but_descent(Workspace(SIDE, SIDE, parameters, ConstantEvaluator(), 1, 0, True))
+    _compile_iteration(_small_workspace(parameters))
+    compile_ends()
     search = Search(ConstantEvaluator(), parameters)
     search.warm_up(SIDE, SIDE)
     search.close()
 
 
-def _compile_all_but_descent(space: Workspace) -> None:
-    """Call the kernels for no leaves at all, in the order in which a search comes to them."""
-    desk, tree = space.desks[0], space.tree
+def compile_ends() -> None:
+    """Have compiled what a search calls only when it has grown its tree."""
+    parameters = SearchParameters(memory=MEMORY, cache_memory=MEMORY, workers=1)
+    space = _small_workspace(parameters)
+    _plant(space)
+    work, ranks = space.desks[0].work, np.zeros((3, space.area + 1))
+    set_root(space.tree, space.context, work)
+    rank_root(space.tree, space.context, work, ranks)
+    none = np.zeros((0, MAX_VARIATION), np.int64)
+    variations(space.tree, space.context, ranks, none, none, none, np.zeros(0, np.int64))
+    tree_ownership(space.tree, int(space.tree.used[ROOT]))
+    forget_unreachable(space.tree, space.context)
+    settle(space.tree)
+    recompute(space.tree, space.context)
+    collect_garbage(space.tree)
+
+
+def _compile_iteration(space: Workspace) -> None:
+    """What a search does over and over: call it for no leaves at all."""
+    _plant(space)
+    space.evaluate_missing(space.desks[0])
+    space.advance(space.desks[0], NO_ROOM, NOT_YET)
+
+
+def _small_workspace(parameters: SearchParameters) -> Workspace:
+    return Workspace(SIDE, SIDE, parameters, ConstantEvaluator(), 1, 0, True)
+
+
+def _plant(space: Workspace) -> None:
+    """Give it a tree of one node."""
     place_root(space.context, Game(SIDE, SIDE), BLACK, excluded_until(None))
-    clear_tree(tree)
-    tree.used[ROOT] = new_node(tree, np.uint64(0), BLACK)
-    space.evaluate_missing(desk)
-    forget_unreachable(tree, space.context)
-    settle(tree)
-    recompute(tree, space.context)
-    collect_garbage(tree)
+    clear_tree(space.tree)
+    space.tree.used[ROOT] = new_node(space.tree, np.uint64(0), BLACK)
 
 
 def _end_with_parent() -> None:

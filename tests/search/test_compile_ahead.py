@@ -41,11 +41,19 @@ def test_it_compiles_what_a_player_asks_for() -> None:
     assert set(wanted) <= set(ahead)
 
 
-def test_the_descent_comes_last() -> None:
+def test_what_takes_longest_comes_first() -> None:
     names = [line.split("'")[1] for line in kernels_asked_for(AHEAD)]
     first = {name: names.index(name) for name in set(names)}
-    others = ("search.encode.encode_all", "search.expand.digest_all", "search.reuse._recompute", "search.reuse._adopt")
-    assert all(first[name] < first["search.advance.advance"] for name in others)
+    others = ("search.reuse._recompute", "search.reuse._adopt", "search.rank.rank_root", "search.rank.variations")
+    assert all(first[name] > first["search.advance.advance"] > first["search.encode.encode_all"] for name in others)
+
+
+def test_the_parent_takes_over_the_ends() -> None:
+    """So that it need not wait for the child where its network is ready before."""
+    script = AHEAD.replace("compile_all", "compile_ends")
+    names = {line.split("'")[1] for line in kernels_asked_for(script)}
+    assert {"search.rank.rank_root", "search.reuse._adopt", "search.root.set_root"} <= names
+    assert not {"search.advance.advance", "search.encode.encode_all"} & names
 
 
 def test_it_ends_with_its_parent() -> None:
