@@ -357,6 +357,7 @@ class NetworkFile:
         from nets.embedded import ready_made_int16
         from nets.native.calibrate import LARGE, checked_here
         from nets.native.kinds import calibrated, calibration_key
+        from nets.native.objections import is_transformer
         from nets.native.players import PROFILES
 
         def derive() -> bytes:
@@ -364,7 +365,7 @@ class NetworkFile:
             if ready is not None:
                 return checked_here(ready, model, _Terms(1, 1.0, None, note).open(self.onnx(), self.source)).to_bytes()
             is_large = model.parameters >= LARGE
-            takes = "up to a minute" if is_large else "some seconds"
+            takes = "up to a minute" if is_large or is_transformer(model) else "some seconds"
             note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")
             profile = None if model.trunk.metadata is None else PROFILES[0]
             reference = _open_fp32(self, _Terms(1, 1.0, profile, note))
