@@ -42,7 +42,7 @@ BATCH = 8
 LARGE = 1_500_000
 """Of parameters. Such a network would play too few games itself, and what happens inside it on a batch of boards would
 take much memory."""
-PLAYING_SECONDS, EVALUATING_SECONDS = 15.0, 25.0
+PLAYING_SECONDS, EVALUATING_SECONDS = 15.0, 18.0
 """Most processor time that is spent on making positions, and on evaluating them in fp32."""
 
 Progress = Callable[[float], None]

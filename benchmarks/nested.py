@@ -1,0 +1,55 @@
+"""Writes networks with random weights in the shapes of KataGo's newer ones, for measuring speed: nested bottlenecks,
+mish, and every third block with a pooling one inside; `b40c256` is one of ordinary blocks and ReLU.
+
+python -m benchmarks.nested NAME... FOLDER         names: b10c128nbt, b18c384nbt, b28c512nbt, b40c256
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.nets.random_networks import RandomNetwork
+
+NAME = re.compile(r"b(\d+)c(\d+)(nbt)?")
+POOLING_EVERY = 3
+
+
+def content(blocks: int, channels: int, is_nested: bool) -> bytes:
+    """The file of a network of so many blocks."""
+    heads = (48, 48, 96, 128) if channels > 128 else (32, 32, 64, 80)
+    middle = channels // 2 if is_nested else channels
+    pooled = max(32, middle // 3 // 8 * 8)
+    ordinary = {"kind": "ordinary_block", "middle": middle}
+    pooling = {"kind": "gpool_block", "sizes": (middle - pooled, pooled)}
+    layers: list[dict[str, Any]] = [ordinary] * blocks
+    if is_nested:
+        layers = [
+            {
+                "kind": "nested_bottleneck_block",
+                "middle": middle,
+                "inner": (pooling if number % POOLING_EVERY == 2 else ordinary, ordinary),
+            }
+            for number in range(blocks)
+        ]
+    version, activation = (14, "ACTIVATION_MISH") if is_nested else (8, "ACTIVATION_RELU")
+    network = RandomNetwork(version, channels=channels, activation=activation, heads=heads)
+    network.write(layers)
+    return network.compressed()
+
+
+def main() -> None:
+    *names, folder = sys.argv[1:]
+    for name in names:
+        match = NAME.fullmatch(name)
+        if match is None:
+            sys.exit(f"nested: {name} is no shape like b18c384nbt or b40c256")
+        path = Path(folder) / f"{name}.bin.gz"
+        path.write_bytes(content(int(match[1]), int(match[2]), match[3] is not None))
+        print(path)
+
+
+if __name__ == "__main__":
+    main()
