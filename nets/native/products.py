@@ -20,8 +20,8 @@ OUTPUTS = 32
 """Outputs in a block: a product's columns, and the channels that everything after it handles together."""
 OUTPUT_BYTES = 4 * OUTPUTS
 IS_WIDE = WIDE in features()
-MOST_ROWS, MORE_ROWS = (12, 4) if IS_WIDE else (3, 2)
-"""Rows at once: 24 of 32 registers hold sums, or 12 of 16."""
+MOST_ROWS, MORE_ROWS = (12, 4) if IS_WIDE else (2, 1)
+"""Rows at once: 24 of 32 registers hold sums, or 8 of 16; with more, some sums would be kept in memory."""
 LANES = 16 if IS_WIDE else 8
 """32-bit integers in a register."""
 PAIRED = f"llvm.x86.{'avx512.pmaddw.d.512' if IS_WIDE else 'avx2.pmadd.wd'}"
