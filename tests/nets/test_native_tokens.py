@@ -343,13 +343,18 @@ def test_processors_without_vectors(path: Path, monkeypatch: pytest.MonkeyPatch)
             function(path, "int16", "cpu")  # type: ignore[operator]
 
 
+@needs_kernels
 def test_networks_of_convolutions_compile_nothing_of_it() -> None:
     """Nor do transformers' modules load where none is played."""
     code = (
         "import sys\n"
-        "from nets.native.compile import compile_kernels\n"
-        "import nets.native.kinds, nets.open\n"
-        "compile_kernels()\n"
+        "from nets.native.kinds import calibration_key\n"
+        "from tests.nets.test_native import *\n"
+        "network, _ = made()\n"
+        "content = network.compressed()\n"
+        "model = load_model(content, 'random')\n"
+        "opened(model, content).evaluate(*inputs(9, 9))\n"
+        "assert calibration_key(model)\n"
         "assert not [name for name in sys.modules if name.startswith('nets.native.tokens')]\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True, timeout=300)
