@@ -40,7 +40,7 @@ def quantize(source: Path, target: Path, force: bool) -> None:
     Not needed for playing: `nobi gtp --net` does this by itself, once, and keeps the result.
     """
     _check_target(target, force)
-    from nets.open import NetworkFile
+    from nets.network_file import NetworkFile
     from nets.quantize import NotQuantizable, summary
 
     file = NetworkFile(source)

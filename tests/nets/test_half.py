@@ -16,8 +16,8 @@ from nets.calibration import SMALL_SERIES, own_positions
 from nets.constant import ConstantEvaluator
 from nets.evaluator import EvaluatorError
 from nets.half import half_objection, to_half
+from nets.network_file import NetworkFile
 from nets.onnx_evaluator import OnnxEvaluator
-from nets.open import NetworkFile
 from nets.quantize import LIMITS, compare
 from tests.nets.random_networks import RandomNetwork
 

@@ -1,0 +1,212 @@
+"""A network's file and what is derived from it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nets.devices import CPU, Device
+from nets.embedded import embedded_network
+from nets.evaluator import EvaluatorError
+
+if TYPE_CHECKING:
+    from nets.human_profile import HumanProfile
+    from nets.katago.model import Model
+    from nets.onnx_evaluator import OnnxEvaluator, Variant
+
+Note = Callable[[str], None]
+KATAGO_SUFFIXES = (".bin.gz", ".txt.gz", ".bin", ".txt")
+ONNX_SUFFIX = ".onnx"
+MAX_WINOGRAD_BYTES = 40 << 20
+"""Of a compressed KataGo network. Weights for Winograd's method take 2.8 or 4 times the memory; where they outgrow the
+processor's caches they are not read fast enough."""
+
+
+class NotPackable(EvaluatorError):
+    """Why a network cannot be run by our own kernels, in int16."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a network is opened for, whatever computes it."""
+
+    threads: int
+    optimism: float
+    profile: HumanProfile | None
+    note: Note
+
+    def open(self, content: bytes, source: str, device: Device = CPU) -> OnnxEvaluator:
+        from nets.onnx_evaluator import OnnxEvaluator
+
+        return OnnxEvaluator(
+            content, source, threads=self.threads, optimism=self.optimism, profile=self.profile, device=device
+        )
+
+
+class NetworkFile:
+    """A network's file and what is derived from it, kept in the cache directory where it is KataGo's."""
+
+    def __init__(self, path: Path) -> None:
+        """Reads the file. Raises EvaluatorError."""
+        from nets.katago.reader import ModelFormatError, read_bytes
+
+        name = path.name.lower()
+        if not name.endswith((*KATAGO_SUFFIXES, ONNX_SUFFIX)):
+            known = ", ".join((*KATAGO_SUFFIXES, ONNX_SUFFIX))
+            raise EvaluatorError(f"{path}: not a network file (known endings: {known})")
+        try:
+            self.content = read_bytes(path)
+        except ModelFormatError as error:
+            raise EvaluatorError(f"{path}: {error}") from None
+        except OSError as error:
+            raise EvaluatorError(f"{path}: {error.strerror or error}") from None
+        self.path, self.source = path, str(path)
+        self.is_katago = not name.endswith(ONNX_SUFFIX)
+        self.sha256 = hashlib.sha256(self.content).hexdigest()
+
+    def onnx(self) -> bytes:
+        """The ONNX model that runs everywhere. Raises EvaluatorError."""
+        if not self.is_katago:
+            return self.content
+        from nets.katago.convert import convert
+
+        return self._derived("", lambda: convert(self.content, self.source, self.sha256))
+
+    def winograd_variants(self) -> list[Variant]:
+        """Graphs that compute large enough batches of a network of convolutions faster."""
+        from nets.katago.convert import winograd
+        from nets.katago.winograd import TILES, suits
+        from nets.onnx_evaluator import Variant
+
+        def load(m: int) -> bytes:
+            return self._derived(f"-tiles{m}", lambda: winograd(self.content, self.source, self.sha256, m))
+
+        return [Variant(partial(suits, m), partial(load, m)) for m in TILES]
+
+    def int8(self, note: Note) -> bytes:
+        """The network in int8, with what it loses in its metadata. Raises EvaluatorError and NotQuantizable."""
+        from nets.embedded import ready_made_int8
+        from nets.katago.convert import load_model
+        from nets.katago.integers import can_be_quantized
+        from nets.quantize import NOT_QUANTIZABLE, NotQuantizable, checked_here, fingerprint, quantize
+
+        def derive() -> bytes:
+            ready = ready_made_int8(self.sha256)
+            if ready is not None:
+                return checked_here(ready, self.source, Terms(1, 1.0, None, note).open(self.onnx(), self.source))
+            model = load_model(self.content, self.source)
+            if not can_be_quantized(model):
+                raise NotQuantizable(NOT_QUANTIZABLE)
+            note(f"{self.path.name}: quantizing for this machine, once; this takes up to a minute")
+            reference = open_fp32(self, Terms(1, 1.0, None, note))
+            return quantize(model, reference, self.sha256, progress=_announced(note, "quantizing"))
+
+        return self._derived(f"-{fingerprint()[:12]}-int8", derive)
+
+    def packable_model(self) -> Model:
+        """The network prepared for our own kernels. Raises EvaluatorError, NotPackable where they cannot run it."""
+        from nets.katago.convert import load_model
+        from nets.native.objections import objection_to_packing
+
+        model = load_model(self.content, self.source)
+        objection = objection_to_packing(model)
+        if objection:
+            raise NotPackable(f"{self.source}: {objection}")
+        return model
+
+    def int16(self, model: Model, note: Note) -> bytes:
+        """A calibration of `packable_model` for int16. Raises EvaluatorError."""
+        from nets.embedded import ready_made_int16
+        from nets.native.calibrate import LARGE, checked_here
+        from nets.native.kinds import calibrated, calibration_key
+        from nets.native.objections import is_transformer
+        from nets.native.players import PROFILES
+
+        def derive() -> bytes:
+            ready = ready_made_int16(self.sha256)
+            if ready is not None:
+                return checked_here(ready, model, Terms(1, 1.0, None, note).open(self.onnx(), self.source)).to_bytes()
+            is_large = model.parameters >= LARGE
+            takes = "up to a minute" if is_large or is_transformer(model) else "some seconds"
+            note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")
+            profile = None if model.trunk.metadata is None else PROFILES[0]
+            reference = open_fp32(self, Terms(1, 1.0, profile, note))
+            if not is_large:
+                return calibrated(model, reference)
+            progress = _announced(note, "calibrating")
+            return calibrated(model, reference, progress=progress, player=_embedded(note))
+
+        return self._derived(calibration_key(model), derive, "")
+
+    def fp16(self) -> bytes:
+        """The network in fp16, from one in fp32. Raises EvaluatorError."""
+        from nets.half import fingerprint, to_half
+
+        return self._derived(f"-{fingerprint()[:12]}-fp16", lambda: to_half(self.onnx(), self.source))
+
+    def fp16_objection(self, device: Device, terms: Terms, candidate: OnnxEvaluator) -> str:
+        """What speaks against `candidate`, this network in fp16 on a device; empty where nothing does. Measured once.
+        Raises EvaluatorError."""
+        from nets.half import fingerprint, from_verdict, half_objection, to_verdict
+        from nets.onnx_evaluator import runtime_version
+
+        def derive() -> bytes:
+            terms.note(f"{self.path.name}: comparing fp16 with fp32 on {device.name}, once")
+            reference = tried(terms.open(self.onnx(), self.source, device), device)
+            return to_verdict(half_objection(reference, candidate))
+
+        return from_verdict(
+            self._derived(f"-{fingerprint()[:12]}-fp16-{device.name}-{runtime_version()}", derive, ".json")
+        )
+
+    def _derived(self, kind: str, derive: Callable[[], bytes], suffix: str = ".onnx") -> bytes:
+        from nets.cache import cached
+        from nets.katago.convert import converter_fingerprint
+
+        return cached(f"{self.sha256[:24]}-{converter_fingerprint()[:16]}{kind}{suffix}", derive)
+
+
+def open_fp32(file: NetworkFile, terms: Terms) -> OnnxEvaluator:
+    evaluator = terms.open(file.onnx(), file.source)
+    if evaluator.facts.is_convolutional and len(file.content) <= MAX_WINOGRAD_BYTES:
+        evaluator.use_variants(file.winograd_variants())
+    return evaluator
+
+
+def tried(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
+    """The evaluator after one evaluation: many a device starts and cannot compute. Raises DeviceError."""
+    import numpy as np
+
+    from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
+    from nets.onnx_evaluator import DeviceError
+
+    empty = np.zeros((1, SPATIAL_PLANES, 9, 9), np.float32)
+    empty[:, 0] = 1.0
+    try:
+        evaluator.evaluate(empty, np.zeros((1, GLOBAL_FEATURES), np.float32))
+    except EvaluatorError as error:
+        raise DeviceError(f"device {device.name} does not work: {error}") from None
+    return evaluator
+
+
+def _embedded(note: Note) -> OnnxEvaluator | None:
+    """The embedded network, in fp32, where the installation has it."""
+    path = embedded_network()
+    return None if path is None else open_fp32(NetworkFile(path), Terms(1, 1.0, None, note))
+
+
+def _announced(note: Note, what: str) -> Callable[[float], None]:
+    """Tells the share done in steps of a quarter."""
+    told = [0]
+
+    def progress(share: float) -> None:
+        quarter = int(share * 4)
+        if quarter > told[0]:
+            told[0] = quarter
+            note(f"{what}: {25 * quarter} % done")
+
+    return progress
