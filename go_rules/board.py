@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.jit import kernel
+from go_rules.phases import count_pass, forget_moves, live_phase
 from go_rules.points import (
     BLACK,
     EAST,
@@ -21,13 +22,10 @@ from go_rules.points import (
     STRIDE,
     WALL,
     WEST,
-    WHITE,
 )
 from go_rules.position import (
     HISTORY_MOVES,
-    MARK_BLACK_AT_CLEANUP_2,
     MARK_KO_RECAPTURE_BLOCKED,
-    MARK_WHITE_AT_CLEANUP_2,
     PHASE_CLEANUP_2,
     PHASE_MAIN,
     PHASE_OVER,
@@ -328,9 +326,9 @@ def play(pos, point, colour, rules):
     if pos.phase == PHASE_OVER:
         # Someone plays on after the end: the networks see the last move, not what led to it.
         pos.phase = live_phase(pos, rules)
-        _forget_moves(pos, 1)
+        forget_moves(pos, 1)
     if colour != pos.to_play:
-        _forget_moves(pos, 0)
+        forget_moves(pos, 0)
     for i in range(HISTORY_MOVES - 1, 0, -1):
         pos.recent[i] = pos.recent[i - 1]
     pos.recent[0] = point
@@ -338,7 +336,7 @@ def play(pos, point, colour, rules):
     pos.to_play = 3 - colour
     pos.ko = NO_POINT
     if point == PASS:
-        _pass(pos, colour, rules)
+        count_pass(pos, colour, rules)
         return 0
     pos.passes = 0
     if pos.phase != PHASE_MAIN:
@@ -378,53 +376,3 @@ def ko_capture(pos, point, colour):
                 return NO_POINT
             taken = q
     return taken
-
-
-@kernel
-def pass_ends_phase(pos):
-    """Whether a pass now would be the last of this phase (repeated passes aside, which only Game can see)."""
-    return pos.button == 0 and pos.passes >= 1
-
-
-@kernel
-def end_phase(pos, rules):
-    """Go on to the next clean-up phase under territory rules that have them, or end the game."""
-    if rules.scoring != SCORING_TERRITORY or rules.cleanup == 0 or pos.phase >= PHASE_CLEANUP_2:
-        pos.phase = PHASE_OVER
-        return
-    pos.phase += 1
-    pos.passes = 0
-    _forget_moves(pos, 0)
-    for point in range(N_POINTS):
-        pos.marks[point] = 0
-        if pos.phase == PHASE_CLEANUP_2:
-            if pos.board[point] == BLACK:
-                pos.marks[point] = MARK_BLACK_AT_CLEANUP_2
-            elif pos.board[point] == WHITE:
-                pos.marks[point] = MARK_WHITE_AT_CLEANUP_2
-
-
-@kernel
-def _pass(pos, colour, rules):
-    if pos.button == 1:
-        pos.button = 0
-        pos.passes = 0
-        pos.white_bonus += 0.5 if colour == WHITE else -0.5
-        return
-    pos.passes += 1
-    if pos.passes >= 2:
-        end_phase(pos, rules)
-
-
-@kernel
-def live_phase(pos, rules):
-    """The phase in which the next move will be: after the end of a game, the last one again."""
-    if pos.phase != PHASE_OVER:
-        return pos.phase
-    return PHASE_CLEANUP_2 if rules.scoring == SCORING_TERRITORY and rules.cleanup == 1 else PHASE_MAIN
-
-
-@kernel
-def _forget_moves(pos, kept):
-    for i in range(kept, HISTORY_MOVES):
-        pos.recent[i] = NO_POINT

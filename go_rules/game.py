@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules import board, superko
+from go_rules import board, phases, superko
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WALL, WHITE, point_at
 from go_rules.position import PHASE_MAIN, PHASE_OVER, new_stack
 from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, KO_SIMPLE, SCORING_TERRITORY, Rules
@@ -203,7 +203,7 @@ class Game:
         board.copy_position(after, before)
         board.play(after, point, colour, self.record)
         if ends_by_repetition and after["phase"] == before["phase"]:
-            board.end_phase(after, self.record)
+            phases.end_phase(after, self.record)
         self._keys[self.length] = superko.history_key(before, after, self.record)
         self._situations[self.length] = superko.situation_key(after, self.record)
         superko.seen_add(self._seen, self._keys[self.length])
@@ -312,7 +312,7 @@ class Game:
 
     def _has_long_cycles(self) -> bool:
         """Whether the rules of this phase let positions come back, so that repetition must end it."""
-        return self.rules.ko == KO_SIMPLE or board.live_phase(self.position, self.record) != PHASE_MAIN
+        return self.rules.ko == KO_SIMPLE or phases.live_phase(self.position, self.record) != PHASE_MAIN
 
     def _pass_repeats(self, colour: int) -> bool:
         """Whether `colour` passed in this very situation before: such a pass ends the phase even if not answered."""
@@ -342,4 +342,4 @@ def warm_up() -> None:
         game.play(game.to_play, PASS if x == 0 and game.moves else point_at(x, x))
     game.undo()
     game.score(dead=[point_at(0, 0)])
-    board.end_phase(game.copy().position, game.record)
+    phases.end_phase(game.copy().position, game.record)

@@ -54,7 +54,7 @@ def new_life_work() -> NDArray[np.void]:
 def final_area(pos, rules, phase, suicide, work):
     """Who owns each point if the game ended here, everything on the board alive that Benson does not find dead.
 
-    `phase`: the phase the game is in, of board.live_phase. `suicide` (bool): whether pass-alive chains must withstand
+    `phase`: the phase the game is in, of phases.live_phase. `suicide` (bool): whether pass-alive chains must withstand
     suicide moves: True where the rules allow suicide. Fills `work.area`; returns white's points minus black's on
     the board, group tax included, komi, captures and bonuses not.
     """

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import hash_after, ko_capture, live_phase
+from go_rules.board import hash_after, ko_capture
 from go_rules.jit import kernel
+from go_rules.phases import live_phase
 from go_rules.points import N_POINTS, NO_POINT, PASS
 from go_rules.position import MARK_KO_RECAPTURE_BLOCKED, PHASE_MAIN
 from go_rules.rules import KO_POSITIONAL, KO_SIMPLE

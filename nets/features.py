@@ -27,11 +27,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import live_phase, pass_ends_phase
 from go_rules.jit import kernel
 from go_rules.ladder import LADDERS, find_ladders
 from go_rules.ladder_board import new_ladder_work
 from go_rules.life import final_area, new_life_work, safe_area
+from go_rules.phases import live_phase, pass_ends_phase
 from go_rules.points import BLACK, EMPTY, NO_POINT, PASS, STRIDE, WHITE
 from go_rules.position import (
     HISTORY_MOVES,

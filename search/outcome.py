@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from go_rules.board import live_phase
 from go_rules.jit import kernel
 from go_rules.life import final_area
+from go_rules.phases import live_phase
 from go_rules.points import BLACK, WHITE
 from go_rules.rules import SCORING_AREA
 

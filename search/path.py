@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.board import copy_position, end_phase, is_legal, live_phase, neighbour, play
+from go_rules.board import copy_position, is_legal, neighbour, play
 from go_rules.jit import kernel
+from go_rules.phases import end_phase, live_phase
 from go_rules.points import EMPTY, N_POINTS, NO_POINT, PASS
 from go_rules.position import PHASE_MAIN
 from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY

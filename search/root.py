@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import copy_position, live_phase, pass_ends_phase
+from go_rules.board import copy_position
 from go_rules.game import Game
 from go_rules.jit import kernel
+from go_rules.phases import live_phase, pass_ends_phase
 from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
 from go_rules.position import HISTORY_MOVES, PHASE_OVER
 from go_rules.rules import SCORING_TERRITORY

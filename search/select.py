@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.board import pass_ends_phase
 from go_rules.jit import kernel, kernel_part
+from go_rules.phases import pass_ends_phase
 from go_rules.position import PHASE_OVER
 from search.backup import averages, back_up, count_own_evaluation, release_path, set_own_evaluation
 from search.bias import bias_key, find_bias

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import live_phase
 from go_rules.game import Game
+from go_rules.phases import live_phase
 from go_rules.points import EAST, EMPTY, N_POINTS, NORTH, PASS, SOUTH, WEST, WHITE, board_points
 from go_rules.position import PHASE_MAIN
 from go_rules.rules import SCORING_TERRITORY

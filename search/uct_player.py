@@ -14,8 +14,9 @@ from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from go_rules.board import copy_position, live_phase
+from go_rules.board import copy_position
 from go_rules.game import Game, Move
+from go_rules.phases import live_phase
 from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
 from go_rules.position import PHASE_OVER
 from go_rules.superko import new_seen, seen_refill

@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from go_rules.board import live_phase
 from go_rules.game import Game
 from go_rules.life import final_area, new_life_work, pass_alive_area, safe_area
+from go_rules.phases import live_phase
 from go_rules.points import BLACK, WHITE, board_points, column_of, point_at, row_of
 from go_rules.position import MARK_BLACK_AT_CLEANUP_2, MARK_WHITE_AT_CLEANUP_2, PHASE_CLEANUP_2
 from go_rules.rules import (
