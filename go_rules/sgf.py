@@ -1,4 +1,4 @@
-"""SGF files in and out (FF[4], https://www.red-bean.com/sgf/): the main line of the first game.
+"""SGF files read (FF[4], https://www.red-bean.com/sgf/): the main line of the first game. sgf_writer.py writes them.
 
 Text from strangers is measured before it is parsed, so that a hostile file is refused early and cheaply.
 sgfmill does the grammar; what the properties mean on a board that need not be square is decided here.
@@ -13,7 +13,6 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from sgfmill import sgf_grammar
 
@@ -21,7 +20,6 @@ from go_rules.game import Game, Move, RuleViolation
 from go_rules.handicap import fixed_handicap, max_fixed_handicap
 from go_rules.points import (
     BLACK,
-    COLOUR_LETTERS,
     COLOUR_NAMES,
     EMPTY,
     MAX_SIZE,
@@ -33,7 +31,7 @@ from go_rules.points import (
     row_of,
     to_vertex,
 )
-from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, Rules, rules_from_sgf, rules_to_sgf
+from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, Rules, rules_from_sgf
 
 MAX_BYTES = 10_000_000
 MAX_TOKENS = 250_000
@@ -138,9 +136,6 @@ class SgfGame:
             raise SgfError(f"the position set up is impossible: {violation.reason}") from None
 
 
-# --- Reading ------------------------------------------------------------------------------------------------------
-
-
 def read_sgf(path: str | os.PathLike[str]) -> SgfGame:
     """Parse a file: a regular one only, of at most MAX_BYTES. Raises SgfError."""
     try:
@@ -148,13 +143,13 @@ def read_sgf(path: str | os.PathLike[str]) -> SgfGame:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise SgfError(f"{_path(path)} is not a regular file")
+                raise SgfError(f"{printable_path(path)} is not a regular file")
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         if isinstance(error, SgfError):
             raise
         reason = error.strerror if isinstance(error, OSError) else error
-        raise SgfError(f"cannot read {_path(path)}: {reason}") from None
+        raise SgfError(f"cannot read {printable_path(path)}: {reason}") from None
     return parse_sgf(data)
 
 
@@ -336,77 +331,10 @@ def _size(value: bytes) -> tuple[int, int]:
     return width, height
 
 
-def _path(path: str | os.PathLike[str]) -> str:
+def printable_path(path: str | os.PathLike[str]) -> str:
+    """A path for messages of one line."""
     return "".join(c if c.isprintable() else "?" for c in str(path))
 
 
 def _shown(value: bytes) -> str:
     return "[" + "".join(chr(byte) if 32 <= byte < 127 else "?" for byte in value[:20]) + "]"
-
-
-# --- Writing ------------------------------------------------------------------------------------------------------
-
-
-def to_sgf(
-    game: Game,
-    *,
-    black: str = "",
-    white: str = "",
-    result: str = "",
-    comments: Mapping[int, str] | None = None,
-    application: str = "Nobi",
-) -> str:
-    """A game as SGF text, its setup and all its moves. `comments` as in SgfGame; `result` as RE wants it."""
-    root: dict[str, list[bytes]] = {
-        "FF": [b"4"],
-        "GM": [b"1"],
-        "CA": [b"UTF-8"],
-        "AP": [_escaped(application)],
-        "SZ": [_ascii(str(game.width) if game.width == game.height else f"{game.width}:{game.height}")],
-        "KM": [_ascii(f"{game.komi:g}")],
-        "RU": [_ascii(rules_to_sgf(game.rules))],
-    }
-    for name, text in (("PB", black), ("PW", white), ("RE", result)):
-        if text:
-            root[name] = [_escaped(text)]
-    if game.handicap:
-        root["HA"] = [_ascii(str(len(game.handicap)))]
-    for stone in game.setup:
-        root.setdefault("A" + COLOUR_LETTERS[stone.colour], []).append(_ascii(_coordinates(stone.point)))
-    first = int(game.stack[0]["to_play"])
-    if game.setup or first == WHITE:
-        root["PL"] = [_ascii(COLOUR_LETTERS[first])]
-    nodes = [root]
-    nodes += [{COLOUR_LETTERS[move.colour]: [_ascii(_coordinates(move.point))]} for move in game.moves]
-    for played, comment in (comments or {}).items():
-        if 0 <= played < len(nodes):
-            nodes[played]["C"] = [_escaped(comment)]
-    tree = sgf_grammar.Coarse_game_tree()
-    tree.sequence = nodes
-    serialised: bytes = sgf_grammar.serialise_game_tree(tree)
-    return serialised.decode("utf-8")
-
-
-def write_sgf(path: str | os.PathLike[str], text: str) -> None:
-    """Write a new file; an existing one is left alone. Raises SgfError."""
-    try:
-        with Path(path).open("x", encoding="utf-8") as file:
-            file.write(text)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise SgfError(f"cannot write {_path(path)}: {reason}") from None
-
-
-def _coordinates(point: int) -> str:
-    if point == PASS:
-        return ""
-    return chr(ord("a") + column_of(point)) + chr(ord("a") + row_of(point))
-
-
-def _escaped(text: str) -> bytes:
-    value: bytes = sgf_grammar.escape_text(text.encode("utf-8", "replace"))
-    return value
-
-
-def _ascii(text: str) -> bytes:
-    return text.encode("ascii")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from go_rules.sgf import SgfError, read_sgf, to_sgf, write_sgf
+from go_rules.sgf import SgfError, read_sgf
+from go_rules.sgf_writer import to_sgf, write_sgf
 from gtp_engine.call import Call
 from gtp_engine.engine import Engine
 from gtp_engine.protocol import GtpError, interpret_integer

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from go_rules.game import Game, Move
 from go_rules.points import BLACK, PASS, WHITE, from_vertex, point_at
 from go_rules.rules import PRESETS, preset, rules_from_sgf, rules_to_sgf
-from go_rules.sgf import MAX_BYTES, MAX_DEPTH, MAX_MOVES, Setup, SgfError, parse_sgf, read_sgf, to_sgf, write_sgf
+from go_rules.sgf import MAX_BYTES, MAX_DEPTH, MAX_MOVES, Setup, SgfError, parse_sgf, read_sgf
+from go_rules.sgf_writer import to_sgf, write_sgf
 from tests.go_rules.diagrams import diagram_of, play_all
 from tests.go_rules.differences import ALL_RULES
 
