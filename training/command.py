@@ -199,13 +199,12 @@ def yardstick(network: Path, rows: Path, precision: str) -> None:
 
     evaluate = evaluate_function(open_network(network, precision=precision))
     if rows.is_dir():
-        full, small = rows_of_samples(rows)
+        measures = tuple(measure_rows(rows_of_samples(rows, full), evaluate) for full in (True, False))
     else:
-        known = load_yardstick(rows)
-        full, small = [known.full], list(known.small)
-    for name, groups in (("19x19", full), ("small", small)):
-        if groups:
-            click.echo(f"{name}  {measure_rows(groups, evaluate).line()}")
+        measures = load_yardstick(rows).measure(evaluate)
+    for name, measure in zip(("19x19", "small"), measures, strict=True):
+        if measure.rows:
+            click.echo(f"{name}  {measure.line()}")
 
 
 @click.command()

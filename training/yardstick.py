@@ -7,7 +7,7 @@ trained on can be measured with as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -134,19 +134,22 @@ def load_yardstick(path: Path) -> Yardstick:
     return Yardstick(full[0], tuple(rows for rows in groups if rows is not full[0]))
 
 
-def rows_of_samples(folder: Path) -> tuple[list[Rows], list[Rows]]:
-    """What the sample files in `folder` say, the 19×19 boards and the smaller ones. Raises TrainingError."""
-    full, small = [], []
-    for path in sample_files(folder):
+def rows_of_samples(folder: Path, full: bool) -> Iterator[Rows]:
+    """What the sample files in `folder` say of 19×19 boards, or of smaller ones, a file at a time. Raises
+    TrainingError."""
+    paths = sample_files(folder)
+    if not paths:
+        raise TrainingError(f"{folder}: there are no sample files in it")
+    for path in paths:
         samples = read_samples(path)
         canvas = samples.canvas
         spatial = unpack_planes(samples.planes, canvas)
         sides = spatial[:, 0, :, 0].sum(axis=1)
-        for side in sorted({int(side) for side in sides}):
-            chosen = np.flatnonzero(sides == side)
+        for side in sorted({int(side) for side in sides if (side == CANVAS) == full}):
+            chosen = np.flatnonzero((sides == side) & (samples.known & HAS_VALUE != 0))
             points = (np.arange(side)[:, None] * canvas + np.arange(side)).ravel()
             known = [samples.known[chosen] & bit != 0 for bit in (HAS_POLICY, HAS_SCORE, HAS_OWNERSHIP)]
-            rows = Rows(
+            yield Rows(
                 spatial[chosen, :, :side, :side].astype(np.float32),
                 samples.global_[chosen],
                 unpack_probabilities(samples.policy[chosen])[:, [*points, canvas * canvas]].astype(np.float64),
@@ -155,10 +158,6 @@ def rows_of_samples(folder: Path) -> tuple[list[Rows], list[Rows]]:
                 samples.ownership[chosen][:, points].astype(np.float32) / 127.0,
                 np.stack(known, axis=1).astype(np.float64),
             )
-            (full if side == CANVAS else small).append(rows.part(np.flatnonzero(samples.known[chosen] & HAS_VALUE)))
-    if not full and not small:
-        raise TrainingError(f"{folder}: there are no sample files in it")
-    return full, small
 
 
 def evaluate_function(evaluator: Evaluator) -> EvaluateFunction:

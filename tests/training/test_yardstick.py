@@ -83,9 +83,8 @@ def test_sample_files_are_measured_alike(tmp_path: Path) -> None:
         np.full(2, HAS_POLICY | HAS_VALUE, np.uint8),
     )  # fmt: skip
     write_samples(tmp_path / "09-000000.samples.npz", samples)
-    full, small = rows_of_samples(tmp_path)
-    assert not full
-    measure = measure_rows(small, evaluate)
+    assert measure_rows(rows_of_samples(tmp_path, full=True), evaluate).rows == 0
+    measure = measure_rows(rows_of_samples(tmp_path, full=False), evaluate)
     assert measure.rows == 2
     assert measure.policy_cross_entropy == pytest.approx((np.log(49 + np.e) - 0.5 + np.log(81 + np.e)) / 2)
     assert measure.top1 == pytest.approx(1 / 2)
@@ -100,7 +99,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         with pytest.raises(TrainingError, match="not a file of KataGo"):
             load_yardstick(path)
     with pytest.raises(TrainingError, match="no sample files"):
-        rows_of_samples(tmp_path)
+        next(rows_of_samples(tmp_path, full=True))
     path.write_bytes(b"rows")
     with pytest.raises(TrainingError, match="not a file of KataGo"):
         load_yardstick(path)
