@@ -51,6 +51,11 @@ class Item:
     """Games: to be given a function that returns the policy to move by, float32[N, S*S + 1] logits."""
 
     @property
+    def learned(self) -> int:
+        """How many positions are learned from."""
+        return len(self.global_) + (0 if self.evening is None else len(self.evening.index))
+
+    @property
     def canvas(self) -> int:
         return self.spatial.shape[2]
 
@@ -75,7 +80,7 @@ class Feed:
         """`pinned`: memory from which a GPU copies faster. `player` moves in games between positions that are learned
         from. `records_drawn`: samples already seen by the resumed run. Raises TrainingError."""
         data = config.data
-        self._player = player
+        self._player, self._has_teacher = player, has_teacher
         self._config = config
         self._pinned = pinned
         self._workers = Workers(config.run.threads, pass_alive_under_suicide)
@@ -112,7 +117,8 @@ class Feed:
         if source == SAMPLES:
             return self._from_samples(generator)
         item = self._from_records() if source == RECORDS else self._from_games(pick(self._canvas_shares, generator))
-        return replace(item, evening=draw_evening(len(item.global_), self._config.data.even_share, generator))
+        share = self._config.data.even_share if self._has_teacher else 0.0
+        return replace(item, evening=draw_evening(len(item.global_), share, generator)) if share else item
 
     def finished_games(self) -> int:
         return sum(games.finished for games in self._games.values())

@@ -108,7 +108,7 @@ class Run:
             item = feed.next(progress.step)
             pending.append((item.source, self._distiller.step(item, share)))
             progress.step += 1
-            progress.samples += len(item.global_)
+            progress.samples += item.learned
             progress.records_drawn = feed.records_drawn
             if len(pending) >= FETCH_EVERY:
                 self._fetch(pending)

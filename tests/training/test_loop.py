@@ -129,6 +129,14 @@ def test_interrupted_labelling_keeps_what_it_did(
     assert sum(read_samples(path).length for path in sample_files(samples)) == 10
 
 
+def test_evened_positions_count(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher = tmp_path / "teacher.bin.gz"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    for share, samples in ((0.0, 8), (0.5, 12)):
+        settings = config(records, teacher=str(teacher), even_share=share)
+        assert train_steps(tmp_path / str(share), settings, 2, monkeypatch).samples == samples
+
+
 def test_the_trunk_can_be_compared(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher = tmp_path / "teacher.bin.gz"
     write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
