@@ -32,6 +32,8 @@ from tests.nets.random_networks import ACTIVATIONS, RandomNetwork
 from tests.nets.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
 from tests.nets.test_native import check, made, needs_kernels, nested, opened
 
+pytestmark = pytest.mark.usefixtures("own_networks")
+
 POOLING_INSIDE = nested("gpool_block", "ordinary_block", middle=40)
 BLOCKS: dict[str, list[dict[str, Any]]] = {
     "plain": [ORDINARY, POOLING],
@@ -41,12 +43,6 @@ BLOCKS: dict[str, list[dict[str, Any]]] = {
     "points": [{"kind": "ordinary_block", "size": 1}, {"kind": "gpool_block", "size": 1}],
     "points inside": [nested({"kind": "ordinary_block", "size": 1, "middle": 6}), ORDINARY],
 }
-
-
-@pytest.fixture(autouse=True)
-def networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees networks that others derived."""
-    monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path / "networks")
 
 
 # Activations
@@ -192,8 +188,10 @@ def test_any_blocks(
 
 
 @needs_kernels
-def test_boards_together_and_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, _ = made(14, [NESTED, POOLING_INSIDE], channels=40, activation="ACTIVATION_MISH")
+@pytest.mark.parametrize("kind", ["plain", "nested"])
+def test_boards_together_and_one_by_one(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    nested_ = 14, [NESTED, POOLING_INSIDE]
+    network, _ = made() if kind == "plain" else made(*nested_, channels=40, activation="ACTIVATION_MISH")
     content = network.compressed()
     evaluator = opened(load_model(content, "random"), content)
     spatial, global_ = (np.concatenate([each] * 3) for each in inputs(9, 9))

@@ -43,10 +43,7 @@ needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or 
 needs_bytes = pytest.mark.skipif(not HAS_BYTES, reason="the processor has no products of 8-bit integers")
 
 
-@pytest.fixture(autouse=True)
-def networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of networks of the test's own; kernels are shared, since they take seconds to compile."""
-    monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path / "networks")
+pytestmark = pytest.mark.usefixtures("own_networks")
 
 
 def opened(content: bytes, in_bytes: Any = None, **options: Any) -> NativeEvaluator:
