@@ -92,7 +92,7 @@ def train(
 @set_option
 @click.option("--count", type=click.IntRange(1), default=100_000, show_default=True, help="Positions to label.")
 @click.option("--time", "seconds", type=Duration(), help="End after this time instead.")
-@click.option("--student", type=existing, help="A student.bin.gz that moves in data.play.student of the games.")
+@click.option("--student", type=existing, help="A network that moves in data.play.student of the games.")
 @click.option(
     "--disagreement", type=click.FloatRange(0, 1, min_open=True),
     help="Keep this share of the positions: what the student disagrees about most.",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,17 +15,19 @@ from torch import Tensor, nn
 
 from nets.evaluator import LEAD
 from training.config import TrainingConfig
-from training.errors import TrainingError
+from training.devices import device_of, multiplies_bf16, placed
 from training.even import evened
 from training.feed import Item
 from training.integers import use_integers
 from training.labels import by_record, by_teacher
 from training.losses import Targets, loss_of, trunk_distance
-from training.network import PLAIN, Student
+from training.network import PLAIN, Outputs, Student
 from training.optimiser import Average, Optimisers
-from training.teacher import Opinion, Teacher, load_teacher
+from training.teacher import Opinion, Teacher
+from training.teachers import AnyTeacher, open_teacher
 
-Network = TypeVar("Network", bound=nn.Module)
+Mover = Callable[[Tensor, Tensor, bool], Tensor]
+"""From planes, global features and whether boards fill their canvases to the logits [N, S*S + 1] to move by."""
 
 MOST_VARIANTS = 64
 """Of compiled code for one kind of block."""
@@ -59,18 +61,16 @@ class Distiller:
     def __init__(self, config: TrainingConfig) -> None:
         """Raises TrainingError."""
         self.config = config
-        self.device = _device(config.run.device)
+        self.device = device_of(config.run.device)
         precision = config.run.precision
-        self._is_low = precision == "bf16" or (precision == "auto" and self.device.type == "cuda")
-        wanted = config.run.teacher_precision
-        self._teacher_is_low = wanted == "bf16" or (wanted == "auto" and _multiplies_bf16(self.device))
+        self._is_low = precision == "bf16" or (precision == "auto" and multiplies_bf16(self.device))
         torch.manual_seed(config.run.seed)
         torch.set_float32_matmul_precision("high")
         torch.backends.cudnn.benchmark = True
-        self.teacher = self._new_teacher()
-        compares = config.loss.trunk > 0 and self.teacher is not None
-        channels = self.teacher.policy.first.in_channels if compares and self.teacher else 0
-        self.learner = _placed(Learner(Student(config.network), channels), self.device)
+        self.teacher = self._open_teacher()
+        compares = config.loss.trunk > 0 and isinstance(self.teacher, Teacher)
+        channels = self.teacher.policy.first.in_channels if compares else 0
+        self.learner = placed(Learner(Student(config.network), channels), self.device)
         self.student = self.learner.student
         self.optimisers = Optimisers(self.learner, config.optimiser)
         self.average = Average(self.student, config.optimiser.average)
@@ -94,9 +94,7 @@ class Distiller:
         """Learn from one batch; games among it are told their next moves. Returns the parts of the loss, on the
         device, so that nothing waits for them."""
         spatial, global_, targets, opinion = self._lesson(item)
-        lower = torch.autocast(self.device.type, torch.bfloat16) if self._is_low else nullcontext()
-        with lower:
-            outputs = self.student(spatial, global_, item.fills_canvas)
+        outputs = self._asked(spatial, global_, item.fills_canvas)
         mask = spatial[:, :1]
         total, parts = self._loss(outputs, targets, mask, self.config.loss)
         if self.learner.projection is not None and targets.trunk is not None:
@@ -125,7 +123,12 @@ class Distiller:
         return whole, targets.to(cpu), go_on
 
     @torch.no_grad()
-    def play(self, item: Item, student: Student | None) -> Callable[[], NDArray[np.float32]]:
+    def student_policy(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Tensor:
+        """The logits [N, S*S + 1] of the student as it is now."""
+        return self._asked(spatial, global_, fills_canvas).policy[:, PLAIN]
+
+    @torch.no_grad()
+    def play(self, item: Item, student: Mover | None) -> Callable[[], NDArray[np.float32]]:
         """The policies by which games go on from positions that are not learned from: `student`'s, where there is one,
         in its share of the games."""
         assert self.teacher is not None
@@ -133,10 +136,16 @@ class Distiller:
         own = 0 if student is None else round(len(spatial) * self.config.data.play.student)
         parts = []
         if student is not None and own:
-            parts.append(student(spatial[:own], global_[:own], item.fills_canvas).policy[:, PLAIN].float())
+            parts.append(student(spatial[:own], global_[:own], item.fills_canvas))
         if own < len(spatial):
             parts.append(self.teacher(spatial[own:], global_[own:], item.fills_canvas).policy)
         return self._on_host(torch.cat(parts))
+
+    def _asked(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Outputs:
+        lower = torch.autocast(self.device.type, torch.bfloat16) if self._is_low else nullcontext()
+        with lower:
+            outputs: Outputs = self.student(spatial, global_, fills_canvas)
+        return outputs
 
     def _lesson(self, item: Item) -> Lesson:
         spatial, global_, labels, targets = self._upload(item)
@@ -203,33 +212,14 @@ class Distiller:
         limit = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
         setattr(torch._dynamo.config, limit, MOST_VARIANTS)
         for network in (self.student, self.teacher):
-            if network is not None:
+            if isinstance(network, Student | Teacher):
                 for module in (*network.blocks, network.policy, network.value):
                     module.compile(dynamic=True)
         self._loss = torch.compile(loss_of, dynamic=True)
 
-    def _new_teacher(self) -> Teacher | None:
-        if not self.config.data.teacher:
+    def _open_teacher(self) -> AnyTeacher | None:
+        run, data = self.config.run, self.config.data
+        if not data.teacher:
             return None
-        teacher = _placed(load_teacher(Path(self.config.data.teacher)), self.device)
-        return teacher.lower(torch.bfloat16) if self._teacher_is_low else teacher
-
-
-def _placed(network: Network, device: torch.device) -> Network:
-    """On the device, channels last in memory: what convolutions are fastest in."""
-    network.to(device=device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return network
-
-
-def _device(name: str) -> torch.device:
-    if name == "cuda" and not torch.cuda.is_available():
-        raise TrainingError("there is no CUDA device that PyTorch can use; try run.device=cpu")
-    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
-
-
-def _multiplies_bf16(device: torch.device) -> bool:
-    """Whether products of bf16 are faster there than those of fp32: transformers gain by it on processors too."""
-    if device.type == "cuda":
-        return True
-    has_bf16 = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
-    return bool(has_bf16()) if has_bf16 is not None else False
+        with_trunk = self.config.loss.trunk > 0
+        return open_teacher(Path(data.teacher), self.device, run.teacher_precision, run.threads, with_trunk)

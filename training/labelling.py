@@ -45,7 +45,7 @@ class Doubts:
     """A student that moves in its share of the games, and keeps what it disagrees about."""
 
     student: Path
-    """A network that Nobi's training wrote."""
+    """A KataGo network, such as Nobi's training writes."""
     share: float = 1.0
     """Of the positions labelled, those to keep."""
 
@@ -59,7 +59,7 @@ def label(
     if not config.data.teacher:
         raise TrainingError("labelling needs a teacher: set data.teacher")
     distiller = Distiller(config)
-    doubter = None if doubts is None else Doubter(doubts.student, distiller.device)
+    doubter = None if doubts is None else Doubter(doubts.student, distiller.device, config.run.threads)
     selection = Selection(1.0 if doubts is None else doubts.share)
     writer = SampleWriter(folder)
     state = _read_state(folder)
@@ -69,7 +69,7 @@ def label(
         pass_alive_under_suicide=distiller.pass_alive_under_suicide,
         has_teacher=True,
         pinned=distiller.device.type == "cuda",
-        player=partial(distiller.play, student=None if doubter is None else doubter.network),
+        player=partial(distiller.play, student=None if doubter is None else doubter.policy),
         records_drawn=state["records_drawn"],
     )
     started, done = time.monotonic(), 0
@@ -108,7 +108,7 @@ def samples_of(item: Item, targets: Targets, distiller: Distiller) -> Samples:
     known = HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP
     teacher = distiller.teacher
     assert teacher is not None
-    known |= (HAS_OPTIMISTIC if teacher.policy.used > 1 else 0) | (HAS_ERRORS if teacher.has_errors else 0)
+    known |= (HAS_OPTIMISTIC if teacher.has_optimistic else 0) | (HAS_ERRORS if teacher.has_errors else 0)
     return Samples(
         planes=pack_planes(item.spatial.numpy()),
         global_=item.global_.numpy().copy(),

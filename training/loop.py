@@ -35,7 +35,7 @@ from training.feed import Feed
 from training.files import make_folder, write_whole
 from training.interruption import interruptible
 from training.katago_file import write_katago
-from training.network import OPTIMISTIC, shape_name
+from training.network import shape_name
 from training.progress import Reporter
 from training.restore import load_weights
 from training.sample_mix import know_optimistic
@@ -84,7 +84,7 @@ class Run:
             pass_alive_under_suicide=self._distiller.pass_alive_under_suicide,
             has_teacher=self._distiller.teacher is not None,
             pinned=self._distiller.device.type == "cuda",
-            player=partial(self._distiller.play, student=self._distiller.student),
+            player=partial(self._distiller.play, student=self._distiller.student_policy),
             records_drawn=progress.records_drawn,
         )
         try:
@@ -174,7 +174,7 @@ class Run:
     def _learned_optimistic(self) -> bool:
         """Whether the labels have an optimistic policy: the teacher's, or those of the sample files."""
         teacher = self._distiller.teacher
-        return (teacher is not None and teacher.policy.used > OPTIMISTIC) or know_optimistic(self._config.data.samples)
+        return (teacher is not None and teacher.has_optimistic) or know_optimistic(self._config.data.samples)
 
     def write_student(self, measures: tuple[Measure, Measure] | None) -> None:
         """Write the averaged weights and where they come from. Raises TrainingError."""

@@ -28,7 +28,7 @@ from training.samples import (
 
 FILES_HELD = 24
 """Files of a canvas in memory at once: some 25 MB each."""
-PASSES = 2.0
+PASSES = 1.0
 """How often, on average, a sample is drawn before its file makes room for another, where there are more files."""
 
 

@@ -29,7 +29,7 @@ from nets.katago.parse import parse_model
 from nets.katago.reader import ModelFormatError, decompress, read_bytes
 from nets.katago.value_head import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, score_outputs
 from training.errors import TrainingError
-from training.network import OFF_BOARD, Board
+from training.network import OFF_BOARD, OPTIMISTIC, Board
 from training.teacher_layers import Convolve, Multiply, activate, constant, convolution, dense
 from training.teacher_transformer import Attention, FeedForward
 
@@ -50,8 +50,8 @@ class Opinion(NamedTuple):
     """[N, 6] in points; -1 where the network does not estimate a column"""
     ownership: Tensor
     """[N, S*S] in [-1, 1]"""
-    trunk: Tensor
-    """[N, C, S, S] what the heads read"""
+    trunk: Tensor | None
+    """[N, C, S, S] what the heads read, where the teacher shows it"""
 
 
 def load_teacher(path: Path) -> Teacher:
@@ -62,9 +62,19 @@ def load_teacher(path: Path) -> Teacher:
         raise TrainingError(f"{path}: not a usable KataGo network: {error}") from None
     except OSError as error:
         raise TrainingError(f"{path}: {error.strerror or error}") from None
+    check_teacher(model, path)
+    return Teacher(model).requires_grad_(False).eval()
+
+
+def check_teacher(model: Model, path: Path) -> None:
+    """Raises TrainingError where a network, from the file `path`, cannot teach."""
     if model.version < OLDEST or model.trunk.metadata is not None:
         raise TrainingError(f"{path}: networks of this kind cannot teach (model version {model.version})")
-    return Teacher(model).requires_grad_(False).eval()
+
+
+def has_errors(model: Model) -> bool:
+    """Whether a network estimates the time left and short-term errors."""
+    return model.version >= 9
 
 
 class Teacher(nn.Module):
@@ -74,11 +84,12 @@ class Teacher(nn.Module):
         super().__init__()
         self.name = model.name
         self.pass_alive_under_suicide = model.pass_alive_under_suicide
-        self.has_errors = model.version >= 9
+        self.has_errors = has_errors(model)
         self.stem, self.stem_global = convolution(model.trunk.stem), dense(model.trunk.stem_global)
         self.blocks = nn.ModuleList(_block(block) for block in model.trunk.blocks)
         self.tip = _Scaled(model.trunk.tip) if isinstance(model.trunk.tip, Normed) else _RmsTip(model.trunk.tip)
         self.policy = _Policy(model.policy)
+        self.has_optimistic = self.policy.used > OPTIMISTIC
         self.value = _Value(model, model.value)
 
     def forward(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> Opinion:

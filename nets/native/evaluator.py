@@ -97,30 +97,47 @@ class NativeEvaluator:
     ) -> Evaluation:
         """Evaluate `spatial` [N, 22, H, W] and `global_` [N, 19]; `optimism` [N] overrides the default share, `colours`
         [N] says who is to move where `needs_colours` asks for it (black otherwise). Raises EvaluatorError."""
-        count, planes, height, width = spatial.shape
-        if min(height, width) < SMALLEST:
+        if min(spatial.shape[2:]) < SMALLEST:
             return self._evaluate_line(spatial, global_, optimism, colours)
+        return self._computed(spatial, global_, [self._shares(len(spatial), optimism)], colours)[0]
+
+    def evaluate_both(self, spatial: FloatArray, global_: FloatArray) -> tuple[Evaluation, FloatArray | None]:
+        """Evaluate without optimism, on boards of more than a single line. Beside it, the logits [N, H*W + 1] of the
+        optimistic policy, where the network has one. Raises EvaluatorError."""
+        shares = (
+            [np.full(len(spatial), share, np.float32) for share in (0.0, 1.0)] if self.has_optimism else [NO_SHARES]
+        )
+        evaluations = self._computed(spatial, global_, shares, None)
+        return evaluations[0], evaluations[1].policy if self.has_optimism else None
+
+    def _computed(
+        self, spatial: FloatArray, global_: FloatArray, shares: list[FloatArray], colours: NDArray[np.int8] | None
+    ) -> list[Evaluation]:
+        """An evaluation for each of `shares`. Raises EvaluatorError."""
+        count, planes, height, width = spatial.shape
         if (
             planes != self._packed.planes
             or global_.shape != (count, self._packed.global_features)
             or max(height, width) > MAX_SIZE
         ):
             raise EvaluatorError(f"{self._source}: evaluation failed: {planes} planes of {height}x{width}")
-        shares = self._shares(count, optimism)
         spatial, global_ = as_argument(spatial), as_argument(global_)
         area = height * width
         columns = area + 1, VALUES, SCORE_COLUMNS, area
-        result = Evaluation(*[np.empty((count, each), np.float32) for each in columns])
         space = self._take(count, height, width)
         if self._players is not None:
             players = self._players.added(count, colours, area)
             space.players[:, : players.shape[1]] = players
         space.run(spatial, global_)
-        total = finish_batch(space.last, space.pools, space.policies, space.ownership, global_, shares, *result)
+        results, total = [], 0.0
+        for each in shares:
+            result = Evaluation(*[np.empty((count, wide), np.float32) for wide in columns])
+            total += finish_batch(space.last, space.pools, space.policies, space.ownership, global_, each, *result)
+            results.append(result)
         self._give_back(space)
         if not math.isfinite(total):
             raise EvaluatorError(f"{self._source}: an output is not finite")
-        return result
+        return results
 
     def _shares(self, count: int, optimism: FloatArray | None) -> FloatArray:
         """[count] of the optimistic policy; empty in networks without."""

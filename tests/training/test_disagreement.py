@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from training.katago_file import write_katago
 from training.labelling import Doubts, label
 from training.network import Student
 from training.samples import Samples, pack_planes, pack_probabilities, read_samples, sample_files, unpack_planes
-from training.teacher import Teacher
+from training.teacher import Opinion, Teacher
 
 
 def labels(count: int, canvas: int) -> Samples:
@@ -94,8 +95,13 @@ def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.M
     torch.manual_seed(5)
     write_katago(to_model(Student(SHAPE), "student", has_optimistic=True), student)
     asked = {"teacher": 0, "student": 0}
-    count_calls(monkeypatch, Teacher, "teacher", asked)
-    count_calls(monkeypatch, Student, "student", asked)
+    original = Teacher.forward
+
+    def counted(self: Teacher, *arguments: Any) -> Opinion:
+        asked[self.name] += 1
+        return original(self, *arguments)
+
+    monkeypatch.setattr(Teacher, "forward", counted)
     records = write_records(tmp_path / "games.npz", random_games(count=1, length=30, seed=2))
     settings = config(
         records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0}, even_share=0.0,
@@ -105,16 +111,6 @@ def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.M
     label(tmp_path / "samples", settings, count=steps * batch_of(9, settings.run.batch), doubts=Doubts(student))
     # Every group of games is labelled once, then played four moves on, labelled again, and so on.
     assert asked == {"teacher": steps, "student": steps + (steps - GROUPS) * 4}
-
-
-def count_calls(monkeypatch: pytest.MonkeyPatch, network: type, name: str, calls: dict[str, int]) -> None:
-    original = network.forward
-
-    def counted(self: object, *arguments: object) -> object:
-        calls[name] += 1
-        return original(self, *arguments)
-
-    monkeypatch.setattr(network, "forward", counted)
 
 
 def test_a_network_agrees_with_itself(tmp_path: Path) -> None:
@@ -127,4 +123,4 @@ def test_a_network_agrees_with_itself(tmp_path: Path) -> None:
     assert logits.shape == (3, 82)
     assert (found > 1).all()
     with torch.no_grad():
-        torch.testing.assert_close(logits, new_student()(spatial, global_).policy[:, 0])
+        torch.testing.assert_close(logits, new_student()(spatial, global_).policy[:, 0], atol=0.02, rtol=0)  # in bf16

@@ -1,0 +1,76 @@
+"""How fast this machine labels positions and learns from them: positions a second.
+
+A teacher labels in PyTorch and on the engine's own kernels, a student learns in fp32 and in bf16, on as many cores as
+there are. Kinds take turns in several rounds and the best round of each counts, since other programs only ever slow
+things down. Positions have random planes: what they cost does not depend on them.
+
+python -m benchmarks.training TEACHER [--shape b6c64] [--sizes 9,13,19] [--batch N] [--rounds N]
+
+TEACHER is a KataGo network. Needs PyTorch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from benchmarks.shapes import parse_shape
+from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
+from training.batch import batch_of
+from training.config import RunConfig, TrainingConfig
+from training.distiller import Distiller
+from training.feed import Item
+from training.labels import by_teacher
+from training.replay import LABELS
+from training.teachers import open_teacher
+
+CPU = torch.device("cpu")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("teacher", type=Path)
+    parser.add_argument("--shape", default="b6c64")
+    parser.add_argument("--sizes", default="9,13,19")
+    parser.add_argument("--batch", type=int, default=64, help="positions of 19x19; on smaller boards more")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+
+    teachers = {f"label {kind}": open_teacher(options.teacher, CPU, kind) for kind in ("fp32", "bf16", "int16")}
+    shape = parse_shape(options.shape).config
+    students = {
+        f"learn {kind}": Distiller(TrainingConfig(network=shape, run=RunConfig(device="cpu", precision=kind)))
+        for kind in ("fp32", "bf16")
+    }
+    print(f"{options.teacher.name} and {options.shape}, {torch.get_num_threads()} threads, positions a second")
+    for size in map(int, options.sizes.split(",")):
+        count = batch_of(size, options.batch)
+        planes = (torch.rand(count, SPATIAL_PLANES, size, size) > 0.8).to(torch.uint8)
+        planes[:, 0] = 1
+        global_ = torch.zeros(count, GLOBAL_FEATURES)
+        labels = torch.zeros(count, LABELS, dtype=torch.int16)
+        spatial = planes.float().contiguous(memory_format=torch.channels_last)
+        with torch.no_grad():
+            targets = by_teacher(teachers["label int16"](spatial, global_), labels, has_errors=True)
+        item = Item("benchmark", planes, global_, labels, targets, fills_canvas=True)
+
+        kinds: dict[str, Callable[[], object]] = {}
+        kinds |= {name: partial(teacher, spatial, global_) for name, teacher in teachers.items()}
+        kinds |= {name: partial(student.step, item, 1e-6) for name, student in students.items()}
+        best = dict.fromkeys(kinds, 0.0)
+        for _ in range(options.rounds + 1):  # the first of them warms up
+            for name, run in kinds.items():
+                with torch.set_grad_enabled(name.startswith("learn")):
+                    start = time.perf_counter()
+                    run()
+                    best[name] = max(best[name], count / (time.perf_counter() - start))
+        print(f"{size}x{size}  " + "  ".join(f"{name} {speed:,.0f}" for name, speed in best.items()))
+
+
+if __name__ == "__main__":
+    main()
