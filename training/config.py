@@ -157,7 +157,7 @@ class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(description="auto: the engine's int16 on a processor, else as precision"),
     ] = "auto"
     compile: Annotated[bool, Meta(description="torch.compile the networks (on cuda)")] = True
-    threads: Annotated[int, Meta(ge=0, description="cores that make positions; 0: all")] = 0
+    threads: Annotated[int, Meta(ge=0, description="cores that make positions, and label in int16; 0: all")] = 0
     yardstick: Annotated[str, Meta(description="kata-rows-1024.npz; empty: not measured")] = ""
     measure_every: Annotated[float, Meta(gt=0, description="minutes between yardstick measures and plots")] = 10.0
     save_every: Annotated[float, Meta(gt=0, description="minutes between checkpoints")] = 5.0

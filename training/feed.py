@@ -26,7 +26,9 @@ from training.terms import new_terms
 
 RECORDS, PLAY, SAMPLES = "records", "play", "samples"
 AHEAD = 3
-"""Batches of records and of samples that are prepared before they are asked for."""
+"""Batches of records that are prepared before they are asked for."""
+SAMPLES_AHEAD = 2
+"""Steps for which samples are."""
 
 Answer = Callable[[Callable[[], NDArray[np.float32]]], None]
 
@@ -108,14 +110,15 @@ class Feed:
                 count = batch_of(canvas, config.run.batch)
                 seed = config.run.seed * 31 + canvas + records_drawn
                 self._games[canvas] = BareGames(canvas, count, data.play, terms, seed, self._workers, self._new_room)
-        self._mix = SampleMix(data.samples, config.run.seed + records_drawn) if data.samples_share else None
+        self._mix = SampleMix(data.samples) if data.samples_share else None
+        self._drawn: dict[int, Future[Item]] = {}
 
     def next(self, step: int) -> Item:
         """The batch of `step`. Raises TrainingError."""
-        generator = np.random.default_rng((self._config.run.seed, step))
-        source = pick(self._shares, generator)
-        if source == SAMPLES:
-            return self._from_samples(generator)
+        self._draw_samples(step)
+        if step in self._drawn:
+            return self._drawn.pop(step).result()
+        source, generator = self._source(step)
         item = self._from_records() if source == RECORDS else self._from_games(pick(self._canvas_shares, generator))
         share = self._config.data.even_share if self._has_teacher else 0.0
         return replace(item, evening=draw_evening(len(item.global_), share, generator)) if share else item
@@ -129,6 +132,18 @@ class Feed:
             games.close()
         self._background.shutdown(wait=True, cancel_futures=True)
         self._workers.close()
+
+    def _source(self, step: int) -> tuple[str, np.random.Generator]:
+        """Where the batch of a step is from, and the random numbers for the rest of it."""
+        generator = np.random.default_rng((self._config.run.seed, step))
+        return pick(self._shares, generator), generator
+
+    def _draw_samples(self, step: int) -> None:
+        """Have the samples of this and the next steps drawn in the background."""
+        for each in range(step, step + 1 + SAMPLES_AHEAD):
+            source, generator = self._source(each)
+            if source == SAMPLES and each not in self._drawn:
+                self._drawn[each] = self._background.submit(self._from_samples, generator)
 
     def _from_records(self) -> Item:
         assert self._records is not None
@@ -154,7 +169,7 @@ class Feed:
         assert self._mix is not None
         available = {canvas: count * canvas**2 for canvas, count in self._mix.counts().items() if count}
         canvas = pick(available, generator)
-        spatial, global_, targets = self._mix.draw(canvas, batch_of(canvas, self._config.run.batch))
+        spatial, global_, targets = self._mix.draw(canvas, batch_of(canvas, self._config.run.batch), generator)
         return Item(
             f"{SAMPLES}{canvas}",
             torch.from_numpy(spatial),

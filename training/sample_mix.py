@@ -35,10 +35,9 @@ PASSES = 1.0
 class SampleMix:
     """Draws batches from folders of sample files. New files are noticed."""
 
-    def __init__(self, folders: tuple[str, ...], seed: int) -> None:
+    def __init__(self, folders: tuple[str, ...]) -> None:
         """Raises TrainingError where there is nothing to read."""
         self._folders = [Path(folder) for folder in folders]
-        self._generator = np.random.default_rng(seed)
         self._held: dict[int, list[tuple[Path, Samples]]] = {canvas: [] for canvas in CANVASES}
         self._drawn = dict.fromkeys(CANVASES, 0)
         if not any(self._files(canvas) for canvas in CANVASES):
@@ -48,15 +47,15 @@ class SampleMix:
         """Files of each canvas."""
         return {canvas: len(self._files(canvas)) for canvas in CANVASES}
 
-    def draw(self, canvas: int, count: int) -> tuple[np.ndarray, np.ndarray, Targets]:
+    def draw(self, canvas: int, count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, Targets]:
         """Planes uint8[N, 22, S, S], global features [N, 19] and labels, each sample turned at random.
         Raises TrainingError for a damaged file."""
-        self._refresh(canvas)
+        self._refresh(canvas, generator)
         held = self._held[canvas]
         if not held:
             raise TrainingError(f"no sample files for boards of {canvas} lines")
         lengths = np.cumsum([samples.length for _, samples in held])
-        places = self._generator.integers(0, lengths[-1], count)
+        places = generator.integers(0, lengths[-1], count)
         parts = []
         for number, (_, samples) in enumerate(held):
             first = lengths[number] - samples.length
@@ -65,13 +64,13 @@ class SampleMix:
                 parts.append(_with_optimistic(samples.chosen(inside)))
         joined = concatenate(parts)
         self._drawn[canvas] += count
-        spatial, labels = turned(joined, random_symmetries(count, self._generator))
+        spatial, labels = turned(joined, random_symmetries(count, generator))
         return spatial, joined.global_, targets_of(labels)
 
     def _files(self, canvas: int) -> list[Path]:
         return [path for folder in self._folders for path in sample_files(folder, canvas)]
 
-    def _refresh(self, canvas: int) -> None:
+    def _refresh(self, canvas: int, generator: np.random.Generator) -> None:
         """Read files until enough are held, and replace the oldest once its samples were drawn PASSES times."""
         held = self._held[canvas]
         typical = held[0][1].length if held else 1
@@ -81,7 +80,7 @@ class SampleMix:
         self._drawn[canvas] = 0
         known = {path for path, _ in held}
         waiting = [path for path in self._files(canvas) if path not in known]
-        self._generator.shuffle(waiting)
+        generator.shuffle(waiting)
         room = FILES_HELD - len(held)
         if room <= 0 and waiting:
             held.pop(0)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -19,7 +20,7 @@ from training.config import DataConfig, OptimiserConfig, RecordsConfig, RunConfi
 from training.distiller import Distiller
 from training.errors import TrainingError
 from training.export import to_model
-from training.feed import Item
+from training.feed import Feed, Item
 from training.katago_file import write_katago
 from training.labelling import label
 from training.loop import CHECKPOINT, STUDENT, Stint, open_run
@@ -109,6 +110,20 @@ def test_a_teacher_labels_records_games_and_sample_files(
     assert {read_samples(path).canvas for path in files} == {9, 19}
     from_files = config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),))
     assert train_steps(tmp_path / "second", from_files, 3, monkeypatch).records_drawn == 0
+
+    def planes(steps: range) -> list[torch.Tensor]:
+        feed = Feed(from_files, pass_alive_under_suicide=False, has_teacher=False, pinned=False, player=no_player)
+        drawn = [feed.next(step).spatial for step in steps]
+        feed.close()
+        return drawn
+
+    # A run that goes on sees what it would have seen, not what it began with.
+    for one, other in zip(planes(range(6))[4:], planes(range(4, 6)), strict=True):
+        assert torch.equal(one, other)
+
+
+def no_player(item: Item) -> NoReturn:
+    raise AssertionError("there are no games")
 
 
 def test_interrupted_labelling_keeps_what_it_did(
