@@ -46,7 +46,10 @@ DECIDED_EVERY = 16
 FULL_SHARE = 0.95
 """A tree of which more than this is still needed after a collection is full."""
 
-FIXED = ("workers", "batch", "memory", "cache_memory", "seed", "value_weight_exponent", "policy_optimism")
+FIXED = (
+    "workers", "batch", "memory", "cache_memory", "seed", "value_weight_exponent", "policy_optimism", "playout_share",
+    "playouts",
+)  # fmt: skip
 """Parameters that the memory of a search is made for."""
 
 

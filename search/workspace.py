@@ -15,6 +15,7 @@ from search.advance import advance
 from search.context import new_context, new_work
 from search.encode import encode_all
 from search.expand import digest_all
+from search.mixing import mix_playouts, new_mixer
 from search.nn_cache import Cache, new_cache
 from search.parameters import SearchParameters
 from search.settings import make_settings
@@ -45,6 +46,7 @@ class Desk:
         self.generation = 0
         """The search's when they were collected."""
         self.features = scratch_for(evaluator)
+        self.mixer = new_mixer(seed)
 
 
 class Workspace:
@@ -75,6 +77,7 @@ class Workspace:
         self.desks = [Desk(width, height, parameters.batch, seed + i, evaluator) for i in range(workers)]
         self.root_desk = Desk(width, height, len(self.images), seed - 1, evaluator)
         self._has_optimism = bool(getattr(evaluator, "has_optimism", False))
+        self._playouts, self._playout_share = parameters.playouts, parameters.playout_share
         self._optimism = np.full(parameters.batch, parameters.policy_optimism, np.float32)
 
     def set_parameters(self, parameters: SearchParameters, analysis: bool) -> None:
@@ -85,7 +88,8 @@ class Workspace:
 
     def set_cache_salt(self, game: Game, parameters: SearchParameters) -> None:
         """Tell the cache what evaluations of this game depend on beside the position."""
-        terms = game.record.tobytes() + repr(parameters.policy_optimism).encode()
+        mix = parameters.playout_share, parameters.playouts if parameters.playout_share else 0
+        terms = game.record.tobytes() + repr((parameters.policy_optimism, *mix)).encode()
         self.cache.salt[0] = int.from_bytes(hashlib.blake2b(terms, digest_size=8).digest(), "little")
 
     def advance(self, desk: Desk, room: int, left: float) -> tuple[int, int]:
@@ -113,6 +117,10 @@ class Workspace:
         missing = desk.asked
         evaluation = self.evaluate(desk, missing, IN_TREE, self._optimism[:missing], len(self.images))
         digest_all(self.context, desk.work, desk.missing, missing, *evaluation, desk.symmetries, self.images)
+        if self._playout_share > 0.0:
+            mix_playouts(
+                self.context, desk.work, desk.missing, missing, desk.mixer, self._playouts, self._playout_share
+            )
 
     def evaluate(
         self, desk: Desk, count: int, view: int, optimism: NDArray[np.float32], draw_of: int = 0
