@@ -27,7 +27,10 @@ MEGABYTE = 1 << 20
 class Desk:
     """What one worker writes on: its leaves and the network's input."""
 
-    def __init__(self, width: int, height: int, batch: int, seed: int, evaluator: Evaluator) -> None:
+    def __init__(
+        self, width: int, height: int, batch: int, seed: int, evaluator: Evaluator, mixes: bool = False
+    ) -> None:
+        """`mixes`: playouts have a share in the values of leaves."""
         self.work = new_work(batch, seed)
         self.leaves = self.work.leaves
         self.spatial = np.zeros((batch, SPATIAL_PLANES, height, width), np.float32)
@@ -46,7 +49,7 @@ class Desk:
         self.generation = 0
         """The search's when they were collected."""
         self.features = scratch_for(evaluator)
-        self.mixer = new_mixer(seed)
+        self.mixer = new_mixer(seed) if mixes else None
 
 
 class Workspace:
@@ -74,7 +77,8 @@ class Workspace:
         self.context = new_context(width, height, parameters.value_weight_exponent)
         self.images = symmetry_images(width, height)
         self.points: list[int] = self.context["points"][0, : self.area].tolist()
-        self.desks = [Desk(width, height, parameters.batch, seed + i, evaluator) for i in range(workers)]
+        mixes = parameters.playout_share > 0.0
+        self.desks = [Desk(width, height, parameters.batch, seed + i, evaluator, mixes) for i in range(workers)]
         self.root_desk = Desk(width, height, len(self.images), seed - 1, evaluator)
         self._has_optimism = bool(getattr(evaluator, "has_optimism", False))
         self._playouts, self._playout_share = parameters.playouts, parameters.playout_share
@@ -117,7 +121,7 @@ class Workspace:
         missing = desk.asked
         evaluation = self.evaluate(desk, missing, IN_TREE, self._optimism[:missing], len(self.images))
         digest_all(self.context, desk.work, desk.missing, missing, *evaluation, desk.symmetries, self.images)
-        if self._playout_share > 0.0:
+        if desk.mixer is not None:
             mix_playouts(
                 self.context, desk.work, desk.missing, missing, desk.mixer, self._playouts, self._playout_share
             )

@@ -28,7 +28,7 @@ RECORDS, PLAY, SAMPLES = "records", "play", "samples"
 AHEAD = 3
 """Batches of records that are prepared before they are asked for."""
 SAMPLES_AHEAD = 2
-"""Steps for which samples are."""
+"""Steps whose samples are drawn before they are asked for."""
 
 Answer = Callable[[Callable[[], NDArray[np.float32]]], None]
 
