@@ -325,7 +325,7 @@ class RandomNetwork:
         return head
 
     def compressed(self) -> bytes:
-        return gzip.compress(bytes(self.content), 1)
+        return gzip.compress(bytes(self.content), 1, mtime=0)
 
 
 def in_turn(layers: list[Layer], x: Array) -> Array:
