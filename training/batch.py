@@ -57,3 +57,9 @@ def sizes_on(canvas: int) -> tuple[int, ...]:
     """The board sizes that use a canvas."""
     smaller = [size for size in CANVASES if size < canvas]
     return tuple(range(max(smaller) + 1 if smaller else SMALLEST, canvas + 1))
+
+
+def board_cells(size: int, canvas: int) -> NDArray[np.int64]:
+    """[size*size]: the cells of a board in the top left corner of its canvas, row by row."""
+    cells: NDArray[np.int64] = (np.arange(size)[:, None] * canvas + np.arange(size)).ravel()
+    return cells

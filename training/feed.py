@@ -141,8 +141,10 @@ class Feed:
     def _draw_samples(self, step: int) -> None:
         """Have the samples of this and the next steps drawn in the background."""
         for each in range(step, step + 1 + SAMPLES_AHEAD):
+            if each in self._drawn:
+                continue
             source, generator = self._source(each)
-            if source == SAMPLES and each not in self._drawn:
+            if source == SAMPLES:
                 self._drawn[each] = self._background.submit(self._from_samples, generator)
 
     def _from_records(self) -> Item:

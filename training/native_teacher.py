@@ -16,6 +16,7 @@ from nets.katago.convert import load_model
 from nets.native.evaluator import NativeEvaluator
 from nets.network_file import NetworkFile
 from nets.open import open_network
+from training.batch import board_cells
 from training.cores import usable_cores
 from training.errors import TrainingError
 from training.network import OFF_BOARD
@@ -48,7 +49,7 @@ class NativeTeacher:
             size = int(sizes[index[0]])
             boards = np.ascontiguousarray(planes[index, :, :size, :size], np.float32)
             evaluation, optimistic = self._evaluator.evaluate_both(boards, numbers[index])
-            points = (np.arange(size)[:, None] * canvas + np.arange(size)).ravel()
+            points = board_cells(size, canvas)
             answers.value[index], answers.score[index] = evaluation.value, evaluation.score
             answers.ownership[index[:, None], points] = evaluation.ownership
             moves = np.append(points, canvas * canvas)

@@ -26,7 +26,7 @@ from search.limits import Limits
 from search.network_player import NetworkPlayer
 from search.parameters import SearchParameters
 from search.player import ReportRequest
-from training.batch import sizes_on
+from training.batch import board_cells, sizes_on
 from training.config import DataConfig
 from training.disagreement import Selection, disagreement
 from training.interruption import interruptible
@@ -110,7 +110,7 @@ class SelfPlayer:
         size = int(planes[0, 0, 0].sum())
         boards = np.ascontiguousarray(planes[:, :, :size, :size], np.float32)
         evaluation = self._quick.evaluator.evaluate(boards, samples.global_)
-        points = (np.arange(size)[:, None] * canvas + np.arange(size)).ravel()
+        points = board_cells(size, canvas)
         logits = np.full((samples.length, canvas * canvas + 1), OFF_BOARD, np.float32)
         logits[:, [*points, canvas * canvas]] = evaluation.policy
         ownership = np.zeros((samples.length, canvas * canvas), np.float32)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nets.evaluator import LEAD, LOSS, SPATIAL_PLANES, WIN, Evaluation, Evaluator
+from training.batch import board_cells
 from training.errors import TrainingError
 from training.npz import read_arrays
 from training.samples import (
@@ -147,7 +148,7 @@ def rows_of_samples(folder: Path, full: bool) -> Iterator[Rows]:
         sides = spatial[:, 0, :, 0].sum(axis=1)
         for side in sorted({int(side) for side in sides if (side == CANVAS) == full}):
             chosen = np.flatnonzero((sides == side) & (samples.known & HAS_VALUE != 0))
-            points = (np.arange(side)[:, None] * canvas + np.arange(side)).ravel()
+            points = board_cells(side, canvas)
             known = [samples.known[chosen] & bit != 0 for bit in (HAS_POLICY, HAS_SCORE, HAS_OWNERSHIP)]
             yield Rows(
                 spatial[chosen, :, :side, :side].astype(np.float32),
