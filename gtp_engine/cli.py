@@ -41,6 +41,7 @@ SUBCOMMANDS = {
     "convert": Subcommand("gtp_engine.tools", "convert", "Convert a KataGo network to ONNX."),
     "quantize": Subcommand("gtp_engine.tools", "quantize", "Write the 8-bit version of a KataGo network."),
     "train": Subcommand("training.command", "train", "Train a network, in legs of a given time."),
+    "records": Subcommand("training.command", "records", "Gather games out of SGF files, to learn from."),
     "label": Subcommand("training.command", "label", "Write positions and a teacher's opinion of them to files."),
     "selfplay": Subcommand("training.command", "selfplay", "Write what a network finds out in games against itself."),
     "learn": Subcommand("training.command", "learn", "Alternate self-play and training; keep what wins its match."),

@@ -26,10 +26,6 @@ class Positions(NamedTuple):
     """[N, LABELS] training.replay"""
 
     @property
-    def canvas(self) -> int:
-        return self.spatial.shape[2]
-
-    @property
     def fills_canvas(self) -> bool:
         """Whether every board is as large as the canvas: no masks are needed."""
         return bool(self.spatial[:, 0, -1, -1].all())

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import msgspec
 import torch
 
 from training.errors import TrainingError
+from training.origin import Origin
 
 WEIGHTS, AVERAGE, OPTIMISER, STATE = "weights.pt", "average.pt", "optimiser.pt", "state.json"
 
@@ -32,8 +32,12 @@ class Progress:
     """Seconds of the leg in progress; a leg ends with the decay of the rate."""
     leg_spent: float = 0.0
     """Seconds of it that are used up."""
+    leg_began: int = 0
+    """Steps that were done when it began."""
     legs: int = 0
     """Legs completed."""
+    origin: Origin = field(default_factory=Origin)
+    """Of all labels learned from."""
 
     @property
     def spent(self) -> float:
@@ -53,7 +57,7 @@ class Checkpoint:
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Replace `folder`. When this fails, by a full disk say, what was there stays. Raises TrainingError."""
-    fresh, old = folder.with_name(folder.name + ".new"), folder.with_name(folder.name + ".old")
+    fresh = folder.with_name(folder.name + ".new")
     try:
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
@@ -62,12 +66,8 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
             buffer = io.BytesIO()
             torch.save(part, buffer)
             _write(fresh / name, buffer.getvalue())
-        _write(fresh / STATE, json.dumps(asdict(checkpoint.progress), indent=1).encode())
-        if folder.exists():
-            shutil.rmtree(old, ignore_errors=True)
-            os.rename(folder, old)
-        os.rename(fresh, folder)
-        shutil.rmtree(old, ignore_errors=True)
+        _write(fresh / STATE, msgspec.json.format(msgspec.json.encode(checkpoint.progress), indent=1))
+        _replace(folder, fresh)
     except OSError as error:
         shutil.rmtree(fresh, ignore_errors=True)
         reason = error.strerror or str(error)
@@ -100,15 +100,25 @@ def load_checkpoint(folder: Path, device: torch.device) -> Checkpoint:
 
 
 def copy_checkpoint(source: Path, target: Path) -> None:
-    """Keep a second copy of a checkpoint. Raises TrainingError."""
+    """Keep a second copy of a checkpoint. When this fails, what was at `target` stays. Raises TrainingError."""
     fresh = target.with_name(target.name + ".new")
     try:
         shutil.rmtree(fresh, ignore_errors=True)
         shutil.copytree(source, fresh)
-        shutil.rmtree(target, ignore_errors=True)
-        os.rename(fresh, target)
+        _replace(target, fresh)
     except OSError as error:
+        shutil.rmtree(fresh, ignore_errors=True)
         raise TrainingError(f"{target}: {error.strerror or error}") from None
+
+
+def _replace(folder: Path, fresh: Path) -> None:
+    """Put `fresh` in the place of `folder`; a kill on the way leaves one of them where `_present` finds it."""
+    old = folder.with_name(folder.name + ".old")
+    if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        os.rename(folder, old)
+    os.rename(fresh, folder)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _present(folder: Path) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from training.loop import Run
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+DEFAULT_COUNT = 100_000
+"""Positions that `nobi label` labels where nothing else ends it."""
 
 existing = click.Path(exists=True, dir_okay=False, path_type=Path)
 folder = click.Path(file_okay=False, path_type=Path)
@@ -45,7 +48,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 @click.argument("run", type=folder, required=False)
 @config_option
 @set_option
-@click.option("--budget", type=Duration(), default="25m", show_default=True, help="Wall-clock time of a leg.")
+@click.option("--budget", type=Duration(), default="25m", show_default=True, help="Wall-clock time of a new leg.")
 @click.option(
     "--from", "source", metavar="FILE", help="Begin with the weights of a student.bin.gz, or of the `embedded` network."
 )
@@ -63,8 +66,8 @@ def train(
     """Train a network in the folder RUN, or go on with it.
 
     A leg lasts as long as --budget says and ends with the learning rate's decay; the network it leaves is
-    RUN/student.bin.gz. What was interrupted goes on where it stopped; a finished run begins another leg from the state
-    before the last decay.
+    RUN/student.bin.gz. What was interrupted goes on where it stopped, with the budget it has; a finished run begins
+    another leg.
     """
     if defaults:
         from training.config import describe
@@ -74,11 +77,16 @@ def train(
     if run is None:
         raise click.UsageError("Missing argument 'RUN'.")
     require_torch()
-    from training.loop import CONFIG, Stint, open_run
+    from training.checkpoint import has_checkpoint
+    from training.loop import Stint, open_run
+    from training.run_folder import CHECKPOINT, CONFIG
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
     config = _config(config_file, settings)
+    if source is not None and has_checkpoint(run / CHECKPOINT):
+        click.echo(f"nobi: {run} has begun already; it goes on, --from has no effect", err=True)
+        source = None
     if source is not None:
         opened = _begun_from(source, run, config)
     else:
@@ -87,11 +95,26 @@ def train(
 
 
 @click.command()
+@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("sgf", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
+def records(out: Path, sgf: tuple[Path, ...]) -> None:
+    """Gather games on 19x19 out of SGF files, and folders of such, in OUT (.npz): what data.records.path names."""
+    from training.sgf_records import gather, sgf_files
+
+    if out.suffix != ".npz":
+        raise TrainingError(f"{out}: a file of game records ends in .npz")
+    taken, left_out = gather(out, sgf_files(sgf))
+    for reason, count in left_out.most_common():
+        click.echo(f"{count:,} left out: {reason}", err=True)
+    click.echo(f"{taken:,} games in {out}", err=True)
+
+
+@click.command()
 @click.argument("out", type=folder)
 @config_option
 @set_option
-@click.option("--count", type=click.IntRange(1), default=100_000, show_default=True, help="Positions to label.")
-@click.option("--time", "seconds", type=Duration(), help="End after this time instead.")
+@click.option("--count", type=click.IntRange(1), help="Positions to label.  [default: 100,000 without --time]")
+@click.option("--time", "seconds", type=Duration(), help="End after this time.")
 @click.option("--student", type=existing, help="A network that moves in data.play.student of the games.")
 @click.option(
     "--disagreement", type=click.FloatRange(0, 1, min_open=True),
@@ -101,7 +124,7 @@ def label(
     out: Path,
     config_file: Path | None,
     settings: tuple[str, ...],
-    count: int,
+    count: int | None,
     seconds: float | None,
     student: Path | None,
     disagreement: float | None,
@@ -113,6 +136,8 @@ def label(
 
     if student is None and disagreement is not None:
         raise click.UsageError("--disagreement needs a --student to disagree")
+    if count is None and seconds is None:
+        count = DEFAULT_COUNT
     doubts = None if student is None else Doubts(student, disagreement or 1.0)
     run(out, _config(config_file, settings), count, seconds, doubts)
 
@@ -180,7 +205,7 @@ def learn(
     """Let the network in RUN play itself and learn from that; keep what wins a match against the best so far."""
     require_torch()
     from training.learn import learn as go
-    from training.loop import CONFIG
+    from training.run_folder import CONFIG
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
@@ -214,18 +239,16 @@ def export(run: Path, out: Path) -> None:
     """Write the average of RUN's weights, as they are now, to OUT: .bin.gz, KataGo's format, or .onnx."""
     require_torch()
     from nets.katago.to_onnx import prepared, to_onnx
-    from training.checkpoint import has_checkpoint
     from training.files import write_whole
-    from training.katago_file import write_katago
-    from training.loop import CHECKPOINT, open_run
+    from training.katago_file import encode_model, write_katago
+    from training.product import product_of_run
 
-    if not has_checkpoint(run / CHECKPOINT):
-        raise TrainingError(f"{run}: there is no checkpoint to export")
     if not out.name.endswith((".bin.gz", ".onnx")):
         raise TrainingError(f"{out}: a network's file name ends in .bin.gz or .onnx")
-    model = open_run(run, None).student_model()
+    model, facts = product_of_run(run)
     if out.name.endswith(".onnx"):
-        write_whole(out, to_onnx(prepared(model)).SerializeToString())
+        sha256 = hashlib.sha256(encode_model(model)).hexdigest()
+        write_whole(out, to_onnx(prepared(model), sha256, facts=facts).SerializeToString())
     else:
         write_katago(model, out)
 

@@ -50,10 +50,14 @@ class OptimiserConfig(Struct, frozen=True, forbid_unknown_fields=True):
     momentum: Annotated[float, Meta(ge=0, lt=1, description="of muon and sgd")] = 0.95
     weight_decay: Annotated[float, Meta(ge=0, description="a step takes rate * this share off every matrix")] = 0.05
     clip: Annotated[float, Meta(gt=0, description="gradients of a larger norm are shortened to it")] = 4.0
-    warm_up: Annotated[int, Meta(ge=0, description="steps from zero to the full rate")] = 500
+    warm_up: Annotated[int, Meta(ge=0, description="a leg's first steps, from zero to the full rate")] = 500
     decay_share: Annotated[
         float, Meta(ge=0, le=1, description="of the budget, the last part, in which the rate falls to zero")
     ] = 0.2
+    next_leg: Annotated[
+        Literal["decayed", "stable"],
+        Meta(description="state that the next leg goes on from: after or before the decay"),
+    ] = "decayed"
     integers_share: Annotated[
         float, Meta(ge=0, le=1, description="of the budget, the last part, in which the student computes in 8 bits")
     ] = 0.0
@@ -77,8 +81,8 @@ class LossConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class RecordsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Positions out of game records."""
 
-    path: Annotated[str, Meta(description="a .npz of games (moves, offsets, result, ...)")] = ""
-    skip: Annotated[int, Meta(ge=0, description="games at the start of the file that are kept for validation")] = 2000
+    path: Annotated[str, Meta(description="a .npz of games that `nobi records` wrote")] = ""
+    skip: Annotated[int, Meta(ge=0, description="games at the start of the file that are kept for validation")] = 0
     deviating: Annotated[float, Meta(ge=0, le=1, description="share with one to three moves replaced at random")] = 0.35
     handicap: Annotated[float, Meta(ge=0, le=1, description="share with two to six black stones before white's")] = 0.05
 
@@ -116,6 +120,10 @@ class DataConfig(Struct, frozen=True, forbid_unknown_fields=True):
     play_share: Annotated[float, Meta(ge=0, description="of the steps on positions from bare-policy games")] = 0.4
     samples_share: Annotated[float, Meta(ge=0, description="of the steps on sample files")] = 0.0
     samples: Annotated[tuple[str, ...], Meta(description="folders of sample files, searched anew as they grow")] = ()
+    fresh_share: Annotated[
+        float, Meta(ge=0, description="of the steps on other sample files, however few they are")
+    ] = 0.0
+    fresh: Annotated[tuple[str, ...], Meta(description="their folders; `nobi learn` adds its self-play")] = ()
     canvas_shares: Annotated[
         dict[str, float], Meta(description="of bare-policy games on boards up to 9, 10 to 13, 14 to 19")
     ] = msgspec.field(default_factory=lambda: {"9": 0.3, "13": 0.3, "19": 0.4})

@@ -20,7 +20,9 @@ def placed(network: Network, device: torch.device) -> Network:
 
 def device_of(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
-        raise TrainingError("there is no CUDA device that PyTorch can use; try run.device=cpu")
+        raise TrainingError(
+            "there is no CUDA device that PyTorch can use; install its build for one (pytorch.org), or: run.device=cpu"
+        )
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
 
 

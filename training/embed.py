@@ -32,9 +32,9 @@ from nets.open import open_network
 from nets.quantize import FEW_SERIES, NotQuantizable, objection_of, quantize, summary
 from training.errors import TrainingError
 from training.files import write_whole
+from training.run_folder import CARD, STUDENT
 from training.yardstick import Yardstick, evaluate_function, load_yardstick
 
-STUDENT, CARD = "student.bin.gz", "student.json"
 BEGIN, END = "<!-- figures: written by `make weights` -->", "<!-- end of figures -->"
 SEED = 2
 """Other positions than those of the calibration."""
@@ -82,7 +82,7 @@ def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
 def table(facts: dict[str, Any]) -> str:
     """The figures as the model card shows them."""
     lines = ["| | |", "| --- | --- |", f"| name | {facts['name']} |"]
-    for key, title in (("parameters", "parameters"), ("positions", "positions trained on"), ("steps", "steps")):
+    for key, title in (("parameters", "parameters"), ("positions", "samples drawn"), ("steps", "steps")):
         if key in facts:
             lines.append(f"| {title} | {facts[key]:,} |")
     lines += [f"| int8 | {facts['int8']} |", f"| SHA-256 | {facts['sha256']} |"]

@@ -21,10 +21,8 @@ from nets.katago.model import (
     ValueHead,
 )
 from training import network as student_layers
+from training.katago_file import VERSION
 from training.network import OPTIMISTIC, PLAIN, Student
-
-VERSION = 15
-"""The oldest of KataGo's versions with a hidden layer for the pass; it has an optimistic policy and all six scores."""
 
 
 def to_model(student: Student, name: str, has_optimistic: bool, pass_alive_under_suicide: bool = False) -> Model:

@@ -19,16 +19,19 @@ from training.errors import TrainingError
 from training.even import Evening, draw_evening
 from training.games import BareGames
 from training.losses import Targets
-from training.records import RecordPositions, Workers
+from training.records import RecordPositions
 from training.sample_mix import SampleMix
 from training.shares import canvas_shares, pick
 from training.terms import new_terms
+from training.workers import Workers
 
-RECORDS, PLAY, SAMPLES = "records", "play", "samples"
+RECORDS, PLAY, SAMPLES, FRESH = "records", "play", "samples", "fresh"
 AHEAD = 3
 """Batches of records that are prepared before they are asked for."""
 SAMPLES_AHEAD = 2
 """Steps whose samples are drawn before they are asked for."""
+STEPS = 1 << 32
+"""More than a run has: games that begin at different steps have different random numbers."""
 
 Answer = Callable[[Callable[[], NDArray[np.float32]]], None]
 
@@ -57,10 +60,6 @@ class Item:
         """How many positions are learned from."""
         return len(self.global_) + (0 if self.evening is None else len(self.evening.index))
 
-    @property
-    def canvas(self) -> int:
-        return self.spatial.shape[2]
-
 
 Player = Callable[[Item], Callable[[], NDArray[np.float32]]]
 """Says by which policies the games of an item go on."""
@@ -78,16 +77,23 @@ class Feed:
         pinned: bool,
         player: Player,
         records_drawn: int = 0,
+        first_step: int = 0,
     ) -> None:
         """`pinned`: memory from which a GPU copies faster. `player` moves in games between positions that are learned
-        from. `records_drawn`: samples already seen by the resumed run. Raises TrainingError."""
+        from. `records_drawn`: samples already seen by what is resumed at `first_step`; games begin anew there, others
+        than before. Raises TrainingError."""
         data = config.data
         self._player, self._has_teacher = player, has_teacher
         self._config = config
         self._pinned = pinned
         self._workers = Workers(config.run.threads, pass_alive_under_suicide)
         self._background = ThreadPoolExecutor(1, thread_name_prefix="feed")
-        self._shares = {RECORDS: data.records_share, PLAY: data.play_share, SAMPLES: data.samples_share}
+        self._shares = {
+            RECORDS: data.records_share,
+            PLAY: data.play_share,
+            SAMPLES: data.samples_share,
+            FRESH: data.fresh_share,
+        }
         if not any(self._shares.values()):
             raise TrainingError("data: no source of positions has a share above 0")
         if data.play_share and not has_teacher:
@@ -108,9 +114,12 @@ class Feed:
         if data.play_share:
             for canvas in self._canvas_shares:
                 count = batch_of(canvas, config.run.batch)
-                seed = config.run.seed * 31 + canvas + records_drawn
+                seed = (config.run.seed * 31 + canvas) * STEPS + first_step
                 self._games[canvas] = BareGames(canvas, count, data.play, terms, seed, self._workers, self._new_room)
-        self._mix = SampleMix(data.samples) if data.samples_share else None
+        self._mixes: dict[str, SampleMix] = {}
+        for source, folders in ((SAMPLES, data.samples), (FRESH, data.fresh)):
+            if self._shares[source]:
+                self._mixes[source] = SampleMix(source, folders)
         self._drawn: dict[int, Future[Item]] = {}
 
     def next(self, step: int) -> Item:
@@ -144,8 +153,8 @@ class Feed:
             if each in self._drawn:
                 continue
             source, generator = self._source(each)
-            if source == SAMPLES:
-                self._drawn[each] = self._background.submit(self._from_samples, generator)
+            if source in self._mixes:
+                self._drawn[each] = self._background.submit(self._from_samples, source, generator)
 
     def _from_records(self) -> Item:
         assert self._records is not None
@@ -167,13 +176,13 @@ class Feed:
                 return item
             games.answer(group, self._player(item))
 
-    def _from_samples(self, generator: np.random.Generator) -> Item:
-        assert self._mix is not None
-        available = {canvas: count * canvas**2 for canvas, count in self._mix.counts().items() if count}
+    def _from_samples(self, source: str, generator: np.random.Generator) -> Item:
+        mix = self._mixes[source]
+        available = {canvas: count * canvas**2 for canvas, count in mix.counts().items() if count}
         canvas = pick(available, generator)
-        spatial, global_, targets = self._mix.draw(canvas, batch_of(canvas, self._config.run.batch), generator)
+        spatial, global_, targets = mix.draw(canvas, batch_of(canvas, self._config.run.batch), generator)
         return Item(
-            f"{SAMPLES}{canvas}",
+            f"{source}{canvas}",
             torch.from_numpy(spatial),
             torch.from_numpy(global_),
             torch.full((len(global_), 3), -1, dtype=torch.int16),

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from training.bare_play import encode_games, new_games, play_moves, start_games
 from training.batch import Positions, new_positions, sizes_on
 from training.config import PlayConfig
-from training.records import Workers
 from training.replay import UNKNOWN
 from training.terms import Terms
 from training.work import Work
+from training.workers import Workers
 
 GROUPS = 4
 """Batches of games on each canvas that take turns: while one is with the networks, the others are being prepared, and

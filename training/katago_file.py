@@ -15,6 +15,7 @@ from nets.katago.model import Activation, Block, Convolution, FloatArray, Model,
 from training.files import write_whole
 
 VERSION = 15
+"""The oldest of KataGo's versions with a hidden layer for the pass; it has an optimistic policy and all six scores."""
 EPSILON = 1e-20
 """Of the norms: their variance is written as 1."""
 TD_SCORE_MULTIPLIER = 20.0

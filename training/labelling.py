@@ -23,6 +23,7 @@ from training.feed import Feed, Item
 from training.files import write_whole
 from training.interruption import interruptible
 from training.losses import Targets
+from training.origin import Origin, add_origin
 from training.progress import Reporter
 from training.samples import (
     HAS_ERRORS,
@@ -51,9 +52,13 @@ class Doubts:
 
 
 def label(
-    folder: Path, config: TrainingConfig, count: int, seconds: float | None = None, doubts: Doubts | None = None
+    folder: Path,
+    config: TrainingConfig,
+    count: int | None = None,
+    seconds: float | None = None,
+    doubts: Doubts | None = None,
 ) -> int:
-    """Label about `count` more positions, or as many as `seconds` allow, and write them, or those that are doubted, to
+    """Label about `count` more positions, for `seconds` at most, and write them, or those that are doubted, to
     `folder`. What an earlier call wrote stays, and its positions are not repeated. Returns the number labelled. Raises
     TrainingError."""
     if not config.data.teacher:
@@ -63,6 +68,9 @@ def label(
     selection = Selection(1.0 if doubts is None else doubts.share)
     writer = SampleWriter(folder)
     state = _read_state(folder)
+    teacher = distiller.teacher
+    assert teacher is not None
+    add_origin(folder, Origin((teacher.name,), teacher.has_optimistic, teacher.pass_alive_under_suicide))
     reporter = Reporter(folder)
     feed = Feed(
         config,
@@ -71,32 +79,35 @@ def label(
         pinned=distiller.device.type == "cuda",
         player=partial(distiller.play, student=None if doubter is None else doubter.policy),
         records_drawn=state["records_drawn"],
+        first_step=state["step"],
     )
     started, done = time.monotonic(), 0
     try:
         with interruptible() as interrupted:
-            while done < count and (seconds is None or time.monotonic() - started < seconds):
+            while (count is None or done < count) and (seconds is None or time.monotonic() - started < seconds):
                 item, targets, go_on = distiller.label(feed.next(state["step"]))
                 samples, logits = samples_of(item, targets, distiller), None
                 if doubter is not None:
                     logits, disagreements = doubter(item, samples)
                     samples = samples.chosen(selection.pick(item.source, disagreements))
+                files = writer.files
                 if samples.length:
                     writer.add(samples)
                 go_on(logits)
                 done += len(item.global_)
                 state["step"] += 1
+                state["records_drawn"] = feed.records_drawn
+                if writer.files != files:
+                    _write_state(folder, state)
                 speed = done / (time.monotonic() - started)
-                reporter.line(
-                    f"{done:,} of {count:,} positions labelled, {speed:,.0f}/s, {feed.finished_games()} games"
-                )
+                goal = "" if count is None else f" of {count:,}"
+                reporter.line(f"{done:,}{goal} positions labelled, {speed:,.0f}/s, {feed.finished_games()} games")
                 if interrupted.is_set():
                     break
     finally:
         feed.close()
-        writer.close()
-        state["records_drawn"] = feed.records_drawn
         _write_state(folder, state)
+        writer.close()
     reporter.line(f"{done:,} positions labelled in {time.monotonic() - started:,.0f} s", final=True)
     if doubter is not None:
         reporter.note(selection.line())

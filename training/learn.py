@@ -1,16 +1,19 @@
 """Past the teacher: generations of self-play, training on it, and a match that the result must win to be kept.
 
-RUN/best.bin.gz     the strongest network so far: it plays the games
-RUN/selfplay/       their samples
-RUN/matches/        each candidate's match against the best
-RUN/learn.json      generations done and how each candidate fared
+RUN/best.bin.gz       the strongest network so far: it plays the games, and RUN/student.bin.gz is the same
+RUN/candidate.bin.gz  the one that a match is to judge
+RUN/selfplay/         samples of all games
+RUN/matches/          each candidate's match against the best
+RUN/learn.json        generations done and how each candidate fared
+
+Each part of a generation that was interrupted is gone on with: a match with the same candidate, a leg where it stopped.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -23,11 +26,25 @@ from training.checkpoint import is_within_leg
 from training.config import LearnConfig, TrainingConfig
 from training.errors import TrainingError
 from training.files import make_folder, write_whole
-from training.loop import CHECKPOINT, STUDENT, Stint, open_run
+from training.loop import Stint, open_run
 from training.progress import Reporter
+from training.run_folder import (
+    BEST,
+    BEST_CARD,
+    CANDIDATE,
+    CANDIDATE_CARD,
+    CARD,
+    CHECKPOINT,
+    GENERATIONS,
+    MATCHES,
+    SELFPLAY,
+    STUDENT,
+)
+from training.samples import sample_files
 from training.selfplay import selfplay
 
-BEST, SELFPLAY, MATCHES, STATE = "best.bin.gz", "selfplay", "matches", "learn.json"
+GAMES = 1_000_003
+"""More files of self-play than a run has: its games are other ones each time."""
 
 
 @dataclass(frozen=True)
@@ -45,38 +62,67 @@ class Verdict:
 def learn(folder: Path, config: TrainingConfig, generations: int, budget: float, threads: int) -> int:
     """Go through so many generations, each with `budget` seconds of training, in a run's folder that has a student.
     Returns how many candidates were kept. Raises TrainingError, EvaluatorError."""
-    best = folder / BEST
-    if not best.exists():
+    if not (folder / BEST).exists():
         if not (folder / STUDENT).exists():
             raise TrainingError(f"{folder}: no network to begin with; `nobi train {folder}` makes one")
-        shutil.copyfile(folder / STUDENT, best)
+        _copy(folder, (STUDENT, CARD), (BEST, BEST_CARD))
     make_folder(folder / MATCHES)
     history = _read_history(folder)
     reporter = Reporter(folder)
     kept = 0
     for _ in range(generations):
         number = len(history) + 1
-        if not is_within_leg(folder / CHECKPOINT):
-            reporter.note(f"generation {number}: self-play")
-            selfplay(folder / SELFPLAY, open_network(best), config.data, config.learn.games, threads, seed=number)
-        reporter.note(f"generation {number}: training")
-        progress = open_run(folder, with_selfplay(config, folder / SELFPLAY)).train(Stint(budget))
-        if progress.spent < 1.0:
-            return kept  # interrupted: the same command goes on with this leg
+        if not _awaits_judgement(folder, history):
+            if not _train_candidate(folder, config, number, budget, threads, reporter):
+                return kept  # interrupted: the same command goes on with this leg
+            _copy(folder, (STUDENT, CARD), (CANDIDATE, CANDIDATE_CARD))
         reporter.note(f"generation {number}: match")
+        networks = folder / CANDIDATE, folder / BEST
         verdicts = [
-            play_match(folder / STUDENT, best, size, config.learn, folder / MATCHES / f"{number}-{size}", threads)
+            play_match(*networks, size, config.learn, folder / MATCHES / f"{number}-{size}", threads)
             for size in config.learn.match_sizes
         ]
         is_kept = all(verdict.is_stronger for verdict in verdicts)
+        judged = _digest(folder / CANDIDATE)
         if is_kept:
-            shutil.copyfile(folder / STUDENT, best)
+            _copy(folder, (CANDIDATE, CANDIDATE_CARD), (BEST, BEST_CARD))
             kept += 1
-        history.append({"kept": is_kept, "match": [vars(verdict) for verdict in verdicts]})
-        write_whole(folder / STATE, json.dumps(history, indent=1).encode())
+        _copy(folder, (BEST, BEST_CARD), (STUDENT, CARD))
+        history.append({"candidate": judged, "kept": is_kept, "match": [vars(verdict) for verdict in verdicts]})
+        write_whole(folder / GENERATIONS, json.dumps(history, indent=1).encode())
         scores = ", ".join(f"{v.wins}-{v.losses} on {v.size}x{v.size}" for v in verdicts)
         reporter.note(f"generation {number}: {scores}: {'kept' if is_kept else 'not kept'}")
     return kept
+
+
+def _train_candidate(
+    folder: Path, config: TrainingConfig, number: int, budget: float, threads: int, reporter: Reporter
+) -> bool:
+    """Self-play, unless a leg on such games was interrupted, and a leg. Returns whether the leg ended."""
+    games = folder / SELFPLAY
+    files = len(sample_files(games))
+    if files == 0 or not is_within_leg(folder / CHECKPOINT):
+        reporter.note(f"generation {number}: self-play")
+        selfplay(games, open_network(folder / BEST), config.data, config.learn.games, threads, number * GAMES + files)
+    reporter.note(f"generation {number}: training")
+    return open_run(folder, with_selfplay(config, games)).train(Stint(budget)).spent >= 1.0
+
+
+def _awaits_judgement(folder: Path, history: list[dict[str, object]]) -> bool:
+    """Whether there is a candidate whose match was not finished."""
+    candidate = folder / CANDIDATE
+    return candidate.exists() and not (history and history[-1].get("candidate") == _digest(candidate))
+
+
+def _copy(folder: Path, sources: tuple[str, str], targets: tuple[str, str]) -> None:
+    """Copy a network and its card, where it has one, each whole or not at all."""
+    for source, target in zip(sources, targets, strict=True):
+        if (folder / source).exists():
+            write_whole(folder / target, (folder / source).read_bytes())
+
+
+def _digest(network: Path) -> str:
+    return hashlib.sha256(network.read_bytes()).hexdigest()
 
 
 def with_selfplay(config: TrainingConfig, samples: Path) -> TrainingConfig:
@@ -84,15 +130,15 @@ def with_selfplay(config: TrainingConfig, samples: Path) -> TrainingConfig:
     data, share = config.data, config.learn.samples_share
     others = data.records_share + data.play_share + data.samples_share
     scale = (1.0 - share) / others if others else 0.0
-    total = share + data.samples_share * scale
     return msgspec.structs.replace(
         config,
         data=msgspec.structs.replace(
             data,
             records_share=data.records_share * scale,
             play_share=data.play_share * scale,
-            samples_share=total,
-            samples=(*data.samples, str(samples)),
+            samples_share=data.samples_share * scale,
+            fresh_share=share,
+            fresh=(str(samples),),
         ),
     )
 
@@ -117,9 +163,9 @@ def play_match(candidate: Path, best: Path, size: int, config: LearnConfig, out:
 
 def _read_history(folder: Path) -> list[dict[str, object]]:
     try:
-        history = json.loads((folder / STATE).read_text())
+        history = json.loads((folder / GENERATIONS).read_text())
     except FileNotFoundError:
         return []
     except (OSError, ValueError):
-        raise TrainingError(f"{folder / STATE}: damaged; remove it to begin counting generations anew") from None
+        raise TrainingError(f"{folder / GENERATIONS}: damaged; remove it to begin counting generations anew") from None
     return history if isinstance(history, list) else []

@@ -1,23 +1,16 @@
-"""A training run: a folder that is trained in legs, each with a wall-clock budget, and goes on wherever it stopped.
+"""A training run: a folder (run_folder.py) that is trained in legs, each with a wall-clock budget, and goes on wherever
+it stopped.
 
-    RUN/training.toml     the configuration it was started with
-    RUN/checkpoint/       the present state
-    RUN/stable/           the state before the last leg's decay: the next leg goes on from there
-    RUN/student.bin.gz    the average of the weights as a KataGo file, which the engine opens
-    RUN/student.json      where it comes from and how it measured
-    RUN/leg1/, ...        the state at the end of each leg
-    RUN/progress.jsonl    losses and yardstick figures; RUN/plots/ shows them
-
-A leg is stable training at the full rate, then the decay of the rate to zero, which is what makes a network good and
-ends its ability to learn on. So the decayed network is shipped, and the stable one is carried on.
+A leg is stable training at the full rate, then the decay of the rate to zero, which is what makes a network good: the
+decayed network is the product. As `optimiser.next_leg` says, the next leg goes on from it (Wen et al., "Understanding
+warmup-stable-decay learning rates: a river valley loss landscape perspective", 2024) or from the state before.
 """
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -26,24 +19,21 @@ import torch
 
 from nets.katago.model import Model
 from training.checkpoint import Checkpoint, Progress, copy_checkpoint, has_checkpoint, load_checkpoint, save_checkpoint
-from training.config import TrainingConfig, describe, read_config
+from training.config import NetworkConfig, TrainingConfig, describe, read_config
 from training.distiller import Distiller
 from training.errors import TrainingError
 from training.evaluation import evaluate_with
-from training.export import to_model
 from training.feed import Feed
 from training.files import make_folder, write_whole
 from training.interruption import interruptible
-from training.katago_file import write_katago
 from training.network import shape_name
+from training.origin import Origin, read_origin
+from training.product import product_of, write_product
 from training.progress import Reporter
 from training.restore import load_weights
-from training.sample_mix import know_optimistic
+from training.run_folder import CHECKPOINT, CONFIG, LEG, STABLE
 from training.schedule import is_decaying, rate_share
 from training.yardstick import Measure, Yardstick, load_yardstick
-
-CONFIG, CHECKPOINT, STABLE = "training.toml", "checkpoint", "stable"
-STUDENT, CARD = "student.bin.gz", "student.json"
 
 FETCH_EVERY = 20
 """Steps between readings of the losses: each reading waits for the device."""
@@ -73,11 +63,12 @@ class Run:
             self._yardstick = load_yardstick(Path(config.run.yardstick))
 
     def train(self, stint: Stint) -> Progress:
-        """Begin a leg, or go on with the one that was interrupted, and train until it ends or the stint does.
-        Raises TrainingError."""
+        """Begin a leg, or go on with the one that was interrupted, and train until it ends or the stint does. Returns
+        where the run stood then: a leg that ended is spent. Raises TrainingError."""
         progress = self._progress
         if progress.leg_budget <= 0:
-            progress.leg_budget, progress.leg_spent = stint.budget, 0.0
+            progress.leg_budget, progress.leg_spent, progress.leg_began = stint.budget, 0.0, progress.step
+        progress.origin = progress.origin.and_also(self._origin())
         self._announce()
         feed = Feed(
             self._config,
@@ -86,6 +77,7 @@ class Run:
             pinned=self._distiller.device.type == "cuda",
             player=partial(self._distiller.play, student=self._distiller.student_policy),
             records_drawn=progress.records_drawn,
+            first_step=progress.step,
         )
         try:
             with interruptible() as interrupted:
@@ -95,18 +87,26 @@ class Run:
         return progress
 
     def _train(self, feed: Feed, stint: Stint, interrupted: threading.Event) -> None:
-        progress, run = self._progress, self._config.run
-        decay_share = self._config.optimiser.decay_share
+        progress, run, optimiser = self._progress, self._config.run, self._config.optimiser
+        decay_share = optimiser.decay_share
         started = last = saved = measured = time.monotonic()
         first_samples = progress.samples
         pending: list[tuple[str, dict[str, torch.Tensor]]] = []
         while progress.spent < 1.0 and not interrupted.is_set():
             if stint.pause_after is not None and last - started >= stint.pause_after:
                 break
-            share = rate_share(progress.step, self._config.optimiser.warm_up, progress.spent, decay_share)
-            self._distiller.use_integers(is_decaying(progress.spent, self._config.optimiser.integers_share))
-            item = feed.next(progress.step)
-            pending.append((item.source, self._distiller.step(item, share)))
+            share = rate_share(progress.step - progress.leg_began, optimiser.warm_up, progress.spent, decay_share)
+            self._distiller.use_integers(is_decaying(progress.spent, optimiser.integers_share))
+            try:
+                item = feed.next(progress.step)
+            except TrainingError:  # a damaged sample file, say
+                self._fetch(pending)
+                self._save()
+                raise
+            try:
+                pending.append((item.source, self._distiller.step(item, share)))
+            except torch.cuda.OutOfMemoryError:
+                raise TrainingError("the GPU's memory is full: a smaller run.batch needs less of it") from None
             progress.step += 1
             progress.samples += item.learned
             progress.records_drawn = feed.records_drawn
@@ -119,15 +119,17 @@ class Run:
             progress.leg_spent += now - last
             last = now
             if is_decaying(progress.spent, decay_share) and not was_decaying:
-                self._save()
-                copy_checkpoint(self._folder / CHECKPOINT, self._folder / STABLE)
+                self._fetch(pending)
+                if self._could_save():
+                    copy_checkpoint(self._folder / CHECKPOINT, self._folder / STABLE)
             if now - measured >= run.measure_every * 60:
                 measured = now
                 self._fetch(pending)
                 self._report(self._measure())
             if now - saved >= run.save_every * 60:
                 saved = now
-                self._save()
+                self._fetch(pending)
+                self._could_save()
         self._fetch(pending)
         if progress.spent >= 1.0:
             self._finish_leg()
@@ -136,32 +138,19 @@ class Run:
             self._reporter.note(f"saved at step {progress.step:,}; the same command goes on from here")
 
     def _finish_leg(self) -> None:
-        """The end of the decay: measure and export the product, and have the next leg start from the stable state."""
-        measures = self._measure()
-        self._report(measures)
-        self.write_student(measures)
+        """The end of the decay: keep the state, measure and export the product, and prepare the next leg."""
         progress = self._progress
-        decayed = self._folder / f"leg{progress.legs + 1}"
         self._save()
-        copy_checkpoint(self._folder / CHECKPOINT, decayed)
-        stable = self._folder / STABLE
-        if has_checkpoint(stable):
-            kept = load_checkpoint(stable, torch.device("cpu"))
-            kept.progress.leg_budget, kept.progress.leg_spent = 0.0, 0.0
-            kept.progress.legs = progress.legs + 1
-            save_checkpoint(self._folder / CHECKPOINT, kept)
-        else:
-            progress.leg_budget, progress.leg_spent, progress.legs = 0.0, 0.0, progress.legs + 1
-            self._save()
-
-    def student_model(self) -> Model:
-        """The averaged weights."""
-        return to_model(
-            self._distiller.average.network,
-            f"nobi-{shape_name(self._config.network)}-s{self._progress.samples}",
-            has_optimistic=self._config.loss.optimistic > 0 and self._learned_optimistic(),
-            pass_alive_under_suicide=self._distiller.pass_alive_under_suicide,
-        )
+        copy_checkpoint(self._folder / CHECKPOINT, self._folder / f"{LEG}{progress.legs + 1}")
+        measures = self._measure()
+        write_product(self._folder, product_of(self._distiller.average.network, self._config, progress), measures)
+        self._report(measures)
+        following = self._checkpoint()
+        if self._config.optimiser.next_leg == "stable" and has_checkpoint(self._folder / STABLE):
+            stable = load_checkpoint(self._folder / STABLE, torch.device("cpu"))
+            following = stable if stable.progress.legs == progress.legs else following
+        begun = replace(following.progress, leg_budget=0.0, leg_spent=0.0, legs=progress.legs + 1)
+        save_checkpoint(self._folder / CHECKPOINT, replace(following, progress=begun))
 
     def begin_from(self, model: Model) -> None:
         """Have a run that has not begun start with the weights of another's network. Raises TrainingError."""
@@ -171,26 +160,15 @@ class Run:
         load_weights(self._distiller.average.network, model)
         self._save()  # or an interruption before the first checkpoint would begin from nothing
 
-    def _learned_optimistic(self) -> bool:
-        """Whether the labels have an optimistic policy: the teacher's, or those of the sample files."""
-        teacher = self._distiller.teacher
-        return (teacher is not None and teacher.has_optimistic) or know_optimistic(self._config.data.samples)
-
-    def write_student(self, measures: tuple[Measure, Measure] | None) -> None:
-        """Write the averaged weights and where they come from. Raises TrainingError."""
-        model, teacher = self.student_model(), self._distiller.teacher
-        card = {
-            "name": model.name,
-            "shape": msgspec.to_builtins(self._config.network),
-            "parameters": self._distiller.student.parameter_count,
-            "positions": self._progress.samples,
-            "steps": self._progress.step,
-            "teacher": None if teacher is None else teacher.name,
-        }
-        if measures is not None:
-            card["yardstick"] = {"19x19": asdict(measures[0]), "smaller": asdict(measures[1])}
-        write_katago(model, self._folder / STUDENT)
-        write_whole(self._folder / CARD, json.dumps(card, indent=1).encode() + b"\n")
+    def _origin(self) -> Origin:
+        """Of the labels that the configuration has the run learn from."""
+        teacher, data = self._distiller.teacher, self._config.data
+        origin = Origin()
+        if teacher is not None:
+            origin = Origin((teacher.name,), teacher.has_optimistic, teacher.pass_alive_under_suicide)
+        for folder in (*data.samples, *data.fresh):
+            origin = origin.and_also(read_origin(Path(folder)))
+        return origin
 
     def _measure(self) -> tuple[Measure, Measure] | None:
         if self._yardstick is None:
@@ -242,14 +220,23 @@ class Run:
             f"step {progress.step:,}, {progress.leg_budget - progress.leg_spent:,.0f} s left of leg {progress.legs + 1}"
         )
 
-    def _save(self) -> None:
+    def _checkpoint(self) -> Checkpoint:
         learner, distiller = self._distiller.learner, self._distiller
-        save_checkpoint(
-            self._folder / CHECKPOINT,
-            Checkpoint(
-                learner.state_dict(), distiller.average.state_dict(), distiller.optimisers.state_dict(), self._progress
-            ),
+        return Checkpoint(
+            learner.state_dict(), distiller.average.state_dict(), distiller.optimisers.state_dict(), self._progress
         )
+
+    def _save(self) -> None:
+        save_checkpoint(self._folder / CHECKPOINT, self._checkpoint())
+
+    def _could_save(self) -> bool:
+        """Save; where that fails, by a full disk say, tell and go on: the next time may do better."""
+        try:
+            self._save()
+        except TrainingError as error:
+            self._reporter.note(str(error))
+            return False
+        return True
 
     def _restore(self) -> Progress:
         folder = self._folder / CHECKPOINT
@@ -267,12 +254,18 @@ class Run:
 
 
 def open_run(folder: Path, config: TrainingConfig | None, template: Path | None = None) -> Run:
-    """Open a run's folder, or make it with `config` (None: the folder's own, or the defaults). `template` is the TOML
-    file that `config` was read from. Raises TrainingError."""
+    """Open a run's folder, or make it with `config` (None: the folder's own, or the defaults). Where `config` does not
+    say what the network looks like, a run that has begun keeps its own. `template` is the TOML file that `config` was
+    read from. Raises TrainingError."""
     make_folder(folder)
     own = folder / CONFIG
-    if config is None:
-        config = read_config(own) if own.exists() else TrainingConfig()
-    if not own.exists():
+    if own.exists():
+        kept = read_config(own)
+        if config is None:
+            config = kept
+        elif config.network == NetworkConfig():
+            config = msgspec.structs.replace(config, network=kept.network)
+    else:
+        config = config or TrainingConfig()
         write_whole(own, describe(config).encode() if template is None else template.read_bytes())
     return Run(folder, config)

@@ -20,9 +20,10 @@ MAX_BYTES = 4 << 30
 def read_arrays(path: Path, names: Iterable[str], what: str) -> list[NDArray[Any]]:
     """The named arrays. `what` the file should be, for errors. Raises TrainingError, one line."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise TrainingError(f"{path}: not {what}")
+        opened = np.load(path, allow_pickle=False)
+        if not isinstance(opened, np.lib.npyio.NpzFile):
+            raise TrainingError(f"{path}: not {what}")
+        with opened as archive:
             missing = [name for name in names if name not in archive.files]
             if missing:
                 raise TrainingError(f"{path}: not {what}: it has no array named {missing[0]}")

@@ -114,8 +114,12 @@ class Optimisers:
         return [optimiser.state_dict() for optimiser in self._all]
 
     def load_state_dict(self, states: list[dict[str, Any]]) -> None:
+        """Take over what the optimisers remember. Momentum, weight decay and the like stay as configured."""
         for optimiser, state in zip(self._all, states, strict=True):
+            options = [{name: group[name] for name in group if name != "params"} for group in optimiser.param_groups]
             optimiser.load_state_dict(state)
+            for group, own in zip(optimiser.param_groups, options, strict=True):
+                group.update(own)
 
 
 Network = TypeVar("Network", bound=nn.Module)

@@ -11,7 +11,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from training.errors import TrainingError
 from training.yardstick import Measure
 
 LINE_SECONDS = 15.0
@@ -56,7 +55,7 @@ class Reporter:
         return {name: self._sums[name] / self._counts[name] for name in self._sums}
 
     def log(self, facts: dict[str, Any], measures: tuple[Measure, Measure] | None = None) -> None:
-        """Append an entry and begin the next. Raises TrainingError."""
+        """Append an entry and begin the next. What cannot be written is told and left out."""
         entry = {**facts, "loss": {name: _rounded(value) for name, value in self.means().items()}}
         if measures is not None:
             entry["yardstick"], entry["small"] = (
@@ -68,13 +67,16 @@ class Reporter:
             with open(self._log, "a", encoding="utf-8") as file:
                 file.write(json.dumps(entry) + "\n")
         except OSError as error:
-            raise TrainingError(f"{self._log}: {error.strerror or error}") from None
+            self.note(f"{self._log}: {error.strerror or error}; training goes on")
 
     def plot(self) -> None:
-        """Draw the curves anew, where matplotlib is installed."""
+        """Draw the curves anew, where matplotlib is installed. What cannot be written is told and left out."""
         from training.plots import draw_plots
 
-        draw_plots(read_log(self._log), self._plots)
+        try:
+            draw_plots(read_log(self._log), self._plots)
+        except OSError as error:
+            self.note(f"{self._plots}: {error.strerror or error}; training goes on")
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:

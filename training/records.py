@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,46 +9,14 @@ from numpy.typing import NDArray
 
 from training.batch import Positions, new_positions
 from training.config import RecordsConfig
-from training.cores import usable_cores
 from training.errors import TrainingError
 from training.npz import read_arrays
 from training.replay import Records, draw_samples
 from training.terms import Terms
-from training.work import Work, new_work
+from training.work import Work
+from training.workers import Workers
 
 GAMES_SIZE = 19
-MIN_PART, PARTS = 8, 4
-"""Positions a thread makes at a time: at least so many, and a batch in at most so many parts a thread. Each call of a
-kernel holds the interpreter for some 50 microseconds."""
-
-
-class Workers:
-    """Threads that run kernels, each with work space of its own."""
-
-    def __init__(self, threads: int = 0, pass_alive_under_suicide: bool = False) -> None:
-        """`threads`: 0 for as many as there are cores."""
-        self.count = threads or usable_cores()
-        self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="positions")
-        self._spare: list[Work] = [new_work(pass_alive_under_suicide) for _ in range(self.count)]
-
-    def map_parts(self, function: Callable[[int, int, Work], None], count: int) -> None:
-        """Call `function(first, last, work)` for consecutive parts of range(count), and wait for all of them."""
-        part = max(MIN_PART, -(-count // (PARTS * self.count)))
-        waiting: list[Future[None]] = [
-            self._pool.submit(self._run, function, first, min(first + part, count)) for first in range(0, count, part)
-        ]
-        for future in waiting:
-            future.result()
-
-    def _run(self, function: Callable[[int, int, Work], None], first: int, last: int) -> None:
-        work = self._spare.pop()
-        try:
-            function(first, last, work)
-        finally:
-            self._spare.append(work)
-
-    def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
 
 
 class RecordPositions:
@@ -62,10 +28,6 @@ class RecordPositions:
         """Raises TrainingError."""
         self._records = load_records(Path(config.path), config)
         self._terms, self._seed, self._workers = terms, seed, workers
-
-    @property
-    def games(self) -> int:
-        return len(self._records.offsets) - 1
 
     def fill(self, positions: Positions, first: int) -> None:
         """Make samples first, first + 1, ..., as many as `positions` has room for."""
@@ -84,15 +46,15 @@ class RecordPositions:
 
 
 def load_records(path: Path, config: RecordsConfig) -> Records:
-    """Read games19.npz, or another file of its format; games that end in passes lose those at their end.
+    """Read a file of game records (sgf_records.py); games that end in passes lose those at their end.
     Raises TrainingError."""
-    moves, offsets, result, first_player = read_arrays(
-        path, ("moves", "offsets", "result", "first_player"), "a file of game records"
+    moves, offsets, result, komi, first_player = read_arrays(
+        path, ("moves", "offsets", "result", "komi", "first_player"), "a file of game records"
     )
     games = len(offsets) - 1
     is_sound = moves.dtype == np.uint16 and offsets.dtype == np.int64 and offsets.ndim == 1 and games >= 1
     is_sound = is_sound and offsets[0] == 0 and offsets[-1] == len(moves) and bool((np.diff(offsets) >= 0).all())
-    is_sound = is_sound and len(result) == games and len(first_player) == games
+    is_sound = is_sound and all(array.shape == (games,) for array in (result, komi, first_player))
     if not is_sound or (len(moves) and int(moves.max()) > GAMES_SIZE**2):
         raise TrainingError(f"{path}: damaged: its game records contradict each other")
     if config.skip >= games:
@@ -104,6 +66,7 @@ def load_records(path: Path, config: RecordsConfig) -> Records:
         moves,
         offsets,
         np.ascontiguousarray(result[first:], np.int8),
+        np.ascontiguousarray(komi[first:], np.float64),
         np.ascontiguousarray(first_player[first:], np.uint8),
         np.array([GAMES_SIZE]),
         np.array([config.deviating]),

@@ -21,7 +21,7 @@ from training.work import SYMMETRIES, cell_of, may_play, random_move, seed_rando
 
 MOVE, REPLY, OUTCOME = 0, 1, 2
 """Columns of a sample's labels: the record's next move and the one after it as cells (-1 unknown); 1 if the side to
-move went on to win, -1 if it lost, 0 unknown."""
+move went on to win under such komi, -1 if it lost, 0 unknown."""
 LABELS = 3
 UNKNOWN = -1
 
@@ -29,6 +29,8 @@ MAX_DEVIATIONS = 3
 RECENT_MOVES = 30
 """Moves are replaced among so many before the position, where their consequences are still open."""
 MIN_HANDICAP, MAX_HANDICAP = 2, 6
+SAME_KOMI = 1.0
+"""Points by which a record's komi may differ and its result still says who wins: area and territory rules do."""
 
 
 class Records(NamedTuple):
@@ -40,6 +42,8 @@ class Records(NamedTuple):
     """[G + 1] game g is moves[offsets[g] : offsets[g + 1]]."""
     result: NDArray[np.int8]
     """[G] 1 black won, -1 white won, 0 unknown."""
+    komi: NDArray[np.float64]
+    """[G] nan unknown."""
     first_player: NDArray[np.uint8]
     """[G] 0 black, 1 white; then they alternate."""
     size: NDArray[np.int64]
@@ -91,8 +95,10 @@ def _draw_sample(records, terms, seed, index, work, spatial, global_, labels):
             if turns + column < length:
                 point = _record_move(records, start + turns + column)
                 labels[column] = cell_of(point, size, canvas, symmetry)
-        winner = records.result[game]
-        labels[OUTCOME] = winner if work.stack[2].to_play == BLACK else -winner
+        # Under another komi another side might have won.
+        if np.abs(work.rules[0].komi - records.komi[game]) <= SAME_KOMI:
+            winner = records.result[game]
+            labels[OUTCOME] = winner if work.stack[2].to_play == BLACK else -winner
 
 
 @kernel

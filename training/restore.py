@@ -17,8 +17,8 @@ from nets.katago.reader import ModelFormatError, decompress
 from training import network as student_layers
 from training.config import NetworkConfig
 from training.errors import TrainingError
-from training.export import VERSION, to_model
-from training.katago_file import encode_model
+from training.export import to_model
+from training.katago_file import VERSION, encode_model
 from training.losses import SOFT_TEMPERATURE
 from training.network import OPTIMISTIC, PLAIN, REPLY, SOFT, Student
 

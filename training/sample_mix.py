@@ -35,13 +35,13 @@ PASSES = 1.0
 class SampleMix:
     """Draws batches from folders of sample files. New files are noticed."""
 
-    def __init__(self, folders: tuple[str, ...]) -> None:
-        """Raises TrainingError where there is nothing to read."""
+    def __init__(self, source: str, folders: tuple[str, ...]) -> None:
+        """`source`: the setting that names them. Raises TrainingError where there is nothing to read."""
         self._folders = [Path(folder) for folder in folders]
         self._held: dict[int, list[tuple[Path, Samples]]] = {canvas: [] for canvas in CANVASES}
         self._drawn = dict.fromkeys(CANVASES, 0)
         if not any(self._files(canvas) for canvas in CANVASES):
-            raise TrainingError(f"no sample files in {', '.join(folders) or 'data.samples'}")
+            raise TrainingError(f"no sample files in {', '.join(folders) or f'data.{source}'}")
 
     def counts(self) -> dict[int, int]:
         """Files of each canvas."""
@@ -86,13 +86,6 @@ class SampleMix:
             held.pop(0)
             room = 1
         held += [(path, read_samples(path)) for path in waiting[:room]]
-
-
-def know_optimistic(folders: tuple[str, ...]) -> bool:
-    """Whether the latest sample file in any of the folders has an optimistic policy among its labels. Raises
-    TrainingError for a damaged file."""
-    latest = [sample_files(Path(folder))[-1:] for folder in folders]
-    return any((read_samples(path).known & HAS_OPTIMISTIC).any() for paths in latest for path in paths)
 
 
 def _with_optimistic(samples: Samples) -> Samples:

@@ -8,7 +8,7 @@ folder.
 from __future__ import annotations
 
 import io
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from nets.symmetry import symmetry_images
 from training.batch import CANVASES
 from training.errors import TrainingError
-from training.files import make_folder, write_whole
+from training.files import make_folder, write_new
 from training.npz import read_arrays
 from training.work import SYMMETRIES
 
@@ -27,6 +27,9 @@ FORMAT = "nobi-samples-1"
 SUFFIX = ".samples.npz"
 MAX_SAMPLES = 1 << 17
 """In a file: a larger number is a damaged or hostile one."""
+
+ROUNDING = 1e-3
+"""By so much a probability may exceed 1."""
 
 HAS_POLICY, HAS_OPTIMISTIC, HAS_VALUE, HAS_SCORE, HAS_ERRORS, HAS_OWNERSHIP = 1, 2, 4, 8, 16, 32
 """Bits of `known`."""
@@ -133,6 +136,8 @@ class SampleWriter:
         self._folder, self._capacity = folder, capacity
         self._parts: dict[int, list[Samples]] = {canvas: [] for canvas in CANVASES}
         self.written = 0
+        """Samples, in `files` files."""
+        self.files = 0
 
     def add(self, samples: Samples) -> None:
         """Keep samples, writing a file as often as there are enough. Raises TrainingError."""
@@ -149,9 +154,10 @@ class SampleWriter:
 
     def _flush(self, canvas: int) -> None:
         samples = concatenate(self._parts[canvas])
+        write_new(partial(next_path, self._folder, canvas), encode_samples(samples))
         self._parts[canvas] = []
-        write_samples(next_path(self._folder, canvas), samples)
         self.written += samples.length
+        self.files += 1
 
 
 def next_path(folder: Path, canvas: int) -> Path:
@@ -168,11 +174,11 @@ def sample_files(folder: Path, canvas: int | None = None) -> list[Path]:
     )
 
 
-def write_samples(path: Path, samples: Samples) -> None:
-    """Write a file whole or not at all. Raises TrainingError."""
+def encode_samples(samples: Samples) -> bytes:
+    """The content of a sample file."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, format=np.array(FORMAT), **samples._asdict())
-    write_whole(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def read_samples(path: Path) -> Samples:
@@ -185,9 +191,27 @@ def read_samples(path: Path) -> Samples:
         array = getattr(samples, name)
         if array.dtype != dtype or array.shape != shape:
             raise TrainingError(f"{path}: a damaged sample file: {name} has an unexpected shape or type")
-    if not all(np.isfinite(array).all() for array in (samples.global_, samples.value, samples.score)):
-        raise TrainingError(f"{path}: a damaged sample file: a label is not finite")
+    objection = _objection(samples)
+    if objection:
+        raise TrainingError(f"{path}: a damaged sample file: {objection}")
     return samples
+
+
+def _objection(samples: Samples) -> str | None:
+    """What is wrong with the content of arrays that have the right shapes."""
+    if not all(np.isfinite(array).all() for array in (samples.global_, samples.value, samples.score)):
+        return "a label is not finite"
+    if (samples.value < 0.0).any() or (samples.value > 1.0 + ROUNDING).any():
+        return "a value is no probability"
+    canvas = samples.canvas
+    if (samples.reply < -1).any() or (samples.reply > canvas * canvas).any():
+        return "a reply lies outside the board"
+    boards = np.unpackbits(samples.planes[:, 0], axis=1, count=canvas * canvas).reshape(-1, canvas, canvas)
+    sides = boards[:, 0].sum(axis=1)[:, None]
+    inside = np.arange(canvas)[None] < sides
+    if (sides == 0).any() or (boards != inside[:, :, None] * inside[:, None, :]).any():
+        return "a board is not a square in the corner of its canvas"
+    return None
 
 
 def _layout(samples: Samples) -> dict[str, tuple[type, tuple[int, ...]]]:

@@ -30,10 +30,12 @@ from training.batch import board_cells, sizes_on
 from training.config import DataConfig
 from training.disagreement import Selection, disagreement
 from training.interruption import interruptible
+from training.origin import Origin, add_origin
 from training.progress import Reporter
 from training.samples import Samples, SampleWriter, unpack_planes
 from training.searched import Searched, samples_of_game, samples_of_searches, searched
 from training.shares import canvas_shares, pick
+from training.yardstick import evaluate_function
 
 MAX_LENGTH = 2.5
 """A game is given up undecided after so many moves a point of the board."""
@@ -109,7 +111,7 @@ class SelfPlayer:
         planes = unpack_planes(samples.planes, canvas)
         size = int(planes[0, 0, 0].sum())
         boards = np.ascontiguousarray(planes[:, :, :size, :size], np.float32)
-        evaluation = self._quick.evaluator.evaluate(boards, samples.global_)
+        evaluation = evaluate_function(self._quick.evaluator)(boards, samples.global_)
         points = board_cells(size, canvas)
         logits = np.full((samples.length, canvas * canvas + 1), OFF_BOARD, np.float32)
         logits[:, [*points, canvas * canvas]] = evaluation.policy
@@ -148,6 +150,9 @@ def selfplay(
     """Write the samples of `games` games to `folder`, played by so many threads. Returns the number of samples. Raises
     TrainingError, EvaluatorError, and KeyboardInterrupt once what was played until Ctrl-C is written."""
     writer = SampleWriter(folder, SAMPLES_A_FILE)
+    searching = evaluator if teacher is None else teacher.evaluator
+    under_suicide = getattr(searching, "pass_alive_under_suicide", False)
+    add_origin(folder, Origin((searching.name,), pass_alive_under_suicide=under_suicide))
     reporter = Reporter(folder)
     label_with = None if teacher is None else teacher.evaluator
     selection = None if teacher is None else Selection(teacher.disagreement)

@@ -14,8 +14,10 @@ Key = TypeVar("Key")
 
 
 def pick(shares: Mapping[Key, float], generator: np.random.Generator) -> Key:
-    """One of the keys, with chances in proportion to their shares, of which one at least is above 0."""
+    """One of the keys, with chances in proportion to their shares. Raises TrainingError where none is above 0."""
     keys = [key for key, share in shares.items() if share > 0]
+    if not keys:
+        raise TrainingError(f"nothing to choose from: none of {', '.join(map(str, shares)) or 'no shares'} is above 0")
     total = np.cumsum([shares[key] for key in keys])
     return keys[int(np.searchsorted(total, generator.random() * total[-1], side="right"))]
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.evaluator import LEAD, LOSS, SPATIAL_PLANES, WIN, Evaluation, Evaluator
+from nets.evaluator import GLOBAL_FEATURES, LEAD, LOSS, SPATIAL_PLANES, WIN, Evaluation, Evaluator
 from training.batch import board_cells
 from training.errors import TrainingError
 from training.npz import read_arrays
@@ -103,8 +104,18 @@ class Yardstick:
 def load_yardstick(path: Path) -> Yardstick:
     """Read kata-rows-1024.npz, or another file of KataGo's training rows. Raises TrainingError."""
     packed, globals_, visits, targets, owners = read_arrays(path, ARRAYS, "a file of KataGo training rows")
-    sizes_fit = packed.ndim == 3 and packed.shape[1:] == (SPATIAL_PLANES, (POINTS + 7) // 8)
-    if not sizes_fit or owners.shape[2:] != (CANVAS, CANVAS) or visits.shape[2:] != (POINTS + 1,):
+
+    def fits(array: NDArray[Any], dimensions: int, *last: int) -> bool:
+        return array.ndim == dimensions and len(array) == len(packed) and array.shape[dimensions - len(last) :] == last
+
+    if not (
+        fits(packed, 3, SPATIAL_PLANES, (POINTS + 7) // 8)
+        and fits(globals_, 2, GLOBAL_FEATURES)
+        and fits(visits, 3, POINTS + 1)
+        and fits(targets, 2)
+        and targets.shape[1] > LEAD_WEIGHT
+        and fits(owners, 4, CANVAS, CANVAS)
+    ):
         raise TrainingError(f"{path}: its training rows are not of 19x19 tensors")
     globals_, targets = globals_.astype(np.float32), targets.astype(np.float32)
     visits, owners = visits[:, 0].astype(np.float64), owners[:, 0].astype(np.float32)

@@ -7,6 +7,8 @@ the network has them also `optimism` [N, 1] and `meta` [N, 192]. Outputs: `polic
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from onnx import ModelProto, helper
@@ -52,10 +54,11 @@ def to_onnx(
     write: TrunkWriter = write_trunk,
     precision: str = "fp32",
     with_taps: bool = False,
+    facts: Mapping[str, Any] | None = None,
 ) -> ModelProto:
-    """Write a `prepared` model as ONNX. `source_sha256` of the file it came from is kept in the metadata, and so is the
-    `precision` in which `write` has the trunk computed. `with_taps`: the graph's taps are outputs
-    too, [N, C, H, W] or [N, H*W, C]."""
+    """Write a `prepared` model as ONNX. `source_sha256` of the file it came from is kept in the metadata, and so are
+    `facts` about it, fit for JSON, and the `precision` in which `write` has the trunk computed. `with_taps`: the
+    graph's taps are outputs too, [N, C, H, W] or [N, H*W, C]."""
     graph = Graph()
     spatial = graph.input("spatial", ["N", SPATIAL_PLANES, "H", "W"])
     global_ = graph.input("global", ["N", GLOBAL_FEATURES])
@@ -84,7 +87,7 @@ def to_onnx(
             FORMAT_KEY: FORMAT,
             NAME_KEY: model.name,
             PRECISION_KEY: precision,
-            "nobi.source": json.dumps({"katago_version": model.version, "sha256": source_sha256}),
+            "nobi.source": json.dumps({"katago_version": model.version, "sha256": source_sha256, **(facts or {})}),
             TRUNK_KEY: CONVOLUTIONS if is_convolutional(model) else "",
             PASS_ALIVE_KEY: str(int(model.pass_alive_under_suicide)),
             SAFE_AREA_KEY: str(int(model.only_safe_area)),

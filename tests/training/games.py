@@ -12,13 +12,14 @@ from go_rules.points import PASS, column_of, row_of
 SIZE = 19
 
 
-def write_records(path: Path, games: list[list[int]], results: list[int] | None = None) -> Path:
+def write_records(path: Path, games: list[list[int]], results: list[int] | None = None, komi: float = 7.5) -> Path:
     """A records file with these games, each a list of cells: y * 19 + x, 361 a pass; black begins."""
     np.savez(
         path,
         moves=np.concatenate([np.array(game, np.uint16) for game in games]),
         offsets=np.concatenate([[0], np.cumsum([len(game) for game in games])]).astype(np.int64),
         result=np.array(results or [1] * len(games), np.int8),
+        komi=np.full(len(games), komi, np.float32),
         first_player=np.zeros(len(games), np.uint8),
     )
     return path

@@ -10,15 +10,27 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from training import checkpoint as module
-from training.checkpoint import Checkpoint, Progress, has_checkpoint, load_checkpoint, save_checkpoint
+from training.checkpoint import (
+    Checkpoint,
+    Progress,
+    copy_checkpoint,
+    has_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
 from training.errors import TrainingError
+from training.origin import Origin
 
 CPU = torch.device("cpu")
 
 
+def progress(step: int) -> Progress:
+    return Progress(step=step, origin=Origin(("teacher",), has_optimistic=True))
+
+
 def made_up(step: int) -> Checkpoint:
     weights = {"stem": torch.full((3,), float(step))}
-    return Checkpoint(weights, {"weights": weights, "updates": step}, [{"state": {}}], Progress(step=step))
+    return Checkpoint(weights, {"weights": weights, "updates": step}, [{"state": {}}], progress(step))
 
 
 def test_it_reads_back(tmp_path: Path) -> None:
@@ -26,7 +38,7 @@ def test_it_reads_back(tmp_path: Path) -> None:
     for step in (1, 2):
         save_checkpoint(folder, made_up(step))
     back = load_checkpoint(folder, CPU)
-    assert back.progress == Progress(step=2)
+    assert back.progress == progress(2)
     assert back.weights["stem"].tolist() == [2, 2, 2]
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
 
@@ -42,6 +54,26 @@ def test_a_full_disk_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(TrainingError, match="No space left"):
         save_checkpoint(folder, made_up(2))
     assert load_checkpoint(folder, CPU).progress.step == 1
+
+
+def test_a_copy_replaces_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = tmp_path / "checkpoint", tmp_path / "stable"
+    for step in (1, 2):
+        save_checkpoint(source, made_up(step))
+        copy_checkpoint(source, target)
+        assert load_checkpoint(target, CPU).progress.step == step
+    save_checkpoint(source, made_up(3))
+    rename = module.os.rename
+
+    def killed(old: Path, new: Path) -> None:
+        if new == target:
+            raise KeyboardInterrupt
+        rename(old, new)
+
+    monkeypatch.setattr(module.os, "rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        copy_checkpoint(source, target)
+    assert load_checkpoint(target, CPU).progress.step == 2
 
 
 def test_an_interrupted_replacement_is_repaired(tmp_path: Path) -> None:

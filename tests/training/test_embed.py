@@ -18,7 +18,7 @@ MEASURE = {"policy_cross_entropy": 2.5, "top1": 0.4, "value_mse": 0.25, "lead_ma
 
 def test_the_table() -> None:
     facts = {"name": "nobi-b6c64-s5", "sha256": "ab", "int8": "fine", "positions": 12345, "steps": 7}
-    assert "| positions trained on | 12,345 |" in table(facts)
+    assert "| samples drawn | 12,345 |" in table(facts)
     assert "yardstick" not in table(facts)
     measures = {"19x19": {"rows": 3, **MEASURE}, "smaller": {"rows": 2, **MEASURE}}
     lines = table({**facts, "yardstick": {"fp32": measures, "int8": measures}}).splitlines()

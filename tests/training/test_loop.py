@@ -6,16 +6,18 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 import pytest
+from msgspec.structs import replace
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from nets.open import open_network
 from tests.training.games import random_games, write_records
 from tests.training.test_network import SHAPE, new_student
-from training.checkpoint import Progress, load_checkpoint
+from training import loop as module
+from training.checkpoint import Checkpoint, Progress, load_checkpoint
 from training.config import DataConfig, OptimiserConfig, RecordsConfig, RunConfig, TrainingConfig
 from training.distiller import Distiller
 from training.errors import TrainingError
@@ -23,7 +25,9 @@ from training.export import to_model
 from training.feed import Feed, Item
 from training.katago_file import write_katago
 from training.labelling import label
-from training.loop import CHECKPOINT, STUDENT, Stint, open_run
+from training.loop import Stint, open_run
+from training.product import product_of_run
+from training.run_folder import CHECKPOINT, STUDENT
 from training.samples import read_samples, sample_files
 
 CPU = torch.device("cpu")
@@ -79,20 +83,105 @@ def test_an_interrupted_run_goes_on_to_the_step(tmp_path: Path, records: Path, m
         torch.testing.assert_close(other.weights[name], weights, rtol=0, atol=0)
 
 
-def test_a_leg_ends_with_a_network_and_the_next_begins_from_the_stable_state(tmp_path: Path, records: Path) -> None:
-    folder = tmp_path / "run"
-    first = open_run(folder, config(records)).train(Stint(budget=2.0))
+@pytest.mark.parametrize("next_leg", ["decayed", "stable"])
+def test_a_leg_ends_with_a_network_and_the_next_goes_on(
+    tmp_path: Path, records: Path, next_leg: Literal["decayed", "stable"]
+) -> None:
+    folder, settings = tmp_path / "run", config(records)
+    settings = replace(settings, optimiser=replace(settings.optimiser, next_leg=next_leg))
+    first = open_run(folder, settings).train(Stint(budget=2.0))
     assert first.spent == 1.0
     network = open_network(folder / STUDENT, precision="fp32")
     assert network.name == f"nobi-b3c16-s{first.samples}"
     card = json.loads((folder / "student.json").read_text())
-    assert (card["positions"], card["steps"], card["teacher"]) == (first.samples, first.step, None)
+    assert (card["positions"], card["steps"], card["teachers"]) == (first.samples, first.step, [])
     second = load_checkpoint(folder / CHECKPOINT, CPU).progress
     assert second.legs == 1
     assert second.leg_budget == 0.0
-    assert second.step < first.step  # the decay is not part of what the next leg goes on from
     assert load_checkpoint(folder / "leg1", CPU).progress.step == first.step
+    assert load_checkpoint(folder / "stable", CPU).progress.step < first.step
+    assert (second.step < first.step) == (next_leg == "stable")
     assert (folder / "progress.jsonl").exists()
+    assert product_of_run(folder).model.name == network.name  # whatever the next leg begins with
+
+
+def test_the_rate_warms_up_in_every_leg(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = []
+    original = Distiller.step
+
+    def step(self: Distiller, item: Item, share: float) -> dict[str, torch.Tensor]:
+        shares.append(share)
+        return original(self, item, share)
+
+    monkeypatch.setattr(Distiller, "step", step)
+    lengths = []
+    for _ in range(2):
+        open_run(tmp_path / "run", config(records)).train(Stint(budget=1.0))
+        lengths.append(len(shares))
+    assert shares[: lengths[0]][:2] == shares[lengths[0] :][:2] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
+
+
+def test_a_run_says_who_taught_it(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher, samples, run = tmp_path / "teacher.bin.gz", tmp_path / "samples", tmp_path / "run"
+    write_katago(to_model(new_student(), "the-teacher", has_optimistic=True, pass_alive_under_suicide=True), teacher)
+    label(samples, config(records, teacher=str(teacher)), count=20)
+    from_files = config(records, records_share=0.0, fresh_share=1.0, fresh=(str(samples),))
+    train_steps(run, from_files, 2, monkeypatch)
+    for file in (teacher, *sample_files(samples)):  # what is exported depends on neither
+        file.unlink()
+    model, facts = product_of_run(run)
+    assert facts["teachers"] == ["the-teacher"]
+    assert model.pass_alive_under_suicide
+    assert (model.policy.second.weights[0] != model.policy.second.weights[1]).any()  # the optimistic policy is learned
+
+
+def test_a_damaged_sample_file_loses_nothing(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher, samples, run = tmp_path / "teacher.bin.gz", tmp_path / "samples", tmp_path / "run"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    label(samples, config(records, teacher=str(teacher)), count=20)
+    opened = open_run(run, config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),)))
+    original = opened._distiller.step
+
+    def step(item: Item, share: float) -> dict[str, torch.Tensor]:
+        (samples / "19-000001.samples.npz").write_bytes(b"damaged")
+        return original(item, share)
+
+    monkeypatch.setattr(opened._distiller, "step", step)
+    with pytest.raises(TrainingError, match=r"19-000001\.samples\.npz: not a sample file"):
+        opened.train(Stint(budget=1e5))
+    assert load_checkpoint(run / CHECKPOINT, CPU).progress.step > 0
+
+
+def test_a_loss_that_is_no_number_never_replaces_a_checkpoint(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, settings = tmp_path / "run", config(records)
+    train_steps(folder, settings, 2, monkeypatch)
+    settings = replace(settings, run=replace(settings.run, save_every=1e-9))
+    opened = open_run(folder, settings)
+    monkeypatch.setattr(opened._distiller, "step", lambda item, share: {"total": torch.tensor(float("nan"))})
+    with pytest.raises(TrainingError, match="no longer a number"):
+        opened.train(Stint(budget=1e5))
+    assert load_checkpoint(folder / CHECKPOINT, CPU).progress.step == 2
+
+
+def test_a_full_disk_does_not_end_a_run(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = config(records)
+    opened = open_run(tmp_path / "run", replace(settings, run=replace(settings.run, save_every=1e-9)))
+    saved = module.save_checkpoint
+    failures = iter([True, True])
+
+    def save(folder: Path, checkpoint: Checkpoint) -> None:
+        if next(failures, False):
+            raise TrainingError("the checkpoint was not saved: No space left on device")
+        saved(folder, checkpoint)
+
+    monkeypatch.setattr(module, "save_checkpoint", save)
+    opened.train(Stint(budget=1e5, pause_after=1.0))
+    assert capsys.readouterr().err.count("No space left") == 2
+    assert load_checkpoint(tmp_path / "run" / CHECKPOINT, CPU).progress.step > 2
 
 
 def test_a_teacher_labels_records_games_and_sample_files(
@@ -144,6 +233,24 @@ def test_interrupted_labelling_keeps_what_it_did(
     assert sum(read_samples(path).length for path in sample_files(samples)) == 10
 
 
+def test_labelling_does_not_repeat_itself(tmp_path: Path, records: Path) -> None:
+    """Not its games either, where there are no records to count."""
+    teacher, samples = tmp_path / "teacher.bin.gz", tmp_path / "samples"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    settings = config(records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0})
+    for _ in range(2):
+        label(samples, settings, count=20)
+    one, other = (read_samples(path).planes for path in sample_files(samples))
+    assert not {planes.tobytes() for planes in one} & {planes.tobytes() for planes in other}
+
+
+def test_a_time_alone_ends_labelling(tmp_path: Path, records: Path) -> None:
+    teacher = tmp_path / "teacher.bin.gz"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    settings = config(records, teacher=str(teacher))
+    assert label(tmp_path / "samples", settings, seconds=0.5) > 0
+
+
 def test_evened_positions_count(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher = tmp_path / "teacher.bin.gz"
     write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
@@ -155,10 +262,8 @@ def test_evened_positions_count(tmp_path: Path, records: Path, monkeypatch: pyte
 def test_the_trunk_can_be_compared(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher = tmp_path / "teacher.bin.gz"
     write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
-    import msgspec
-
     settings = config(records, teacher=str(teacher))
-    settings = msgspec.structs.replace(settings, loss=msgspec.structs.replace(settings.loss, trunk=1.0))
+    settings = replace(settings, loss=replace(settings.loss, trunk=1.0))
     train_steps(tmp_path / "run", settings, 2, monkeypatch)
     assert "projection.weight" in load_checkpoint(tmp_path / "run" / CHECKPOINT, CPU).weights
 
@@ -184,10 +289,8 @@ def test_runs_that_cannot_start_say_why(
 
 
 def test_another_shape_cannot_go_on(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import msgspec
-
     settings = config(records)
     train_steps(tmp_path / "run", settings, 1, monkeypatch)
-    wider = msgspec.structs.replace(settings, network=msgspec.structs.replace(SHAPE, channels=24))
+    wider = replace(settings, network=replace(SHAPE, channels=24))
     with pytest.raises(TrainingError, match="not of this network"):
         open_run(tmp_path / "run", wider)

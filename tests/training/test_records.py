@@ -16,9 +16,10 @@ from nets.symmetry import symmetry_images
 from tests.training.games import SIZE, random_games, write_records
 from training.config import RecordsConfig
 from training.errors import TrainingError
-from training.records import RecordPositions, Workers, load_records
+from training.records import RecordPositions, load_records
 from training.replay import MOVE, OUTCOME, REPLY
 from training.terms import new_terms
+from training.workers import Workers
 
 TERMS = new_terms({"chinese": 1.0}, own_komi=1.0, deviation=0.0)
 GAMES = random_games(count=3, length=40, seed=5)
@@ -79,6 +80,14 @@ def test_a_sample_is_the_same_whoever_makes_it(tmp_path: Path, workers: Workers)
     assert (whole.spatial != other_seed.spatial).any()
 
 
+def test_a_result_holds_under_its_own_komi_alone(tmp_path: Path, workers: Workers) -> None:
+    for komi, is_known in ((7.5, True), (6.5, True), (5.5, False), (float("nan"), False)):
+        path = write_records(tmp_path / "games.npz", GAMES, komi=komi)
+        outcomes = stream(path, workers).draw(20, first=0).labels[:, OUTCOME]
+        assert bool((outcomes != 0).all()) == is_known
+        assert is_known or not outcomes.any()
+
+
 def test_deviating_and_handicap_samples_have_no_record_to_follow(tmp_path: Path, workers: Workers) -> None:
     path = write_records(tmp_path / "games.npz", GAMES)
     for config in ({"deviating": 1.0}, {"handicap": 1.0}):
@@ -124,7 +133,7 @@ def test_files_that_are_no_records_are_refused(tmp_path: Path, content: bytes) -
 def test_records_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "games.npz"
     sound = {"moves": np.zeros(3, np.uint16), "offsets": np.array([0, 3]), "result": np.zeros(1, np.int8)}
-    sound["first_player"] = np.zeros(1, np.uint8)
+    sound |= {"first_player": np.zeros(1, np.uint8), "komi": np.zeros(1, np.float32)}
     for name, damaged in {
         "moves": np.full(3, 362, np.uint16),
         "offsets": np.array([0, 4]),

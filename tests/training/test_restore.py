@@ -21,9 +21,10 @@ from training.checkpoint import load_checkpoint
 from training.errors import TrainingError
 from training.export import to_model
 from training.katago_file import write_katago
-from training.loop import CHECKPOINT, open_run
 from training.network import PLAIN, REPLY, SOFT, Student
+from training.product import product_of_run
 from training.restore import load_weights, read_network, shape_of
+from training.run_folder import CHECKPOINT
 
 
 @pytest.fixture
@@ -95,9 +96,13 @@ def test_nobi_train_from(tmp_path: Path, file: Path, capsys: pytest.CaptureFixtu
     assert cli.run([*command, "--from", str(file)]) == 0
     student, trained = new_student(), load_checkpoint(run / CHECKPOINT, torch.device("cpu")).weights
     torch.testing.assert_close(trained["student.blocks.0.first.weight"], student.blocks[0].first.weight.detach())
-    assert open_run(run, None).student_model().trunk.channels == 16
+    assert product_of_run(run).model.trunk.channels == 16
     capsys.readouterr()
-    assert cli.run([*command, "--from", str(file)]) == 1
-    assert "has begun already" in capsys.readouterr().err
+    for again in ([*command, "--from", str(file)], command):  # neither says what the network looks like
+        step = load_checkpoint(run / CHECKPOINT, torch.device("cpu")).progress.step
+        assert cli.run(again) == 0
+        assert load_checkpoint(run / CHECKPOINT, torch.device("cpu")).progress.step > step
+    assert "has begun already; it goes on" in capsys.readouterr().err
+    command[1] = str(tmp_path / "other")
     assert cli.run([*command, "-s", "network.blocks=5", "--from", str(file)]) == 1
     assert "another shape than [network]" in capsys.readouterr().err

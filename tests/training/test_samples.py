@@ -13,6 +13,7 @@ from training.errors import TrainingError
 from training.samples import (
     Samples,
     SampleWriter,
+    encode_samples,
     pack_planes,
     pack_probabilities,
     read_samples,
@@ -20,7 +21,6 @@ from training.samples import (
     turned,
     unpack_planes,
     unpack_probabilities,
-    write_samples,
 )
 
 
@@ -78,7 +78,7 @@ def test_turning_moves_everything_alike(size: int, canvas: int) -> None:
 def test_files_read_back(tmp_path: Path) -> None:
     samples, _ = made_up(6, 10, 13)
     path = tmp_path / "13-000000.samples.npz"
-    write_samples(path, samples)
+    path.write_bytes(encode_samples(samples))
     back = read_samples(path)
     assert back.canvas == 13
     for given, got in zip(samples, back, strict=True):
@@ -102,7 +102,7 @@ def test_the_writer_fills_files_in_order(tmp_path: Path) -> None:
 def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
     samples, _ = made_up(3, 9, 9)
     path = tmp_path / "09-000000.samples.npz"
-    write_samples(path, samples)
+    path.write_bytes(encode_samples(samples))
     content = path.read_bytes()
     damaged = {
         "cut short": content[: len(content) // 2],
@@ -124,11 +124,53 @@ def test_damaged_and_foreign_files_are_refused(tmp_path: Path) -> None:
         "policy": samples.policy[:, :-1],
         "ownership": samples.ownership[:2],
         "value": samples.value * np.nan,
+        "score": samples.score * np.inf,
         "planes": samples.planes.astype(np.int16),
+        "reply": samples.reply + np.int16(82),
     }.items():
-        write_samples(path, samples._replace(**{field: wrong}))
+        path.write_bytes(encode_samples(samples._replace(**{field: wrong})))
         with pytest.raises(TrainingError, match="damaged"):
             read_samples(path)
+    for field, wrong in {
+        "value": samples.value * 3,
+        "planes": samples.planes & 0x7F,
+    }.items():
+        path.write_bytes(encode_samples(samples._replace(**{field: wrong})))
+        with pytest.raises(TrainingError, match="damaged"):
+            read_samples(path)
+
+
+def test_two_writers_never_share_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from training import samples as module
+
+    one, other = SampleWriter(tmp_path, capacity=1), SampleWriter(tmp_path, capacity=1)
+    encode = module.encode_samples
+
+    def meanwhile(samples: Samples) -> bytes:
+        monkeypatch.setattr(module, "encode_samples", encode)
+        other.add(made_up(2, 9, 9)[0])
+        return encode(samples)
+
+    monkeypatch.setattr(module, "encode_samples", meanwhile)
+    one.add(made_up(3, 9, 9)[0])
+    assert [read_samples(path).length for path in sample_files(tmp_path)] == [2, 3]
+    assert len(list(tmp_path.iterdir())) == 2  # no temporary file is left
+
+
+def test_a_full_disk_loses_no_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = SampleWriter(tmp_path, capacity=100)
+    writer.add(made_up(3, 9, 9)[0])
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("training.files.os.fsync", full)
+        with pytest.raises(TrainingError, match="No space left"):
+            writer.close()
+    assert not list(tmp_path.iterdir())
+    writer.close()
+    assert [read_samples(path).length for path in sample_files(tmp_path)] == [3]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nets.evaluator import LEAD, LOSS, WIN, Evaluation
 from nets.open import open_network
 from training.errors import TrainingError
-from training.samples import HAS_POLICY, HAS_VALUE, Samples, pack_planes, pack_probabilities, write_samples
+from training.samples import HAS_POLICY, HAS_VALUE, Samples, encode_samples, pack_planes, pack_probabilities
 from training.yardstick import evaluate_function, load_yardstick, measure_rows, rows_of_samples
 
 
@@ -82,7 +82,7 @@ def test_sample_files_are_measured_alike(tmp_path: Path) -> None:
         np.full(2, -1, np.int16), value, np.zeros((2, 6), np.float32), np.zeros((2, 81), np.int8),
         np.full(2, HAS_POLICY | HAS_VALUE, np.uint8),
     )  # fmt: skip
-    write_samples(tmp_path / "09-000000.samples.npz", samples)
+    (tmp_path / "09-000000.samples.npz").write_bytes(encode_samples(samples))
     assert measure_rows(rows_of_samples(tmp_path, full=True), evaluate).rows == 0
     measure = measure_rows(rows_of_samples(tmp_path, full=False), evaluate)
     assert measure.rows == 2
@@ -98,6 +98,16 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         np.savez(path, **arrays)
         with pytest.raises(TrainingError, match="not a file of KataGo"):
             load_yardstick(path)
+    np.save(tmp_path / "rows.npy", np.zeros(3))
+    with pytest.raises(TrainingError, match="not a file of KataGo"):
+        load_yardstick(tmp_path / "rows.npy")
+    with np.load(write_rows(path)) as rows:
+        sound = dict(rows)
+    for name in sound:
+        for wrong in (sound[name][:-1], sound[name][..., :8], sound[name][0]):
+            np.savez(path, **{**sound, name: wrong})
+            with pytest.raises(TrainingError, match="not of 19x19"):
+                load_yardstick(path)
     with pytest.raises(TrainingError, match="no sample files"):
         next(rows_of_samples(tmp_path, full=True))
     path.write_bytes(b"rows")

@@ -1,0 +1,78 @@
+"""The network that a run leaves, as a KataGo model, and what there is to say of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import torch
+
+from nets.katago.model import Model
+from training.checkpoint import Progress, has_checkpoint, load_checkpoint
+from training.config import TrainingConfig, read_config
+from training.errors import TrainingError
+from training.export import to_model
+from training.files import write_whole
+from training.katago_file import write_katago
+from training.network import Student, shape_name
+from training.run_folder import CARD, CHECKPOINT, CONFIG, LEG, STUDENT
+from training.yardstick import Measure
+
+
+class Product(NamedTuple):
+    """A network and its provenance."""
+
+    model: Model
+    facts: dict[str, Any]
+    """Name, shape, how many positions it was trained on, and by which teachers' labels."""
+
+
+def product_of(network: Student, config: TrainingConfig, progress: Progress) -> Product:
+    """Of a run's averaged weights, where it stands now."""
+    model = to_model(
+        network,
+        f"nobi-{shape_name(config.network)}-s{progress.samples}",
+        has_optimistic=config.loss.optimistic > 0 and progress.origin.has_optimistic,
+        pass_alive_under_suicide=progress.origin.pass_alive_under_suicide,
+    )
+    facts = {
+        "name": model.name,
+        "shape": msgspec.to_builtins(config.network),
+        "parameters": network.parameter_count,
+        "positions": progress.samples,
+        "steps": progress.step,
+        "teachers": list(progress.origin.teachers),
+    }
+    return Product(model, facts)
+
+
+def product_of_run(folder: Path) -> Product:
+    """Of a run's last finished leg, or of the leg in progress. Neither teacher nor samples are needed. Raises
+    TrainingError."""
+    present = folder / CHECKPOINT
+    if not has_checkpoint(present):
+        raise TrainingError(f"{folder}: there is no checkpoint to export")
+    cpu = torch.device("cpu")
+    checkpoint = load_checkpoint(present, cpu)
+    ended = folder / f"{LEG}{checkpoint.progress.legs}"
+    if checkpoint.progress.leg_budget <= 0 and has_checkpoint(ended):
+        checkpoint = load_checkpoint(ended, cpu)
+    config = read_config(folder / CONFIG)
+    network = Student(config.network)
+    try:
+        network.load_state_dict(checkpoint.average["weights"])
+    except (RuntimeError, KeyError):
+        raise TrainingError(f"{folder}: its checkpoint is not of the network that {CONFIG} describes") from None
+    return product_of(network, config, checkpoint.progress)
+
+
+def write_product(folder: Path, product: Product, measures: tuple[Measure, Measure] | None) -> None:
+    """Write a run's network and what there is to say of it. Raises TrainingError."""
+    facts = dict(product.facts)
+    if measures is not None:
+        facts["yardstick"] = {"19x19": asdict(measures[0]), "smaller": asdict(measures[1])}
+    write_katago(product.model, folder / STUDENT)
+    write_whole(folder / CARD, json.dumps(facts, indent=1).encode() + b"\n")

@@ -1,0 +1,20 @@
+"""What a run's folder holds, by name.
+
+    training.toml     the configuration it was started with
+    checkpoint/       the present state
+    stable/           the state before the last leg's decay
+    leg1/, ...        the states at the ends of legs
+    student.bin.gz    the average of the weights as a KataGo file, which the engine opens
+    student.json      where it comes from and how it measured
+    progress.jsonl    losses and yardstick figures; plots/ shows them
+
+`nobi learn` adds the strongest network so far, the candidate for its place, and games of both.
+"""
+
+from __future__ import annotations
+
+CONFIG, CHECKPOINT, STABLE, LEG = "training.toml", "checkpoint", "stable", "leg"
+STUDENT, CARD = "student.bin.gz", "student.json"
+BEST, BEST_CARD = "best.bin.gz", "best.json"
+CANDIDATE, CANDIDATE_CARD = "candidate.bin.gz", "candidate.json"
+SELFPLAY, MATCHES, GENERATIONS = "selfplay", "matches", "learn.json"
