@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -14,7 +14,10 @@ Network = TypeVar("Network", bound=nn.Module)
 
 def placed(network: Network, device: torch.device) -> Network:
     """On the device, channels last in memory: what convolutions are fastest in."""
-    network.to(device=device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    network.to(device=device)
+    # torch's annotations leave this form of it out.
+    to_format: Any = network.to
+    to_format(memory_format=torch.channels_last)
     return network
 
 

@@ -68,8 +68,9 @@ class Distiller:
         torch.set_float32_matmul_precision("high")
         torch.backends.cudnn.benchmark = True
         self.teacher = self._open_teacher()
-        compares = config.loss.trunk > 0 and isinstance(self.teacher, Teacher)
-        channels = self.teacher.policy.first.in_channels if compares else 0
+        channels = 0
+        if config.loss.trunk > 0 and isinstance(self.teacher, Teacher):
+            channels = self.teacher.policy.first.in_channels
         self.learner = placed(Learner(Student(config.network), channels), self.device)
         self.student = self.learner.student
         self.optimisers = Optimisers(self.learner, config.optimiser)

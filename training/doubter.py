@@ -33,5 +33,5 @@ class Doubter:
         """Its policy's logits [N, S*S + 1] and how far it disagrees [N] with `samples`, the item's labels."""
         planes = item.spatial.to(self._device).float().contiguous(memory_format=torch.channels_last)
         opinion = self._network(planes, item.global_.to(self._device), item.fills_canvas)
-        said = (part.cpu().numpy() for part in (opinion.policy, opinion.value, opinion.ownership))
-        return opinion.policy, disagreement(*said, samples)
+        policy, value, ownership = (part.cpu().numpy() for part in (opinion.policy, opinion.value, opinion.ownership))
+        return opinion.policy, disagreement(policy, value, ownership, samples)

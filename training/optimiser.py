@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 import torch
@@ -28,7 +27,7 @@ class Muon(torch.optim.Optimizer):
         super().__init__(parameters, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+    def step(self, closure: Any = None) -> None:
         assert closure is None
         for group in self.param_groups:
             by_shape: dict[torch.Size, list[nn.Parameter]] = defaultdict(list)

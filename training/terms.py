@@ -64,7 +64,7 @@ def draw_terms(terms, handicap, state, rules):
     source = terms.rules[i]
     komi = np.float64(source.komi)
     if handicap > 0 and uniform(state) < 0.5:
-        komi = EVEN_HANDICAP_KOMI
+        komi = np.float64(EVEN_HANDICAP_KOMI)
     if uniform(state) >= terms.own_komi[0]:
         # The sum of three uniform numbers has a standard deviation of 1/2 and ends at three of them.
         spread = (uniform(state) + uniform(state) + uniform(state) - 1.5) * 2.0 * terms.deviation[0]

@@ -23,6 +23,11 @@ def test_a_described_configuration_reads_back(tmp_path: Path) -> None:
     assert read_config(path) == config
 
 
+@pytest.mark.parametrize("name", ["labels", "embedded", "gpu"])
+def test_the_recipes_are_configurations(name: str) -> None:
+    read_config(Path(__file__).parents[2] / "docs" / "recipes" / f"{name}.toml")
+
+
 def test_settings_are_read_as_toml_would() -> None:
     config = override(TrainingConfig(), ("network.blocks=20", 'data.canvas_shares={"9": 1.0}', "data.teacher=/a/b.gz"))
     assert (config.network.blocks, config.data.canvas_shares, config.data.teacher) == (20, {"9": 1.0}, "/a/b.gz")
