@@ -54,6 +54,7 @@ class OptimiserConfig(Struct, frozen=True, forbid_unknown_fields=True):
     decay_share: Annotated[
         float, Meta(ge=0, le=1, description="of the budget, the last part, in which the rate falls to zero")
     ] = 0.2
+    revive: Annotated[bool, Meta(description="units that never fire begin anew")] = True
     next_leg: Annotated[
         Literal["decayed", "stable"],
         Meta(description="state that the next leg goes on from: after or before the decay"),

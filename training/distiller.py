@@ -23,12 +23,15 @@ from training.labels import by_record, by_teacher
 from training.losses import Targets, loss_of, trunk_distance
 from training.network import PLAIN, Outputs, Student
 from training.optimiser import Average, Optimisers
+from training.revival import Reviver
 from training.teacher import Opinion, Teacher
 from training.teachers import AnyTeacher, open_teacher
 
 Mover = Callable[[Tensor, Tensor, bool], Tensor]
 """From planes, global features and whether boards fill their canvases to the logits [N, S*S + 1] to move by."""
 
+LEAST_RATE = 0.2
+"""Share of the full rate below which dead units stay dead: there is too little left for them to learn."""
 MOST_VARIANTS = 64
 """Of compiled code for one kind of block."""
 
@@ -75,6 +78,11 @@ class Distiller:
         self.student = self.learner.student
         self.optimisers = Optimisers(self.learner, config.optimiser)
         self.average = Average(self.student, config.optimiser.average)
+        self._reviver = None
+        if config.optimiser.revive:
+            self._reviver = Reviver(self.student, self.average.network, self.optimisers)
+        self.revived = 0
+        """Dead units brought back so far."""
         self._in_integers = False
         self._loss = loss_of
         if config.run.compile and self.device.type == "cuda":
@@ -104,6 +112,8 @@ class Distiller:
         total.backward()
         norm = self.optimisers.step(rate_share)
         self.average.update(self.student)
+        if self._reviver is not None and rate_share >= LEAST_RATE:
+            self.revived += self._reviver.step(spatial, global_, item.fills_canvas)
         if item.answer is not None and opinion is not None:
             item.answer(self._moves(opinion, outputs.policy[: len(item.global_), PLAIN].detach()))
         return {"total": total.detach(), "norm": norm.detach(), **{name: part.detach() for name, part in parts.items()}}

@@ -90,7 +90,7 @@ class Run:
         progress, run, optimiser = self._progress, self._config.run, self._config.optimiser
         decay_share = optimiser.decay_share
         started = last = saved = measured = time.monotonic()
-        first_samples = progress.samples
+        first_samples, revived = progress.samples, 0
         pending: list[tuple[str, dict[str, torch.Tensor]]] = []
         while progress.spent < 1.0 and not interrupted.is_set():
             if stint.pause_after is not None and last - started >= stint.pause_after:
@@ -114,6 +114,9 @@ class Run:
                 self._fetch(pending)
                 speed = (progress.samples - first_samples) / max(time.monotonic() - started, 1e-9)
                 self._reporter.line(self._line(speed, share))
+                if self._distiller.revived > revived:
+                    self._reporter.note(f"{self._distiller.revived - revived} dead units begin anew")
+                    revived = self._distiller.revived
             was_decaying = is_decaying(progress.spent, decay_share)
             now = time.monotonic()
             progress.leg_spent += now - last

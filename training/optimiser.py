@@ -109,6 +109,13 @@ class Optimisers:
             optimiser.zero_grad(set_to_none=True)
         return norm
 
+    def forget(self, parameter: nn.Parameter, index: Any) -> None:
+        """Remember nothing of a part of a parameter, `parameter[index]`: it was set to other values."""
+        for optimiser in self._all:
+            for remembered in optimiser.state.get(parameter, {}).values():
+                if isinstance(remembered, Tensor) and remembered.shape == parameter.shape:
+                    remembered[index] = 0.0
+
     def state_dict(self) -> list[dict[str, Any]]:
         return [optimiser.state_dict() for optimiser in self._all]
 

@@ -1,0 +1,99 @@
+"""Dead units come back, and nothing else changes."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
+from tests.training.test_network import inputs, new_student
+from training.config import OptimiserConfig
+from training.network import Student
+from training.optimiser import Optimisers
+from training.revival import LOOK_EVERY, LOOKS, Reviver, units_of
+
+DEAD = [1, 3]
+
+
+def with_dead_units() -> Student:
+    """In each layer the same units are far below zero, whatever the others do."""
+    student = new_student()
+    with torch.no_grad():
+        for units in units_of(student):
+            units.writer.weight[DEAD] = 0.0
+            if units.writer.bias is not None:
+                units.writer.bias[DEAD] = -1.0
+        for block in student.blocks:
+            if hasattr(block, "to_bias"):
+                block.to_bias.weight[DEAD] = 0.0
+        student.policy.to_bias.weight[DEAD] = 0.0
+    return student
+
+
+def learned(student: Student, optimisers: Optimisers, steps: int = 1) -> None:
+    for _ in range(steps):
+        outputs = student(*inputs(2, 9))
+        parts = outputs.policy.float(), outputs.value, outputs.score, outputs.ownership
+        sum((part - 1).clamp(-9, 9).square().mean() for part in parts).backward()
+        optimisers.step(1.0)
+
+
+@pytest.mark.parametrize("kind", ["muon", "adamw"])
+def test_dead_units_begin_anew_and_the_rest_stays(kind: str) -> None:
+    torch.manual_seed(3)
+    student = with_dead_units()
+    optimisers = Optimisers(student, OptimiserConfig(kind=kind, rate=1e-6))
+    learned(student, optimisers)
+    average = deepcopy(student)
+    reviver = Reviver(student, average, optimisers)
+    before = [part.detach() for part in student(*inputs(3, 9))]
+    revived = [reviver.step(*inputs(3, 9), True) for _ in range(LOOKS)]
+    assert not any(revived[:-1])
+    assert revived[-1] >= len(DEAD) * len(units_of(student))
+    for network in (student, average):
+        for was, now in zip(before, network(*inputs(3, 9)), strict=True):
+            torch.testing.assert_close(now.detach(), was, atol=1e-4, rtol=1e-4)
+    for units in units_of(student):
+        assert (units.writer.weight[DEAD] != 0).any(dim=1).all()
+        assert (units.writer.bias is None) or not units.writer.bias[DEAD].any()
+        states = [state for each in optimisers._all for state in [each.state[units.writer.weight]] if state]
+        for state in states:
+            for name in ("momentum", "exp_avg", "exp_avg_sq"):
+                assert name not in state or not state[name][DEAD].any()
+    # Alive now, and learning.
+    optimisers = Optimisers(student, OptimiserConfig(kind=kind, rate=1e-3))
+    columns = student.blocks[0].second.weight
+    assert not columns[:, DEAD].any()
+    learned(student, optimisers, steps=3)
+    assert columns[:, DEAD].any()
+
+
+def test_units_that_fire_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    student = new_student()
+    with torch.no_grad():
+        for units in units_of(student):
+            units.writer.weight.zero_()
+            if units.writer.bias is not None:
+                units.writer.bias.fill_(1.0)
+        for block in student.blocks:
+            if hasattr(block, "to_bias"):
+                block.to_bias.weight.zero_()
+        student.policy.to_bias.weight.zero_()
+    before = {name: weights.clone() for name, weights in student.state_dict().items()}
+    reviver = Reviver(student, deepcopy(student), Optimisers(student, OptimiserConfig()))
+    looks = 0
+    original = reviver._look
+
+    def look(*arguments: object) -> None:
+        nonlocal looks
+        looks += 1
+        original(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(reviver, "_look", look)
+    assert not any(reviver.step(*inputs(2, 9), True) for _ in range(LOOKS + 2 * LOOK_EVERY))
+    assert looks == LOOKS + 2
+    for name, weights in student.state_dict().items():
+        torch.testing.assert_close(weights, before[name], rtol=0, atol=0)

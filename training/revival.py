@@ -1,0 +1,130 @@
+"""Bringing dead units back: channels behind a ReLU that never fire learn nothing any more, and nothing reads them.
+
+They are recycled (Sokar et al., "The dormant neuron phenomenon in deep reinforcement learning", 2023): what writes them
+begins anew, at random, and what reads them begins at zero. So the network says what it said before, and learns on with
+all it has.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from training.network import PlainBlock, PoolingBlock, Student
+from training.optimiser import Optimisers
+
+LOOKS = 20
+"""Batches in none of which a dead unit fires."""
+LOOK_EVERY = 50
+"""Steps between two looks, once the first LOOKS steps of a run are over: they look each time."""
+POOLED = 3
+"""Values that a pool makes of each channel; the maximum is the last."""
+
+
+class Reader(NamedTuple):
+    """A layer that reads units."""
+
+    layer: nn.Conv2d | nn.Linear
+    copies: int
+    """Times that its inputs hold them, one group of all units after another."""
+
+
+class Units(NamedTuple):
+    """The channels that a layer writes, each behind a ReLU."""
+
+    writer: nn.Conv2d | nn.Linear
+    readers: tuple[Reader, ...]
+    """Of the first one's input, the last group shows whether they fire."""
+    scale: float
+    """Of new weights, beside the usual."""
+
+
+def units_of(student: Student) -> list[Units]:
+    """All units of a student, the residual stream's aside: each block shifts those by itself."""
+    found = []
+    depth_scale = 1.0 / math.sqrt(max(1, len(student.blocks)))
+    for block in student.blocks:
+        assert isinstance(block, PlainBlock | PoolingBlock)
+        found.append(Units(block.first, (Reader(block.second, 1),), depth_scale))
+        if isinstance(block, PoolingBlock):
+            found.append(Units(block.pooled, (Reader(block.to_bias, POOLED),), depth_scale))
+    policy, value = student.policy, student.value
+    return [
+        *found,
+        Units(policy.first, (Reader(policy.second, 1),), 1.0),
+        Units(policy.pooled, (Reader(policy.to_bias, POOLED), Reader(policy.pass_first, POOLED)), 1.0),
+        Units(policy.pass_first, (Reader(policy.pass_second, 1),), 1.0),
+        Units(value.first, (Reader(value.ownership, 1), Reader(value.hidden, POOLED)), 1.0),
+        Units(value.hidden, (Reader(value.value, 1), Reader(value.score, 1)), 1.0),
+    ]
+
+
+class Reviver:
+    """Watches which units fire, in the average of the weights, and recycles those that never do."""
+
+    def __init__(self, student: Student, average: Student, optimisers: Optimisers) -> None:
+        self._average, self._optimisers = average, optimisers
+        self._units = list(zip(units_of(student), units_of(average), strict=True))
+        self._highest: list[Tensor | None] = [None] * len(self._units)
+        self._steps = self._looks = 0
+
+    def step(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> int:
+        """To be called at every step with its batch. Returns how many units were revived: 0 in most."""
+        self._steps += 1
+        if self._steps > LOOKS and self._steps % LOOK_EVERY != 0:
+            return 0
+        self._look(spatial, global_, fills_canvas)
+        self._looks += 1
+        return self._revive() if self._looks % LOOKS == 0 else 0
+
+    @torch.no_grad()
+    def _look(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> None:
+        hooks = []
+        for index, (_, units) in enumerate(self._units):
+
+            def note(_layer: nn.Module, inputs: tuple[Tensor], index: int = index) -> None:
+                count = len(self._units[index][0].writer.weight)
+                fired = inputs[0][:, -count:].float().transpose(0, 1).flatten(1).amax(1)
+                before = self._highest[index]
+                self._highest[index] = fired if before is None else torch.maximum(before, fired)
+
+            hooks.append(units.readers[0].layer.register_forward_pre_hook(note))
+        try:
+            self._average(spatial, global_, fills_canvas)
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    @torch.no_grad()
+    def _revive(self) -> int:
+        revived = 0
+        for index, (units, averaged) in enumerate(self._units):
+            highest = self._highest[index]
+            assert highest is not None
+            self._highest[index] = None
+            dead = torch.nonzero(highest <= 0.0)[:, 0]
+            if len(dead) == 0:
+                continue
+            revived += len(dead)
+            fresh = torch.empty_like(units.writer.weight)
+            nn.init.kaiming_normal_(fresh, nonlinearity="relu")
+            for each in (units, averaged):
+                each.writer.weight[dead] = fresh[dead] * units.scale
+                if each.writer.bias is not None:
+                    each.writer.bias[dead] = 0.0
+                for reader in each.readers:
+                    reader.layer.weight[:, _inputs(reader, dead, len(highest))] = 0.0
+            for parameter in (units.writer.weight, units.writer.bias):
+                if parameter is not None:
+                    self._optimisers.forget(parameter, dead)
+            for reader in units.readers:
+                self._optimisers.forget(reader.layer.weight, (slice(None), _inputs(reader, dead, len(highest))))
+        return revived
+
+
+def _inputs(reader: Reader, units: Tensor, count: int) -> Tensor:
+    """The inputs of a reader that hold these of `count` units."""
+    return torch.cat([units + copy * count for copy in range(reader.copies)])
