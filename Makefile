@@ -10,13 +10,14 @@ JOBS ?= 2
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help gtp install dev test lint types tests docs weights format clean
+.PHONY: help gtp install dev test lint types tests training-tests docs weights format clean
 
 help:
 	@echo 'make gtp [ARGS="..."]    play: a GTP engine on stdin and stdout'
 	@echo 'make install             create $(VENV) with the command nobi in it'
 	@echo 'make test                lint, types and tests, as CI runs them'
 	@echo 'make lint types tests    one of the three'
+	@echo 'make training-tests      install PyTorch too, and run the tests that need it'
 	@echo 'make campaign-NAME       a long check from tests/campaigns (ARGS="..." passes options)'
 	@echo 'make weights RUN=folder  embed the network of a training run (ROWS=kata-rows-1024.npz measures it)'
 	@echo 'make docs                docs/parameters.md from the declarations'
@@ -41,6 +42,10 @@ types: $(VENV)/.dev
 
 tests: $(VENV)/.dev
 	$(BIN)/pytest -n $(JOBS)
+
+# What `make test` skips where PyTorch is missing.
+training-tests: $(VENV)/.train
+	$(BIN)/pytest -n $(JOBS) tests/training
 
 # A long check that is no part of the tests, e.g. make campaign-rules ARGS="--moves 1000000".
 campaign-%: $(VENV)/.dev
@@ -79,4 +84,9 @@ $(VENV)/.installed: setup.cfg pyproject.toml | $(BIN)/python
 $(VENV)/.dev: $(VENV)/.installed
 	@echo "nobi: installing the developers' tools" >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' </dev/null >&2
+	@touch $@
+
+$(VENV)/.train: $(VENV)/.dev
+	@echo "nobi: installing PyTorch; this takes some minutes" >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[train]' </dev/null >&2
 	@touch $@
