@@ -13,6 +13,8 @@ from training.replay import LABELS
 CANVASES = (9, 13, 19)
 """Boards of 7 to 9, 10 to 13 and 14 to 19 lines share a canvas: a batch has one, and costs what it costs."""
 SMALLEST = 7
+OFF_BOARD = -1e4
+"""The logit of a cell outside the board: its probability is exactly 0."""
 
 
 class Positions(NamedTuple):

@@ -16,10 +16,9 @@ from nets.katago.convert import load_model
 from nets.native.evaluator import NativeEvaluator
 from nets.network_file import NetworkFile
 from nets.open import open_network
-from training.batch import board_cells
+from training.batch import OFF_BOARD, board_cells
 from training.cores import usable_cores
 from training.errors import TrainingError
-from training.network import OFF_BOARD
 from training.teacher import Opinion, check_teacher, has_errors
 
 AT_ONCE = 8

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
+from training.batch import OFF_BOARD
 from training.config import NetworkConfig
 from training.errors import TrainingError
 from training.integers import IntegerConvolution, Writes
@@ -37,9 +38,6 @@ SIGNED = (True, False, True, False, False, False)
 """Those of the score columns (nets.evaluator) that may be negative; the others pass through softplus."""
 BEFORE_SOFTPLUS = (1.0, 1.0, 1.0, 1.0, 0.5, 0.5)
 """The outputs' factors before it. These three are those of KataGo's model version 15."""
-
-OFF_BOARD = -1e4
-"""The logit of a point outside the board: its probability is exactly 0."""
 
 
 class Board(NamedTuple):

@@ -12,17 +12,16 @@ from training.config import RecordsConfig
 from training.errors import TrainingError
 from training.npz import read_arrays
 from training.replay import Records, draw_samples
+from training.sgf_records import SIZE
 from training.terms import Terms
 from training.work import Work
 from training.workers import Workers
-
-GAMES_SIZE = 19
 
 
 class RecordPositions:
     """An endless stream of positions from records; sample n is the same in every run with the same seed."""
 
-    canvas = GAMES_SIZE
+    canvas = SIZE
 
     def __init__(self, config: RecordsConfig, terms: Terms, seed: int, workers: Workers) -> None:
         """Raises TrainingError."""
@@ -55,7 +54,7 @@ def load_records(path: Path, config: RecordsConfig) -> Records:
     is_sound = moves.dtype == np.uint16 and offsets.dtype == np.int64 and offsets.ndim == 1 and games >= 1
     is_sound = is_sound and offsets[0] == 0 and offsets[-1] == len(moves) and bool((np.diff(offsets) >= 0).all())
     is_sound = is_sound and all(array.shape == (games,) for array in (result, komi, first_player))
-    if not is_sound or (len(moves) and int(moves.max()) > GAMES_SIZE**2):
+    if not is_sound or (len(moves) and int(moves.max()) > SIZE**2):
         raise TrainingError(f"{path}: damaged: its game records contradict each other")
     if config.skip >= games:
         raise TrainingError(f"{path}: it has {games} games, data.records.skip leaves none of them")
@@ -68,7 +67,7 @@ def load_records(path: Path, config: RecordsConfig) -> Records:
         np.ascontiguousarray(result[first:], np.int8),
         np.ascontiguousarray(komi[first:], np.float64),
         np.ascontiguousarray(first_player[first:], np.uint8),
-        np.array([GAMES_SIZE]),
+        np.array([SIZE]),
         np.array([config.deviating]),
         np.array([config.handicap]),
     )
@@ -78,7 +77,7 @@ def _without_last_passes(
     moves: NDArray[np.uint16], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
     """The same games up to the first pass that answers a pass."""
-    passes = moves == GAMES_SIZE**2
+    passes = moves == SIZE**2
     answered = np.flatnonzero(passes[1:] & passes[:-1]) + 1
     if len(answered) == 0:
         return np.ascontiguousarray(moves), np.ascontiguousarray(offsets)

@@ -26,7 +26,7 @@ from search.limits import Limits
 from search.network_player import NetworkPlayer
 from search.parameters import SearchParameters
 from search.player import ReportRequest
-from training.batch import board_cells, sizes_on
+from training.batch import OFF_BOARD, board_cells, sizes_on
 from training.config import DataConfig
 from training.disagreement import Selection, disagreement
 from training.interruption import interruptible
@@ -43,8 +43,6 @@ RESIGN_TURNS = 3
 """Successive searches that must find the game lost."""
 SAMPLES_A_FILE = 2048
 """Fewer than labelling writes at a time: here they are worth minutes."""
-OFF_BOARD = -1e4
-"""Logits of cells outside the board."""
 AT_THE_END = ReportRequest(lambda _result: None, every=1e9, ownership=True)
 
 

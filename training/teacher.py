@@ -28,8 +28,9 @@ from nets.katago.model import (
 from nets.katago.parse import parse_model
 from nets.katago.reader import ModelFormatError, decompress, read_bytes
 from nets.katago.value_head import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, score_outputs
+from training.batch import OFF_BOARD
 from training.errors import TrainingError
-from training.network import OFF_BOARD, OPTIMISTIC, Board
+from training.network import OPTIMISTIC, Board
 from training.teacher_layers import Convolve, Multiply, activate, constant, convolution, dense
 from training.teacher_transformer import Attention, FeedForward
 
