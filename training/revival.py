@@ -1,8 +1,8 @@
 """Bringing dead units back: channels behind a ReLU that never fire learn nothing any more, and nothing reads them.
 
 They are recycled (Sokar et al., "The dormant neuron phenomenon in deep reinforcement learning", 2023): what writes them
-begins anew, at random, and what reads them begins at zero. So the network says what it said before, and learns on with
-all it has.
+begins anew, at random, what a pool adds to them and what reads them begins at zero. So the network says what it said
+before, and learns on with all it has.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ class Units(NamedTuple):
     """The channels that a layer writes, each behind a ReLU."""
 
     writer: nn.Conv2d | nn.Linear
+    adder: nn.Linear | None
+    """Adds what it makes of a pool."""
     readers: tuple[Reader, ...]
     """Of the first one's input, the last group shows whether they fire."""
     scale: float
@@ -48,17 +50,18 @@ def units_of(student: Student) -> list[Units]:
     depth_scale = 1.0 / math.sqrt(max(1, len(student.blocks)))
     for block in student.blocks:
         assert isinstance(block, PlainBlock | PoolingBlock)
-        found.append(Units(block.first, (Reader(block.second, 1),), depth_scale))
+        adder = block.to_bias if isinstance(block, PoolingBlock) else None
+        found.append(Units(block.first, adder, (Reader(block.second, 1),), depth_scale))
         if isinstance(block, PoolingBlock):
-            found.append(Units(block.pooled, (Reader(block.to_bias, POOLED),), depth_scale))
+            found.append(Units(block.pooled, None, (Reader(block.to_bias, POOLED),), depth_scale))
     policy, value = student.policy, student.value
     return [
         *found,
-        Units(policy.first, (Reader(policy.second, 1),), 1.0),
-        Units(policy.pooled, (Reader(policy.to_bias, POOLED), Reader(policy.pass_first, POOLED)), 1.0),
-        Units(policy.pass_first, (Reader(policy.pass_second, 1),), 1.0),
-        Units(value.first, (Reader(value.ownership, 1), Reader(value.hidden, POOLED)), 1.0),
-        Units(value.hidden, (Reader(value.value, 1), Reader(value.score, 1)), 1.0),
+        Units(policy.first, policy.to_bias, (Reader(policy.second, 1),), 1.0),
+        Units(policy.pooled, None, (Reader(policy.to_bias, POOLED), Reader(policy.pass_first, POOLED)), 1.0),
+        Units(policy.pass_first, None, (Reader(policy.pass_second, 1),), 1.0),
+        Units(value.first, None, (Reader(value.ownership, 1), Reader(value.hidden, POOLED)), 1.0),
+        Units(value.hidden, None, (Reader(value.value, 1), Reader(value.score, 1)), 1.0),
     ]
 
 
@@ -115,9 +118,12 @@ class Reviver:
                 each.writer.weight[dead] = fresh[dead] * units.scale
                 if each.writer.bias is not None:
                     each.writer.bias[dead] = 0.0
+                if each.adder is not None:
+                    each.adder.weight[dead] = 0.0
                 for reader in each.readers:
                     reader.layer.weight[:, _inputs(reader, dead, len(highest))] = 0.0
-            for parameter in (units.writer.weight, units.writer.bias):
+            adding = None if units.adder is None else units.adder.weight
+            for parameter in (units.writer.weight, units.writer.bias, adding):
                 if parameter is not None:
                     self._optimisers.forget(parameter, dead)
             for reader in units.readers:

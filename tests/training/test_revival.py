@@ -26,10 +26,8 @@ def with_dead_units() -> Student:
             units.writer.weight[DEAD] = 0.0
             if units.writer.bias is not None:
                 units.writer.bias[DEAD] = -1.0
-        for block in student.blocks:
-            if hasattr(block, "to_bias"):
-                block.to_bias.weight[DEAD] = 0.0
-        student.policy.to_bias.weight[DEAD] = 0.0
+            if units.adder is not None:
+                units.adder.weight[DEAD] = -1.0  # of what is not negative
     return student
 
 
@@ -63,6 +61,9 @@ def test_dead_units_begin_anew_and_the_rest_stays(kind: str) -> None:
         for state in states:
             for name in ("momentum", "exp_avg", "exp_avg_sq"):
                 assert name not in state or not state[name][DEAD].any()
+    reviver._look(*inputs(3, 9), True)
+    fires = [highest is not None and bool((highest[DEAD] > 0).any()) for highest in reviver._highest]
+    assert sum(fires) > 0.7 * len(fires)  # half of all random units fire, more or less
     # Alive now, and learning.
     optimisers = Optimisers(student, OptimiserConfig(kind=kind, rate=1e-3))
     columns = student.blocks[0].second.weight
@@ -78,10 +79,8 @@ def test_units_that_fire_stay(monkeypatch: pytest.MonkeyPatch) -> None:
             units.writer.weight.zero_()
             if units.writer.bias is not None:
                 units.writer.bias.fill_(1.0)
-        for block in student.blocks:
-            if hasattr(block, "to_bias"):
-                block.to_bias.weight.zero_()
-        student.policy.to_bias.weight.zero_()
+            if units.adder is not None:
+                units.adder.weight.zero_()
     before = {name: weights.clone() for name, weights in student.state_dict().items()}
     reviver = Reviver(student, deepcopy(student), Optimisers(student, OptimiserConfig()))
     looks = 0
