@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.points import PASS, column_of, row_of
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
 from training.replay import LABELS
 
@@ -61,3 +62,8 @@ def board_cells(size: int, canvas: int) -> NDArray[np.int64]:
     """[size*size]: the cells of a board in the top left corner of its canvas, row by row."""
     cells: NDArray[np.int64] = (np.arange(size)[:, None] * canvas + np.arange(size)).ravel()
     return cells
+
+
+def cell_at(point: int, canvas: int) -> int:
+    """The cell of a point, or of PASS, which comes last."""
+    return canvas * canvas if point == PASS else row_of(point) * canvas + column_of(point)

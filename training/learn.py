@@ -11,7 +11,6 @@ Each part of a generation that was interrupted is gone on with: a match with the
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -21,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 
+from nets.network_file import NetworkFile
 from nets.open import open_network
 from training.checkpoint import is_within_leg
 from training.config import LearnConfig, TrainingConfig
@@ -83,7 +83,7 @@ def learn(folder: Path, config: TrainingConfig, generations: int, budget: float,
             for size in config.learn.match_sizes
         ]
         is_kept = all(verdict.is_stronger for verdict in verdicts)
-        judged = _digest(folder / CANDIDATE)
+        judged = NetworkFile(folder / CANDIDATE).sha256
         if is_kept:
             _copy(folder, (CANDIDATE, CANDIDATE_CARD), (BEST, BEST_CARD))
             kept += 1
@@ -111,7 +111,7 @@ def _train_candidate(
 def _awaits_judgement(folder: Path, history: list[dict[str, object]]) -> bool:
     """Whether there is a candidate whose match was not finished."""
     candidate = folder / CANDIDATE
-    return candidate.exists() and not (history and history[-1].get("candidate") == _digest(candidate))
+    return candidate.exists() and not (history and history[-1].get("candidate") == NetworkFile(candidate).sha256)
 
 
 def _copy(folder: Path, sources: tuple[str, str], targets: tuple[str, str]) -> None:
@@ -119,10 +119,6 @@ def _copy(folder: Path, sources: tuple[str, str], targets: tuple[str, str]) -> N
     for source, target in zip(sources, targets, strict=True):
         if (folder / source).exists():
             write_whole(folder / target, (folder / source).read_bytes())
-
-
-def _digest(network: Path) -> str:
-    return hashlib.sha256(network.read_bytes()).hexdigest()
 
 
 def with_selfplay(config: TrainingConfig, samples: Path) -> TrainingConfig:

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from go_rules import board
 from go_rules.game import Game
-from go_rules.points import BLACK, EMPTY, N_POINTS, PASS, WHITE, board_points, column_of, row_of
+from go_rules.points import BLACK, EMPTY, N_POINTS, PASS, WHITE, board_points
 from go_rules.scoring import final_owners
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, WIN
 from nets.features import AT_ROOT, Scratch, encode
 from search.result import SearchResult
+from training.batch import cell_at
 from training.samples import (
     HAS_OWNERSHIP,
     HAS_POLICY,
@@ -53,9 +54,9 @@ def searched(game: Game, result: SearchResult, scratch: Scratch, canvas: int) ->
     policy = np.zeros(canvas * canvas + 1, np.float32)
     for move in result.moves:
         if move.visits >= FEWEST_VISITS:
-            policy[_cell(move.point, canvas)] = move.visits
+            policy[cell_at(move.point, canvas)] = move.visits
     if policy.sum() == 0:
-        policy[_cell(result.moves[0].point, canvas)] = 1
+        policy[cell_at(result.moves[0].point, canvas)] = 1
     ownership = None
     if result.ownership is not None:
         whole = np.zeros((canvas, canvas), np.float32)
@@ -105,7 +106,7 @@ def samples_of_searches(game: Game, positions: list[Searched], canvas: int) -> S
             ownership[i] = np.rint(position.ownership * 127.0)
             known[i] |= HAS_OWNERSHIP
         if position.turn + 1 < len(game.moves):
-            reply[i] = _cell(game.moves[position.turn + 1].point, canvas)
+            reply[i] = cell_at(game.moves[position.turn + 1].point, canvas)
     return Samples(
         planes=pack_planes(np.stack([position.spatial for position in positions])),
         global_=np.stack([position.global_ for position in positions]),
@@ -142,9 +143,5 @@ def samples_of_game(
             samples.known[i] |= HAS_OWNERSHIP
             for point in board_points(game.width, game.height):
                 if owners[point] != EMPTY:
-                    samples.ownership[i, _cell(point, canvas)] = 127 if owners[point] == position.colour else -127
+                    samples.ownership[i, cell_at(point, canvas)] = 127 if owners[point] == position.colour else -127
     return samples
-
-
-def _cell(point: int, canvas: int) -> int:
-    return canvas * canvas if point == PASS else row_of(point) * canvas + column_of(point)

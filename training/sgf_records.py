@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from go_rules.points import BLACK, PASS, column_of, row_of
+from go_rules.points import BLACK
 from go_rules.sgf import Setup, SgfError, SgfGame, read_sgf
+from training.batch import cell_at
 from training.errors import TrainingError
 from training.files import write_whole
 
@@ -101,12 +102,8 @@ def record_of(game: SgfGame) -> Record:
         raise Unsuitable("in which a side moves twice")
     game.to_game()
     return Record(
-        tuple(_cell(move.point) for move in moves),
+        tuple(cell_at(move.point, SIZE) for move in moves),
         {"B": 1, "W": -1}.get(game.result[:1].upper() if game.result[1:2] == "+" else "", 0),
         float("nan") if game.komi is None else game.komi,
         0 if moves[0].colour == BLACK else 1,
     )
-
-
-def _cell(point: int) -> int:
-    return SIZE * SIZE if point == PASS else row_of(point) * SIZE + column_of(point)
