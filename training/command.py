@@ -260,6 +260,7 @@ def _begun_from(source: str, folder: Path, config: TrainingConfig) -> Run:
     from nets.embedded import embedded_network
     from training.config import NetworkConfig
     from training.loop import open_run
+    from training.product import learned_by
     from training.restore import read_network, shape_of
 
     path = embedded_network() if source == "embedded" else Path(source)
@@ -270,7 +271,7 @@ def _begun_from(source: str, folder: Path, config: TrainingConfig) -> Run:
     if config.network not in (NetworkConfig(), shape):
         raise TrainingError(f"{path} has another shape than [network] says; leave that out, its own will be used")
     run = open_run(folder, msgspec.structs.replace(config, network=shape))
-    run.begin_from(model)
+    run.begin_from(model, learned_by(model, path))
     return run
 
 

@@ -155,12 +155,14 @@ class Run:
         begun = replace(following.progress, leg_budget=0.0, leg_spent=0.0, legs=progress.legs + 1)
         save_checkpoint(self._folder / CHECKPOINT, replace(following, progress=begun))
 
-    def begin_from(self, model: Model) -> None:
-        """Have a run that has not begun start with the weights of another's network. Raises TrainingError."""
+    def begin_from(self, model: Model, learned: Progress) -> None:
+        """Have a run that has not begun start with the weights of another's network, and with what that had `learned`.
+        Raises TrainingError."""
         if has_checkpoint(self._folder / CHECKPOINT):
             raise TrainingError(f"{self._folder} has begun already; --from begins a new run")
         load_weights(self._distiller.student, model)
         load_weights(self._distiller.average.network, model)
+        self._progress = learned
         self._save()  # or an interruption before the first checkpoint would begin from nothing
 
     def _origin(self) -> Origin:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 import torch
 
 from nets.katago.model import Model
@@ -18,8 +19,18 @@ from training.export import to_model
 from training.files import write_whole
 from training.katago_file import write_katago
 from training.network import Student, shape_name
+from training.origin import Origin
 from training.run_folder import CARD, CHECKPOINT, CONFIG, LEG, STUDENT
 from training.yardstick import Measure
+
+
+class Card(msgspec.Struct):
+    """What is written beside a network, as far as training goes on from it."""
+
+    name: str
+    positions: int = 0
+    steps: int = 0
+    teachers: tuple[str, ...] = ()
 
 
 class Product(NamedTuple):
@@ -47,6 +58,30 @@ def product_of(network: Student, config: TrainingConfig, progress: Progress) -> 
         "teachers": list(progress.origin.teachers),
     }
     return Product(model, facts)
+
+
+def learned_by(model: Model, file: Path) -> Progress:
+    """What a network had learned, by the card beside its file, NAME.json beside NAME.bin.gz: nothing where that lacks,
+    or is another network's. Raises TrainingError."""
+    card = file.with_name(file.name.removesuffix(".bin.gz") + ".json")
+    origin = Origin((), _has_optimistic(model), model.pass_alive_under_suicide)
+    try:
+        facts = msgspec.json.decode(card.read_bytes(), type=Card)
+    except FileNotFoundError:
+        return Progress(origin=origin)
+    except OSError as error:
+        raise TrainingError(f"{card}: {error.strerror or error}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        raise TrainingError(f"{card}: damaged; remove it, and the network counts as of unknown origin") from None
+    if facts.name != model.name:
+        return Progress(origin=origin)
+    return Progress(facts.steps, facts.positions, origin=msgspec.structs.replace(origin, teachers=facts.teachers))
+
+
+def _has_optimistic(model: Model) -> bool:
+    """Whether it learned an optimistic policy; otherwise the plain one stands in for it (training/export.py)."""
+    plain, optimistic = model.policy.second.weights
+    return not np.array_equal(plain, optimistic)
 
 
 def product_of_run(folder: Path) -> Product:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -11,18 +12,20 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from gtp_engine import cli
+from nets.embedded import NETWORK, WEIGHTS
 from nets.katago.model import Activation
 from nets.katago.parse import parse_model
 from nets.katago.reader import decompress
 from tests.nets.random_networks import RandomNetwork
 from tests.training.games import random_games, write_records
 from tests.training.test_network import SHAPE, inputs, new_student
-from training.checkpoint import load_checkpoint
+from training.checkpoint import Progress, load_checkpoint
 from training.errors import TrainingError
 from training.export import to_model
 from training.katago_file import write_katago
 from training.network import PLAIN, REPLY, SOFT, Student
-from training.product import product_of_run
+from training.origin import Origin
+from training.product import learned_by, product_of_run
 from training.restore import load_weights, read_network, shape_of
 from training.run_folder import CHECKPOINT
 
@@ -52,10 +55,25 @@ def test_the_round_trip(file: Path) -> None:
 
 
 def test_the_embedded_network_can_be_trained_on() -> None:
-    from nets.embedded import NETWORK, WEIGHTS
-
     model = read_network(WEIGHTS / NETWORK)
     load_weights(Student(shape_of(model)), model)
+
+
+def test_what_a_network_had_learned(tmp_path: Path, file: Path) -> None:
+    model, card = read_network(file), tmp_path / "student.json"
+    nothing = Progress(origin=Origin((), True, True))
+    assert learned_by(model, file) == nothing
+    card.write_text('{"name": "another", "positions": 5, "steps": 1, "teachers": []}')
+    assert learned_by(model, file) == nothing
+    card.write_text('{"name": "exported", "positions": "many"}')
+    with pytest.raises(TrainingError, match=r"student\.json: damaged"):
+        learned_by(model, file)
+    card.unlink()
+    plain = to_model(new_student(), "plain", has_optimistic=False)
+    assert learned_by(plain, file).origin == Origin()
+    embedded = learned_by(read_network(WEIGHTS / NETWORK), WEIGHTS / NETWORK)
+    assert embedded.origin.teachers
+    assert embedded.samples > 5_000_000
 
 
 def test_foreign_networks_are_refused(tmp_path: Path, file: Path) -> None:
@@ -91,12 +109,18 @@ def test_nobi_train_from(tmp_path: Path, file: Path, capsys: pytest.CaptureFixtu
     settings = [f"data.records.path={records}", "data.records.skip=0", "data.play_share=0", "run.batch=2"]
     settings += ["data.records_share=1", "run.device=cpu", "run.threads=1", "optimiser.rate=1e-9"]
     run = tmp_path / "run"
+    card = {"name": "exported", "positions": 5000, "steps": 70, "teachers": ["some-teacher"], "parameters": 1}
+    (tmp_path / "student.json").write_text(json.dumps(card))
     command = ["train", str(run), *(word for setting in settings for word in ("-s", setting))]
     command += ["--pause-after", "0.01s", "--budget", "1h"]
     assert cli.run([*command, "--from", str(file)]) == 0
     student, trained = new_student(), load_checkpoint(run / CHECKPOINT, torch.device("cpu")).weights
     torch.testing.assert_close(trained["student.blocks.0.first.weight"], student.blocks[0].first.weight.detach())
-    assert product_of_run(run).model.trunk.channels == 16
+    product = product_of_run(run)
+    assert product.model.trunk.channels == 16
+    assert product.facts["teachers"] == ["some-teacher"]
+    assert 5000 < product.facts["positions"] < 5100
+    assert 70 < product.facts["steps"] < 100
     capsys.readouterr()
     for again in ([*command, "--from", str(file)], command):  # neither says what the network looks like
         step = load_checkpoint(run / CHECKPOINT, torch.device("cpu")).progress.step
