@@ -158,9 +158,7 @@ class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
     batch: Annotated[int, Meta(ge=1, description="positions a step on 19x19; on smaller boards more")] = 256
     seed: Annotated[int, Meta(ge=0)] = 1
     device: Annotated[Literal["auto", "cpu", "cuda"], Meta(description="auto: cuda where there is one")] = "auto"
-    precision: Annotated[
-        Literal["auto", "fp32", "bf16"], Meta(description="auto: bf16 where the hardware multiplies it")
-    ] = "auto"
+    precision: Annotated[Literal["auto", "fp32", "bf16"], Meta(description="auto: bf16 where it is faster")] = "auto"
     teacher_precision: Annotated[
         Literal["auto", "fp32", "bf16", "int16"],
         Meta(description="auto: the engine's int16 on a processor, else as precision"),

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from nets.evaluator import LEAD
 from training.config import TrainingConfig
-from training.devices import device_of, multiplies_bf16, placed
+from training.devices import device_of, is_faster_in_bf16, placed
 from training.even import evened
 from training.feed import Item
 from training.integers import use_integers
@@ -66,7 +66,7 @@ class Distiller:
         self.config = config
         self.device = device_of(config.run.device)
         precision = config.run.precision
-        self._is_low = precision == "bf16" or (precision == "auto" and multiplies_bf16(self.device))
+        self._is_low = precision == "bf16" or (precision == "auto" and is_faster_in_bf16(self.device))
         torch.manual_seed(config.run.seed)
         torch.set_float32_matmul_precision("high")
         torch.backends.cudnn.benchmark = True

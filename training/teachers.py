@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from training.devices import multiplies_bf16, placed
+from training.devices import is_faster_in_bf16, placed
 from training.errors import TrainingError
 from training.native_teacher import NativeTeacher, load_native_teacher
 from training.teacher import Teacher, load_teacher
@@ -27,5 +27,5 @@ def open_teacher(
         if native is not None:
             return native
     teacher = placed(load_teacher(path), device)
-    is_low = precision == "bf16" or (precision == "auto" and multiplies_bf16(device))
+    is_low = precision == "bf16" or (precision == "auto" and is_faster_in_bf16(device))
     return teacher.lower(torch.bfloat16) if is_low else teacher

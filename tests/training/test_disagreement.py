@@ -52,7 +52,7 @@ def test_each_opinion_counts() -> None:
     ownership = np.ones((4, 4), np.float32)
     ownership[3] = [-1.0, -1.0, 1.0, 1.0]
     teacher = labels(4, 2)
-    np.testing.assert_allclose(disagreement(logits, value, ownership, teacher), [0, np.log(5), 2, 1], atol=1e-5)
+    np.testing.assert_allclose(disagreement(logits, value, ownership, teacher), [0, np.log(5), 2, 4], atol=1e-5)
     planes = unpack_planes(teacher.planes, 2)
     planes[:, 0, 0] = 0  # what lies outside the board does not count
     assert disagreement(logits, value, ownership, teacher._replace(planes=pack_planes(planes)))[3] < 1e-5
