@@ -158,6 +158,10 @@ def label(
     "--disagreement", type=click.FloatRange(0, 1, min_open=True),
     help="Keep this share of the positions: what the player disagrees with the teacher about most.",
 )  # fmt: skip
+@click.option(
+    "--leaves", type=click.FloatRange(0, 1, min_open=True),
+    help="Have the teacher label, without searching, this share of all positions that the player's searches look at.",
+)  # fmt: skip
 def selfplay(
     out: Path,
     net: Path,
@@ -169,6 +173,7 @@ def selfplay(
     seed: int | None,
     teacher: Path | None,
     disagreement: float | None,
+    leaves: float | None,
 ) -> None:
     """Let a network play against itself, and write what its searches, or a teacher's, found out to sample files in
     OUT."""
@@ -180,8 +185,10 @@ def selfplay(
 
     if teacher is None and disagreement is not None:
         raise click.UsageError("--disagreement needs a --teacher to disagree with")
+    if teacher is None and leaves is not None:
+        raise click.UsageError("--leaves needs a --teacher to label them")
     evaluator = open_network(net, precision)
-    labels = None if teacher is None else Teacher(open_network(teacher, precision), disagreement or 1.0)
+    labels = None if teacher is None else Teacher(open_network(teacher, precision), disagreement or 1.0, leaves)
     cores = threads or usable_cores()
     seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
     run(out, evaluator, _config(config_file, settings).data, games, cores, seed, labels)

@@ -4,6 +4,8 @@ Most moves are searched quickly, just to play on; a share of them, at random, in
 learned from: their visits are the policy, and the game's result and the search's own value the value. (Playout cap
 randomisation: Wu, "Accelerating Self-Play Learning in Go", 2019.) Where there is a teacher it makes the full searches,
 the labels are its opinion alone, and only what the player disagrees about is kept, if so wanted: its own mistakes.
+Instead of searching it can say what it thinks of leaves of the player's own searches (leaves.py), at a small part of
+the cost.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from training.batch import OFF_BOARD, board_cells, sizes_on
 from training.config import DataConfig
 from training.disagreement import Selection, disagreement
 from training.interruption import interruptible
+from training.leaves import Recorder, labelled
 from training.origin import Origin, add_origin
 from training.progress import Reporter
 from training.samples import Samples, SampleWriter, unpack_planes
@@ -53,14 +56,21 @@ class Teacher:
     evaluator: Evaluator
     disagreement: float = 1.0
     """Share of the positions to keep: those that the player disagrees about most."""
+    leaves: float | None = None
+    """Share of the positions that the player's searches evaluate which the teacher labels, with its bare network; None:
+    it searches, and labels the positions of the game."""
 
 
 class SelfPlayer:
     """Plays games with one search tree; for one thread."""
 
-    def __init__(self, evaluator: Evaluator, config: DataConfig, seed: int, teacher: Evaluator | None = None) -> None:
+    def __init__(self, evaluator: Evaluator, config: DataConfig, seed: int, teacher: Teacher | None = None) -> None:
         self._config = config
         self._generator = np.random.default_rng(seed)
+        self._evaluator, self._teacher = evaluator, teacher
+        self._recorder: Recorder | None = None
+        if teacher is not None and teacher.leaves is not None:
+            self._recorder = Recorder(evaluator, teacher.leaves, np.random.default_rng((seed, 1)))
         quick = SearchParameters(
             workers=1,
             memory=64,
@@ -71,10 +81,10 @@ class SelfPlayer:
             lcb=False,
         )
         full = dataclasses.replace(quick, root_noise=teacher is None, root_policy_optimism=0.0, policy_optimism=0.0)
-        self._quick = NetworkPlayer(evaluator, quick)
-        self._full = NetworkPlayer(teacher or evaluator, full)
-        self._has_teacher = teacher is not None
-        self._scratch = scratch_for(teacher or evaluator)
+        searcher = evaluator if teacher is None else teacher.evaluator
+        self._quick = NetworkPlayer(self._recorder or evaluator, quick)
+        self._full = NetworkPlayer(searcher, full)
+        self._scratch = scratch_for(searcher)
 
     def play(self, stop: threading.Event) -> Samples | None:
         """One game's samples, or None where there are none. `stop` ends it early, undecided."""
@@ -86,20 +96,26 @@ class SelfPlayer:
         loser = None
         limit = MAX_LENGTH * game.width * game.height
         while not game.is_over and len(game.moves) < limit and not stop.is_set():
-            result = None
+            result, visits = None, settings.quick_visits
             if self._generator.random() < settings.full_share:
-                limits = Limits(visits=settings.visits, may_stop_early=False)
-                report = AT_THE_END if self._has_teacher else None
-                result = self._full.search(game, game.to_play, limits, report=report)
-                positions.append(searched(game, result, self._scratch, canvas))
-            if result is None or self._has_teacher:
-                result = self._quick.search(game, game.to_play, Limits(visits=settings.quick_visits))
+                if self._recorder is not None:
+                    visits = settings.visits
+                else:
+                    limits = Limits(visits=settings.visits, may_stop_early=False)
+                    report = None if self._teacher is None else AT_THE_END
+                    result = self._full.search(game, game.to_play, limits, report=report)
+                    positions.append(searched(game, result, self._scratch, canvas))
+            if result is None or self._teacher is not None:
+                result = self._quick.search(game, game.to_play, Limits(visits=visits))
             lost[result.colour] = lost[result.colour] + 1 if result.winrate < settings.resign_below else 0
             if may_resign and lost[result.colour] >= RESIGN_TURNS:
                 loser = result.colour
                 break
             game.play(result.colour, self._quick.choose(game, result))
-        if self._has_teacher:
+        if self._teacher is not None and self._recorder is not None:
+            leaves = self._recorder.take()
+            return labelled(leaves, self._teacher.evaluator, canvas) if leaves else None
+        if self._teacher is not None:
             return samples_of_searches(game, positions, canvas) if positions else None
         return samples_of_game(game, positions, canvas, loser, settings.result_weight)
 
@@ -109,7 +125,7 @@ class SelfPlayer:
         planes = unpack_planes(samples.planes, canvas)
         size = int(planes[0, 0, 0].sum())
         boards = np.ascontiguousarray(planes[:, :, :size, :size], np.float32)
-        evaluation = evaluate_function(self._quick.evaluator)(boards, samples.global_)
+        evaluation = evaluate_function(self._evaluator)(boards, samples.global_)
         points = board_cells(size, canvas)
         logits = np.full((samples.length, canvas * canvas + 1), OFF_BOARD, np.float32)
         logits[:, [*points, canvas * canvas]] = evaluation.policy
@@ -152,9 +168,8 @@ def selfplay(
     under_suicide = getattr(searching, "pass_alive_under_suicide", False)
     add_origin(folder, Origin((searching.name,), pass_alive_under_suicide=under_suicide))
     reporter = Reporter(folder)
-    label_with = None if teacher is None else teacher.evaluator
     selection = None if teacher is None else Selection(teacher.disagreement)
-    players = [SelfPlayer(evaluator, config, seed * 1009 + number, label_with) for number in range(threads)]
+    players = [SelfPlayer(evaluator, config, seed * 1009 + number, teacher) for number in range(threads)]
     started = time.monotonic()
     count = done = 0
     try:

@@ -18,7 +18,16 @@ from nets.constant import ConstantEvaluator
 from nets.evaluator import LOSS, SCORE_MEAN, WIN, Evaluation
 from nets.features import GLOBAL_KOMI
 from training.config import DataConfig, SelfplayConfig
-from training.samples import HAS_OWNERSHIP, HAS_POLICY, Samples, read_samples, sample_files, unpack_planes
+from training.samples import (
+    HAS_OWNERSHIP,
+    HAS_POLICY,
+    HAS_SCORE,
+    HAS_VALUE,
+    Samples,
+    read_samples,
+    sample_files,
+    unpack_planes,
+)
 from training.searched import Searched, samples_of_game
 from training.selfplay import SelfPlayer, Teacher, selfplay
 
@@ -143,6 +152,22 @@ def test_a_teachers_searches_are_learned_from(tmp_path: Path, capsys: pytest.Cap
     kept, seen = int(line.split()[0]), int(line.split()[2])
     assert kept == count
     assert 0.1 * seen < kept < 0.5 * seen
+
+
+@pytest.mark.slow
+def test_a_teacher_labels_the_leaves_of_searches(tmp_path: Path) -> None:
+    teacher = Teacher(ForWhite(), leaves=0.5)
+    count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, teacher=teacher)
+    samples = read_samples(sample_files(tmp_path)[0])
+    assert samples.length == count
+    np.testing.assert_array_equal(samples.value[:, WIN], samples.global_[:, GLOBAL_KOMI] > 0)
+    assert (samples.known == HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP).all()
+    planes = unpack_planes(samples.planes, 9)
+    assert not samples.ownership[planes[:, 0].reshape(count, -1) == 0].any()
+    stones = (planes[:, 1] + planes[:, 2]).sum(axis=(1, 2))
+    assert len(np.unique(stones)) > 20  # from all over the games
+    # A tree has positions of either side to move, few of which were played.
+    assert 0.3 < (samples.global_[:, GLOBAL_KOMI] > 0).mean() < 0.7
 
 
 def test_games_can_be_stopped() -> None:
