@@ -18,6 +18,12 @@ ADAMW_LIKE = 0.2
 
 ADAM_BETAS = (0.9, 0.99)
 
+POOLED = "to_bias.weight"
+"""How the names of the matrices end that make biases of what was pooled."""
+POOLED_RATE = 0.05
+"""Their share of the rate. AdamW moves a weight by the rate whatever it is multiplied with, and these are with tens:
+what 48 of them add to a channel would move by almost one a step, and the channel never fire again."""
+
 
 class Muon(torch.optim.Optimizer):
     """Momentum whose update of each matrix is orthogonalised (Jordan et al., "Muon", 2024), scaled as in Liu et al.,
@@ -74,9 +80,11 @@ class Optimisers:
 
     def __init__(self, network: nn.Module, config: OptimiserConfig) -> None:
         self._config = config
-        convolutions, matrices, vectors = [], [], []
-        for parameter in network.parameters():
-            if parameter.ndim == 4 and parameter.shape[-1] > 1:
+        convolutions, matrices, pooled, vectors = [], [], [], []
+        for name, parameter in network.named_parameters():
+            if name.endswith(POOLED):
+                pooled.append(parameter)
+            elif parameter.ndim == 4 and parameter.shape[-1] > 1:
                 convolutions.append(parameter)
             elif parameter.ndim > 1:
                 matrices.append(parameter)
@@ -89,6 +97,7 @@ class Optimisers:
             convolutions = []
         groups = [
             {"params": convolutions + matrices, "weight_decay": decay},
+            {"params": pooled, "weight_decay": decay, "share": POOLED_RATE},
             {"params": vectors, "weight_decay": 0.0},
         ]
         groups = [group for group in groups if group["params"]]
@@ -104,7 +113,7 @@ class Optimisers:
         norm = nn.utils.clip_grad_norm_(self._parameters, self._config.clip)
         for optimiser in self._all:
             for group in optimiser.param_groups:
-                group["lr"] = self._config.rate * rate_share
+                group["lr"] = self._config.rate * rate_share * group.get("share", 1.0)
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
         return norm

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from training.config import NetworkConfig, OptimiserConfig
 from training.network import Student
-from training.optimiser import Average, Optimisers, orthogonal
+from training.optimiser import POOLED_RATE, Average, Optimisers, orthogonal
 
 SHAPE = NetworkConfig(
     blocks=2, channels=8, pooling_every=2, pooled_channels=4, policy_channels=4, value_channels=4, value_hidden=8
@@ -50,6 +50,20 @@ def test_a_step_goes_downhill_and_moves_everything(kind: str) -> None:
     assert loss() < 0.7 * first
     for name, parameter in student.named_parameters():
         assert (parameter != before[name]).any(), name
+
+
+@pytest.mark.parametrize("kind", ["muon", "adamw", "sgd"])
+def test_what_is_pooled_moves_channels_slowly(kind: str) -> None:
+    student = Student(SHAPE)
+    optimisers = Optimisers(student, OptimiserConfig(kind=kind, rate=0.01, weight_decay=0.0, momentum=0.0, clip=1e9))
+    block, head = student.blocks[1], student.value
+    watched = (block.to_bias.weight, head.hidden.weight)
+    before = [weight.detach().clone() for weight in watched]
+    for weight in watched:
+        weight.grad = torch.ones_like(weight)
+    optimisers.step(1.0)
+    slow, usual = ((weight - old).abs().max().item() for weight, old in zip(watched, before, strict=True))
+    assert slow == pytest.approx(POOLED_RATE * usual, rel=1e-3)
 
 
 def test_state_survives_saving() -> None:
