@@ -82,9 +82,8 @@ class Samples:
         content = mutated_katago(rng, rng.choice(self.katago), rng.choice(self.katago))
         if rng.random() < 0.3:
             return ".bin", content
-        return ".bin.gz", mutated_bytes(rng, gzip.compress(content, 1)) if rng.random() < 0.1 else gzip.compress(
-            content, 1
-        )
+        compressed = gzip.compress(content, 1, mtime=0)  # no clock in it: the same seed gives the same file
+        return ".bin.gz", mutated_bytes(rng, compressed) if rng.random() < 0.1 else compressed
 
 
 def mutated_bytes(rng: random.Random, data: bytes) -> bytes:
