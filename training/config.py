@@ -111,6 +111,9 @@ class SelfplayConfig(Struct, frozen=True, forbid_unknown_fields=True):
         float, Meta(ge=0, le=1, description="of the game's result in the value label; the rest is the search's value")
     ] = 0.5
     handicap: Annotated[float, Meta(ge=0, le=1, description="share of games with two to four black stones")] = 0.05
+    opponent: Annotated[
+        float, Meta(ge=0, le=1, description="share of games with a teacher in which its bare policy plays one side")
+    ] = 0.0
 
 
 class DataConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,7 +5,7 @@ learned from: their visits are the policy, and the game's result and the search'
 randomisation: Wu, "Accelerating Self-Play Learning in Go", 2019.) Where there is a teacher it makes the full searches,
 the labels are its opinion alone, and only what the player disagrees about is kept, if so wanted: its own mistakes.
 Instead of searching it can say what it thinks of leaves of the player's own searches (leaves.py), at a small part of
-the cost.
+the cost. And it can play against the player: what a network is blind to, two of it do not punish.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from search.limits import Limits
 from search.network_player import NetworkPlayer
 from search.parameters import SearchParameters
 from search.player import ReportRequest
+from search.policy_player import PolicyPlayer
 from training.batch import OFF_BOARD, board_cells, sizes_on
 from training.config import DataConfig
 from training.disagreement import Selection, disagreement
@@ -62,7 +63,7 @@ class Teacher:
 
 
 class SelfPlayer:
-    """Plays games with one search tree; for one thread."""
+    """Plays games one after another; for one thread."""
 
     def __init__(self, evaluator: Evaluator, config: DataConfig, seed: int, teacher: Teacher | None = None) -> None:
         self._config = config
@@ -83,7 +84,8 @@ class SelfPlayer:
         full = dataclasses.replace(quick, root_noise=teacher is None, root_policy_optimism=0.0, policy_optimism=0.0)
         searcher = evaluator if teacher is None else teacher.evaluator
         self._quick = NetworkPlayer(self._recorder or evaluator, quick)
-        self._full = NetworkPlayer(searcher, full)
+        self._full = NetworkPlayer(searcher, full) if self._recorder is None else None
+        self._opponent = PolicyPlayer(teacher.evaluator, quick) if teacher and config.selfplay.opponent else None
         self._scratch = scratch_for(searcher)
 
     def play(self, stop: threading.Event) -> Samples | None:
@@ -91,27 +93,30 @@ class SelfPlayer:
         settings = self._config.selfplay
         canvas, game = self._new_game()
         may_resign = self._generator.random() >= settings.resign_free
+        opponent = None
+        if self._opponent is not None and self._generator.random() < settings.opponent:
+            opponent = BLACK if self._generator.random() < 0.5 else WHITE
         positions: list[Searched] = []
         lost = {BLACK: 0, WHITE: 0}
         loser = None
         limit = MAX_LENGTH * game.width * game.height
         while not game.is_over and len(game.moves) < limit and not stop.is_set():
-            result, visits = None, settings.quick_visits
-            if self._generator.random() < settings.full_share:
-                if self._recorder is not None:
-                    visits = settings.visits
-                else:
-                    limits = Limits(visits=settings.visits, may_stop_early=False)
-                    report = None if self._teacher is None else AT_THE_END
-                    result = self._full.search(game, game.to_play, limits, report=report)
-                    positions.append(searched(game, result, self._scratch, canvas))
+            result = None
+            is_full = self._generator.random() < settings.full_share
+            if is_full and self._full is not None:
+                limits = Limits(visits=settings.visits, may_stop_early=False)
+                report = None if self._teacher is None else AT_THE_END
+                result = self._full.search(game, game.to_play, limits, report=report)
+                positions.append(searched(game, result, self._scratch, canvas))
+            player = self._opponent if self._opponent is not None and game.to_play == opponent else self._quick
             if result is None or self._teacher is not None:
-                result = self._quick.search(game, game.to_play, Limits(visits=visits))
+                visits = settings.visits if is_full and self._full is None else settings.quick_visits
+                result = player.search(game, game.to_play, Limits(visits=visits))
             lost[result.colour] = lost[result.colour] + 1 if result.winrate < settings.resign_below else 0
             if may_resign and lost[result.colour] >= RESIGN_TURNS:
                 loser = result.colour
                 break
-            game.play(result.colour, self._quick.choose(game, result))
+            game.play(result.colour, player.choose(game, result))
         if self._teacher is not None and self._recorder is not None:
             leaves = self._recorder.take()
             return labelled(leaves, self._teacher.evaluator, canvas) if leaves else None
@@ -134,8 +139,9 @@ class SelfPlayer:
         return disagreement(logits, evaluation.value, ownership, samples)
 
     def close(self) -> None:
-        for player in (self._quick, self._full):
-            player.close()
+        for player in (self._quick, self._full, self._opponent):
+            if player is not None:
+                player.close()
 
     def _new_game(self) -> tuple[int, Game]:
         generator, config = self._generator, self._config

@@ -6,7 +6,9 @@ import os
 import signal
 import threading
 from pathlib import Path
+from typing import ClassVar
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -168,6 +170,36 @@ def test_a_teacher_labels_the_leaves_of_searches(tmp_path: Path) -> None:
     assert len(np.unique(stones)) > 20  # from all over the games
     # A tree has positions of either side to move, few of which were played.
     assert 0.3 < (samples.global_[:, GLOBAL_KOMI] > 0).mean() < 0.7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_teacher_plays_one_side(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It labels nothing here, so it is asked for its own moves alone."""
+    played: list[int] = []
+    original = Game.play
+
+    def play(game: Game, colour: int, point: int) -> None:
+        played.append(colour)
+        original(game, colour, point)
+
+    class Asked(ForWhite):
+        turns: ClassVar[list[int]] = []
+
+        def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+            assert len(spatial) == 1
+            self.turns.append(len(played))
+            return super().evaluate(spatial, global_)
+
+    monkeypatch.setattr(Game, "play", play)
+    data = msgspec.structs.replace(DATA, selfplay=msgspec.structs.replace(DATA.selfplay, opponent=share, handicap=0.0))
+    player = SelfPlayer(ConstantEvaluator(), data, seed=1, teacher=Teacher(Asked(), leaves=1e-12))
+    assert player.play(threading.Event()) is None
+    player.close()
+    assert len(played) > 20
+    colours = {played[turn] for turn in Asked.turns}
+    assert len(colours) == share
+    assert Asked.turns == [turn for turn, colour in enumerate(played) if colour in colours]
 
 
 def test_games_can_be_stopped() -> None:
