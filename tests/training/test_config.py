@@ -23,7 +23,7 @@ def test_a_described_configuration_reads_back(tmp_path: Path) -> None:
     assert read_config(path) == config
 
 
-@pytest.mark.parametrize("name", ["labels", "embedded", "gpu"])
+@pytest.mark.parametrize("name", ["labels", "embedded", "gpu", "opponent"])
 def test_the_recipes_are_configurations(name: str) -> None:
     read_config(Path(__file__).parents[2] / "docs" / "recipes" / f"{name}.toml")
 
