@@ -3,6 +3,9 @@
 They are recycled (Sokar et al., "The dormant neuron phenomenon in deep reinforcement learning", 2023): what writes them
 begins anew, at random, what a pool adds to them and what reads them begins at zero. So the network says what it said
 before, and learns on with all it has.
+
+Pooled channels that have grown large are scaled down, and what reads them up by as much, which changes nothing else: with
+large inputs a step of the bias that is made of them would switch units off for good.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ LOOK_EVERY = 50
 """Steps between two looks, once the first LOOKS steps of a run are over: they look each time."""
 POOLED = 3
 """Values that a pool makes of each channel; the maximum is the last."""
+LARGE = 8.0
+"""For a channel's maximum over a board, in the mean."""
 
 
 class Reader(NamedTuple):
@@ -42,6 +47,11 @@ class Units(NamedTuple):
     """Of the first one's input, the last group shows whether they fire."""
     scale: float
     """Of new weights, beside the usual."""
+
+    @property
+    def are_pooled(self) -> bool:
+        """Whether all their readers read them pooled."""
+        return all(reader.copies == POOLED for reader in self.readers)
 
 
 def units_of(student: Student) -> list[Units]:
@@ -66,12 +76,13 @@ def units_of(student: Student) -> list[Units]:
 
 
 class Reviver:
-    """Watches which units fire, in the average of the weights, and recycles those that never do."""
+    """Watches how high units get, in the average of the weights: recycles those that never fire and calms large ones."""
 
     def __init__(self, student: Student, average: Student, optimisers: Optimisers) -> None:
         self._average, self._optimisers = average, optimisers
         self._units = list(zip(units_of(student), units_of(average), strict=True))
         self._highest: list[Tensor | None] = [None] * len(self._units)
+        self._means: list[Tensor | None] = [None] * len(self._units)
         self._steps = self._looks = 0
 
     def step(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> int:
@@ -81,7 +92,10 @@ class Reviver:
             return 0
         self._look(spatial, global_, fills_canvas)
         self._looks += 1
-        return self._revive() if self._looks % LOOKS == 0 else 0
+        if self._looks % LOOKS != 0:
+            return 0
+        self._calm()
+        return self._revive()
 
     @torch.no_grad()
     def _look(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> None:
@@ -90,9 +104,11 @@ class Reviver:
 
             def note(_layer: nn.Module, inputs: tuple[Tensor], index: int = index) -> None:
                 count = len(self._units[index][0].writer.weight)
-                fired = inputs[0][:, -count:].float().transpose(0, 1).flatten(1).amax(1)
-                before = self._highest[index]
+                values = inputs[0][:, -count:].float().transpose(0, 1).flatten(1)
+                fired, mean = values.amax(1), values.mean(1)
+                before, sums = self._highest[index], self._means[index]
                 self._highest[index] = fired if before is None else torch.maximum(before, fired)
+                self._means[index] = mean / LOOKS if sums is None else sums + mean / LOOKS
 
             hooks.append(units.readers[0].layer.register_forward_pre_hook(note))
         try:
@@ -100,6 +116,24 @@ class Reviver:
         finally:
             for hook in hooks:
                 hook.remove()
+
+    @torch.no_grad()
+    def _calm(self) -> None:
+        for index, (units, averaged) in enumerate(self._units):
+            means = self._means[index]
+            assert means is not None
+            self._means[index] = None
+            large = torch.nonzero(means > LARGE)[:, 0]
+            if not units.are_pooled or len(large) == 0:
+                continue
+            factors = LARGE / means[large]
+            for each in (units, averaged):
+                each.writer.weight[large] *= factors.view(-1, *[1] * (each.writer.weight.ndim - 1))
+                if each.writer.bias is not None:
+                    each.writer.bias[large] *= factors
+                for reader in each.readers:
+                    reader.layer.weight[:, _inputs(reader, large, len(means))] /= factors.repeat(reader.copies)
+            self._forget(units, large, len(means))
 
     @torch.no_grad()
     def _revive(self) -> int:
@@ -122,13 +156,17 @@ class Reviver:
                     each.adder.weight[dead] = 0.0
                 for reader in each.readers:
                     reader.layer.weight[:, _inputs(reader, dead, len(highest))] = 0.0
-            adding = None if units.adder is None else units.adder.weight
-            for parameter in (units.writer.weight, units.writer.bias, adding):
-                if parameter is not None:
-                    self._optimisers.forget(parameter, dead)
-            for reader in units.readers:
-                self._optimisers.forget(reader.layer.weight, (slice(None), _inputs(reader, dead, len(highest))))
+            if units.adder is not None:
+                self._optimisers.forget(units.adder.weight, dead)
+            self._forget(units, dead, len(highest))
         return revived
+
+    def _forget(self, units: Units, changed: Tensor, count: int) -> None:
+        for parameter in (units.writer.weight, units.writer.bias):
+            if parameter is not None:
+                self._optimisers.forget(parameter, changed)
+        for reader in units.readers:
+            self._optimisers.forget(reader.layer.weight, (slice(None), _inputs(reader, changed, count)))
 
 
 def _inputs(reader: Reader, units: Tensor, count: int) -> Tensor:

@@ -13,7 +13,7 @@ from tests.training.test_network import inputs, new_student
 from training.config import OptimiserConfig
 from training.network import Student
 from training.optimiser import Optimisers
-from training.revival import LOOK_EVERY, LOOKS, Reviver, units_of
+from training.revival import LARGE, LOOK_EVERY, LOOKS, Reviver, units_of
 
 DEAD = [1, 3]
 
@@ -70,6 +70,30 @@ def test_dead_units_begin_anew_and_the_rest_stays(kind: str) -> None:
     assert not columns[:, DEAD].any()
     learned(student, optimisers, steps=3)
     assert columns[:, DEAD].any()
+
+
+def test_large_pooled_channels_are_calmed_and_nothing_else_changes() -> None:
+    torch.manual_seed(5)
+    student = new_student()
+    with torch.no_grad():
+        for units in units_of(student):
+            if units.are_pooled:
+                units.writer.weight[DEAD] *= 1000.0
+                for reader in units.readers:
+                    reader.layer.weight /= 30.0
+    optimisers = Optimisers(student, OptimiserConfig())
+    average = deepcopy(student)
+    reviver = Reviver(student, average, optimisers)
+    before = [part.detach() for part in student(*inputs(3, 9))]
+    for _ in range(LOOKS):
+        reviver.step(*inputs(3, 9), True)
+    for network in (student, average):
+        for was, now in zip(before, network(*inputs(3, 9)), strict=True):
+            torch.testing.assert_close(now.detach(), was, atol=1e-3, rtol=1e-3)
+    reviver._look(*inputs(3, 9), True)
+    pooled = [mean * LOOKS for (units, _), mean in zip(reviver._units, reviver._means, strict=True) if units.are_pooled]
+    assert len(pooled) == 2
+    assert max(float(mean.max()) for mean in pooled) == pytest.approx(LARGE, rel=1e-3)
 
 
 def test_units_that_fire_stay(monkeypatch: pytest.MonkeyPatch) -> None:
