@@ -21,8 +21,8 @@ ADAM_BETAS = (0.9, 0.99)
 POOLED = "to_bias.weight"
 """How the names of the matrices end that make biases of what was pooled."""
 POOLED_RATE = 0.005
-"""Their share of the rate. AdamW moves a weight by the rate whatever it is multiplied with, and the inputs of these add up
-to 200 and more: at the full rate what they add to a channel would move by a fifth a step, and the channel soon never
+"""Their share of the rate. AdamW moves a weight by the rate whatever it is multiplied with, and the inputs of these add
+up to 200 and more: at the full rate what they add to a channel would move by a fifth a step, and the channel soon never
 fire again. So it moves about as a bias does."""
 
 

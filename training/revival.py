@@ -4,8 +4,8 @@ They are recycled (Sokar et al., "The dormant neuron phenomenon in deep reinforc
 begins anew, at random, what a pool adds to them and what reads them begins at zero. So the network says what it said
 before, and learns on with all it has.
 
-Pooled channels that have grown large are scaled down, and what reads them up by as much, which changes nothing else: with
-large inputs a step of the bias that is made of them would switch units off for good.
+Pooled channels that have grown large are scaled down, and what reads them up by as much, which changes nothing else:
+with large inputs a step of the bias that is made of them would switch units off for good.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def units_of(student: Student) -> list[Units]:
 
 
 class Reviver:
-    """Watches how high units get, in the average of the weights: recycles those that never fire and calms large ones."""
+    """Watches how high units get, in the average of the weights: recycles those that never fire, calms large ones."""
 
     def __init__(self, student: Student, average: Student, optimisers: Optimisers) -> None:
         self._average, self._optimisers = average, optimisers
