@@ -56,7 +56,7 @@ docs: $(VENV)/.installed
 
 # RUN is a folder of `nobi train`, or of anything else that left a student.bin.gz there.
 weights: $(VENV)/.installed
-	@$(BIN)/python -m training.embed $(RUN) $(ROWS)
+	@$(BIN)/python -m training.run.embed $(RUN) $(ROWS)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules import jit
 from go_rules.board import clear, copy_position, play
 from go_rules.game import Game
-from go_rules.jit import kernel
-from go_rules.ladder import find_ladders
-from go_rules.life import final_area
+from go_rules.machine import jit
+from go_rules.machine.jit import kernel
 from go_rules.points import N_POINTS, PASS, point_at
 from go_rules.position import new_stack
 from go_rules.rules import preset
+from go_rules.tactics.ladder import find_ladders
+from go_rules.tactics.life import final_area
 from nets.features import IN_TREE, encode, new_scratch
 
 SIZE = 19

@@ -14,13 +14,13 @@ import time
 import numpy as np
 
 from go_rules.game import Game
-from go_rules.jit import kernel
+from go_rules.machine.jit import kernel
 from go_rules.points import BLACK, NO_POINT
 from search.limits import Limits
-from search.playout_board import area_score, copy_board, load_position, new_playout_boards
-from search.playouts import MOVES_PER_POINT, PlayoutTools, new_policy, new_tools, playout
-from search.uct_parameters import UctParameters
-from search.uct_player import PlayoutPlayer
+from search.playouts.board import area_score, copy_board, load_position, new_playout_boards
+from search.playouts.playout import MOVES_PER_POINT, PlayoutTools, new_policy, new_tools, playout
+from search.uct.parameters import UctParameters
+from search.uct.player import PlayoutPlayer
 
 ROUND = 200
 """Playouts between two looks at the clock."""

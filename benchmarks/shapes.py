@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 import tempfile
@@ -28,21 +27,22 @@ from typing import Any
 import numpy as np
 import torch
 
-from nets.calibration import SMALL_SERIES
+from go_rules.machine.cores import usable_cores
+from nets.conversion.convert import load_model
+from nets.conversion.to_onnx import prepared, to_onnx
 from nets.evaluator import Evaluator
-from nets.katago.convert import load_model
 from nets.katago.model import AttentionBlock, FeedForwardBlock, Model, Rope
-from nets.katago.to_onnx import prepared, to_onnx
-from nets.native.calibrate import calibrate
+from nets.native.convolutions.calibrate import calibrate
+from nets.native.convolutions.pack import pack
 from nets.native.evaluator import NativeEvaluator
-from nets.native.pack import pack
-from nets.onnx_evaluator import OnnxEvaluator
+from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import open_network
-from nets.quantize import quantize
+from nets.precision.calibration import SMALL_SERIES
+from nets.precision.int8 import quantize
 from training.config import NetworkConfig
-from training.export import to_model
 from training.katago_file import write_katago
-from training.network import Student
+from training.student.export import to_model
+from training.student.network import Student
 
 SHAPES = "b8c48,b6c64,b10c64,b15c64,b6c96,b10c96,b15c96,b6c128,b8c128,b10c128,b6c192"
 NAME = re.compile(r"b(\d+)c(\d+)(?:p(\d+))?(?:a(\d+))?")
@@ -160,7 +160,7 @@ def main() -> None:
     parser.add_argument("--precision", default="fp32,int16,int8")
     parser.add_argument("--sizes", default="9,13,19")
     parser.add_argument("--batch", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--threads", type=int, default=usable_cores())
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true")

@@ -21,13 +21,13 @@ import torch
 
 from benchmarks.shapes import parse_shape
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
-from training.batch import batch_of
 from training.config import RunConfig, TrainingConfig
-from training.distiller import Distiller
-from training.feed import Item
-from training.labels import by_teacher
-from training.replay import LABELS
-from training.teachers import open_teacher
+from training.positions.batch import batch_of
+from training.positions.feed import Item
+from training.positions.replay import LABELS
+from training.student.distiller import Distiller
+from training.teacher.labels import by_teacher
+from training.teacher.open import open_teacher
 
 CPU = torch.device("cpu")
 

@@ -14,16 +14,16 @@ import time
 
 import numpy as np
 
+from benchmarks.constant_search import search_constantly
 from go_rules.game import Game
 from go_rules.points import BLACK
-from search.constant import search_constantly
-from search.context import Work, new_context, new_work
-from search.parameters import SearchParameters
-from search.root import place_root
-from search.root_moves import excluded_until
-from search.settings import make_settings
-from search.tree import NODES, ROOT, Tree, clear_tree, new_node, new_tree
-from search.workspace import MEGABYTE
+from search.puct.context import Work, new_context, new_work
+from search.puct.parameters import SearchParameters
+from search.puct.root import place_root
+from search.puct.root_moves import excluded_until
+from search.puct.settings import make_settings
+from search.puct.tree.nodes import NODES, ROOT, Tree, clear_tree, new_node, new_tree
+from search.puct.workspace import MEGABYTE
 
 
 def main() -> None:

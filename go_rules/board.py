@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.jit import kernel
+from go_rules.machine.jit import kernel
 from go_rules.phases import count_pass, forget_moves, live_phase
 from go_rules.points import (
     BLACK,

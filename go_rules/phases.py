@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from go_rules.jit import kernel
+from go_rules.machine.jit import kernel
 from go_rules.points import BLACK, N_POINTS, NO_POINT, WHITE
 from go_rules.position import (
     HISTORY_MOVES,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.jit import kernel
+from go_rules.machine.jit import kernel
 
 _MASK = 2**64 - 1
 

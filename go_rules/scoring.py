@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import copy_position, neighbour, remove_chain
-from go_rules.jit import kernel
-from go_rules.life import final_area, new_life_work
+from go_rules.machine.jit import kernel
 from go_rules.phases import live_phase
 from go_rules.points import BLACK, EMPTY, N_POINTS, STRIDE, WHITE
 from go_rules.position import new_stack
+from go_rules.tactics.life import final_area, new_life_work
 
 
 @kernel

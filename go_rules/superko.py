@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import hash_after, ko_capture
-from go_rules.jit import kernel
+from go_rules.machine.jit import kernel
 from go_rules.phases import live_phase
 from go_rules.points import N_POINTS, NO_POINT, PASS
 from go_rules.position import MARK_KO_RECAPTURE_BLOCKED, PHASE_MAIN

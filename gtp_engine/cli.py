@@ -34,12 +34,12 @@ class Subcommand(NamedTuple):
 
 
 SUBCOMMANDS = {
-    "gtp": Subcommand("gtp_engine.start", "gtp", "Play: a GTP engine on stdin and stdout, for a GUI or a server."),
+    "gtp": Subcommand("gtp_engine.tools.gtp", "gtp", "Play: a GTP engine on stdin and stdout, for a GUI or a server."),
     "match": Subcommand("gtp_engine.match.command", "match", "Let two GTP engines play a match and judge it."),
-    "benchmark": Subcommand("gtp_engine.benchmark", "benchmark", "Measure how fast this machine searches."),
-    "tune": Subcommand("gtp_engine.tune", "tune", "Find the settings that suit this machine, and keep them."),
-    "convert": Subcommand("gtp_engine.tools", "convert", "Convert a KataGo network to ONNX."),
-    "quantize": Subcommand("gtp_engine.tools", "quantize", "Write the 8-bit version of a KataGo network."),
+    "benchmark": Subcommand("gtp_engine.tools.benchmark", "benchmark", "Measure how fast this machine searches."),
+    "tune": Subcommand("gtp_engine.tools.tune", "tune", "Find the settings that suit this machine, and keep them."),
+    "convert": Subcommand("gtp_engine.tools.utilities", "convert", "Convert a KataGo network to ONNX."),
+    "quantize": Subcommand("gtp_engine.tools.utilities", "quantize", "Write the 8-bit version of a KataGo network."),
     "train": Subcommand("training.command", "train", "Train a network, in legs of a given time."),
     "records": Subcommand("training.command", "records", "Gather games out of SGF files, to learn from."),
     "label": Subcommand("training.command", "label", "Write positions and a teacher's opinion of them to files."),
@@ -47,9 +47,11 @@ SUBCOMMANDS = {
     "learn": Subcommand("training.command", "learn", "Alternate self-play and training; keep what wins its match."),
     "export": Subcommand("training.command", "export", "Write a training run's network to a file."),
     "yardstick": Subcommand("training.command", "yardstick", "Measure a network on KataGo's training rows."),
-    "players": Subcommand("gtp_engine.tools", "players", "List the searches that --player can name."),
-    "config": Subcommand("gtp_engine.tools", "config", "Show every parameter, or write a configuration file to edit."),
-    "doctor": Subcommand("gtp_engine.doctor", "doctor", "Check that this installation can play."),
+    "players": Subcommand("gtp_engine.tools.utilities", "players", "List the searches that --player can name."),
+    "config": Subcommand(
+        "gtp_engine.tools.utilities", "config", "Show every parameter, or write a configuration file to edit."
+    ),
+    "doctor": Subcommand("gtp_engine.tools.doctor", "doctor", "Check that this installation can play."),
 }
 
 

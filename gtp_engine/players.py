@@ -10,16 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gtp_engine.config import Configuration
+from gtp_engine.configuration.parameters import ConfigError
+from gtp_engine.configuration.sources import Configuration
 from gtp_engine.errors import UserError
-from gtp_engine.parameters import ConfigError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
 from nets.devices import AUTO, device_of
 from nets.embedded import NETWORK, WEIGHTS
 from nets.human_profile import HumanProfile, parse_profile
 from nets.opened import remember_opened, was_opened
-from search.parameters import SearchParameters
+from search.puct.parameters import SearchParameters
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator
@@ -44,7 +44,7 @@ class PlayerKind:
 
 
 def _network(configuration: Configuration) -> Player:
-    from search.network_player import NetworkPlayer
+    from search.puct.player import NetworkPlayer
 
     compile_beside(configuration)
     evaluator = open_evaluator(configuration)
@@ -53,7 +53,7 @@ def _network(configuration: Configuration) -> Player:
 
 
 def _policy(configuration: Configuration) -> Player:
-    from search.policy_player import PolicyPlayer
+    from search.policy.player import PolicyPlayer
 
     compile_beside(configuration)
     base = IMITATION if configuration["human_profile"] else None
@@ -61,14 +61,14 @@ def _policy(configuration: Configuration) -> Player:
 
 
 def _rave(configuration: Configuration) -> Player:
-    from search.uct_player import PlayoutPlayer
+    from search.uct.player import PlayoutPlayer
 
     return PlayoutPlayer("rave", configuration.uct_parameters(), **_machine(configuration))
 
 
 def _uct(configuration: Configuration) -> Player:
-    from search.uct_parameters import PURE_UCT
-    from search.uct_player import PlayoutPlayer
+    from search.uct.parameters import PURE_UCT
+    from search.uct.player import PlayoutPlayer
 
     return PlayoutPlayer("uct", configuration.uct_parameters(PURE_UCT), **_machine(configuration))
 
@@ -166,17 +166,17 @@ def _profile(configuration: Configuration) -> HumanProfile | None:
 def compile_beside(configuration: Configuration) -> None:
     """Have a second process help where this one is compiling for a player with a network."""
     if PLAYERS[chosen_player(configuration)].needs_network:
-        from search.child import help_compiling
+        from search.puct.compiler_process import help_compiling
 
         help_compiling()
 
 
 def _compile_ends() -> None:
     """Where this process had to compile: what the second one comes to last."""
-    import go_rules.jit
+    import go_rules.machine.jit
 
-    if go_rules.jit.compilations > 0:
-        from search.compile_ahead import compile_ends
+    if go_rules.machine.jit.compilations > 0:
+        from search.puct.compile_ahead import compile_ends
 
         compile_ends()
 

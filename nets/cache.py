@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from go_rules.directories import cache_root
+from go_rules.machine.directories import cache_root
+from go_rules.machine.files import write_whole
 
 CHECKSUM_BYTES = 32
 UNUSED_DAYS = 90
@@ -50,15 +50,7 @@ def _read(path: Path) -> bytes | None:
 def _write(path: Path, payload: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(payload).digest())
-                file.write(payload)
-            os.replace(temporary, path)
-        except OSError:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        write_whole(path, hashlib.sha256(payload).digest() + payload)
         _prune(path.parent)
     except OSError:
         pass

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from nets.calibration import Positions
+    from nets.precision.calibration import Positions
 
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 NETWORK = "nobi.bin.gz"
@@ -20,7 +20,7 @@ NETWORK = "nobi.bin.gz"
 INT8 = "nobi-int8.onnx"
 """What `nobi quantize` made of it: calibrating would take longer than a first start may."""
 INT16 = "nobi-int16.json"
-"""What calibrating it for our own kernels found out (nets/native/calibrate.py)."""
+"""What calibrating it for our own kernels found out (nets/native/convolutions/calibrate.py)."""
 CHECK = "nobi-check.npz"
 """Positions on which each machine compares these with fp32."""
 FACTS = "nobi.json"
@@ -54,7 +54,7 @@ def ready_made_int16(sha256: str) -> ReadyMade | None:
 def _ready_made(sha256: str, name: str) -> ReadyMade | None:
     with contextlib.suppress(OSError, ValueError, KeyError):
         if json.loads((WEIGHTS / FACTS).read_bytes())["sha256"] == sha256:
-            from nets.calibration import unpack_positions
+            from nets.precision.calibration import unpack_positions
 
             return ReadyMade((WEIGHTS / name).read_bytes(), unpack_positions((WEIGHTS / CHECK).read_bytes()))
     return None

@@ -27,10 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.jit import kernel
-from go_rules.ladder import LADDERS, find_ladders
-from go_rules.ladder_board import new_ladder_work
-from go_rules.life import final_area, new_life_work, safe_area
+from go_rules.machine.jit import kernel
 from go_rules.phases import live_phase, pass_ends_phase
 from go_rules.points import BLACK, EMPTY, NO_POINT, PASS, STRIDE, WHITE
 from go_rules.position import (
@@ -51,6 +48,9 @@ from go_rules.rules import (
     TAX_ALL,
     TAX_NONE,
 )
+from go_rules.tactics.ladder import LADDERS, find_ladders
+from go_rules.tactics.ladder_board import new_ladder_work
+from go_rules.tactics.life import final_area, new_life_work, safe_area
 
 ON_BOARD, OWN, OPPONENT, ONE_LIBERTY, BANNED, BLOCKED = 0, 1, 2, 3, 6, 7
 LAST_MOVES = 9

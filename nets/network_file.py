@@ -16,7 +16,7 @@ from nets.evaluator import EvaluatorError
 if TYPE_CHECKING:
     from nets.human_profile import HumanProfile
     from nets.katago.model import Model
-    from nets.onnx_evaluator import OnnxEvaluator, Variant
+    from nets.onnx.evaluator import OnnxEvaluator, Variant
 
 Note = Callable[[str], None]
 KATAGO_SUFFIXES = (".bin.gz", ".txt.gz", ".bin", ".txt")
@@ -40,7 +40,7 @@ class Terms:
     note: Note
 
     def open(self, content: bytes, source: str, device: Device = CPU) -> OnnxEvaluator:
-        from nets.onnx_evaluator import OnnxEvaluator
+        from nets.onnx.evaluator import OnnxEvaluator
 
         return OnnxEvaluator(
             content, source, threads=self.threads, optimism=self.optimism, profile=self.profile, device=device
@@ -72,15 +72,15 @@ class NetworkFile:
         """The ONNX model that runs everywhere. Raises EvaluatorError."""
         if not self.is_katago:
             return self.content
-        from nets.katago.convert import convert
+        from nets.conversion.convert import convert
 
         return self._derived("", lambda: convert(self.content, self.source, self.sha256))
 
     def winograd_variants(self) -> list[Variant]:
         """Graphs that compute large enough batches of a network of convolutions faster."""
-        from nets.katago.convert import winograd
-        from nets.katago.winograd import TILES, suits
-        from nets.onnx_evaluator import Variant
+        from nets.conversion.convert import winograd
+        from nets.conversion.winograd import TILES, suits
+        from nets.onnx.evaluator import Variant
 
         def load(m: int) -> bytes:
             return self._derived(f"-tiles{m}", lambda: winograd(self.content, self.source, self.sha256, m))
@@ -89,10 +89,10 @@ class NetworkFile:
 
     def int8(self, note: Note) -> bytes:
         """The network in int8, with what it loses in its metadata. Raises EvaluatorError and NotQuantizable."""
+        from nets.conversion.convert import load_model
         from nets.embedded import ready_made_int8
-        from nets.katago.convert import load_model
-        from nets.katago.integers import can_be_quantized
-        from nets.quantize import NOT_QUANTIZABLE, NotQuantizable, checked_here, fingerprint, quantize
+        from nets.precision.int8 import NOT_QUANTIZABLE, NotQuantizable, checked_here, fingerprint, quantize
+        from nets.precision.int8_trunk import can_be_quantized
 
         def derive() -> bytes:
             ready = ready_made_int8(self.sha256)
@@ -109,8 +109,8 @@ class NetworkFile:
 
     def packable_model(self) -> Model:
         """The network prepared for our own kernels. Raises EvaluatorError, NotPackable where they cannot run it."""
-        from nets.katago.convert import load_model
-        from nets.native.objections import objection_to_packing
+        from nets.conversion.convert import load_model
+        from nets.native.unsupported import objection_to_packing
 
         model = load_model(self.content, self.source)
         objection = objection_to_packing(model)
@@ -121,10 +121,10 @@ class NetworkFile:
     def int16(self, model: Model, note: Note) -> bytes:
         """A calibration of `packable_model` for int16. Raises EvaluatorError."""
         from nets.embedded import ready_made_int16
-        from nets.native.calibrate import LARGE, checked_here
+        from nets.native.convolutions.calibrate import LARGE, checked_here
         from nets.native.kinds import calibrated, calibration_key
-        from nets.native.objections import is_transformer
-        from nets.native.players import PROFILES
+        from nets.native.profiles import PROFILES
+        from nets.native.unsupported import is_transformer
 
         def derive() -> bytes:
             ready = ready_made_int16(self.sha256)
@@ -144,15 +144,15 @@ class NetworkFile:
 
     def fp16(self) -> bytes:
         """The network in fp16, from one in fp32. Raises EvaluatorError."""
-        from nets.half import fingerprint, to_half
+        from nets.precision.fp16 import fingerprint, to_half
 
         return self._derived(f"-{fingerprint()[:12]}-fp16", lambda: to_half(self.onnx(), self.source))
 
     def fp16_objection(self, device: Device, terms: Terms, candidate: OnnxEvaluator) -> str:
         """What speaks against `candidate`, this network in fp16 on a device; empty where nothing does. Measured once.
         Raises EvaluatorError."""
-        from nets.half import fingerprint, from_verdict, half_objection, to_verdict
-        from nets.onnx_evaluator import runtime_version
+        from nets.onnx.evaluator import runtime_version
+        from nets.precision.fp16 import fingerprint, from_verdict, half_objection, to_verdict
 
         def derive() -> bytes:
             terms.note(f"{self.path.name}: comparing fp16 with fp32 on {device.name}, once")
@@ -165,7 +165,7 @@ class NetworkFile:
 
     def _derived(self, kind: str, derive: Callable[[], bytes], suffix: str = ".onnx") -> bytes:
         from nets.cache import cached
-        from nets.katago.convert import converter_fingerprint
+        from nets.conversion.convert import converter_fingerprint
 
         return cached(f"{self.sha256[:24]}-{converter_fingerprint()[:16]}{kind}{suffix}", derive)
 
@@ -182,7 +182,7 @@ def tried(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
     import numpy as np
 
     from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
-    from nets.onnx_evaluator import DeviceError
+    from nets.onnx.evaluator import DeviceError
 
     empty = np.zeros((1, SPATIAL_PLANES, 9, 9), np.float32)
     empty[:, 0] = 1.0

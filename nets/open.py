@@ -16,7 +16,7 @@ from nets.network_file import NetworkFile, Note, NotPackable, Terms, open_fp32, 
 if TYPE_CHECKING:
     from nets.human_profile import HumanProfile
     from nets.native.evaluator import NativeEvaluator
-    from nets.onnx_evaluator import OnnxEvaluator
+    from nets.onnx.evaluator import OnnxEvaluator
 
     AnyEvaluator = OnnxEvaluator | NativeEvaluator
 
@@ -41,7 +41,7 @@ def open_network(
     starts. `threads` compute one evaluation together; with 1 each calling thread computes its own. `optimism` is the
     default share of the optimistic policy in networks that have one. A KataGo network is converted, and for int16 and
     int8 calibrated, the first time, and the result kept in the cache directory. On a processor `auto` is the first of
-    int16 and int8 that can compute the network and loses no more than is allowed (quantize.py), on a GPU fp16 under
+    int16 and int8 that can compute the network and loses no more than is allowed (int8.py), on a GPU fp16 under
     the same condition, else fp32; what is asked for by name is used whatever it loses. `note` is told what takes long
     and what was decided, a line each; without it they go to stderr. `profile` says whom a HumanSL network imitates; it
     needs one, and no other takes one. Raises EvaluatorError, one line naming the file, or the device that is not there
@@ -58,9 +58,9 @@ def check_network(
     terms = Terms(1, 1.0, profile, _note_on_stderr)
 
     def open_quickly(file: NetworkFile) -> AnyEvaluator:
-        from nets.katago.convert import load_model
-        from nets.katago.integers import can_be_quantized
-        from nets.quantize import NOT_QUANTIZABLE
+        from nets.conversion.convert import load_model
+        from nets.precision.int8 import NOT_QUANTIZABLE
+        from nets.precision.int8_trunk import can_be_quantized
 
         evaluator = _open_on_processor(file, "fp32" if file.is_katago else precision, terms)
         if precision == "int8" and file.is_katago and not can_be_quantized(load_model(file.content, file.source)):
@@ -84,7 +84,7 @@ def _open(
     if precision not in PRECISIONS:
         raise EvaluatorError(f"unknown precision {precision} (known: {', '.join(PRECISIONS)})")
     devices = _devices(device, precision)
-    from nets.onnx_evaluator import DeviceError
+    from nets.onnx.evaluator import DeviceError
 
     file = NetworkFile(path)
     for each, next_ in zip(devices, (*devices[1:], None), strict=True):
@@ -99,7 +99,7 @@ def _open(
 
 def _devices(name: str, precision: str) -> list[Device]:
     """The devices to try. Raises EvaluatorError."""
-    from nets.onnx_evaluator import offered_providers
+    from nets.onnx.evaluator import offered_providers
 
     try:
         devices = candidates(name, offered_providers())
@@ -131,8 +131,8 @@ def _open_on_processor(file: NetworkFile, precision: str, terms: Terms) -> AnyEv
 
 def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, terms: Terms) -> OnnxEvaluator:
     """A network on another device than the processor. Raises DeviceError where that does not work."""
-    from nets.onnx_check import check_onnx
-    from nets.onnx_evaluator import DeviceError
+    from nets.onnx.check import check_onnx
+    from nets.onnx.evaluator import DeviceError
 
     plain = file.onnx()
     own = check_onnx(plain, file.source).precision
@@ -179,7 +179,7 @@ def _int16(file: NetworkFile, is_auto: bool, terms: Terms) -> NativeEvaluator | 
 
 def _int8(file: NetworkFile, is_auto: bool, note: Note) -> bytes | None:
     """The network in int8, or None where `auto` is better off with fp32. Raises EvaluatorError."""
-    from nets.quantize import NotQuantizable, objection_of
+    from nets.precision.int8 import NotQuantizable, objection_of
 
     if is_auto and len(file.content) < SMALLEST_AUTO_BYTES:
         return None

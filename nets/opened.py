@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 from pathlib import Path
 
-from go_rules.directories import cache_root
+from go_rules.machine.directories import cache_root
 
 
 def was_opened(path: Path, how: str = "") -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.jit import kernel
+from go_rules.machine.jit import kernel
 from go_rules.points import PASS, column_of, point_at, row_of
 
 UPSIDE_DOWN, LEFT_RIGHT, TRANSPOSED = 1, 2, 4

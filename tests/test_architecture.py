@@ -21,29 +21,33 @@ MAY_IMPORT = {
     "gtp_engine": {"go_rules", "nets", "search", "gtp_engine"},
     "training": {"go_rules", "nets", "search", "training"},
 }
-"""Imports point one way. The command line hands over to training by a deferred import, listed in HANDOVERS."""
-HANDOVERS: set[tuple[str, str]] = set()
+"""Imports point one way. The command line names training's commands as text and imports them when they are run."""
 
 VECTORS = {
-    "nets/native/vectors.py",
-    "nets/native/products.py",
-    "nets/native/activations.py",
-    "nets/native/tokens/arithmetic.py",
-    "nets/native/tokens/products.py",
+    "nets/native/simd/vectors.py",
+    "nets/native/simd/products.py",
+    "nets/native/simd/activations.py",
+    "nets/native/transformers/arithmetic.py",
+    "nets/native/transformers/products.py",
 }
 ONLY_IN = {
-    "numba": {"go_rules/jit.py", *VECTORS},
+    "numba": {"go_rules/machine/jit.py", *VECTORS},
     "llvmlite": VECTORS,
-    "onnxruntime": {"nets/onnx_evaluator.py"},
+    "onnxruntime": {"nets/onnx/evaluator.py"},
     "torch": {"training/"},
-    "matplotlib": {"training/", "gtp_engine/"},
-    "ray": {"training/", "gtp_engine/"},
+    "matplotlib": {"training/"},
     "click": {"gtp_engine/", "training/"},
     "rich": {"gtp_engine/", "training/"},
 }
 """Third-party modules, and the only files or folders that may import them."""
 
-LIGHT = ("gtp_engine.cli", "gtp_engine.start", "gtp_engine.config", "gtp_engine.loop", "gtp_engine.players")
+LIGHT = (
+    "gtp_engine.cli",
+    "gtp_engine.tools.gtp",
+    "gtp_engine.configuration.sources",
+    "gtp_engine.dialogue.loop",
+    "gtp_engine.players",
+)
 """What `nobi gtp` imports before it can answer `name`."""
 HEAVY = ("numpy", "numba", "onnxruntime", "onnx", "rich", "msgspec", "sgfmill", "torch")
 
@@ -76,7 +80,7 @@ def test_imports_point_one_way(path: Path) -> None:
     room = path.relative_to(REPOSITORY).parts[0]
     for module, _ in imports(path):
         target = module.split(".")[0]
-        if target in ROOMS and (name(path), module) not in HANDOVERS:
+        if target in ROOMS:
             assert target in MAY_IMPORT[room], f"{name(path)} imports {module}"
 
 
@@ -105,13 +109,31 @@ def test_nothing_heavy_is_loaded_before_the_first_answer() -> None:
     assert done.stdout.strip() == ""
 
 
-def test_every_package_is_installed() -> None:
-    """setup.cfg lists packages one by one; a forgotten one works in a checkout and is missing once installed."""
-    setup = configparser.ConfigParser()
-    setup.read(REPOSITORY / "setup.cfg", encoding="utf-8")
-    listed = set(setup["options"]["packages"].split())
-    there = {".".join(path.relative_to(REPOSITORY).parent.parts) for path in sources()}
-    assert listed == there
+def test_every_folder_is_a_package() -> None:
+    """A folder without `__init__.py` works in a checkout and is missing once installed."""
+    for path in sources():
+        assert (path.parent / "__init__.py").exists(), name(path)
+
+
+COMPILED = {"kernel", "kernel_part", "intrinsic", "overload"}
+"""Decorators of functions whose types numba infers."""
+
+
+@pytest.mark.parametrize("path", sources(), ids=name)
+def test_only_kernels_go_without_types(path: Path) -> None:
+    def check(node: ast.AST, is_compiled: bool) -> None:
+        for child in ast.iter_child_nodes(node):
+            inside = is_compiled
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                marks = {ast.unparse(mark).split("(")[0].split(".")[-1] for mark in child.decorator_list}
+                inside = is_compiled or bool(marks & COMPILED)
+                given = [*child.args.posonlyargs, *child.args.args, *child.args.kwonlyargs]
+                untyped = [each.arg for each in given if each.annotation is None and each.arg not in ("self", "cls")]
+                complete = not untyped and child.returns is not None
+                assert inside or complete, f"{name(path)}:{child.lineno}: {child.name} has no types and is no kernel"
+            check(child, inside)
+
+    check(ast.parse(path.read_text(encoding="utf-8")), False)
 
 
 def test_every_third_party_import_is_declared() -> None:

@@ -15,8 +15,8 @@ import click
 import pytest
 
 from gtp_engine import cli
-from gtp_engine.parameter_texts import document
-from gtp_engine.start import gtp
+from gtp_engine.configuration.texts import document
+from gtp_engine.tools.gtp import gtp
 from gtp_engine.version import VERSION
 from tests.conftest import REPOSITORY
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from training.cores import usable_cores
+from go_rules.machine.cores import usable_cores
 from training.errors import TrainingError, require_torch
 
 if TYPE_CHECKING:
     from training.config import TrainingConfig
-    from training.loop import Run
+    from training.run.loop import Run
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 DEFAULT_COUNT = 100_000
@@ -77,9 +77,9 @@ def train(
     if run is None:
         raise click.UsageError("Missing argument 'RUN'.")
     require_torch()
-    from training.checkpoint import has_checkpoint
-    from training.loop import Stint, open_run
-    from training.run_folder import CHECKPOINT, CONFIG
+    from training.run.checkpoint import has_checkpoint
+    from training.run.folder import CHECKPOINT, CONFIG
+    from training.run.loop import Stint, open_run
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
@@ -99,7 +99,7 @@ def train(
 @click.argument("sgf", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
 def records(out: Path, sgf: tuple[Path, ...]) -> None:
     """Gather games on 19x19 out of SGF files, and folders of such, in OUT (.npz): what data.records.path names."""
-    from training.sgf_records import gather, sgf_files
+    from training.positions.sgf_records import gather, sgf_files
 
     if out.suffix != ".npz":
         raise TrainingError(f"{out}: a file of game records ends in .npz")
@@ -131,8 +131,8 @@ def label(
 ) -> None:
     """Write positions and the teacher's opinion of them to sample files in OUT, to be trained on many times."""
     require_torch()
-    from training.labelling import Doubts
-    from training.labelling import label as run
+    from training.teacher.labelling import Doubts
+    from training.teacher.labelling import label as run
 
     if student is None and disagreement is not None:
         raise click.UsageError("--disagreement needs a --student to disagree")
@@ -180,8 +180,8 @@ def selfplay(
     import os
 
     from nets.open import open_network
-    from training.selfplay import Teacher
-    from training.selfplay import selfplay as run
+    from training.selfplay.play import Teacher
+    from training.selfplay.play import selfplay as run
 
     if teacher is None and disagreement is not None:
         raise click.UsageError("--disagreement needs a --teacher to disagree with")
@@ -211,8 +211,8 @@ def learn(
 ) -> None:
     """Let the network in RUN play itself and learn from that; keep what wins a match against the best so far."""
     require_torch()
-    from training.learn import learn as go
-    from training.run_folder import CONFIG
+    from training.run.folder import CONFIG
+    from training.run.learn import learn as go
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
@@ -227,7 +227,7 @@ def yardstick(network: Path, rows: Path, precision: str) -> None:
     """Measure NETWORK (a KataGo file or .onnx) on ROWS, a file of KataGo's training rows that nothing is trained on, or
     a folder of sample files."""
     from nets.open import open_network
-    from training.yardstick import evaluate_function, load_yardstick, measure_rows, rows_of_samples
+    from training.run.yardstick import evaluate_function, load_yardstick, measure_rows, rows_of_samples
 
     evaluate = evaluate_function(open_network(network, precision=precision))
     if rows.is_dir():
@@ -245,10 +245,10 @@ def yardstick(network: Path, rows: Path, precision: str) -> None:
 def export(run: Path, out: Path) -> None:
     """Write the average of RUN's weights, as they are now, to OUT: .bin.gz, KataGo's format, or .onnx."""
     require_torch()
-    from nets.katago.to_onnx import prepared, to_onnx
+    from nets.conversion.to_onnx import prepared, to_onnx
     from training.files import write_whole
     from training.katago_file import encode_model, write_katago
-    from training.product import product_of_run
+    from training.run.product import product_of_run
 
     if not out.name.endswith((".bin.gz", ".onnx")):
         raise TrainingError(f"{out}: a network's file name ends in .bin.gz or .onnx")
@@ -266,9 +266,9 @@ def _begun_from(source: str, folder: Path, config: TrainingConfig) -> Run:
 
     from nets.embedded import embedded_network
     from training.config import NetworkConfig
-    from training.loop import open_run
-    from training.product import learned_by
-    from training.restore import read_network, shape_of
+    from training.run.loop import open_run
+    from training.run.product import learned_by
+    from training.student.restore import read_network, shape_of
 
     path = embedded_network() if source == "embedded" else Path(source)
     if path is None:

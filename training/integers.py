@@ -1,5 +1,5 @@
-"""Training with the engine's 8-bit arithmetic in mind: convolutions that compute as nets/katago/integers.py has them
-computed, with gradients that pass the rounding by (Jacob et al., "Quantization and training of neural networks for
+"""Training with the engine's 8-bit arithmetic in mind: convolutions computed as nets/precision/int8_trunk.py has
+them, with gradients that pass the rounding by (Jacob et al., "Quantization and training of neural networks for
 efficient integer-arithmetic-only inference", 2018).
 
 What a convolution reads becomes levels 0 to 255, its weights integers up to 127 with a scale per output, and what it
@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nets.katago.integers import EQUALIZATION, LEVELS, NARROWEST, SPLIT
-from nets.katago.rounding import LARGEST
-from nets.quantize import WIDENING
+from nets.precision.int8 import WIDENING
+from nets.precision.int8_trunk import EQUALIZATION, LEVELS, NARROWEST, SPLIT
+from nets.precision.weight_rounding import LARGEST
 
 MEMORY = 0.98
 """A batch's share in a range that the next batch does not reach."""
@@ -93,7 +93,7 @@ def rounded(x: Tensor) -> Tensor:
 
 
 def widened(highest: Tensor) -> Tensor:
-    """The upper end [C] of a range as nets.katago.integers.Calibration takes it, from the highest values met."""
+    """The upper end [C] of a range as nets.precision.int8_trunk.Calibration takes it, from the highest values met."""
     high = highest * WIDENING
     return torch.maximum(high, (NARROWEST * high.max()).clamp_min(1e-6))
 

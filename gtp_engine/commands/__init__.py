@@ -11,11 +11,11 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gtp_engine.protocol import SYNTAX_ERROR, GtpError, GtpQuit, Response
+from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, GtpQuit, Response
 
 if TYPE_CHECKING:
-    from gtp_engine.call import Call
-    from gtp_engine.engine import Engine
+    from gtp_engine.dialogue.call import Call
+    from gtp_engine.dialogue.engine import Engine
 
 Handler = Callable[["Engine", "Call"], str]
 

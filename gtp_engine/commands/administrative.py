@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from gtp_engine import commands
-from gtp_engine.call import Call
-from gtp_engine.engine import Engine
-from gtp_engine.protocol import GtpQuit
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Engine
+from gtp_engine.dialogue.protocol import GtpQuit
 
 ANALYZE_COMMANDS = """\
 string/Final Score/final_score

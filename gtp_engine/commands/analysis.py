@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 
-from gtp_engine.analysis import AnalysisRequest, Reporter, interpret_request
-from gtp_engine.call import Call
-from gtp_engine.cgos import cgos_line
-from gtp_engine.engine import Engine
-from gtp_engine.protocol import SYNTAX_ERROR, GtpError, interpret_colour, interpret_integer, is_colour
-from gtp_engine.raw_network import SYMMETRIES, raw_text
-from gtp_engine.thinking import decide, play_decision
+from gtp_engine.analysis.cgos import cgos_line
+from gtp_engine.analysis.raw_network import SYMMETRIES, raw_text
+from gtp_engine.analysis.reports import AnalysisRequest, Reporter, interpret_request
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Engine
+from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_colour, interpret_integer, is_colour
+from gtp_engine.thinking.decide import decide, play_decision
 from search.limits import Limits
 from search.player import ReportRequest
 from search.result import SearchResult

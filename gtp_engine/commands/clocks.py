@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gtp_engine.call import Call
-from gtp_engine.clock import System, TimeControl
-from gtp_engine.engine import Engine
-from gtp_engine.protocol import SYNTAX_ERROR, GtpError, interpret_colour, interpret_float, interpret_integer
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Engine
+from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_colour, interpret_float, interpret_integer
+from gtp_engine.thinking.clock import System, TimeControl
 
 LARGEST_COUNT = 1_000_000
 

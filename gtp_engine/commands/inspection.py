@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from go_rules.points import BLACK, COLOUR_NAMES, COLUMNS, PASS, WHITE, point_at, to_vertex
-from gtp_engine.call import Call
 from gtp_engine.commands.rules import rules_json
-from gtp_engine.engine import Engine
-from gtp_engine.thinking import move_text, pv_text
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Engine
+from gtp_engine.thinking.decide import move_text, pv_text
 
 CANDIDATES_SHOWN = 3
 

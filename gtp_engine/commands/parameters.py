@@ -6,12 +6,12 @@ import dataclasses
 import json
 from typing import Any, Protocol
 
-from gtp_engine.call import Call
-from gtp_engine.engine import Engine
-from gtp_engine.parameters import ConfigError, Parameter, find_parameter, parameters
-from gtp_engine.protocol import SYNTAX_ERROR, GtpError
+from gtp_engine.configuration.parameters import ConfigError, Parameter, find_parameter, parameters
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Engine
+from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError
 from nets.human_profile import HumanProfile, parse_profile
-from search.parameters import ParameterError, SearchParameters
+from search.puct.parameters import ParameterError, SearchParameters
 
 SETTINGS_FIELDS = {
     "visits": "visits",

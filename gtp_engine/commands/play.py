@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from go_rules.game import Game, RuleViolation
 from go_rules.points import EAST, EMPTY, NORTH, SOUTH, WEST
-from gtp_engine.call import Call
-from gtp_engine.engine import Engine
-from gtp_engine.estimate import estimate
-from gtp_engine.protocol import (
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Engine
+from gtp_engine.dialogue.protocol import (
     ILLEGAL_MOVE,
     SYNTAX_ERROR,
     GtpError,
@@ -16,7 +15,8 @@ from gtp_engine.protocol import (
     interpret_stones,
     interpret_vertex,
 )
-from gtp_engine.thinking import decide, move_text, play_decision
+from gtp_engine.thinking.decide import decide, move_text, play_decision
+from gtp_engine.thinking.estimate import estimate
 from search.limits import MoveFilter
 
 

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from go_rules.rules import Rules, RulesError, preset
-from gtp_engine.call import Call
-from gtp_engine.engine import Engine
-from gtp_engine.protocol import SYNTAX_ERROR, GtpError
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Engine
+from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError
 
 KGS_RULES = {
     "chinese": "chinese-kgs",

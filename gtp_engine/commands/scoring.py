@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from go_rules.points import to_vertex
 from go_rules.scoring import result_text
-from gtp_engine.call import Call
-from gtp_engine.engine import Engine
-from gtp_engine.estimate import chains, estimate, has_no_dead, is_finished, seki_stones
-from gtp_engine.protocol import SYNTAX_ERROR, GtpError
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Engine
+from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError
+from gtp_engine.thinking.estimate import chains, estimate, has_no_dead, is_finished, seki_stones
 
 
 def final_score(engine: Engine, call: Call) -> str:

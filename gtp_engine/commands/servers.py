@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gtp_engine.call import Call
-from gtp_engine.engine import Engine
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Engine
 
 
 def cgos_opponent_name(_engine: Engine, _call: Call) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from go_rules import handicap
 from go_rules.game import Game, RuleViolation
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, PASS, board_points, to_vertex
-from gtp_engine.call import Call
-from gtp_engine.engine import Engine
-from gtp_engine.protocol import (
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Engine
+from gtp_engine.dialogue.protocol import (
     SYNTAX_ERROR,
     GtpError,
     interpret_colour,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from go_rules.sgf import SgfError, read_sgf
-from go_rules.sgf_writer import to_sgf, write_sgf
-from gtp_engine.call import Call
-from gtp_engine.engine import Engine
-from gtp_engine.protocol import GtpError, interpret_integer
+from go_rules.sgf.reader import SgfError, read_sgf
+from go_rules.sgf.writer import to_sgf, write_sgf
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Engine
+from gtp_engine.dialogue.protocol import GtpError, interpret_integer
 from gtp_engine.stderr import note
 
 CANNOT_LOAD = "cannot load file"

@@ -1,13 +1,13 @@
 """The referee's view of a clock: time controls as text, as GTP commands, and how much a move overstepped.
 
-What a clock is and how it runs is gtp_engine/clock.py's business, which the engine itself uses.
+What a clock is and how it runs is gtp_engine/thinking/clock.py's business, which the engine itself uses.
 """
 
 from __future__ import annotations
 
 import math
 
-from gtp_engine.clock import System, TimeControl, after_move, enter_overtime, full_time
+from gtp_engine.thinking.clock import System, TimeControl, after_move, enter_overtime, full_time
 
 FORMS = "MAIN, MAIN:PERIOD:STONES, byoyomi:MAIN:PERIOD:PERIODS or fischer:MAIN:INCREMENT"
 

@@ -15,7 +15,6 @@ import msgspec
 
 from go_rules.points import MAX_SIZE
 from go_rules.rules import preset
-from gtp_engine.clock import TimeControl
 from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError
 from gtp_engine.match.clock import FORMS, ClockError, announcements, parse_control
@@ -26,6 +25,7 @@ from gtp_engine.match.record import FAULTS, SIDES, GameRecord, MatchRecord, Matc
 from gtp_engine.match.referee import Conduct, scores_on_board
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.table import Progress, print_table, summary
+from gtp_engine.thinking.clock import TimeControl
 
 EXIT_FAULTS = 3
 """All games were played, but an engine misbehaved or the engines' scores differed."""

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from go_rules.points import COLOUR_NAMES, to_vertex
 from go_rules.rules import Rules
-from gtp_engine.clock import TimeControl
 from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError, GtpClient, GtpFailure
 from gtp_engine.match.clock import announcements
+from gtp_engine.thinking.clock import TimeControl
 
 START_SECONDS = 120.0
 """For an engine's first answers and for preparing a board: networks are loaded and kernels compiled here."""

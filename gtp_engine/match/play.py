@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from go_rules.game import Game
-from go_rules.sgf_writer import to_sgf
+from go_rules.sgf.writer import to_sgf
 from gtp_engine.match.engines import Engine, Terms
 from gtp_engine.match.openings import Opening
 from gtp_engine.match.record import SIDES, GameRecord, MatchRecord, tally

@@ -14,16 +14,16 @@ from go_rules.points import MAX_SIZE
 from nets.evaluator import SCORE_COLUMNS, Evaluation, Evaluator, EvaluatorError
 from nets.human_profile import HumanProfile
 from nets.katago.model import FloatArray, Model
+from nets.native.convolutions.pack import Packed
+from nets.native.convolutions.tiling import SMALLEST
+from nets.native.convolutions.workspace import Workspace
 from nets.native.outputs import VALUES, finish_batch
-from nets.native.pack import Packed
-from nets.native.players import Players
-from nets.native.tiling import SMALLEST
-from nets.native.workspace import Workspace
-from nets.onnx_evaluator import NEEDS_PROFILE, TAKES_NO_PROFILE
+from nets.native.profiles import Players
+from nets.onnx.evaluator import NEEDS_PROFILE, TAKES_NO_PROFILE
 
 if TYPE_CHECKING:
-    from nets.native.tokens.pack import PackedTokens
-    from nets.native.tokens.workspace import TokensWorkspace
+    from nets.native.transformers.pack import PackedTokens
+    from nets.native.transformers.workspace import TokensWorkspace
 
     AnyWorkspace = Workspace | TokensWorkspace
 

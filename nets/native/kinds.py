@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nets.native.objections import is_transformer
+from nets.native.unsupported import is_transformer
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def calibration_key(model: Model) -> str:
     """Ends the name of a calibration's file: what it depends on beside the network and its converter, and its kind."""
     if is_transformer(model):
-        from nets.native.tokens.calibrate import fingerprint as tokens_fingerprint
+        from nets.native.transformers.calibrate import fingerprint as tokens_fingerprint
 
         return f"-{tokens_fingerprint()[:12]}-int16.npz"
-    from nets.native.calibrate import fingerprint
+    from nets.native.convolutions.calibrate import fingerprint
 
     return f"-{fingerprint()[:12]}-int16.json"
 
@@ -31,10 +31,10 @@ def calibration_key(model: Model) -> str:
 def calibrated(model: Model, reference: Evaluator, **options: Any) -> bytes:
     """What `calibrate` of the network's kind finds out, which takes the options."""
     if is_transformer(model):
-        from nets.native.tokens.calibrate import calibrate as calibrate_tokens
+        from nets.native.transformers.calibrate import calibrate as calibrate_tokens
 
         return calibrate_tokens(model, reference, **options).to_bytes()
-    from nets.native.calibrate import calibrate
+    from nets.native.convolutions.calibrate import calibrate
 
     return calibrate(model, reference, **options).to_bytes()
 
@@ -52,16 +52,16 @@ def opened(
     from nets.native.evaluator import NativeEvaluator
 
     if is_transformer(model):
-        from nets.native.tokens.calibrate import from_bytes as tokens_from_bytes
-        from nets.native.tokens.pack import pack_tokens
-        from nets.native.tokens.workspace import TokensWorkspace
+        from nets.native.transformers.calibrate import from_bytes as tokens_from_bytes
+        from nets.native.transformers.pack import pack_tokens
+        from nets.native.transformers.workspace import TokensWorkspace
 
         tokens = tokens_from_bytes(calibration)
         packed = pack_tokens(model, tokens.in_bytes)
         evaluator = NativeEvaluator(model, packed, source, open_other, optimism, profile, TokensWorkspace)
         return evaluator, tokens.objection
-    from nets.native.calibrate import from_bytes
-    from nets.native.pack import pack
+    from nets.native.convolutions.calibrate import from_bytes
+    from nets.native.convolutions.pack import pack
 
     verdict = from_bytes(calibration)
     plain = pack(model, verdict.highest, verdict.largest)

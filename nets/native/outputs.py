@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from go_rules.jit import kernel
+from go_rules.machine.jit import kernel
+from nets.conversion.value_head import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, ScoreOutputs
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, VAR_TIME_LEFT, WIN
 from nets.katago.model import FloatArray
-from nets.katago.value_head import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, ScoreOutputs
-from nets.native.activations import CURVES, REACH, RELU
+from nets.native.simd.activations import CURVES, REACH, RELU
 
 VALUES, PLAIN = 3, 2
 """Outputs of the last matrix: first the logits of `value`, then mean and lead, then what passes through softplus."""

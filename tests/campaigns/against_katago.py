@@ -22,7 +22,7 @@ from typing import Any
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, to_vertex
 from go_rules.rules import preset
-from gtp_engine.raw_network import raw_text
+from gtp_engine.analysis.raw_network import raw_text
 from nets.human_profile import parse_profile
 from nets.open import open_network
 from tests.go_rules.random_play import play_randomly

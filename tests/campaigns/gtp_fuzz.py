@@ -3,7 +3,7 @@
     python -m tests.campaigns.gtp_fuzz --lines 1000000 [--seed N] [--workers N]
 
 Every command must get exactly one well-formed reply, no internal error may occur, and an error must change nothing
-(tests/gtp/lines.py). Prints the first offence of each job; the exit status is 1 if there was any.
+(tests/gtp_engine/lines.py). Prints the first offence of each job; the exit status is 1 if there was any.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 
-from tests.gtp.fakes import Dialogue
-from tests.gtp.lines import check, random_line
+from tests.gtp_engine.fakes import Dialogue
+from tests.gtp_engine.lines import check, random_line
 
 LINES_PER_JOB = 20_000
 

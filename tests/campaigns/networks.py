@@ -59,7 +59,7 @@ class Samples:
     """Well-formed networks to mutate."""
 
     def __init__(self) -> None:
-        from nets.katago.convert import convert, winograd
+        from nets.conversion.convert import convert, winograd
         from tests.nets.random_networks import RandomNetwork
 
         self.katago: list[bytes] = []
@@ -145,7 +145,7 @@ def mutated_onnx(rng: random.Random, data: bytes) -> bytes:
 def _change_model(rng: random.Random, model: Any) -> None:
     from onnx import helper, numpy_helper
 
-    from nets.onnx_check import OPERATORS
+    from nets.onnx.check import OPERATORS
 
     graph = model.graph
     node = rng.choice(graph.node)

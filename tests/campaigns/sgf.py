@@ -15,8 +15,8 @@ import traceback
 
 from go_rules.game import Game
 from go_rules.rules import DEFAULT_RULES
-from go_rules.sgf import SgfError, parse_sgf
-from go_rules.sgf_writer import to_sgf
+from go_rules.sgf.reader import SgfError, parse_sgf
+from go_rules.sgf.writer import to_sgf
 
 PIECES = [b"(", b")", b";", b"[", b"]", b"\\", b":", b"\n", b"\xff", b"\0", b"B[aa]", b"W[tt]", b"AB[aa:cc]", b"AE[bb]"]
 PIECES += [b"SZ[5:7]", b"SZ[25]", b"SZ[-1]", b"KM[nan]", b"HA[9]", b"CA[big5]", b"RU[koSIMPLE]", b"PL[W]", b"C[x\\]y]"]

@@ -11,7 +11,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from gtp_engine.parameters import find_parameter
+from gtp_engine.configuration.parameters import find_parameter
 from nets.devices import CPU, DEVICES, NAMES, MissingDevice, candidates, device_of
 from nets.evaluator import EvaluatorError
 from nets.open import check_network, load_onnx, open_network
@@ -206,7 +206,7 @@ def test_fp32_where_fp16_loses_too_much(
     network: Path, offered: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offered(CUDA)
-    monkeypatch.setattr("nets.half.half_objection", lambda reference, candidate: "its lead mean is 5")
+    monkeypatch.setattr("nets.precision.fp16.half_objection", lambda reference, candidate: "its lead mean is 5")
     notes: list[str] = []
     evaluator = open_network(network, note=notes.append)
     assert (evaluator.provider, evaluator.precision) == (CUDA, "fp32")

@@ -14,8 +14,8 @@ import onnx
 import pytest
 
 from nets import embedded
-from nets.calibration import SMALL_SERIES, own_positions, pack_positions, unpack_positions
 from nets.constant import ConstantEvaluator
+from nets.conversion.convert import load_model
 from nets.embedded import (
     CHECK,
     FACTS,
@@ -27,11 +27,11 @@ from nets.embedded import (
     ready_made_int8,
     ready_made_int16,
 )
-from nets.katago.convert import load_model
-from nets.native import calibrate
-from nets.native.vectors import is_available
+from nets.native.convolutions import calibrate
+from nets.native.simd.vectors import is_available
 from nets.open import open_network
-from nets.quantize import LIMITS, LOSS_KEY, checked_here, objection_of
+from nets.precision.calibration import SMALL_SERIES, own_positions, pack_positions, unpack_positions
+from nets.precision.int8 import LIMITS, LOSS_KEY, checked_here, objection_of
 from tests.conftest import REPOSITORY
 
 MOST_BYTES = 10_000_000
@@ -74,7 +74,7 @@ def test_they_are_installed_and_small() -> None:
 
 def test_a_first_start_does_not_calibrate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("nets.quantize.quantize", None)
+    monkeypatch.setattr("nets.precision.int8.quantize", None)
     lines: list[str] = []
     evaluator = open_network(WEIGHTS / NETWORK, "int8", note=lines.append)
     assert evaluator.precision == "int8"

@@ -40,7 +40,7 @@ def position(count: int = 1, size: int = 9) -> tuple[np.ndarray, np.ndarray]:
 
 def test_conversion_is_kept(network: Path, cache_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load_onnx(network)
-    monkeypatch.setattr("nets.katago.convert.convert", None)
+    monkeypatch.setattr("nets.conversion.convert.convert", None)
     assert load_onnx(network) == first
     assert [path.suffix for path in (cache_root / "networks").iterdir()] == [".onnx"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from nets.evaluator import Evaluator
-from search.network_player import NetworkPlayer
+from search.puct.player import NetworkPlayer
 from tests.search.searches import SMALL, Maker
 
 

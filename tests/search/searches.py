@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from search.limits import Limits
-from search.network_player import NetworkPlayer
-from search.parameters import SearchParameters
+from search.puct.parameters import SearchParameters
+from search.puct.player import NetworkPlayer
 
 SMALL = SearchParameters(workers=1, batch=1, memory=32, cache_memory=1, seed=7)
 

@@ -9,14 +9,14 @@ import pytest
 
 PLAY = """
 import go_rules.game
-import go_rules.jit as jit
+import go_rules.machine.jit as jit
 from go_rules.game import Game
 from go_rules.rules import preset
 from nets.constant import ConstantEvaluator
 from search.limits import Limits
-from search.network_player import NetworkPlayer
+from search.puct.player import NetworkPlayer
 from search.player import ReportRequest
-from search.uct_player import PlayoutPlayer
+from search.uct.player import PlayoutPlayer
 
 def new_player(name):
     return NetworkPlayer(ConstantEvaluator()) if name == "network" else PlayoutPlayer()

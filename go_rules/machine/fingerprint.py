@@ -1,0 +1,57 @@
+"""A hash of a module's source and of all it imports: what was computed by older code is found out by it.
+
+Compiled kernels, converted networks and calibrations are kept in files that are named by such a hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+PROJECT_IMPORT = re.compile(
+    r"^from ((?:go_rules|nets|search|training|benchmarks)[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE
+)
+"""An import at the top of one of our modules; what a function imports when it is called is not followed."""
+
+
+@cache
+def source_fingerprint(module: str) -> str:
+    """A SHA-256 in hexadecimal digits of a module's source and of each of our modules it imports, directly or not."""
+    digest = hashlib.sha256()
+    for name in sorted(_reachable(module)):
+        digest.update(name.encode())
+        digest.update(_source(name))
+    return digest.hexdigest()
+
+
+def _reachable(module: str) -> set[str]:
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        for origin, names in PROJECT_IMPORT.findall(_source(name).decode("utf-8", "replace")):
+            waiting.append(origin)
+            if hasattr(sys.modules.get(origin), "__path__"):
+                # What is imported from a package may be its modules.
+                waiting += [f"{origin}.{imported}" for imported in re.findall(r"\w+", names)]
+    return found
+
+
+@cache
+def _source(module: str) -> bytes:
+    loaded = sys.modules.get(module)
+    path = getattr(loaded, "__file__", None)
+    if path is None:
+        spec = importlib.util.find_spec(module)
+        path = spec.origin if spec else None
+    try:
+        return Path(path).read_bytes() if path else b""
+    except OSError:
+        return b""

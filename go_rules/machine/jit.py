@@ -1,0 +1,165 @@
+"""The one place that starts numba: `@kernel` compiles a function once per machine.
+
+Numba's own disk cache misses edits across files, trips over corrupt entries and shares one index between
+processes. This one keeps a file per compiled signature, named by a hash of everything the machine code
+depends on: the sources of the kernel's module and of the project modules it imports, the signature, the
+processor and the versions of Python and numba. Files are written whole and renamed into place, and carry a
+checksum; whatever cannot be read is compiled again, whatever cannot be written stays in memory. What another process
+is compiling is waited for (turns.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core import serialize
+from numba.core.caching import CompileResultCacheImpl, _Cache
+
+from go_rules.machine.directories import cache_root
+from go_rules.machine.files import write_whole
+from go_rules.machine.fingerprint import source_fingerprint
+from go_rules.machine.turns import end_turn, take_turn
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+UNUSED_DAYS = 30
+
+_pickling: Any = CompileResultCacheImpl
+"""numba's way to take compiled code apart for a file and together again; both methods ignore their `self`."""
+
+_listener: Callable[[str], None] | None = None
+compilations = 0
+"""How many kernel signatures this process compiled because no cache held them."""
+
+
+def kernel(function: F) -> F:
+    """Compile `function` without the GIL, cached on disk. Division by zero gives inf or nan, as in numpy."""
+    return _compiled(function, inline="never")
+
+
+def kernel_part(function: F) -> F:
+    """A kernel that other kernels take in as if it were written there. Where it is called from one place only this
+    compiles faster: a kernel that is called is optimised by itself first, and with its caller once more."""
+    return _compiled(function, inline="always")
+
+
+def _compiled(function: F, inline: str) -> F:
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        return function
+    # Nothing calls kernels from C, and wrappers for that are a good part of what compiling costs.
+    options: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "inline": inline}
+    dispatcher: Any = numba.njit(**options)(function)
+    dispatcher._cache = KernelCache(function)
+    return dispatcher
+
+
+def on_compile(listener: Callable[[str], None] | None) -> None:
+    """Have `listener(kernel name)` called before each compilation that no cache spares us."""
+    global _listener
+    _listener = listener
+
+
+def cache_directory() -> Path:
+    """Where compiled kernels are kept."""
+    return cache_root() / "kernels"
+
+
+class KernelCache(_Cache):
+    """What a numba dispatcher asks for compiled code, and hands it to."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._name = f"{function.__module__}.{function.__qualname__}"
+        # Now, not at the first call: a source edited in between is not what this process compiles.
+        self._fingerprint = source_fingerprint(function.__module__)
+
+    @property
+    def cache_path(self) -> str:
+        return str(cache_directory())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        global compilations
+        target_context.refresh()
+        path = self._path(sig, target_context)
+        compiled = _load(path, target_context)
+        if compiled is None:
+            take_turn(path)
+            compiled = _load(path, target_context)  # another process may have compiled it meanwhile
+            if compiled is not None:
+                end_turn(path)
+        if compiled is not None:
+            return compiled
+        compilations += 1
+        if _listener is not None:
+            _listener(self._name)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            if data.lifted or data.library.has_dynamic_globals:
+                return
+            payload = serialize.dumps(_pickling.reduce(None, data))
+            path = self._path(sig, data.target_context)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_whole(path, hashlib.sha256(payload).digest() + payload)
+            _prune(path.parent)
+        except Exception:
+            pass
+        finally:
+            end_turn(self._path(sig, data.target_context))
+
+    def enable(self) -> None:
+        pass
+
+    def disable(self) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+    def _path(self, sig: Any, target_context: Any) -> Path:
+        key = (
+            sys.version,
+            numba.__version__,
+            str(sig),
+            target_context.codegen().magic_tuple(),
+            self._fingerprint,
+        )
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:24]
+        return cache_directory() / f"{self._name}-{digest}.kernel"
+
+
+def _load(path: Path, target_context: Any) -> Any:
+    """What a file holds; None where it is of no use."""
+    try:
+        content = path.read_bytes()
+        checksum, payload = content[:32], content[32:]
+        if hashlib.sha256(payload).digest() == checksum:
+            compiled = _pickling.rebuild(None, target_context, pickle.loads(payload))
+            os.utime(path)
+            return compiled
+    except Exception:
+        pass
+    return None
+
+
+_pruned = False
+
+
+def _prune(directory: Path) -> None:
+    """Once per process, drop what nobody has loaded for UNUSED_DAYS."""
+    global _pruned
+    if _pruned:
+        return
+    _pruned = True
+    oldest = time.time() - UNUSED_DAYS * 86400
+    for path in directory.iterdir():
+        if path.stat().st_mtime < oldest:
+            path.unlink(missing_ok=True)

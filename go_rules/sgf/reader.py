@@ -1,0 +1,340 @@
+"""SGF files read (FF[4], https://www.red-bean.com/sgf/): the main line of the first game. writer.py writes them.
+
+Text from strangers is measured before it is parsed, so that a hostile file is refused early and cheaply.
+sgfmill does the grammar; what the properties mean on a board that need not be square is decided here.
+"""
+
+from __future__ import annotations
+
+import codecs
+import math
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sgfmill import sgf_grammar
+
+from go_rules.game import Game, Move, RuleViolation
+from go_rules.handicap import fixed_handicap, max_fixed_handicap
+from go_rules.points import (
+    BLACK,
+    COLOUR_NAMES,
+    EMPTY,
+    MAX_SIZE,
+    PASS,
+    WHITE,
+    board_points,
+    column_of,
+    point_at,
+    row_of,
+    to_vertex,
+)
+from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, Rules, rules_from_sgf
+
+MAX_BYTES = 10_000_000
+MAX_TOKENS = 250_000
+"""Delimiters, property names, values and escaped characters: sgfmill keeps some 200 bytes for each."""
+MAX_DEPTH = 5_000
+"""Nested variations. Some editors nest every move of a game, so hundreds are ordinary."""
+MAX_MOVES = 10_000
+MAX_SETUPS = 300
+"""Nodes of the main line that set stones up."""
+
+
+class SgfError(ValueError):
+    """A file or text that is no SGF game we can play; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Stones put on the board or taken off it, other than by play."""
+
+    stones: tuple[Move, ...] = ()
+    cleared: tuple[int, ...] = ()
+    to_play: int | None = None
+    """The side to move afterwards, where the file says so."""
+
+
+@dataclass(frozen=True)
+class SgfGame:
+    """What an SGF file says of its first game, not yet played out on a board."""
+
+    width: int
+    height: int
+    steps: tuple[Move | Setup, ...] = ()
+    """The main line in order."""
+    komi: float | None = None
+    rules: Rules | None = None
+    """The RU property where we know the rules it names."""
+    handicap: int = 0
+    black: str = ""
+    white: str = ""
+    result: str = ""
+    """The RE property: `B+3.5`, `W+Resign`, `0`, ..."""
+    comments: Mapping[int, str] = field(default_factory=dict)
+    """By the number of moves played before the comment: 0 is the root's."""
+
+    @property
+    def moves(self) -> list[Move]:
+        return [step for step in self.steps if isinstance(step, Move)]
+
+    def to_game(self, before_move: int | None = None, rules: Rules = DEFAULT_RULES, komi: float = DEFAULT_KOMI) -> Game:
+        """Play the game out up to the position before move `before_move` (1 is the first; None: to the end).
+
+        `rules` and `komi` hold where the file names none. Raises SgfError for illegal moves and stones.
+        """
+        game = Game(self.width, self.height, self.rules or rules, komi if self.komi is None else self.komi)
+        played = 0
+        for index, step in enumerate(self._steps_with_handicap()):
+            if isinstance(step, Setup):
+                self._set_up(game, step, self._next_colour(index))
+                continue
+            if before_move is not None and played + 1 >= before_move:
+                break
+            played += 1
+            try:
+                game.play(step.colour, step.point)
+            except RuleViolation as violation:
+                vertex = to_vertex(step.point, self.height) if violation.reason != "off board" else "?"
+                name = f"{COLOUR_NAMES[step.colour]} {vertex}"
+                raise SgfError(f"move {played} ({name}) is illegal: {violation.reason}") from None
+        return game
+
+    def _steps_with_handicap(self) -> tuple[Move | Setup, ...]:
+        """Some servers write HA and leave the stones of the fixed pattern to the reader; white's first move tells."""
+        if not 2 <= self.handicap <= max_fixed_handicap(self.width, self.height):
+            return self.steps
+        first = self.steps[0] if self.steps else None
+        if not isinstance(first, Move) or first.colour != WHITE:
+            return self.steps
+        points = fixed_handicap(self.handicap, self.width, self.height)
+        return (Setup(tuple(Move(BLACK, point) for point in points)), *self.steps)
+
+    def _next_colour(self, index: int) -> int | None:
+        following = self._steps_with_handicap()[index + 1 :]
+        return next((step.colour for step in following if isinstance(step, Move)), None)
+
+    def _set_up(self, game: Game, setup: Setup, next_colour: int | None) -> None:
+        if game.moves and not setup.stones and not setup.cleared and (next_colour or setup.to_play == game.to_play):
+            return  # PL alone, in the middle of a game: the next move says it again, and the history is kept
+        board = game.position["board"]
+        present = {p: int(board[p]) for p in board_points(self.width, self.height) if board[p] != EMPTY}
+        first = not present and not game.moves
+        black_only = first and len(setup.stones) > 1 and all(stone.colour == BLACK for stone in setup.stones)
+        for point in setup.cleared:
+            present.pop(point, None)
+        present.update((stone.point, stone.colour) for stone in setup.stones)
+        to_play = setup.to_play or next_colour or (WHITE if black_only else game.to_play)
+        try:
+            if black_only and self.handicap > 1 and to_play == WHITE:
+                game.place_handicap(list(present))
+            else:
+                game.set_position([(colour, point) for point, colour in present.items()], to_play)
+        except RuleViolation as violation:
+            raise SgfError(f"the position set up is impossible: {violation.reason}") from None
+
+
+def read_sgf(path: str | os.PathLike[str]) -> SgfGame:
+    """Parse a file: a regular one only, of at most MAX_BYTES. Raises SgfError."""
+    try:
+        # A FIFO would block its reader until someone writes to it.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise SgfError(f"{printable_path(path)} is not a regular file")
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, SgfError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SgfError(f"cannot read {printable_path(path)}: {reason}") from None
+    return parse_sgf(data)
+
+
+def parse_sgf(data: bytes) -> SgfGame:
+    """The first game in `data`, ignoring whatever comes before it. Raises SgfError."""
+    if len(data) > MAX_BYTES:
+        raise SgfError(f"more than {MAX_BYTES} bytes")
+    start = _START.search(data)
+    if start is None:
+        raise SgfError("no SGF game found")
+    data = data[start.start() :]
+    _measure(data)
+    try:
+        tree = sgf_grammar.parse_sgf_game(data)
+    except ValueError as error:
+        raise SgfError(f"broken SGF: {error}") from None
+    nodes = list(sgf_grammar.main_sequence_iter(tree))
+    return _Reader(nodes[0]).game(nodes)
+
+
+_START = re.compile(rb"\(\s*;")
+_OUTSIDE = re.compile(rb"[A-Za-z]{1,64}|[\[();]")
+_INSIDE = re.compile(rb"\\.|\]", re.DOTALL)
+
+
+def _measure(data: bytes) -> None:
+    """Refuse what would cost a parser too much: walks the tokens of the first game, keeping none."""
+    depth = tokens = position = 0
+    pattern = _OUTSIDE
+    while match := pattern.search(data, position):
+        tokens += 1
+        position = match.end()
+        token = match.group()
+        if token == b"[":
+            pattern = _INSIDE
+        elif token == b"]":
+            pattern = _OUTSIDE
+        elif token == b"(":
+            depth += 1
+        elif token == b")":
+            depth -= 1
+        if depth > MAX_DEPTH:
+            raise SgfError(f"variations nested more than {MAX_DEPTH} deep")
+        if tokens > MAX_TOKENS:
+            raise SgfError(f"more than {MAX_TOKENS} nodes and properties")
+        if depth == 0:
+            return
+    raise SgfError("broken SGF: unexpected end of SGF data")
+
+
+# What FF[4] says of Text: other white space is a space; an escaped line break is none.
+_ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
+_BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
+
+
+class _Reader:
+    """Reads property maps (name -> raw values) with what the root says of size and encoding."""
+
+    def __init__(self, root: Mapping[str, list[bytes]]) -> None:
+        self.root = root
+        self.encoding = _known_encoding(root.get("CA", [b""])[0])
+        self.width, self.height = _size(root.get("SZ", [b"19"])[0])
+
+    def game(self, nodes: list[Mapping[str, list[bytes]]]) -> SgfGame:
+        steps: list[Move | Setup] = []
+        comments: dict[int, str] = {}
+        played = 0
+        for node in nodes:
+            for step in self._steps(node):
+                steps.append(step)
+                played += isinstance(step, Move)
+                if played > MAX_MOVES or len(steps) - played > MAX_SETUPS:
+                    raise SgfError(f"more than {MAX_MOVES} moves or {MAX_SETUPS} setups")
+            if "C" in node:
+                comments[played] = self._text(node["C"][0])
+        return SgfGame(
+            width=self.width,
+            height=self.height,
+            steps=tuple(steps),
+            komi=self._komi(),
+            rules=rules_from_sgf(self._root_text("RU")),
+            handicap=self._handicap(),
+            black=self._root_text("PB"),
+            white=self._root_text("PW"),
+            result=self._root_text("RE"),
+            comments=comments,
+        )
+
+    def _steps(self, node: Mapping[str, list[bytes]]) -> Iterator[Move | Setup]:
+        """The setup and moves of one node. FF[4] allows only one kind in a node; files mix them, setup meant first."""
+        stones = [Move(BLACK, p) for p in self._points(node, "AB")] + [Move(WHITE, p) for p in self._points(node, "AW")]
+        cleared = self._points(node, "AE")
+        side = node.get("PL", [b""])[0].strip().upper()[:1]
+        to_play = {b"B": BLACK, b"1": BLACK, b"W": WHITE, b"2": WHITE}.get(side)
+        if stones or cleared or to_play is not None:
+            yield Setup(tuple(stones), tuple(cleared), to_play)
+        for name, values in node.items():
+            if name in ("B", "W"):
+                for value in values:
+                    yield Move(BLACK if name == "B" else WHITE, self._move(value))
+
+    def _move(self, value: bytes) -> int:
+        value = value.strip()
+        if value == b"" or (value == b"tt" and max(self.width, self.height) <= 19):
+            return PASS
+        return self._point(value)
+
+    def _point(self, value: bytes) -> int:
+        if len(value) == 2:
+            x, y = value[0] - ord("a"), value[1] - ord("a")
+            if 0 <= x < self.width and 0 <= y < self.height:
+                return point_at(x, y)
+        raise SgfError(f"{_shown(value)} is no point of a {self.width}x{self.height} board")
+
+    def _points(self, node: Mapping[str, list[bytes]], name: str) -> list[int]:
+        """A list of points, in which `aa:cc` is a rectangle."""
+        points: dict[int, None] = {}
+        values = node.get(name, [])
+        if len(values) > self.width * self.height:
+            raise SgfError(f"{name} names more points than the board has")
+        for value in values:
+            corners = [self._point(corner.strip()) for corner in value.split(b":")] if value.strip() else []
+            if len(corners) > 2:
+                raise SgfError(f"{_shown(value)} is no list of points")
+            if corners:
+                columns, rows = [column_of(p) for p in corners], [row_of(p) for p in corners]
+                for y in range(min(rows), max(rows) + 1):
+                    for x in range(min(columns), max(columns) + 1):
+                        points[point_at(x, y)] = None
+        return list(points)
+
+    def _komi(self) -> float | None:
+        text = self._root_text("KM").replace(",", ".")
+        if not text:
+            return None
+        try:
+            komi = float(text)
+        except ValueError:
+            komi = math.nan
+        if not math.isfinite(komi):
+            raise SgfError(f"KM{_shown(self.root['KM'][0])} is no komi")
+        # Foxwq counts in hundredths: of points (750), or of Chinese stones, two points each (375).
+        if 500 <= komi < 1000:
+            return komi / 100
+        return komi / 50 if 250 <= komi < 500 else komi
+
+    def _handicap(self) -> int:
+        text = self._root_text("HA")
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+
+    def _root_text(self, name: str) -> str:
+        return self._text(self.root[name][0]).strip() if name in self.root else ""
+
+    def _text(self, value: bytes) -> str:
+        value = value.replace(b"\r\n", b"\n").replace(b"\r", b"\n").translate(_BLANKS)
+        return _ESCAPED.sub(lambda match: match[1].strip(b"\n"), value).decode(self.encoding, "replace")
+
+
+_ENCODINGS = re.compile(r"utf[-_]8|ascii|(iso8859|iso2022_jp|koi8|cp|gb|big5|shift_jis|euc_)[-\w]*")
+"""Encodings of text, by Python's names for them. Others that Python knows decode slowly or to something else."""
+
+
+def _known_encoding(name: bytes) -> str:
+    """The CA property if we know it, else UTF-8, which files without one use today."""
+    try:
+        encoding = codecs.lookup(name.decode("ascii").strip()).name
+    except (LookupError, ValueError):
+        return "utf-8"
+    return encoding if _ENCODINGS.fullmatch(encoding) else "utf-8"
+
+
+def _size(value: bytes) -> tuple[int, int]:
+    sides = [side.strip() for side in value.split(b":")]
+    if not 1 <= len(sides) <= 2 or not all(side.isdigit() and len(side) <= 3 for side in sides):
+        raise SgfError(f"SZ{_shown(value)} is no board size")
+    width, height = int(sides[0]), int(sides[-1])
+    if not (1 <= width <= MAX_SIZE and 1 <= height <= MAX_SIZE):
+        raise SgfError(f"a {width}x{height} board is too large (at most {MAX_SIZE}x{MAX_SIZE})")
+    return width, height
+
+
+def printable_path(path: str | os.PathLike[str]) -> str:
+    """A path for messages of one line."""
+    return "".join(c if c.isprintable() else "?" for c in str(path))
+
+
+def _shown(value: bytes) -> str:
+    return "[" + "".join(chr(byte) if 32 <= byte < 127 else "?" for byte in value[:20]) + "]"

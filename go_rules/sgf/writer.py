@@ -1,0 +1,79 @@
+"""SGF files written (FF[4], https://www.red-bean.com/sgf/): one game, its setup and its moves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from sgfmill import sgf_grammar
+
+from go_rules.game import Game
+from go_rules.points import COLOUR_LETTERS, PASS, WHITE, column_of, row_of
+from go_rules.rules import rules_to_sgf
+from go_rules.sgf.reader import SgfError, printable_path
+
+
+def to_sgf(
+    game: Game,
+    *,
+    black: str = "",
+    white: str = "",
+    result: str = "",
+    comments: Mapping[int, str] | None = None,
+    application: str = "Nobi",
+) -> str:
+    """A game as SGF text, its setup and all its moves. `comments` as in SgfGame; `result` as RE wants it."""
+    root: dict[str, list[bytes]] = {
+        "FF": [b"4"],
+        "GM": [b"1"],
+        "CA": [b"UTF-8"],
+        "AP": [_escaped(application)],
+        "SZ": [_ascii(str(game.width) if game.width == game.height else f"{game.width}:{game.height}")],
+        "KM": [_ascii(f"{game.komi:g}")],
+        "RU": [_ascii(rules_to_sgf(game.rules))],
+    }
+    for name, text in (("PB", black), ("PW", white), ("RE", result)):
+        if text:
+            root[name] = [_escaped(text)]
+    if game.handicap:
+        root["HA"] = [_ascii(str(len(game.handicap)))]
+    for stone in game.setup:
+        root.setdefault("A" + COLOUR_LETTERS[stone.colour], []).append(_ascii(_coordinates(stone.point)))
+    first = int(game.stack[0]["to_play"])
+    if game.setup or first == WHITE:
+        root["PL"] = [_ascii(COLOUR_LETTERS[first])]
+    nodes = [root]
+    nodes += [{COLOUR_LETTERS[move.colour]: [_ascii(_coordinates(move.point))]} for move in game.moves]
+    for played, comment in (comments or {}).items():
+        if 0 <= played < len(nodes):
+            nodes[played]["C"] = [_escaped(comment)]
+    tree = sgf_grammar.Coarse_game_tree()
+    tree.sequence = nodes
+    serialised: bytes = sgf_grammar.serialise_game_tree(tree)
+    return serialised.decode("utf-8")
+
+
+def write_sgf(path: str | os.PathLike[str], text: str) -> None:
+    """Write a new file; an existing one is left alone. Raises SgfError."""
+    try:
+        with Path(path).open("x", encoding="utf-8") as file:
+            file.write(text)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SgfError(f"cannot write {printable_path(path)}: {reason}") from None
+
+
+def _coordinates(point: int) -> str:
+    if point == PASS:
+        return ""
+    return chr(ord("a") + column_of(point)) + chr(ord("a") + row_of(point))
+
+
+def _escaped(text: str) -> bytes:
+    value: bytes = sgf_grammar.escape_text(text.encode("utf-8", "replace"))
+    return value
+
+
+def _ascii(text: str) -> bytes:
+    return text.encode("ascii")

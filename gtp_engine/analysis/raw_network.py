@@ -1,0 +1,154 @@
+"""A network's bare evaluation of one position, in the text format of KataGo's `kata-raw-nn`."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.game import Game
+from go_rules.points import EMPTY, N_POINTS, WHITE, board_points
+from gtp_engine.dialogue.protocol import GtpError
+from nets.evaluator import (
+    GLOBAL_FEATURES,
+    LEAD,
+    LOSS,
+    NO_RESULT,
+    SCORE_MEAN,
+    SCORE_STDEV,
+    SHORTTERM_SCORE_ERROR,
+    SHORTTERM_WINLOSS_ERROR,
+    SPATIAL_PLANES,
+    VAR_TIME_LEFT,
+    WIN,
+    Evaluation,
+    Evaluator,
+)
+from nets.features import AS_IS, encode, scratch_for
+from search.player import Player
+
+SYMMETRIES = 8
+OPTIMISM = 0.2
+"""How much of the optimistic policy `kata-raw-nn` mixes in, where the network has one."""
+
+
+@runtime_checkable
+class OptimisticEvaluator(Protocol):
+    """An evaluator of networks with two policies, which can be asked to mix them otherwise than usual."""
+
+    has_optimism: bool
+
+    def evaluate(
+        self,
+        spatial: NDArray[np.float32],
+        global_: NDArray[np.float32],
+        optimism: NDArray[np.float32] | None = None,
+        colours: NDArray[np.int8] | None = None,
+    ) -> Evaluation: ...
+
+
+def raw_text(player: Player, game: Game, colour: int, symmetry: int) -> str:
+    """The lines for `colour` to move, seen through one of KataGo's eight symmetries. Raises GtpError."""
+    evaluator = getattr(player, "evaluator", None)
+    if evaluator is None:
+        raise GtpError("this player has no network")
+    evaluation = evaluate(evaluator, game, colour, symmetry)
+    sign = 1.0 if colour == WHITE else -1.0
+    win, loss = (WIN, LOSS) if colour == WHITE else (LOSS, WIN)
+    value, score = evaluation.value[0], evaluation.score[0]
+    mean, stdev = float(score[SCORE_MEAN]), float(score[SCORE_STDEV])
+    legal = legal_mask(game, colour)
+    policy = softmax(evaluation.policy[0], legal)
+    lines = [
+        f"symmetry {symmetry}",
+        f"whiteWin {value[win]:.6f}",
+        f"whiteLoss {value[loss]:.6f}",
+        f"noResult {value[NO_RESULT]:.6f}",
+        f"whiteLead {sign * score[LEAD]:.3f}",
+        f"whiteScoreSelfplay {sign * mean:.3f}",
+        f"whiteScoreSelfplaySq {mean * mean + stdev * stdev:.3f}",
+        f"varTimeLeft {score[VAR_TIME_LEFT]:.3f}",
+        f"shorttermWinlossError {score[SHORTTERM_WINLOSS_ERROR]:.3f}",
+        f"shorttermScoreError {score[SHORTTERM_SCORE_ERROR]:.3f}",
+        "policy",
+    ]
+    cells = ["    NAN " if not ok else f"{p:8.6f} " for p, ok in zip(policy.tolist(), legal.tolist(), strict=True)]
+    width = game.width
+    lines += ["".join(cells[y * width : (y + 1) * width]) for y in range(game.height)]
+    lines += [f"policyPass {cells[-1]}", "whiteOwnership"]
+    ownership = (sign * evaluation.ownership[0]).reshape(game.height, width)
+    lines += ["".join(f"{value:9.7f} " for value in row) for row in ownership.tolist()]
+    return "\n".join(lines)
+
+
+def evaluate(evaluator: Evaluator, game: Game, colour: int, symmetry: int) -> Evaluation:
+    """Evaluate the game's position turned by `symmetry`, and turn the answer back."""
+    height, width = game.height, game.width
+    if height != width:
+        # Transposing would change the board: as in KataGo, such symmetries stand for those without.
+        symmetry &= 3
+    spatial = np.zeros((1, SPATIAL_PLANES, height, width), np.float32)
+    global_ = np.zeros((1, GLOBAL_FEATURES), np.float32)
+    first = max(0, game.length - 3)
+    encode(
+        game.stack[first : game.length],
+        game.length - 1 - first,
+        colour,
+        game.record,
+        0.0,
+        AS_IS,
+        superko_bans(game, colour),
+        scratch_for(evaluator),
+        spatial[0],
+        global_[0],
+    )
+    turned = np.ascontiguousarray(turn(spatial, symmetry))
+    if isinstance(evaluator, OptimisticEvaluator):
+        answer = evaluator.evaluate(turned, global_, np.full(1, OPTIMISM, np.float32), np.full(1, colour, np.int8))
+    else:
+        answer = evaluator.evaluate(turned, global_)
+    policy = turn_back(answer.policy[:, :-1].reshape(1, height, width), symmetry).reshape(1, -1)
+    return answer._replace(
+        policy=np.concatenate([policy, answer.policy[:, -1:]], axis=1),
+        ownership=turn_back(answer.ownership.reshape(1, height, width), symmetry).reshape(1, -1),
+    )
+
+
+def turn(planes: NDArray[np.float32], symmetry: int) -> NDArray[np.float32]:
+    """[..., H, W] in KataGo's numbering: 1 flips the rows, 2 the columns, 4 transposes, in this order."""
+    if symmetry & 1:
+        planes = planes[..., ::-1, :]
+    if symmetry & 2:
+        planes = planes[..., ::-1]
+    return planes.swapaxes(-1, -2) if symmetry & 4 else planes
+
+
+def turn_back(planes: NDArray[np.float32], symmetry: int) -> NDArray[np.float32]:
+    """The inverse of `turn`."""
+    if symmetry & 4:
+        planes = planes.swapaxes(-1, -2)
+    return turn(planes, symmetry & 3)
+
+
+def superko_bans(game: Game, colour: int) -> NDArray[np.int8]:
+    """int8[N_POINTS]: 1 where only superko forbids a move."""
+    ban = np.zeros(N_POINTS, np.int8)
+    for point in board_points(game.width, game.height):
+        if game.violation(colour, point) == "superko":
+            ban[point] = 1
+    return ban
+
+
+def legal_mask(game: Game, colour: int) -> NDArray[np.bool_]:
+    """[H*W + 1] in network order, the pass last."""
+    board = game.position["board"]
+    points = board_points(game.width, game.height)
+    return np.array([board[p] == EMPTY and game.is_legal(colour, p) for p in points] + [True])
+
+
+def softmax(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Probabilities of the legal moves; 0 elsewhere."""
+    shifted = np.where(legal, logits - logits[legal].max(), -np.inf)
+    weights = np.exp(shifted)
+    return weights / weights.sum()

@@ -1,0 +1,121 @@
+"""Loading in the background, so that the first commands are answered at once.
+
+Stage 1 imports numpy and numba and compiles the rules' kernels; stage 2 makes the player: its network and its
+own kernels. Commands wait for the stage they need, and give up waiting when the session ends.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gtp_engine.dialogue.protocol import GtpError, GtpFatalError
+from gtp_engine.stderr import note
+
+if TYPE_CHECKING:
+    from search.player import Player
+
+LOADING, RULES_READY, PLAYER_READY, FAILED = range(4)
+
+
+class Startup:
+    """Runs once. `begin` returns immediately."""
+
+    stage: int
+    error: BaseException | None
+    """Why loading failed; set with FAILED."""
+
+    on_failure: Callable[[BaseException], None] | None
+    """Called from the loading thread."""
+
+    def __init__(
+        self, make_player: Callable[[], Player], width: int, height: int, on_compile: Callable[[], None] = lambda: None
+    ) -> None:
+        """`on_compile` is called where anything has to be compiled, once."""
+        self._make_player = make_player
+        self._on_compile = on_compile
+        self._size = (width, height)
+        self._changed = threading.Condition()
+        self._abandoned = False
+        self._player: Player | None = None
+        self.stage = LOADING
+        self.error = None
+        self.on_failure = None
+
+    def begin(self) -> None:
+        threading.Thread(target=self._run, name="start-up", daemon=True).start()
+
+    def abandon(self) -> None:
+        """Let everyone who waits give up."""
+        with self._changed:
+            self._abandoned = True
+            self._changed.notify_all()
+
+    def await_rules(self) -> None:
+        """Wait for stage 1. Raises GtpError if the session ends first, GtpFatalError if loading failed."""
+        self._await(RULES_READY)
+
+    def await_player(self) -> Player:
+        """Wait for stage 2. Raises like `await_rules`."""
+        self._await(PLAYER_READY)
+        assert self._player is not None
+        return self._player
+
+    @property
+    def player(self) -> Player | None:
+        """The player if it is ready."""
+        return self._player
+
+    def _await(self, stage: int) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self.stage >= stage or self._abandoned)
+            if self.stage == FAILED:
+                raise GtpFatalError("the engine could not be loaded")
+            if self.stage < stage:
+                raise GtpError("interrupted while the engine was being loaded")
+
+    def _run(self) -> None:
+        try:
+            warm_up_rules(self._on_compile)
+            self._reach(RULES_READY)
+            player = self._make_player()
+            player.warm_up(*self._size)
+            self._player = player
+            self._reach(PLAYER_READY)
+        except BaseException as error:
+            self.error = error
+            # Before anyone is told: a command that waits may be followed by `quit`, which ends the process at once.
+            if self.on_failure is not None:
+                self.on_failure(error)
+            self._reach(FAILED)
+
+    def _reach(self, stage: int) -> None:
+        with self._changed:
+            self.stage = stage
+            self._changed.notify_all()
+
+
+def warm_up_rules(on_first: Callable[[], None] = lambda: None) -> None:
+    """Import the rules and have the kernels that `Game` calls compiled or loaded. `on_first` is called before the first
+    of all compilations."""
+    from go_rules.machine.jit import on_compile
+
+    on_compile(_announce_once(on_first))
+    from go_rules.game import warm_up
+
+    warm_up()
+
+
+def _announce_once(on_first: Callable[[], None]) -> Callable[[str], None]:
+    """A listener for compilations that tells the user of the first one only, and then calls `on_first`."""
+    told = False
+
+    def listen(_kernel: str) -> None:
+        nonlocal told
+        if not told:
+            told = True
+            note("preparing for this computer; this happens once and takes up to half a minute")
+            on_first()
+
+    return listen

@@ -1,0 +1,91 @@
+"""From a request for a move to the move: how long to think, what to do with the answer, and keeping the clock."""
+
+from __future__ import annotations
+
+import time
+
+from go_rules.game import Game
+from go_rules.points import PASS, to_vertex
+from gtp_engine import stderr
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Decision, Engine
+from gtp_engine.thinking.time_management import SMALLEST, seconds_for_move
+from search.limits import Limits, MoveFilter
+from search.player import ReportRequest
+from search.result import RESIGN, SearchResult
+
+OVERSHOOT_MEMORY = 0.8
+"""How much of what is known of late searches each further search keeps."""
+
+
+def move_limits(engine: Engine, colour: int, waited: float = 0.0) -> Limits:
+    """What the clock and the user's own limits leave for the next move. `waited`: seconds already on the clock."""
+    game = engine.game
+    lag = engine.settings.lag + engine.overshoot
+    seconds = seconds_for_move(
+        engine.clock.control, engine.clock.left[colour], len(game.moves), game.width * game.height, lag
+    )
+    if seconds is None:
+        visits, seconds = engine.settings.search_limits()
+        return Limits(visits, seconds)
+    seconds = max(SMALLEST, seconds - waited)
+    if engine.settings.seconds is not None:
+        seconds = min(seconds, engine.settings.seconds)
+    return Limits(engine.settings.visits, seconds)
+
+
+def decide(
+    engine: Engine,
+    call: Call,
+    colour: int,
+    filter: MoveFilter | None = None,
+    report: ReportRequest | None = None,
+) -> Decision:
+    """Think of a move for `colour` without playing it or charging the clock: that is `play_decision`."""
+    player, game = engine.player, engine.game
+    limits = move_limits(engine, colour, time.monotonic() - call.received)
+    started = time.monotonic()
+    result = player.search(game, colour, limits, filter=filter, report=report, stop=call.stop)
+    point = legal_choice(game, colour, player.choose(game, result), result)
+    if limits.seconds is not None:
+        late = time.monotonic() - started - limits.seconds
+        engine.overshoot = max(OVERSHOOT_MEMORY * engine.overshoot, late, 0.0)
+    engine.decision = Decision(colour, point, result, len(game.moves))
+    return engine.decision
+
+
+def play_decision(engine: Engine, call: Call, decision: Decision) -> str:
+    """Play the move, charge the clock for it and go on to ponder. Returns the move as GTP says it."""
+    if decision.point != RESIGN:
+        engine.game.play(decision.colour, decision.point)
+        engine.ponder_next()
+    elapsed = time.monotonic() - call.received
+    # The controller's clock charges the way to us and back, too, and may never tell us.
+    engine.clock.spend(decision.colour, elapsed + engine.settings.lag)
+    if engine.settings.ogs_chat:
+        stderr.raw(ogs_line(decision.result, engine.game.height))
+    return move_text(decision.point, engine.game.height)
+
+
+def legal_choice(game: Game, colour: int, point: int, result: SearchResult) -> int:
+    """The chosen point, or the best legal one should the game's rules forbid it."""
+    if point in (RESIGN, PASS) or game.is_legal(colour, point):
+        return point
+    return next((move.point for move in result.moves if game.is_legal(colour, move.point)), PASS)
+
+
+def move_text(point: int, height: int) -> str:
+    return "resign" if point == RESIGN else to_vertex(point, height)
+
+
+def pv_text(points: tuple[int, ...], height: int, most: int) -> str:
+    return " ".join(to_vertex(point, height) for point in points[:most])
+
+
+def ogs_line(result: SearchResult, height: int) -> str:
+    """The line that gtp2ogs shows under the board; it knows it as KataGo's."""
+    pv = pv_text(result.moves[0].pv, height, 20) if result.moves else ""
+    return (
+        f"MALKOVICH:Visits {result.visits} Winrate {100 * result.winrate:.2f}% ScoreLead {result.lead:.1f} "
+        f"ScoreStdev {result.score_stdev:.1f} PV {pv}"
+    )

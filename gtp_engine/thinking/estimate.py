@@ -1,0 +1,172 @@
+"""Who would own what if the game were played out: dead stones, sekis and the score, from short searches' ownership.
+
+Stones are dead if they are lost even with their owner to move. Both sides have passed: what could still be saved,
+or killed only by a move that nobody made, stands.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.board import copy_position, remove_chain
+from go_rules.game import Game
+from go_rules.points import BLACK, EAST, EMPTY, NORTH, PASS, SOUTH, WEST, WHITE, board_points
+from go_rules.position import PHASE_MAIN, new_stack
+from go_rules.rules import SCORING_AREA
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Engine
+from search.limits import Limits
+from search.player import ReportRequest
+from search.result import SearchResult
+
+VISITS = 150
+SECONDS = 1.5
+"""Of each of the two searches, whichever is reached first."""
+
+LARGEST_SHARED_REGION = 7
+"""Points that the two sides of a seki leave empty between them at most; wider regions are still to be fought over."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How a game's present position will end. Points, not chains, in the sets."""
+
+    game: Hashable
+    """Which position this is about."""
+    white_lead: float
+    """Points, komi included, by white's count."""
+    dead: frozenset[int]
+    """Stones that will be taken off."""
+
+
+def estimate(engine: Engine, call: Call) -> Estimate:
+    """Search the present position, the passes that ended the game taken back; remembered until the position changes."""
+    game = engine.game
+    name = (game.identity(), tuple(game.moves))
+    known = engine.estimated
+    if isinstance(known, Estimate) and known.game == name:
+        return known
+    before = game.copy()
+    while before.moves and before.moves[-1].point == PASS:
+        before.undo()
+    dead: frozenset[int] = frozenset()
+    white_lead = 0.0
+    for colour in (BLACK, WHITE):
+        result = _search(engine, call, before, colour)
+        if result.ownership is not None:
+            dead |= dead_stones(before, colour, result.ownership)
+        if colour == before.to_play:
+            white_lead = result.lead if colour == WHITE else -result.lead
+    found = Estimate(name, white_lead, dead)
+    if not call.stop.is_set():
+        engine.estimated = found
+    return found
+
+
+def _search(engine: Engine, call: Call, game: Game, colour: int) -> SearchResult:
+    """With ownership in the result."""
+    return engine.player.search(
+        game,
+        colour,
+        Limits(VISITS, SECONDS, may_stop_early=False),
+        report=ReportRequest(lambda _result: None, every=1e6, ownership=True),
+        analysis=True,
+        stop=call.stop,
+    )
+
+
+def is_finished(game: Game) -> bool:
+    """Whether the players have passed, so that what remains is to agree on the dead stones."""
+    passed = len(game.moves) >= 2 and all(move.point == PASS for move in game.moves[-2:])
+    return passed or game.is_over or int(game.position["phase"]) != PHASE_MAIN
+
+
+def has_no_dead(game: Game) -> bool:
+    """Whether every stone on the board counts: where players have to capture what they think is dead."""
+    if game.rules.scoring == SCORING_AREA:
+        return game.is_over and not game.rules.friendly_pass
+    return game.is_over and game.rules.cleanup
+
+
+def chains(game: Game) -> list[list[int]]:
+    """The points of every chain, row by row."""
+    position = game.position
+    found: dict[int, list[int]] = defaultdict(list)
+    for point in board_points(game.width, game.height):
+        if position["board"][point] != EMPTY:
+            found[int(position["chain"][point])].append(point)
+    return list(found.values())
+
+
+def dead_stones(game: Game, colour: int, ownership: NDArray[np.float32]) -> frozenset[int]:
+    """The chains of `colour` whose points will be the opponent's on average. `ownership`: [H*W], +1 for `colour`."""
+    own = dict(zip(board_points(game.width, game.height), ownership.tolist(), strict=True))
+    dead: set[int] = set()
+    for chain in chains(game):
+        if game.position["board"][chain[0]] == colour and sum(own[point] for point in chain) < 0:
+            dead.update(chain)
+    return frozenset(dead)
+
+
+def seki_stones(game: Game, dead: frozenset[int]) -> frozenset[int]:
+    """Living chains that have no territory and share liberties with such chains of the other colour.
+
+    Chains hang together where they border the same empty region, the dead stones taken off; a group has territory
+    if it borders two regions of its own or one of more than one point.
+    """
+    work = new_stack(1)[0]
+    copy_position(work, game.position)
+    for point in dead:
+        if work["board"][point] != EMPTY:
+            remove_chain(work, int(work["chain"][point]))
+    board, head = work["board"], work["chain"]
+    eyes: dict[int, int] = defaultdict(int)
+    shared: list[set[int]] = []
+    own: list[set[int]] = []
+    for region in _empty_regions(board, board_points(game.width, game.height)):
+        around = {int(head[q]) for p in region for q in _neighbours(p) if board[q] in (BLACK, WHITE)}
+        colours = {int(board[chain]) for chain in around}
+        if len(colours) == 2:
+            shared.append(around if len(region) <= LARGEST_SHARED_REGION else set())
+        elif colours:
+            own.append(around)
+            for chain in around:
+                eyes[chain] += len(region)
+    # Chains that border the same region of their own are one group, and have its eyes together.
+    for around in own:
+        most = max(eyes[chain] for chain in around)
+        for chain in around:
+            eyes[chain] = max(eyes[chain], most)
+    eyeless = {chain for around in shared for chain in around if eyes[chain] <= 1}
+    seki: set[int] = set()
+    for around in shared:
+        without = around & eyeless
+        if {int(board[chain]) for chain in without} == {BLACK, WHITE} and without == around:
+            seki |= without
+    return frozenset(p for p in board_points(game.width, game.height) if board[p] != EMPTY and int(head[p]) in seki)
+
+
+def _neighbours(point: int) -> tuple[int, int, int, int]:
+    return point + NORTH, point + WEST, point + EAST, point + SOUTH
+
+
+def _empty_regions(board: NDArray[np.int8], points: list[int]) -> list[set[int]]:
+    regions: list[set[int]] = []
+    seen: set[int] = set()
+    for start in points:
+        if board[start] != EMPTY or start in seen:
+            continue
+        region, waiting = {start}, [start]
+        while waiting:
+            for q in _neighbours(waiting.pop()):
+                if board[q] == EMPTY and q not in region:
+                    region.add(q)
+                    waiting.append(q)
+        seen |= region
+        regions.append(region)
+    return regions

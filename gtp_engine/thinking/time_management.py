@@ -1,0 +1,116 @@
+"""How long the next move may take.
+
+The clock gives two numbers: a *bank*, time that is gone once spent, and a *gift*, time that every move gets
+anew and that is lost if unused.
+
+    system              bank                                        gift
+    absolute            main time                                   0
+    byo-yomi            main time and all periods but one           one period
+    Canadian, main      main time                                   period / stones
+    Canadian, overtime  0                                           time left / stones left
+    Fischer             main time                                   increment
+
+Every move costs `lag` on top of what we think. With R moves of our own still to provide for, the next one gets
+
+    seconds = max(gift - margin - lag, (bank - reserve) / R)     overtime: the gift cannot be saved
+    seconds = gift - lag + (bank - lag) / R                      Fischer: the gift can be saved
+
+and never more than the clock allows at all less the lag. R falls linearly as the game goes on and has a floor, so
+that a long game is played ever faster and never lost on time; the reserve pays the lag of a game that fills the
+board; the margin is a tenth of the gift, at most one second:
+
+    R = max(8 + area / 20, (0.6 area - moves played) / 2)
+    reserve = min(3/4 bank, lag max(R, 10 + (area - moves played) / 2))
+
+The first moves, which anyone plays by heart, get less: from 50 % at the empty board to 100 % after area / 12 moves.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gtp_engine.thinking.clock import System, TimeControl, TimeLeft
+
+GAME_LENGTH = 0.6
+"""Moves of a game per point of the board, both sides; games last longer, but their last moves need little time."""
+FEWEST_MOVES = 8.0
+FEWEST_MOVES_PER_POINT = 1 / 20
+OPENING = 1 / 12
+"""Moves of the opening per point of the board."""
+OPENING_SHARE = 0.5
+LAST_MOVES = 10
+"""Moves of our own whose lag is provided for even on a full board."""
+RESERVED_SHARE = 0.75
+"""The share of the bank that this may take."""
+PERIOD_MARGIN = 0.1
+"""Share of an overtime period left unused beside the lag, since losing one costs more than it could gain..."""
+LARGEST_PERIOD_MARGIN = 1.0
+"""...but no more than this."""
+SMALLEST = 0.01
+"""A search's time when there is none: it still looks at one position."""
+
+
+def moves_to_go(moves_played: int, area: int) -> float:
+    """How many moves of our own to provide for (R above)."""
+    floor = FEWEST_MOVES + FEWEST_MOVES_PER_POINT * area
+    return max(floor, (GAME_LENGTH * area - moves_played) / 2)
+
+
+def opening_share(moves_played: int, area: int) -> float:
+    """The share of its time that an early move gets."""
+    progress = min(1.0, moves_played / max(1.0, OPENING * area))
+    return OPENING_SHARE + (1 - OPENING_SHARE) * progress
+
+
+def seconds_for_move(control: TimeControl, left: TimeLeft, moves_played: int, area: int, lag: float) -> float | None:
+    """Seconds to think about the next move, or None where no clock runs. `area` counts the board's points."""
+    if control.system is System.NONE:
+        return None
+    limit = most_seconds(control, left) - lag
+    if limit <= SMALLEST:
+        return SMALLEST
+    bank, gift = bank_and_gift(control, left)
+    remaining = moves_to_go(moves_played, area)
+    share = opening_share(moves_played, area)
+    if control.system in (System.FISCHER, System.FISCHER_CAPPED):
+        seconds = share * (gift - lag + max(0.0, bank - lag) / remaining)
+        # What does not fit on a capped clock is better spent now.
+        seconds = max(seconds, bank + gift - lag - control.cap)
+        limit = min(limit, max(SMALLEST, (bank - lag) / 2))
+    else:
+        reserve = lag * max(remaining, LAST_MOVES + (area - moves_played) / 2)
+        seconds = share * (bank - min(RESERVED_SHARE * bank, reserve)) / remaining
+        if gift > 0:
+            margin = min(PERIOD_MARGIN * gift, LARGEST_PERIOD_MARGIN)
+            seconds = max(seconds, gift - margin - lag)
+    return max(SMALLEST, min(seconds, limit))
+
+
+def bank_and_gift(control: TimeControl, left: TimeLeft) -> tuple[float, float]:
+    """Seconds that are gone once spent, and seconds that each move gets anew."""
+    if control.system is System.BYOYOMI:
+        if not left.in_overtime:
+            return left.main + control.period * max(0, control.periods - 1), control.period
+        return control.period * max(0, left.periods - 1), left.period
+    if control.system is System.CANADIAN:
+        if not left.in_overtime:
+            return left.main, control.period / control.stones
+        return 0.0, left.period / max(1, left.stones)
+    return left.main, control.increment
+
+
+def most_seconds(control: TimeControl, left: TimeLeft) -> float:
+    """Seconds after which the next move would lose the game on time."""
+    if control.system is System.BYOYOMI:
+        most = (
+            left.period + control.period * (left.periods - 1)
+            if left.in_overtime
+            else (left.main + control.period * control.periods)
+        )
+    elif control.system is System.CANADIAN:
+        most = left.period if left.in_overtime else left.main + control.period
+    elif control.system is System.NONE:
+        most = math.inf
+    else:
+        most = left.main
+    return min(most, control.move_maximum)

@@ -1,0 +1,197 @@
+"""`nobi benchmark`: how fast this machine searches, and how much of the network's speed the search leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import statistics
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from go_rules.game import Game
+from go_rules.machine.cores import usable_cores
+from gtp_engine.configuration.options import config_options, list_options, parameter_options
+from gtp_engine.configuration.parameters import parse_size
+from gtp_engine.configuration.sources import Configuration, load
+from gtp_engine.errors import explain
+from gtp_engine.players import PLAYERS, chosen_player, make_player, open_evaluator, suited_to
+from gtp_engine.tools.benchmark_report import for_people, progress_bar, surroundings
+from gtp_engine.tools.benchmark_trials import MIN_ROUNDS, ROUND_SECONDS, Tick, Trial, best_of, measure, position
+from nets.devices import CPU, device_of
+from search.limits import Limits
+
+if TYPE_CHECKING:
+    from nets.evaluator import Evaluator
+    from search.puct.parameters import SearchParameters
+
+TRIAL_SHARE = 0.5
+"""What the recommendation's trials take of the main measurement's time, in all."""
+BATCHES = (1, 2, 4, 8)
+ACCELERATOR_WORKERS, ACCELERATOR_BATCHES = (1, 2, 3, 4), (4, 8, 16, 32, 64)
+"""What is tried where another device than the processor computes the network."""
+VARIED = ("net", "size", "precision", "workers", "batch")
+"""Parameters that may be given several values, the slowest to vary first."""
+
+
+@click.command()
+@list_options(*VARIED)
+@parameter_options("player", "device", "human_profile")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(1, 3600),
+    default=30.0,
+    show_default=True,
+    help="How long to measure each setting, about.",
+)
+@click.option("--advice/--no-advice", default=True, show_default=True, help="Try other numbers of workers and batches.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@config_options
+def benchmark(
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    seconds: float,
+    advice: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Measure how fast this machine searches.
+
+    With a network: evaluations and visits a second in a real search, and of the same network called in a bare loop by
+    as many threads with the same batches. Without one: playouts a second of the net-free player.
+
+    --net may be repeated, and --precision, --size, --workers and --batch take several values with commas between:
+    every combination is measured, all in turns, and the result is a table.
+    """
+    configurations = list(_combinations(config_file, settings, options))
+    configuration = configurations[0]
+    name = chosen_player(configuration)
+    with_network = PLAYERS[name].needs_network
+    is_single = len(configurations) == 1
+    total = seconds * (1 + TRIAL_SHARE if advice and is_single and with_network else len(configurations))
+    with progress_bar(total) as tick:
+        if not with_network:
+            report = measure_playouts(configuration, seconds, tick)
+        elif is_single:
+            report = measure_network(configuration, seconds, advice, tick)
+        else:
+            report = measure_all(configurations, seconds, tick)
+    report = {"player": name, **report, **surroundings()}
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.encode(report).decode())
+    else:
+        click.echo(for_people(report))
+
+
+def measure_network(configuration: Configuration, seconds: float, advice: bool, tick: Tick) -> dict[str, Any]:
+    """The report on a network in a search, with one setting."""
+    trial = new_trial(configuration, open_evaluator(configuration))
+    measure([trial], seconds, tick)
+    report = {**trial.figures(), "net": str(configuration.net), "size": configuration["size"], "seconds": seconds}
+    if advice:
+        trials = variations(trial.recorder.evaluator, trial.parameters, trial.width, trial.height)
+        best = best_of(trials, seconds * TRIAL_SHARE, tick)
+        report["advice"] = {**best.outline(), "tried": [trial.outline() for trial in trials]}
+    return report
+
+
+def measure_all(configurations: Sequence[Configuration], seconds: float, tick: Tick) -> dict[str, Any]:
+    """The report on many settings. A network that cannot be computed as asked has its reason in place of figures."""
+    evaluators: dict[tuple[Any, ...], Evaluator | str] = {}
+    trials: dict[int, Trial] = {}
+    rows: list[dict[str, Any]] = []
+    for number, configuration in enumerate(configurations):
+        key = (configuration["net"], configuration["precision"])
+        if key not in evaluators:
+            evaluators[key] = _opened(configuration)
+        evaluator = evaluators[key]
+        row = {
+            "network": Path(str(configuration.net)).name,
+            "size": configuration["size"],
+            "net": str(configuration.net),
+        }
+        if isinstance(evaluator, str):
+            row |= {"precision": configuration["precision"], "error": evaluator}
+        else:
+            trials[number] = new_trial(configuration, evaluator)
+        rows.append(row)
+    measure(list(trials.values()), seconds, tick)
+    for number, trial in trials.items():
+        rows[number] |= trial.figures()
+    best: dict[tuple[str, str], dict[str, Any]] = {}
+    for number in trials:
+        row = rows[number]
+        place = (row["net"], row["size"])
+        if place not in best or row["evals_per_second"] > best[place]["evals_per_second"]:
+            best[place] = row
+    return {"settings": rows, "best": list(best.values()), "seconds": seconds}
+
+
+def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -> dict[str, Any]:
+    """The report on a player without a network."""
+    width, height = parse_size(configuration["size"])
+    player = make_player(configuration)
+    player.warm_up(width, height)
+    rounds = max(MIN_ROUNDS, round(seconds / ROUND_SECONDS))
+    playouts, visits = [], []
+    for i in range(rounds):
+        game: Game = position(i, width, height)
+        player.clear()
+        result = player.search(game, game.to_play, Limits(seconds=seconds / rounds, may_stop_early=False))
+        playouts.append(result.evaluations / result.seconds)
+        visits.append(result.new_visits / result.seconds)
+        tick(seconds / rounds)
+    player.close()
+    return {
+        "network": None,
+        "size": configuration["size"],
+        "workers": configuration["workers"] or usable_cores(),
+        "playouts_per_second": round(statistics.median(playouts), 1),
+        "visits_per_second": round(statistics.median(visits), 1),
+        "rounds": rounds,
+        "seconds": seconds,
+    }
+
+
+def new_trial(configuration: Configuration, evaluator: Evaluator) -> Trial:
+    """The configured setting of the search, with an opened network."""
+    width, height = parse_size(configuration["size"])
+    return Trial(evaluator, configuration.search_parameters(suited_to(evaluator)), width, height)
+
+
+def variations(evaluator: Evaluator, parameters: SearchParameters, width: int, height: int) -> list[Trial]:
+    """Numbers of workers and batches worth trying with this evaluator; everything else as in `parameters`."""
+    cores = usable_cores()
+    workers: Sequence[int] = sorted({max(1, cores // 2), cores, cores + 1})
+    batches: Sequence[int] = BATCHES
+    if device_of(evaluator.provider) is not CPU:
+        workers, batches = ACCELERATOR_WORKERS, ACCELERATOR_BATCHES
+    return [
+        Trial(evaluator, dataclasses.replace(parameters, workers=each, batch=batch), width, height)
+        for each in workers
+        for batch in batches
+    ]
+
+
+def _combinations(
+    config_file: Path | None, settings: tuple[str, ...], options: dict[str, Any]
+) -> Iterator[Configuration]:
+    """A configuration for every combination of the values given."""
+    varied = {name: options.pop(name) for name in VARIED}
+    given = {name: values for name, values in varied.items() if values}
+    for values in itertools.product(*given.values()):
+        yield load(config_file, settings, {**options, **dict(zip(given, values, strict=True))})
+
+
+def _opened(configuration: Configuration) -> Evaluator | str:
+    """The network, or why it cannot be computed in this way."""
+    from nets.evaluator import EvaluatorError
+
+    try:
+        return open_evaluator(configuration)
+    except EvaluatorError as error:
+        return explain(error).removeprefix(f"{configuration.net}: ")

@@ -1,0 +1,114 @@
+"""What `nobi benchmark` and `nobi tune` tell: tables for people, what the figures depend on, a bar on the way."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from go_rules.machine.cores import usable_cores
+from gtp_engine.tools.benchmark_trials import Tick
+from gtp_engine.tools.doctor import package_versions
+from gtp_engine.version import VERSION
+
+COLUMNS = {
+    "network": "network",
+    "size": "board",
+    "precision": "precision",
+    "provider": "computed by",
+    "workers": "workers",
+    "batch": "batch",
+    "evals_per_second": "evaluations/s",
+    "visits_per_second": "visits/s",
+    "bare_evals_per_second": "bare loop",
+    "ratio": "ratio",
+}
+"""Of the table of settings: keys of their figures, and titles."""
+TEXT_COLUMNS = ("network", "size", "precision", "provider")
+
+
+def surroundings() -> dict[str, Any]:
+    """What the figures depend on beside the engine's own settings."""
+    return {
+        "version": VERSION,
+        "python": platform.python_version(),
+        "versions": package_versions(),
+        "cores": usable_cores(),
+        "machine": processor(),
+    }
+
+
+def processor() -> str:
+    """The processor's name as far as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def for_people(report: dict[str, Any]) -> str:
+    """The report on one setting in a few lines, or on many as a table."""
+    lines = [f"machine    {report['machine']}, {report['cores']} cores; nobi {report['version']}"]
+    if "settings" in report:
+        return "\n".join([*lines, "", *table(report["settings"]), *_best_lines(report["best"])])
+    if report["network"] is None:
+        lines += [
+            f"player     {report['player']}, {report['workers']} workers, board {report['size']}",
+            f"search     {report['playouts_per_second']:,.0f} playouts/s",
+        ]
+        return "\n".join(lines)
+    lines += [
+        f"network    {report['network']}, {report['precision']}, {report['provider']}",
+        f"settings   {report['workers']} workers, batch {report['batch']}, board {report['size']}",
+        f"search     {report['evals_per_second']:,.0f} evaluations/s, {report['visits_per_second']:,.0f} visits/s",
+        f"bare loop  {report['bare_evals_per_second']:,.0f} evaluations/s; in the search {report['ratio']:.1%} of it",
+    ]
+    if "advice" in report:
+        advice = report["advice"]
+        lines.append(
+            f"advice     --workers {advice['workers']} --batch {advice['batch']}"
+            f" ({advice['evals_per_second']:,.0f} evaluations/s; {len(advice['tried'])} settings tried)"
+        )
+    return "\n".join(lines)
+
+
+def table(settings: Sequence[dict[str, Any]]) -> list[str]:
+    """A line for each setting; one that could not be measured says why instead of figures."""
+    columns = [COLUMNS, *({key: _cell(key, each.get(key, "")) for key in COLUMNS} for each in settings)]
+    widths = {key: max(len(row[key]) for row in columns) for key in COLUMNS}
+    lines = []
+    for row, setting in zip(columns, ({}, *settings), strict=True):
+        cells = [row[key].ljust(widths[key]) if key in TEXT_COLUMNS else row[key].rjust(widths[key]) for key in COLUMNS]
+        lines.append(f"{'  '.join(cells).rstrip()}{'  ' + setting['error'] if 'error' in setting else ''}")
+    return lines
+
+
+def _cell(key: str, value: object) -> str:
+    if key == "ratio" and value != "":
+        return f"{value:.1%}"
+    return f"{value:,.0f}" if isinstance(value, float) else str(value)
+
+
+def _best_lines(best: Sequence[dict[str, Any]]) -> list[str]:
+    lines = [""] if best else []
+    for each in best:
+        lines.append(
+            f"best for {each['network']} on {each['size']}: --precision {each['precision']} --workers {each['workers']}"
+            f" --batch {each['batch']} ({each['evals_per_second']:,.0f} evaluations/s)"
+        )
+    return lines
+
+
+@contextmanager
+def progress_bar(total: float) -> Iterator[Tick]:
+    """A bar on stderr that fills up over `total` seconds of work."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("measuring"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda seconds: progress.advance(task, seconds)

@@ -1,0 +1,238 @@
+"""Settings of the search under measurement: how fast each is, and which is the best of many.
+
+What a busy machine gives changes from second to second, so all settings take turns, searches and bare network calls of
+each take turns as well, and medians are reported; the ratio is the median of the rounds' own ratios.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import statistics
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.game import Game
+from go_rules.machine.cores import usable_cores
+from go_rules.points import BLACK, WHITE
+from gtp_engine.match.openings import openings
+from search.limits import Limits
+from search.puct.parameters import SearchParameters
+
+if TYPE_CHECKING:
+    from nets.evaluator import Evaluation, Evaluator
+    from search.puct.search import Search
+
+ROUND_SECONDS = 2.5
+"""Wanted length of one measurement; there are at least MIN_ROUNDS of each kind."""
+MIN_ROUNDS = 3
+MIN_TRIAL_SECONDS = 0.4
+"""Shortest search that `best_of` goes by."""
+FINALISTS = 3
+"""So many settings are not halved any more."""
+NEARLY_AS_FAST = 0.95
+"""Of several settings this close to the fastest the one with the fewest positions under way is the best: each of them
+is chosen without knowing the others' results. About what short measurements are off by, too."""
+SAMPLE = 64
+"""Positions kept from the search as input for the bare loop."""
+VISITS_TO_FILL = 32
+"""Visits for each position of a batch that a search makes first: batches grow with the tree."""
+
+Tick = Callable[[float], None]
+"""Told the seconds of work that were done."""
+
+
+class Recorder:
+    """An evaluator that counts the batches that go through it and keeps some positions; the work is another's."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self.needs_colours = getattr(evaluator, "needs_colours", False)  # asked for every batch
+        self._lock = threading.Lock()
+        self.batches: Counter[int] = Counter()
+        self.spatial: list[NDArray[np.float32]] = []
+        self.global_: list[NDArray[np.float32]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.evaluator, name)
+
+    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32], *more: Any) -> Evaluation:
+        with self._lock:
+            self.batches[len(spatial)] += 1
+            if len(self.spatial) < SAMPLE:
+                self.spatial += [plane.copy() for plane in spatial]
+                self.global_ += [row.copy() for row in global_]
+        return self.evaluator.evaluate(spatial, global_, *more)
+
+    def sample(self, batch: int, offset: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """A batch of positions seen."""
+        chosen = [(offset + i) % len(self.spatial) for i in range(batch)]
+        return np.stack([self.spatial[i] for i in chosen]), np.stack([self.global_[i] for i in chosen])
+
+
+class Trial:
+    """One setting, and what was measured of it so far."""
+
+    def __init__(self, evaluator: Evaluator, parameters: SearchParameters, width: int, height: int) -> None:
+        self.recorder = Recorder(evaluator)
+        self.parameters = parameters
+        self.width, self.height = width, height
+        self.batches: Counter[int] = Counter()
+        """How often the network was given so many positions."""
+        self._searched: list[float] = []
+        self._visited: list[float] = []
+        self._bare: list[float] = []
+
+    @property
+    def workers(self) -> int:
+        """Threads that search."""
+        return self.parameters.workers or usable_cores()
+
+    @property
+    def evals_per_second(self) -> float:
+        """In a search."""
+        return statistics.median(self._searched)
+
+    @property
+    def under_way(self) -> int:
+        """Positions that are chosen before the others' results are known."""
+        return self.workers * self.parameters.batch
+
+    def search(self, number: int, seconds: float) -> float:
+        """Search the position `number` for so long, once threads, buffers and batches are up. Returns the evaluations a
+        second. Raises EvaluatorError."""
+        from search.puct.search import Search
+
+        search = Search(self.recorder, self.parameters)
+        try:
+            game = position(number, self.width, self.height)
+            _warm_up(search, game, max(seconds, MIN_TRIAL_SECONDS))
+            self.recorder.batches.clear()
+            result = search.run(game, game.to_play, Limits(seconds=seconds, may_stop_early=False))
+        finally:
+            search.close()
+        self.batches.update(self.recorder.batches)
+        self._searched.append(result.evaluations / result.seconds)
+        self._visited.append(result.new_visits / result.seconds)
+        return self._searched[-1]
+
+    def call_bare(self, seconds: float) -> None:
+        """Call the network for so long, with what the search gave it. Raises EvaluatorError."""
+        self._bare.append(bare_rate(self.recorder, self.workers, self.parameters.batch, seconds))
+
+    def outline(self) -> dict[str, Any]:
+        """The setting and its speed, for JSON."""
+        return {
+            "precision": self.recorder.precision,
+            "workers": self.workers,
+            "batch": self.parameters.batch,
+            "evals_per_second": round(self.evals_per_second, 1),
+        }
+
+    def figures(self) -> dict[str, Any]:
+        """What was measured, for JSON."""
+        recorder = self.recorder
+        return {
+            "network": recorder.name,
+            "precision": recorder.precision,
+            "provider": recorder.provider,
+            "workers": self.workers,
+            "batch": self.parameters.batch,
+            "evals_per_second": round(self.evals_per_second, 1),
+            "visits_per_second": round(statistics.median(self._visited), 1),
+            "bare_evals_per_second": round(statistics.median(self._bare), 1),
+            "ratio": round(statistics.median(s / b for s, b in zip(self._searched, self._bare, strict=True)), 4),
+            "batch_sizes": {str(size): count for size, count in sorted(self.batches.items())},
+            "rounds": len(self._searched),
+        }
+
+
+def measure(trials: Sequence[Trial], seconds: float, tick: Tick) -> None:
+    """Measure each setting for so long, all of them in turns. Raises EvaluatorError."""
+    rounds = max(MIN_ROUNDS, round(seconds / 2 / ROUND_SECONDS))
+    slice_ = seconds / 2 / rounds
+    for number in range(rounds):
+        for trial in trials:
+            trial.search(number, slice_)
+            tick(slice_)
+            trial.call_bare(slice_)
+            tick(slice_)
+
+
+def best_of(trials: Sequence[Trial], seconds: float, tick: Tick, favourite: Trial | None = None) -> Trial:
+    """The setting to use, found in so many seconds, about: the slower half drops out until few are left, and of those
+    that are nearly as fast as the fastest the gentlest is taken. A `favourite` among them never drops out. Raises
+    EvaluatorError."""
+    rest = list(trials)
+    rounds = 1 + max(0, math.ceil(math.log2(len(rest) / FINALISTS)))
+    for number in range(rounds):
+        share = seconds / rounds / len(rest)
+        rates = {}
+        for trial in rest:
+            rates[trial] = trial.search(number, max(MIN_TRIAL_SECONDS, share))
+            tick(share)
+        rest.sort(key=lambda trial: -rates[trial])
+        if number < rounds - 1:
+            count = max(FINALISTS, math.ceil(len(rest) / 2))
+            rest = rest[:count] + [trial for trial in rest[count:] if trial is favourite]
+    fastest = max(trial.evals_per_second for trial in rest)
+    good = [trial for trial in rest if trial.evals_per_second >= NEARLY_AS_FAST * fastest]
+    return min(good, key=lambda trial: (trial.under_way, -trial.evals_per_second))
+
+
+def bare_rate(recorder: Recorder, workers: int, batch: int, seconds: float) -> float:
+    """Evaluations a second of `workers` threads that do nothing else. Raises what the evaluator raises."""
+    inputs = [recorder.sample(batch, i * batch) for i in range(workers)]
+    counts = [0] * workers
+    evaluator = recorder.evaluator
+    begin = threading.Barrier(workers + 1)
+    end = [0.0]
+    errors: list[BaseException] = []
+
+    def call(number: int) -> None:
+        spatial, global_ = inputs[number]
+        try:
+            evaluator.evaluate(spatial, global_)
+            begin.wait()
+            while time.perf_counter() < end[0]:
+                evaluator.evaluate(spatial, global_)
+                counts[number] += batch
+        except BaseException as error:
+            errors.append(error)
+            begin.abort()
+
+    threads = [threading.Thread(target=call, args=(number,), daemon=True) for number in range(workers)]
+    for thread in threads:
+        thread.start()
+    end[0] = float("inf")
+    with contextlib.suppress(threading.BrokenBarrierError):
+        begin.wait()
+    started = time.perf_counter()
+    end[0] = started + seconds
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return sum(counts) / (time.perf_counter() - started)
+
+
+def _warm_up(search: Search, game: Game, seconds: float) -> None:
+    """Have kernels, threads and the network's buffers ready, and batches as large as they get in so many seconds."""
+    search.warm_up(game.width, game.height)
+    visits = max(4 * search.workers, VISITS_TO_FILL) * search.parameters.batch
+    search.run(game, game.to_play, Limits(visits, seconds, may_stop_early=False))
+
+
+def position(number: int, width: int, height: int) -> Game:
+    """The position after one of the match openings."""
+    choices = openings(width, height)
+    game = Game(width, height)
+    for i, point in enumerate(choices[number % len(choices)]):
+        game.play(WHITE if i % 2 else BLACK, point)
+    return game

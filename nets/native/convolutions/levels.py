@@ -1,0 +1,64 @@
+"""Levels: an activation's values as integers, a channel's own step apart.
+
+What Winograd's method reads is transformed in 16 bits, which leaves an activation few levels; what a convolution of 1×1
+reads has as many as sums in 32 bits and weights share best.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.katago.model import Activation, FloatArray
+from nets.native.convolutions.tiling import reach
+from nets.native.simd.activations import LOWEST
+
+NARROWEST = 1e-2
+"""Least range of a channel, as a share of the widest one's: a channel that never fired may do so one day."""
+LOWER_SHARE = 0.31
+"""Levels below 0, for each above, of an activation that is seldom and little below 0."""
+MOST_INPUT = 32767
+"""Of a product: no place's input may outgrow 16 bits, so that Winograd's transform is exact."""
+MOST_PLAIN = 4095
+"""Levels of what no transform reads."""
+PLAIN = 0
+"""The size of the largest tile where there are none."""
+
+Steps = FloatArray
+"""[channels]: what a level of each is worth."""
+
+
+class Levels(NamedTuple):
+    """The first and the last level."""
+
+    least: int
+    most: int
+
+
+def levels_of(activation: Activation, largest: int) -> Levels:
+    """For what reads an activation by Winograd's method, in tiles of at most so many points, or plainly."""
+    share = {Activation.RELU: 0.0, Activation.IDENTITY: 1.0}.get(activation, LOWER_SHARE)
+    if largest == PLAIN:
+        return Levels(-MOST_PLAIN if share > 0 else 0, MOST_PLAIN)
+    over, under = reach(largest)
+    most = int(MOST_INPUT / max((over + share * under).max(), (under + share * over).max()))
+    return Levels(-int(share * most), most)
+
+
+def at_places(levels: Levels, largest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """[places] how far above and below 0 Winograd's transform takes such levels."""
+    over, under = reach(largest)
+    return over * levels.most - under * levels.least, under * levels.most - over * levels.least
+
+
+def steps(highest: FloatArray, activation: Activation, levels: Levels) -> Steps:
+    """From the highest values [channels] that should be told apart. What the activation may be at least has levels
+    whatever was seen."""
+    least = max(NARROWEST * float(highest.max()), 1e-6)
+    result = np.maximum(highest, least) / levels.most
+    if -math.inf < LOWEST[activation] < 0:
+        result = np.maximum(result, LOWEST[activation] / levels.least)
+    return np.asarray(result, np.float32)

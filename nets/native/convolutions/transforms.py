@@ -1,0 +1,196 @@
+"""The transforms of Winograd's method as kernels, one direction after the other: tiling.py has the matrices.
+
+Boards lie in memory point by point, [H + 2, W + 2, channels] with a frame of zeros where convolutions read and
+[H, W, channels] where only their sums go. Addresses, offsets and steps are in bytes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from go_rules.machine.jit import kernel
+from nets.native.convolutions.finish import factors_at, finish_outputs
+from nets.native.simd.activations import curve_at
+from nets.native.simd.products import OUTPUT_BYTES
+from nets.native.simd.vectors import VECTOR_BYTES, floats, load_floats, load_ints, load_shorts, store, times, to_floats
+
+SHORT_BYTES, FLOAT_BYTES = 2, 4
+
+
+@kernel
+def transform_inputs(levels, places, rows, tiles, boards, channels):
+    """From `levels` [boards, H + 2, W + 2, channels] to the inputs [tiles of all places, channels], int16; `rows` has
+    room for [6, W + 2, channels]."""
+    point = channels * SHORT_BYTES
+    row = (tiles.width + 2) * point
+    for board in range(boards):
+        top = levels + board * (tiles.height + 2) * row
+        for number in range(tiles.tile_rows):
+            height = tiles.heights[number]
+            to3 = rows + 3 * row
+            _inputs(height, top, row, rows, rows + row, rows + 2 * row, to3, to3 + row, to3 + 2 * row, row)
+            top += height * row
+            for i in range(height + 2):
+                left = rows + i * row
+                index = board * tiles.rows_with[i] + number
+                to0 = places + (tiles.starts[6 * i] + index * tiles.columns_with[0]) * point
+                to1 = places + (tiles.starts[6 * i + 1] + index * tiles.columns_with[1]) * point
+                to2 = places + (tiles.starts[6 * i + 2] + index * tiles.columns_with[2]) * point
+                to3 = places + (tiles.starts[6 * i + 3] + index * tiles.columns_with[3]) * point
+                to4 = places + (tiles.starts[6 * i + 4] + index * tiles.columns_with[4]) * point
+                to5 = places + (tiles.starts[6 * i + 5] + index * tiles.columns_with[5]) * point
+                for column in range(tiles.tile_columns):
+                    width = tiles.widths[column]
+                    at = column * point
+                    _inputs(width, left, point, to0 + at, to1 + at, to2 + at, to3 + at, to4 + at, to5 + at, point)
+                    left += width * point
+
+
+@kernel
+def _inputs(size, first, step, to0, to1, to2, to3, to4, to5, length):
+    """B^T: from `size` + 2 lines of `length` bytes, `step` apart, to as many."""
+    for at in range(0, length, VECTOR_BYTES):
+        x0 = load_shorts(first, at)
+        x1 = load_shorts(first + step, at)
+        x2 = load_shorts(first + 2 * step, at)
+        x3 = load_shorts(first + 3 * step, at)
+        if size == 4:
+            x4 = load_shorts(first + 4 * step, at)
+            x5 = load_shorts(first + 5 * step, at)
+            even, odd = x4 - times(4, x2), x3 - times(4, x1)
+            store(to0, at, times(4, x0) - times(5, x2) + x4)
+            store(to1, at, even + odd)
+            store(to2, at, even - odd)
+            store(to3, at, times(4, x1) - times(5, x3) + x5)
+            even, odd = x4 - x2, times(2, x3 - x1)
+            store(to4, at, even + odd)
+            store(to5, at, even - odd)
+        elif size == 3:
+            x4 = load_shorts(first + 4 * step, at)
+            twice = times(2, x1)
+            store(to0, at, times(2, x0 - x2) - x1 + x3)
+            store(to1, at, x3 - x2 - twice)
+            store(to2, at, x3 - times(3, x2) + twice)
+            store(to3, at, twice - times(2, x3) - x2 + x4)
+            store(to4, at, x3 - x1)
+        else:
+            store(to0, at, x2 - x0)
+            store(to1, at, x1 + x2)
+            store(to2, at, x2 - x1)
+            store(to3, at, x3 - x1)
+
+
+@kernel
+def transform_outputs(sums, rows, tiles, boards, finish, curves):
+    """From the `sums` [tiles of all places, 32] of a block of outputs to what FINISH says; `rows` has room for
+    [6, W, 32]."""
+    row = tiles.width * OUTPUT_BYTES
+    for board in range(boards):
+        top = np.int64(0)  # not a literal, for which what is called would be compiled a second time
+        for number in range(tiles.tile_rows):
+            height = tiles.heights[number]
+            for i in range(height + 2):
+                left = rows + i * row
+                index = board * tiles.rows_with[i] + number
+                from0 = sums + (tiles.starts[6 * i] + index * tiles.columns_with[0]) * OUTPUT_BYTES
+                from1 = sums + (tiles.starts[6 * i + 1] + index * tiles.columns_with[1]) * OUTPUT_BYTES
+                from2 = sums + (tiles.starts[6 * i + 2] + index * tiles.columns_with[2]) * OUTPUT_BYTES
+                from3 = sums + (tiles.starts[6 * i + 3] + index * tiles.columns_with[3]) * OUTPUT_BYTES
+                from4 = sums + (tiles.starts[6 * i + 4] + index * tiles.columns_with[4]) * OUTPUT_BYTES
+                from5 = sums + (tiles.starts[6 * i + 5] + index * tiles.columns_with[5]) * OUTPUT_BYTES
+                for column in range(tiles.tile_columns):
+                    at = column * OUTPUT_BYTES
+                    width = tiles.widths[column]
+                    _columns(width, left, from0 + at, from1 + at, from2 + at, from3 + at, from4 + at, from5 + at)
+                    left += width * OUTPUT_BYTES
+            _rows(height, rows, row, tiles, board, top, finish, curves)
+            top += height
+
+
+@kernel
+def _four(x0, x1, x2, x3, x4, x5):
+    """A^T of four points."""
+    third, sixth = floats(-1 / 3), floats(1 / 6)
+    even, odd = third * (x1 + x2), third * (x1 - x2)
+    even2, odd2 = sixth * (x4 + x5), sixth * (x4 - x5)
+    y0 = floats(0.25) * x0 + even + even2
+    return y0, odd + floats(2.0) * odd2, even + floats(4.0) * even2, odd + floats(8.0) * odd2 + x3
+
+
+@kernel
+def _three(x0, x1, x2, x3, x4):
+    """A^T of three points."""
+    x2, x4 = floats(-1 / 3) * x2, floats(2 / 3) * x4
+    even = x2 - x1
+    return floats(0.5) * x0 + even + x4, floats(2.0) * x4 - x1 - x2, even + floats(4.0) * x4 + x3
+
+
+@kernel
+def _two(x0, x1, x2, x3):
+    """A^T of two points."""
+    return x1 + x2 - x0, x1 - x2 + x3
+
+
+@kernel
+def _columns(size, to, from0, from1, from2, from3, from4, from5):
+    """From one tile's sums at six places of a row to `size` points in `rows`."""
+    for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
+        x0 = to_floats(load_ints(from0, at))
+        x1 = to_floats(load_ints(from1, at))
+        x2 = to_floats(load_ints(from2, at))
+        x3 = to_floats(load_ints(from3, at))
+        if size == 4:
+            y0, y1, y2, y3 = _four(x0, x1, x2, x3, to_floats(load_ints(from4, at)), to_floats(load_ints(from5, at)))
+            store(to, at, y0)
+            store(to + OUTPUT_BYTES, at, y1)
+            store(to + 2 * OUTPUT_BYTES, at, y2)
+            store(to + 3 * OUTPUT_BYTES, at, y3)
+        elif size == 3:
+            y0, y1, y2 = _three(x0, x1, x2, x3, to_floats(load_ints(from4, at)))
+            store(to, at, y0)
+            store(to + OUTPUT_BYTES, at, y1)
+            store(to + 2 * OUTPUT_BYTES, at, y2)
+        else:
+            y0, y1 = _two(x0, x1, x2, x3)
+            store(to, at, y0)
+            store(to + OUTPUT_BYTES, at, y1)
+
+
+@kernel
+def _rows(size, rows, row, tiles, board, top, finish, curves):
+    """From a row of tiles in `rows` to `size` rows of points, the first of which is `top`."""
+    width, kind = tiles.width, finish.kind
+    stream_point, levels_point = finish.stream_point, finish.levels_point
+    stream_row, levels_row = width * stream_point, finish.levels_row
+    first_stream = finish.stream + (board * tiles.height + top) * stream_row
+    first_levels = finish.levels + board * finish.levels_board + top * levels_row
+    for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
+        factors, curve = factors_at(finish, board, at), curve_at(curves, finish.activation, finish.per_step, at)
+        sums, stream, levels = rows + at, first_stream + at, first_levels + at // 2
+        for _ in range(width):
+            x0, x1 = load_floats(sums, 0), load_floats(sums, row)
+            x2, x3 = load_floats(sums, 2 * row), load_floats(sums, 3 * row)
+            if size == 4:
+                y0, y1, y2, y3 = _four(x0, x1, x2, x3, load_floats(sums, 4 * row), load_floats(sums, 5 * row))
+                finish_outputs(y0, kind, factors, curve, stream, levels)
+                second = stream + stream_row, levels + levels_row
+                finish_outputs(y1, kind, factors, curve, *second)
+                third = stream + 2 * stream_row, levels + 2 * levels_row
+                finish_outputs(y2, kind, factors, curve, *third)
+                fourth = stream + 3 * stream_row, levels + 3 * levels_row
+                finish_outputs(y3, kind, factors, curve, *fourth)
+            elif size == 3:
+                y0, y1, y2 = _three(x0, x1, x2, x3, load_floats(sums, 4 * row))
+                finish_outputs(y0, kind, factors, curve, stream, levels)
+                second = stream + stream_row, levels + levels_row
+                finish_outputs(y1, kind, factors, curve, *second)
+                third = stream + 2 * stream_row, levels + 2 * levels_row
+                finish_outputs(y2, kind, factors, curve, *third)
+            else:
+                y0, y1 = _two(x0, x1, x2, x3)
+                finish_outputs(y0, kind, factors, curve, stream, levels)
+                second = stream + stream_row, levels + levels_row
+                finish_outputs(y1, kind, factors, curve, *second)
+            sums += OUTPUT_BYTES
+            stream += stream_point
+            levels += levels_point

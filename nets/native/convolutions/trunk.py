@@ -1,0 +1,219 @@
+"""The trunk as one kernel: the stem's sparse convolution, then one layer after another, those of 3×3 by Winograd's
+method and those of 1×1 as plain products."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from go_rules.machine.jit import kernel
+from nets.native.convolutions.finish import TO_VALUES, cut_values_off, finish_points
+from nets.native.convolutions.tiling import POINTS
+from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES, transform_inputs, transform_outputs
+from nets.native.simd.activations import activated, curve_at
+from nets.native.simd.pooling import pool
+from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
+from nets.native.simd.vectors import VECTOR_BYTES, floats, load_everywhere, load_floats, store, store_as_shorts
+
+NETWORK = np.dtype(
+    [
+        ("parameters", np.int64),  # the address of all numbers
+        ("channels", np.int64),  # of the trunk's stream; a multiple of 32 as all counts of channels here
+        ("points", np.int64),  # at which Winograd's method evaluates polynomials
+        ("stem", np.int64),  # offset of float32 [planes, 2 * reach + 1 (y), 2 * reach + 1 (x, from right), channels]
+        ("stem_reach", np.int64),
+        ("stem_bias", np.int64),  # float32 [channels]
+        ("stem_global", np.int64),  # float32 [global features, channels]
+        ("ones", np.int64),  # float32, as many as any layer has channels
+    ]
+)
+
+LAYER = np.dtype(
+    [
+        ("inputs", np.int64),
+        ("outputs", np.int64),
+        ("pooled", np.int64),  # more outputs, before the others, whose pool over the board is added to those
+        ("side", np.int64),  # 3: a convolution of 3×3; 1: of 1×1; 0: none, the levels of the stem's outputs
+        ("source", np.int64),  # which levels it reads
+        ("kind", np.int64),  # what becomes of the outputs that are not pooled: see finish.py
+        ("stream", np.int64),  # which one they are added to or begin, if any
+        ("target", np.int64),  # which levels are written; the next layer reads them
+        ("is_framed", np.int64),  # whether these have a frame, which convolutions of 3×3 need
+        ("activation", np.int64),  # before the levels; its place in activations.KINDS
+        ("pooled_activation", np.int64),
+        ("least", np.int64),  # levels
+        ("most", np.int64),
+        ("weights", np.int64),  # offsets in the network's parameters
+        ("scale", np.int64),  # float32 [pooled + outputs]
+        ("bias", np.int64),
+        ("next_scale", np.int64),  # float32 [outputs], as the next two
+        ("next_bias", np.int64),
+        ("per_step", np.int64),
+        ("pool_matrix", np.int64),  # float32 [3 * pooled, outputs]
+    ]
+)
+"""A convolution and what reads it. Weights are int16, of 3×3 [blocks of 32 outputs, places, inputs / 2, 32, 2], of 1×1
+[blocks of 32 outputs, inputs / 2, 32, 2]. Where ReLU is the only activation, scales and biases make levels at once;
+elsewhere `per_step` does, after the activation."""
+
+MOST_BUFFERS, MOST_STREAMS = 12, 4
+
+SPACE = np.dtype(
+    [
+        ("places", np.int64),  # int16 [tiles of all places, channels]
+        ("sums", np.int64),  # int32 [tiles of all places or points of all boards, 32]
+        ("rows", np.int64),  # what the transforms need
+        ("constant", np.int64),  # float32 [H, W, channels], the stem's sums on an empty board
+        ("streams", np.int64, MOST_STREAMS),  # float32 [boards, H, W, channels]: the trunk's, bottlenecks' in it
+        ("levels", np.int64, MOST_BUFFERS),  # int16 [boards, H, W, channels], or with a frame [boards, H + 2, W + 2, …]
+        ("values", np.int64),  # float32 [boards, H, W, pooled]
+        ("pool", np.int64),  # float32 [3 * pooled]
+        ("pool_bias", np.int64),  # float32 [boards, outputs]
+    ]
+)
+"""Addresses of a worker's memory. Frames of zeros are never written."""
+
+
+@kernel
+def write_stem(spatial, global_, players, network, tiles, space):
+    """The stem's sums, into the trunk's stream.
+
+    What `spatial` [boards, planes, H, W] has beside an empty board, whose sums are in `space.constant`, is little: each
+    such input adds its weights to the points around it. `global_` is [boards, global features]; `players` [boards,
+    channels] is added at every point."""
+    boards, planes, height, width = spatial.shape
+    reach, point = network.stem_reach, network.channels * FLOAT_BYTES
+    line = (2 * reach + 1) * point
+    weights = network.parameters + network.stem
+    for board in range(boards):
+        stream = space.streams[0] + board * height * width * point
+        for at in range(0, point, VECTOR_BYTES):
+            more = load_floats(players.ctypes.data + board * point, at)
+            for feature in range(global_.shape[1]):
+                matrix = network.parameters + network.stem_global + feature * point
+                more = more + floats(global_[board, feature]) * load_floats(matrix, at)
+            for offset in range(at, height * width * point, point):
+                store(stream, offset, load_floats(space.constant, offset) + more)
+        for plane in range(planes):
+            for y in range(height):
+                for x in range(width):
+                    value = spatial[board, plane, y, x] - (plane == 0)
+                    if value == 0:
+                        continue
+                    factor = floats(value)
+                    left, right = max(x - reach, 0), min(x + reach, width - 1)
+                    for to_y in range(max(y - reach, 0), min(y + reach, height - 1) + 1):
+                        kernel_y = y - to_y + reach
+                        ours = weights + (plane * (2 * reach + 1) + kernel_y) * line + (left - x + reach) * point
+                        to = stream + (to_y * width + left) * point
+                        for at in range(0, (right - left + 1) * point, VECTOR_BYTES):
+                            store(to, at, load_floats(to, at) + factor * load_floats(ours, at))
+
+
+@kernel
+def run_layers(layers, network, tiles, space, finish, curves, boards):
+    """All layers, the first of which only reads what the stem wrote. The last one's levels are left in its target."""
+    parameters = network.parameters
+    _aim(layers[0], tiles, space, finish)
+    _write_levels(layers[0], parameters, tiles, space, finish, curves, boards)
+    for number in range(1, len(layers)):
+        layer = layers[number]
+        row, points = layer.inputs * SHORT_BYTES, boards * tiles.height * tiles.width
+        levels = space.levels[layer.source]
+        if layer.side == 3:
+            transform_inputs(levels, space.places, space.rows, tiles, boards, layer.inputs)
+        _aim(layer, tiles, space, finish)
+        blocks, pooled_blocks = (layer.pooled + layer.outputs) // OUTPUTS, layer.pooled // OUTPUTS
+        for block in range(blocks):
+            if block < pooled_blocks:
+                _finish_pooled(layer, network, space, finish, block)
+            else:
+                if block == pooled_blocks and block > 0:
+                    _pool_bias(layer, parameters, tiles, space, boards)
+                _finish_block(layer, parameters, tiles, space, finish, block - pooled_blocks)
+            finish.scale = parameters + layer.scale + block * OUTPUT_BYTES
+            if layer.side == 3:
+                weights = parameters + layer.weights + block * network.points**2 * row * OUTPUTS
+                for i in range(network.points):
+                    for place in range(len(POINTS) * i, len(POINTS) * i + network.points):
+                        start = tiles.starts[place]
+                        ours, sums = space.places + start * row, space.sums + start * OUTPUT_BYTES
+                        multiply_rows(ours, weights, sums, tiles.counts[place], row)
+                        weights += row * OUTPUTS
+                transform_outputs(space.sums, space.rows, tiles, boards, finish, curves)
+            else:
+                multiply_rows(levels, parameters + layer.weights + block * row * OUTPUTS, space.sums, points, row)
+                finish_points(space.sums, tiles.height, tiles.width, boards, finish, curves)
+
+
+@kernel
+def _aim(layer, tiles, space, finish):
+    """Have FINISH point to the levels that a layer writes."""
+    point = layer.outputs * SHORT_BYTES
+    frame = 2 * layer.is_framed
+    finish.levels_point, finish.levels_row = point, (tiles.width + frame) * point
+    finish.levels_board = (tiles.height + frame) * finish.levels_row
+    finish.levels = space.levels[layer.target] + layer.is_framed * (finish.levels_row + point)
+
+
+@kernel
+def _finish_pooled(layer, network, space, finish, block):
+    finish.kind = TO_VALUES
+    cut_values_off(finish, layer.pooled_activation)
+    finish.per_step = network.parameters + network.ones
+    finish.bias, finish.bias_step = network.parameters + layer.bias + block * OUTPUT_BYTES, 0
+    finish.next_scale, finish.next_bias = finish.bias, finish.bias
+    finish.stream, finish.stream_point = space.values + block * OUTPUT_BYTES, layer.pooled * FLOAT_BYTES
+
+
+@kernel
+def _finish_block(layer, parameters, tiles, space, finish, block):
+    """`block` is one of those that are not pooled."""
+    ours = block * OUTPUT_BYTES
+    finish.kind, finish.activation = layer.kind, layer.activation
+    finish.least, finish.most = layer.least, layer.most
+    finish.bias, finish.bias_step = parameters + layer.bias + ours, 0
+    if layer.pooled > 0:
+        finish.bias, finish.bias_step = space.pool_bias + ours, layer.outputs * FLOAT_BYTES
+    finish.next_scale, finish.next_bias = parameters + layer.next_scale + ours, parameters + layer.next_bias + ours
+    finish.per_step = parameters + layer.per_step + ours
+    finish.stream, finish.stream_point = space.streams[layer.stream] + ours, layer.outputs * FLOAT_BYTES
+    if block > 0:
+        finish.levels += OUTPUT_BYTES // 2
+
+
+@kernel
+def _write_levels(layer, parameters, tiles, space, finish, curves, boards):
+    """The levels of what the trunk's stream holds."""
+    point = layer.outputs * FLOAT_BYTES
+    least, most = floats(layer.least), floats(layer.most)
+    for at in range(0, point, VECTOR_BYTES):
+        scale = load_floats(parameters + layer.next_scale, at)
+        bias = load_floats(parameters + layer.next_bias, at)
+        curve = curve_at(curves, layer.activation, parameters + layer.per_step, at)
+        from_ = space.streams[0] + at
+        for board in range(boards):
+            for y in range(tiles.height):
+                to = finish.levels + board * finish.levels_board + y * finish.levels_row + at // 2
+                for _ in range(tiles.width):
+                    store_as_shorts(to, 0, activated(load_floats(from_, 0) * scale + bias, least, most, curve))
+                    from_ += point
+                    to += finish.levels_point
+
+
+@kernel
+def _pool_bias(layer, parameters, tiles, space, boards):
+    """The biases of the layer's other outputs, from the pooled ones."""
+    area = tiles.height * tiles.width
+    row = layer.outputs * FLOAT_BYTES
+    for board in range(boards):
+        values = space.values + board * area * layer.pooled * FLOAT_BYTES
+        pool(values, space.pool, area, layer.pooled)
+        bias = space.pool_bias + board * row
+        for at in range(0, row, VECTOR_BYTES):
+            result = load_floats(parameters + layer.bias + layer.pooled * FLOAT_BYTES, at)
+            matrix = parameters + layer.pool_matrix + at
+            for feature in range(3 * layer.pooled):
+                result = result + load_everywhere(space.pool, feature * FLOAT_BYTES) * load_floats(
+                    matrix, feature * row
+                )
+            store(bias, at, result)

@@ -1,0 +1,100 @@
+"""Activations as the kernels compute them, all but ReLU by one formula, x * n / (n + c) with n = e^x (a * e^x + b).
+
+ReLU is a comparison, so networks that know no other are run by kernels without the formula, which are compiled only
+when a network asks for them: `curves` is then None instead of CURVES. What is cut off beside is the caller's to say.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import overload
+
+from nets.katago.model import Activation
+from nets.native.simd.vectors import FLOATS, FUSED, INTS, ROUNDING, floats, intrinsic, larger, load_floats, smaller
+
+KINDS = (Activation.RELU, Activation.MISH, Activation.SILU, Activation.IDENTITY)
+"""An activation's number in the kernels is its place here."""
+RELU = KINDS.index(Activation.RELU)
+CURVES = np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 2.0], [0.0, 1.0, 1.0], [1.0, 2.0, 0.0]])
+"""[kinds, 3] the formula's a, b and c. Without c it is x, which ReLU cuts off at 0."""
+LOWEST = {Activation.RELU: 0.0, Activation.MISH: -0.30885, Activation.SILU: -0.27847, Activation.IDENTITY: -math.inf}
+"""What an activation never goes below."""
+
+REACH = 30.0
+"""Beyond it e^x no longer changes what comes out."""
+EXPONENT_BITS = 23
+POWER = (0.99992824, 0.69326094, 0.24260857, 0.05517052)
+"""2^x for |x| <= 1/2, as a polynomial, to 8e-5 of it: a fraction of a level."""
+
+
+@intrinsic
+def gated(_context: Any, x: Any, a: Any, b: Any, c: Any) -> Any:
+    """The formula."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        x, a, b, c = values
+        kind = FLOATS.llvm
+
+        def constant(value: float) -> Any:
+            return ir.Constant(kind, [value] * kind.count)
+
+        def fused(first: Any, second: Any, third: Any) -> Any:
+            return builder.fadd(builder.fmul(first, second, flags=FUSED), third, flags=FUSED)
+
+        def bounded(value: Any, comparison: str, bound: float) -> Any:
+            is_inside = builder.fcmp_ordered(comparison, value, constant(bound))
+            return builder.select(is_inside, value, constant(bound))
+
+        inside = bounded(bounded(x, "<", REACH), ">", -REACH)
+        # e^x = 2^whole * 2^part, the first by adding to the exponent.
+        shifted = fused(inside, constant(math.log2(math.e)), constant(ROUNDING))
+        whole = builder.fsub(shifted, constant(ROUNDING))
+        part = fused(inside, constant(math.log2(math.e)), builder.fneg(whole))
+        power = constant(POWER[-1])
+        for factor in POWER[-2::-1]:
+            power = fused(power, part, constant(factor))
+        exponent = builder.shl(builder.bitcast(shifted, INTS.llvm), ir.Constant(INTS.llvm, [EXPONENT_BITS] * 16))
+        e = builder.bitcast(builder.add(builder.bitcast(power, INTS.llvm), exponent), kind)
+        n = builder.fmul(e, fused(a, e, b), flags=FUSED)
+        # An estimate that is made better once will do, instead of a division.
+        share = builder.fdiv(n, builder.fadd(n, c), flags=("arcp", "afn", "reassoc", *FUSED))
+        return builder.fmul(x, share, flags=FUSED)
+
+    return FLOATS(FLOATS, FLOATS, FLOATS, FLOATS), generate
+
+
+def curve_at(curves: Any, kind: Any, per_step: Any, at: Any) -> Any:
+    """What `activated` needs of the formula for the channels from `at` on; None where it is not used. `per_step` is the
+    address of what results are multiplied by. For kernels."""
+    raise NotImplementedError
+
+
+def activated(value: Any, least: Any, most: Any, curve: Any) -> Any:
+    """The activation of a vector, in levels where the curve says so, cut off at both ends. For kernels."""
+    raise NotImplementedError
+
+
+@overload(curve_at)
+def _curve_at(curves, kind, per_step, at):  # numba compares this signature with the next one
+    if isinstance(curves, types.NoneType):
+        return lambda curves, kind, per_step, at: None
+    return lambda curves, kind, per_step, at: (
+        load_floats(per_step, at),
+        floats(curves[kind, 0]),
+        floats(curves[kind, 1]),
+        floats(curves[kind, 2]),
+    )
+
+
+@overload(activated)
+def _activated(value, least, most, curve):  # numba compares this signature with the next one
+    if isinstance(curve, types.NoneType):
+        return lambda value, least, most, curve: smaller(larger(value, least), most)
+    return lambda value, least, most, curve: smaller(
+        larger(gated(value, curve[1], curve[2], curve[3]) * curve[0], least), most
+    )

@@ -1,0 +1,127 @@
+"""Products of matrices of 16-bit integers with 32-bit sums, the instructions that all the arithmetic goes through.
+
+Two neighbouring inputs are multiplied by their weights and added at once (`vpmaddwd`, with VNNI `vpdpwssd`, which LLVM
+makes of it and the addition after it). 32 outputs are computed together: as many rows by so many outputs as the
+processor has registers for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from go_rules.machine.jit import kernel
+from nets.native.simd.vectors import ALIGNMENT, I16, I32, I64, WIDE, features, intrinsic, place, spread
+
+OUTPUTS = 32
+"""Outputs in a block: a product's columns, and the channels that everything after it handles together."""
+OUTPUT_BYTES = 4 * OUTPUTS
+IS_WIDE = WIDE in features()
+MOST_ROWS, MORE_ROWS = (12, 4) if IS_WIDE else (2, 1)
+"""Rows at once: 24 of 32 registers hold sums, or 8 of 16; with more, some sums would be kept in memory."""
+LANES = 16 if IS_WIDE else 8
+"""32-bit integers in a register."""
+PAIRED = f"llvm.x86.{'avx512.pmaddw.d.512' if IS_WIDE else 'avx2.pmadd.wd'}"
+INT_LANES, SHORT_LANES = ir.VectorType(I32, LANES), ir.VectorType(I16, 2 * LANES)
+
+
+def add_pairs(builder: Any, sums: Any, levels: Any, weights: Any) -> Any:
+    """`sums` and the products of pairs of 16-bit levels and weights, all of them a register of 32-bit integers."""
+    kind = ir.FunctionType(INT_LANES, [SHORT_LANES, SHORT_LANES])
+    paired = cgutils.get_or_insert_function(builder.module, kind, PAIRED)
+    products = builder.call(paired, [builder.bitcast(each, SHORT_LANES) for each in (levels, weights)])
+    return builder.add(sums, products)
+
+
+def put_sums(builder: Any, row: list[Any], to: Any) -> None:
+    """Write a row's sums as they are."""
+    for column, sums in enumerate(row):
+        builder.store(sums, place(builder, to, I64(4 * LANES * column), INT_LANES), align=ALIGNMENT)
+
+
+def _keep_together(builder: Any, branch: Any) -> None:
+    """Have LLVM leave the loop that a branch closes as it is: two turns of it at once need too many registers."""
+    module = builder.module
+    wish = module.add_metadata(["llvm.loop.unroll.disable"])
+    loop = ir.MDValue(module, [wish], name=str(len(module.metadata)))
+    loop.operands = (loop, wish)
+    branch.set_metadata("llvm.loop", loop)
+
+
+def multiplier(rows: int, add: Any = add_pairs, put: Any = put_sums) -> Any:
+    """The product of `rows` rows with a block of weights: of levels at an address, `row_bytes` from one to the next, of
+    which `length` bytes are read; what `put` writes of them goes to an address, `to_bytes` from one to the next."""
+    columns = OUTPUTS // LANES
+
+    @intrinsic
+    def multiply(_context: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, to: Any, to_bytes: Any) -> Any:
+        def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+            levels, row_bytes, length, weights, to, to_bytes = values
+            before, body = builder.block, builder.append_basic_block("pairs")
+            after = builder.append_basic_block("sums")
+            builder.branch(body)
+            builder.position_at_end(body)
+            at = builder.phi(I64)
+            at.add_incoming(I64(0), before)
+            cells = [[builder.phi(INT_LANES) for _ in range(columns)] for _ in range(rows)]
+            ours = builder.mul(at, I64(OUTPUTS))
+            factors = [
+                builder.load(
+                    place(builder, weights, builder.add(ours, I64(4 * LANES * column)), INT_LANES), align=ALIGNMENT
+                )
+                for column in range(columns)
+            ]
+            row_levels, sums = levels, []
+            for row in cells:
+                everywhere = spread(
+                    builder, builder.load(place(builder, row_levels, at, I32), align=ALIGNMENT), INT_LANES
+                )
+                sums.append([add(builder, cell, everywhere, factor) for cell, factor in zip(row, factors, strict=True)])
+                row_levels = builder.add(row_levels, row_bytes)
+            further = builder.add(at, I64(4))
+            at.add_incoming(further, body)
+            for row, results in zip(cells, sums, strict=True):
+                for cell, result in zip(row, results, strict=True):
+                    cell.add_incoming(ir.Constant(INT_LANES, [0] * LANES), before)
+                    cell.add_incoming(result, body)
+            _keep_together(builder, builder.cbranch(builder.icmp_unsigned("<", further, length), body, after))
+            builder.position_at_end(after)
+            for number, row in enumerate(sums):
+                put(builder, row, builder.add(to, builder.mul(to_bytes, I64(number))))
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 6), generate
+
+    return multiply
+
+
+_multiply_most, _multiply_more, _multiply_one = (multiplier(rows) for rows in (MOST_ROWS, MORE_ROWS, 1))
+
+
+@kernel
+def multiply_rows(levels, weights, sums, rows, row_bytes):
+    """int32 sums [rows, 32] = int16 levels [rows, channels] @ int16 weights [channels / 2, 32, 2]; addresses."""
+    multiply_parts(levels, weights, sums, rows, row_bytes, row_bytes)
+
+
+@kernel
+def multiply_parts(levels, weights, sums, rows, row_bytes, length):
+    """The same with the first `length` bytes of rows that are `row_bytes` apart."""
+    while rows >= MOST_ROWS:
+        _multiply_most(levels, row_bytes, length, weights, sums, OUTPUT_BYTES)
+        levels += MOST_ROWS * row_bytes
+        sums += MOST_ROWS * OUTPUT_BYTES
+        rows -= MOST_ROWS
+    while rows >= MORE_ROWS:
+        _multiply_more(levels, row_bytes, length, weights, sums, OUTPUT_BYTES)
+        levels += MORE_ROWS * row_bytes
+        sums += MORE_ROWS * OUTPUT_BYTES
+        rows -= MORE_ROWS
+    while rows > 0:
+        _multiply_one(levels, row_bytes, length, weights, sums, OUTPUT_BYTES)
+        levels += row_bytes
+        sums += OUTPUT_BYTES
+        rows -= 1

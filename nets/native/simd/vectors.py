@@ -1,0 +1,206 @@
+"""Vectors as values in kernels: sixteen numbers of 32 bits, or thirty-two of 16, added and multiplied at once.
+
+numba has no type for them and finds them in loops only where these are simple. So here they are a type of their own,
+for which numba emits LLVM's vector instructions; LLVM splits them where the processor's are narrower. Memory is
+addressed by bytes: an address and an offset.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from functools import lru_cache
+from typing import Any
+
+from llvmlite import ir
+from numba import extending, types
+from numba.core import cgutils
+from numba.core.registry import cpu_target
+from numba.extending import models, overload, register_model
+
+intrinsic: Any = extending.intrinsic
+"""Marks what emits LLVM's instructions itself: called with types, it returns its signature and how."""
+
+I8, I16, I32, I64, F32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.FloatType()
+FUSED = ("contract",)
+"""A multiplication and an addition may become one instruction."""
+ROUNDING = 1.5 * 2.0**23
+"""Added to a small float it leaves the nearest integer in the last bits."""
+ALIGNMENT = 2
+"""Bytes that LLVM may take every address to be a multiple of. Processors load what is aligned better as fast as if LLVM
+had known it."""
+
+WIDE, NARROW = "avx512bw", "avx2"
+"""Processor features; one of them is needed."""
+
+
+@lru_cache(maxsize=1)
+def features() -> frozenset[str]:
+    """What the processor that numba compiles for can do, by LLVM's names."""
+    _, _, listed = cpu_target.target_context.codegen().magic_tuple()
+    return frozenset(name[1:] for name in listed.split(",") if name.startswith("+"))
+
+
+def is_available() -> bool:
+    """Whether kernels with vectors can be compiled here and are worth it."""
+    return os.environ.get("NUMBA_DISABLE_JIT") != "1" and not features().isdisjoint((WIDE, NARROW))
+
+
+class Vector(types.Type):
+    """numba's type of a vector; `llvm` is LLVM's."""
+
+    def __init__(self, name: str, element: Any, lanes: int) -> None:
+        self.llvm = ir.VectorType(element, lanes)
+        super().__init__(name=name)
+
+
+INTS = Vector("i32x16", I32, 16)
+SHORTS = Vector("i16x32", I16, 32)
+FLOATS = Vector("f32x16", F32, 16)
+VECTOR_BYTES = 64
+HALF_SHORTS = ir.VectorType(I16, 16)
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Vector) -> None:
+        super().__init__(manager, kind, kind.llvm)
+
+
+def place(builder: Any, address: Any, offset: Any, kind: Any) -> Any:
+    """A pointer to a value of LLVM's type `kind`."""
+    base = builder.inttoptr(address, I8.as_pointer())
+    return builder.bitcast(builder.gep(base, [offset]), kind.as_pointer())
+
+
+def spread(builder: Any, value: Any, kind: Any) -> Any:
+    """A vector of LLVM's type `kind` with `value` in all lanes."""
+    none = ir.Constant(kind, ir.Undefined)
+    one = builder.insert_element(none, value, I32(0))
+    return builder.shuffle_vector(one, none, ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count))
+
+
+def _loader(vector: Vector) -> Any:
+    @intrinsic
+    def load(_context: Any, address: Any, offset: Any) -> Any:
+        def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+            return builder.load(place(builder, values[0], values[1], vector.llvm), align=ALIGNMENT)
+
+        return vector(types.int64, types.int64), generate
+
+    return load
+
+
+load_floats, load_ints, load_shorts = _loader(FLOATS), _loader(INTS), _loader(SHORTS)
+
+
+@intrinsic
+def store(_context: Any, address: Any, offset: Any, vector: Any) -> Any:
+    """Write a vector of any type."""
+
+    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        builder.store(values[2], place(builder, values[0], values[1], values[2].type), align=ALIGNMENT)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, vector), generate
+
+
+@intrinsic
+def store_as_shorts(_context: Any, address: Any, offset: Any, floats: Any) -> Any:
+    """Write sixteen floats from -32768 to 32767, rounded, as integers of 16 bits."""
+
+    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        # The sum has the nearest integer in its last bits.
+        shifted = builder.fadd(values[2], ir.Constant(FLOATS.llvm, [ROUNDING] * 16), flags=FUSED)
+        rounded = builder.trunc(builder.bitcast(shifted, INTS.llvm), HALF_SHORTS)
+        builder.store(rounded, place(builder, values[0], values[1], HALF_SHORTS), align=ALIGNMENT)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, FLOATS), generate
+
+
+@intrinsic
+def to_floats(_context: Any, ints: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        return builder.sitofp(values[0], FLOATS.llvm)
+
+    return FLOATS(INTS), generate
+
+
+@intrinsic
+def floats(_context: Any, value: Any) -> Any:
+    """A float in all lanes."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        return spread(builder, builder.fptrunc(values[0], F32), FLOATS.llvm)
+
+    return FLOATS(types.float64), generate
+
+
+@intrinsic
+def load_everywhere(_context: Any, address: Any, offset: Any) -> Any:
+    """One float of memory in all lanes."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        return spread(builder, builder.load(place(builder, values[0], values[1], F32), align=4), FLOATS.llvm)
+
+    return FLOATS(types.int64, types.int64), generate
+
+
+@intrinsic
+def times(_context: Any, factor: Any, shorts: Any) -> Any:
+    """Multiply 16-bit integers by one."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        return builder.mul(spread(builder, builder.trunc(values[0], I16), SHORTS.llvm), values[1])
+
+    return SHORTS(types.int64, SHORTS), generate
+
+
+def _selecting(comparison: str) -> Any:
+    @intrinsic
+    def select(_context: Any, x: Any, y: Any) -> Any:
+        def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+            return builder.select(builder.fcmp_ordered(comparison, *values), *values)
+
+        return FLOATS(FLOATS, FLOATS), generate
+
+    return select
+
+
+larger, smaller = _selecting(">"), _selecting("<")
+"""The larger, the smaller of two floats, lane by lane; the second where the first is not a number."""
+
+
+@intrinsic
+def total(_context: Any, vector: Any) -> Any:
+    """The sum of all lanes."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        kind = ir.FunctionType(F32, [F32, FLOATS.llvm])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.fadd.v16f32")
+        return builder.call(function, [F32(0.0), values[0]], fastmath=("reassoc",))
+
+    return types.float32(FLOATS), generate
+
+
+def _operator(python: Any, vector: Vector, emit: Any) -> None:
+    @intrinsic
+    def compute(_context: Any, x: Any, y: Any) -> Any:
+        def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+            return emit(builder, *values)
+
+        return vector(vector, vector), generate
+
+    @overload(python)
+    def _of_vectors(x, y):  # numba compares this signature with the next one
+        if x is vector and y is vector:
+            return lambda x, y: compute(x, y)
+        return None
+
+
+_operator(operator.add, SHORTS, lambda builder, x, y: builder.add(x, y))
+_operator(operator.sub, SHORTS, lambda builder, x, y: builder.sub(x, y))
+_operator(operator.add, FLOATS, lambda builder, x, y: builder.fadd(x, y, flags=FUSED))
+_operator(operator.sub, FLOATS, lambda builder, x, y: builder.fsub(x, y, flags=FUSED))
+_operator(operator.mul, FLOATS, lambda builder, x, y: builder.fmul(x, y, flags=FUSED))

@@ -1,0 +1,230 @@
+"""What transformers compute beside products of matrices: levels, exponentials, and shares of 16 bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from nets.native.simd.products import IS_WIDE, add_pairs
+from nets.native.simd.vectors import (
+    ALIGNMENT,
+    F32,
+    FLOATS,
+    FUSED,
+    I8,
+    I16,
+    I32,
+    I64,
+    INTS,
+    ROUNDING,
+    SHORTS,
+    intrinsic,
+    place,
+    spread,
+)
+
+ONE = 65535
+"""The highest share: shares are 16 bits without sign before they are made ready for products."""
+EXPONENTIAL = tuple(round(each * 65536) for each in (0.672, 0.173))
+"""2^-x is about 1 - x * (a - x * b) for x from 0 to 1, at most 0.24 % off."""
+
+
+@intrinsic
+def store_as_bytes(_context: Any, address: Any, offset: Any, vector: Any) -> Any:
+    """Write sixteen floats from 0 to 255, rounded, as integers of 8 bits."""
+
+    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        kind = ir.VectorType(I8, INTS.llvm.count)
+        builder.store(
+            builder.trunc(_rounded(builder, values[2]), kind), place(builder, values[0], values[1], kind), align=1
+        )
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, FLOATS), generate
+
+
+def _rounded(builder: Any, vector: Any) -> Any:
+    """Integers whose lower halves are those nearest to floats."""
+    shifted = builder.fadd(vector, ir.Constant(FLOATS.llvm, [ROUNDING] * FLOATS.llvm.count), flags=FUSED)
+    return builder.bitcast(shifted, INTS.llvm)
+
+
+@intrinsic
+def store_float(_context: Any, address: Any, offset: Any, value: Any) -> Any:
+    """Write a single float."""
+
+    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        builder.store(values[2], place(builder, values[0], values[1], F32), align=4)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.float32), generate
+
+
+@intrinsic
+def copy_pair(_context: Any, from_: Any, to: Any) -> Any:
+    """Copy 32 bits from one address to another."""
+
+    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        pair = builder.load(place(builder, values[0], I64(0), I32), align=ALIGNMENT)
+        builder.store(pair, place(builder, values[1], I64(0), I32), align=ALIGNMENT)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+@intrinsic
+def rounded_pairs(_context: Any, even: Any, odd: Any) -> Any:
+    """[16, 2]: two vectors' floats, -32768 to 32767, beside each other as integers of 16 bits."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        even, odd = (_rounded(builder, value) for value in values)
+        low = builder.and_(even, ir.Constant(INTS.llvm, [0xFFFF] * 16))
+        both = builder.or_(low, builder.shl(odd, ir.Constant(INTS.llvm, [16] * 16)))
+        return builder.bitcast(both, SHORTS.llvm)
+
+    return SHORTS(FLOATS, FLOATS), generate
+
+
+@intrinsic
+def swapped(_context: Any, vector: Any) -> Any:
+    """Each two neighbours in the other order."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        order = ir.Constant(ir.VectorType(I32, 16), [lane ^ 1 for lane in range(16)])
+        return builder.shuffle_vector(values[0], values[0], order)
+
+    return FLOATS(FLOATS), generate
+
+
+@intrinsic
+def larger_magnitude(_context: Any, magnitudes: Any, value: Any) -> Any:
+    """The larger of `magnitudes`, none negative, and those of `value`; what is not a number is larger than all."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        most, value = (builder.bitcast(each, INTS.llvm) for each in values)
+        magnitude = builder.and_(value, ir.Constant(INTS.llvm, [0x7FFFFFFF] * 16))
+        larger = builder.select(builder.icmp_signed(">", most, magnitude), most, magnitude)
+        return builder.bitcast(larger, FLOATS.llvm)
+
+    return FLOATS(FLOATS, FLOATS), generate
+
+
+@intrinsic
+def highest_magnitude(_context: Any, magnitudes: Any) -> Any:
+    """The largest of a vector's floats, none of which is negative."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        kind = ir.FunctionType(I32, [INTS.llvm])
+        reduce = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.smax.v16i32")
+        return builder.bitcast(builder.call(reduce, [builder.bitcast(values[0], INTS.llvm)]), F32)
+
+    return types.float32(FLOATS), generate
+
+
+def _reducing(vector: Any, function: str, result: Any, numba_result: Any) -> Any:
+    @intrinsic
+    def reduce(_context: Any, value: Any) -> Any:
+        def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+            callee = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(result, [vector.llvm]), f"llvm.vector.reduce.{function}"
+            )
+            return builder.call(callee, values)
+
+        return numba_result(vector), generate
+
+    return reduce
+
+
+highest_short = _reducing(SHORTS, "smax.v32i16", I16, types.int16)
+total_of_ints = _reducing(INTS, "add.v16i32", I32, types.int32)
+
+
+@intrinsic
+def shorts(_context: Any, value: Any) -> Any:
+    """A 16-bit integer in all lanes."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        return spread(builder, builder.trunc(values[0], I16), SHORTS.llvm)
+
+    return SHORTS(types.int64), generate
+
+
+def _of_shorts(emit: Any) -> Any:
+    @intrinsic
+    def compute(_context: Any, x: Any, y: Any) -> Any:
+        def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+            return emit(builder, *values)
+
+        return SHORTS(SHORTS, SHORTS), generate
+
+    return compute
+
+
+def _high_half(builder: Any, x: Any, y: Any) -> Any:
+    wide = ir.VectorType(I32, 32)
+    product = builder.mul(builder.zext(x, wide), builder.zext(y, wide))
+    return builder.trunc(builder.lshr(product, ir.Constant(wide, [16] * 32)), SHORTS.llvm)
+
+
+larger_shorts = _of_shorts(lambda builder, x, y: builder.select(builder.icmp_signed(">", x, y), x, y))
+left = _of_shorts(lambda builder, x, y: builder.shl(x, y))
+right = _of_shorts(lambda builder, x, y: builder.lshr(x, y))
+"""Shifts by less than 16 bits, of numbers without sign."""
+share_of = _of_shorts(_high_half)
+"""`x * y / 65536` of numbers without sign, rounded down."""
+
+
+def _fade(builder: Any, x: Any, y: Any) -> Any:
+    if IS_WIDE:
+        kind = ir.FunctionType(SHORTS.llvm, [SHORTS.llvm] * 2)
+        shift = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.psrlv.w.512")
+        return builder.call(shift, [x, y])
+    shifted = builder.lshr(x, builder.and_(y, ir.Constant(SHORTS.llvm, [15] * 32)))
+    is_short = builder.icmp_unsigned("<", y, ir.Constant(SHORTS.llvm, [16] * 32))
+    return builder.select(is_short, shifted, ir.Constant(SHORTS.llvm, [0] * 32))
+
+
+fade = _of_shorts(_fade)
+"""`x` without sign, shifted to the right by `y` bits; 0 from 16 bits on."""
+
+
+@intrinsic
+def add_shares(_context: Any, sums: Any, shares: Any) -> Any:
+    """`sums`, 32 bits, and the pairs of neighbouring `shares`, each up to 32767."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        sums, shares = values
+        if IS_WIDE:
+            return add_pairs(builder, sums, shares, ir.Constant(SHORTS.llvm, [1] * 32))
+        pairs = builder.bitcast(shares, INTS.llvm)
+        low = builder.and_(pairs, ir.Constant(INTS.llvm, [0xFFFF] * 16))
+        high = builder.lshr(pairs, ir.Constant(INTS.llvm, [16] * 16))
+        return builder.add(builder.add(sums, low), high)
+
+    return INTS(INTS, SHORTS), generate
+
+
+@intrinsic
+def no_ints(_context: Any) -> Any:
+    """A vector of zeros."""
+
+    def generate(_context: Any, _builder: Any, _signature: Any, _values: Any) -> Any:
+        return ir.Constant(INTS.llvm, [0] * 16)
+
+    return INTS(), generate
+
+
+@intrinsic
+def masked(_context: Any, scores: Any, count: Any) -> Any:
+    """The first `count` scores; the lowest there is instead of the others."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        numbers = ir.Constant(SHORTS.llvm, list(range(32)))
+        count = spread(builder, builder.trunc(values[1], I16), SHORTS.llvm)
+        lowest = ir.Constant(SHORTS.llvm, [-(1 << 15)] * 32)
+        return builder.select(builder.icmp_signed("<", numbers, count), values[0], lowest)
+
+    return SHORTS(SHORTS, types.int64), generate

@@ -1,0 +1,171 @@
+"""A transformer's blocks on the points of some boards, row after row: attention and feed-forward."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from go_rules.machine.jit import kernel
+from go_rules.points import MAX_SIZE
+from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
+from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
+from nets.native.transformers.attention import (
+    LONGEST,
+    SHARE_BITS,
+    fraction_bits,
+    longest,
+    mix,
+    pack_keys,
+    pack_values,
+    write_rotated,
+)
+from nets.native.transformers.products import multiply_bytes
+from nets.native.transformers.rows import add_values, put_gated, put_silu, put_values, write_levels
+
+TO_VALUES, TO_STREAM, TO_GATED, TO_SILU = 0, 1, 2, 3
+"""What becomes of a matrix's outputs."""
+CHUNK = 24
+"""Rows whose levels and outputs stay in the processor's first caches."""
+LARGEST_SUM = 2.0**31 - 2.0**20
+LARGEST_SHORT = 32767.0
+
+BLOCK = np.dtype(
+    [
+        ("heads", np.int64),  # 0: a feed-forward block
+        ("kv_heads", np.int64),
+        ("size", np.int64),  # of queries and keys and of values, multiples of 16
+        ("value_size", np.int64),
+        ("octaves", np.float64),  # of a share for each 1 that a query's and a key's product has
+        ("rotation", np.int64),  # float32 [kv heads, 2, 2, MAX_SIZE, size], see write_rotated; offset
+        ("share", np.float64),  # 1 / channels
+        ("epsilon", np.float64),
+        ("first", np.int64),  # numbers of MATRIX records
+        ("second", np.int64),
+        ("values", np.int64),
+        ("gated", np.int64),  # 1: a feed-forward block with a gate
+    ]
+)
+"""An attention block's first matrix has queries and keys, another one values; its second one reads what the heads mix.
+A feed-forward block's first matrix has, by blocks of 32 outputs, 16 of the first one and 16 of the gate."""
+
+ROOM = np.dtype(
+    [
+        ("stream", np.int64),  # float32 [rows, channels]
+        ("values", np.int64),  # float32 [rows, queries, keys, values]
+        ("mixed", np.int64),  # float32 [rows, heads * value size]
+        ("levels", np.int64),  # of CHUNK rows
+        ("hidden", np.int64),  # float32 [CHUNK, hidden]
+        ("sums", np.int64),  # int32 [CHUNK, 32]
+        ("steps", np.int64),  # float32 [CHUNK]
+    ]
+)
+"""Addresses of a worker's memory, whatever the block."""
+
+
+@kernel
+def multiply(matrix, parameters, room, count, kind, to, to_bytes, to_block):
+    """The product of the `count` rows in `room.levels`, at most CHUNK, with a matrix. What becomes of it goes to an
+    address, from one row to the next `to_bytes` and from one block of outputs to the next `to_block`."""
+    block_bytes = matrix.inputs * OUTPUTS
+    if matrix.in_bytes == 0:
+        block_bytes *= SHORT_BYTES
+    for block in range(matrix.outputs // OUTPUTS):
+        weights = parameters + matrix.weights + block * block_bytes
+        if matrix.in_bytes == 1:
+            multiply_bytes(room.levels, weights, room.sums, count, matrix.inputs)
+        else:
+            multiply_rows(room.levels, weights, room.sums, count, matrix.inputs * SHORT_BYTES)
+        scale = parameters + matrix.scale + block * OUTPUT_BYTES
+        shift = parameters + matrix.shift + block * OUTPUT_BYTES
+        if kind == TO_VALUES:
+            put_values(room.sums, count, scale, shift, room.steps, to, to_bytes)
+        elif kind == TO_STREAM:
+            add_values(room.sums, count, scale, shift, room.steps, to, to_bytes)
+        elif kind == TO_GATED:
+            put_gated(room.sums, count, scale, shift, room.steps, to, to_bytes)
+        else:
+            put_silu(room.sums, count, scale, shift, room.steps, to, to_bytes)
+        to += to_block
+
+
+@kernel
+def run_blocks(blocks, matrices, parameters, room, desk, boards, height, width):
+    """All blocks, in turn, on `boards` boards, whose points are the rows of the stream."""
+    rows = boards * height * width
+    for number in range(len(blocks)):
+        block = blocks[number]
+        first, second = matrices[block.first], matrices[block.second]
+        if block.heads > 0:
+            _attend(block, first, matrices[block.values], second, parameters, room, desk, boards, height, width)
+        else:
+            _feed_forward(block, first, second, parameters, room, rows)
+
+
+@kernel
+def _feed_forward(block, first, second, parameters, room, rows):
+    row_bytes, hidden_bytes = first.inputs * FLOAT_BYTES, second.inputs * FLOAT_BYTES
+    for start in range(0, rows, CHUNK):
+        count = min(CHUNK, rows - start)
+        stream = room.stream + start * row_bytes
+        write_levels(stream, count, first, parameters, block.share, block.epsilon, room.levels, room.steps)
+        if block.gated == 1:
+            multiply(first, parameters, room, count, TO_GATED, room.hidden, hidden_bytes, OUTPUT_BYTES // 2)
+        else:
+            multiply(first, parameters, room, count, TO_SILU, room.hidden, hidden_bytes, OUTPUT_BYTES)
+        write_levels(room.hidden, count, second, parameters, 0.0, 0.0, room.levels, room.steps)
+        multiply(second, parameters, room, count, TO_STREAM, stream, row_bytes, OUTPUT_BYTES)
+
+
+@kernel
+def _attend(block, first, third, second, parameters, room, desk, boards, height, width):
+    area = height * width
+    rows = boards * area
+    row_bytes, pair_bytes = first.inputs * FLOAT_BYTES, first.outputs * FLOAT_BYTES
+    value_bytes = pair_bytes + third.outputs * FLOAT_BYTES
+    mixed_bytes = second.inputs * FLOAT_BYTES
+    for start in range(0, rows, CHUNK):
+        count = min(CHUNK, rows - start)
+        stream = room.stream + start * row_bytes
+        write_levels(stream, count, first, parameters, block.share, block.epsilon, room.levels, room.steps)
+        values = room.values + start * value_bytes
+        multiply(first, parameters, room, count, TO_VALUES, values, value_bytes, OUTPUT_BYTES)
+        if third.in_bytes != first.in_bytes:
+            write_levels(stream, count, third, parameters, block.share, block.epsilon, room.levels, room.steps)
+        multiply(third, parameters, room, count, TO_VALUES, values + pair_bytes, value_bytes, OUTPUT_BYTES)
+    for board in range(boards):
+        values = room.values + board * area * value_bytes
+        _attend_board(block, parameters, values, value_bytes, pair_bytes, room, desk, board, height, width, mixed_bytes)
+    for start in range(0, rows, CHUNK):
+        count = min(CHUNK, rows - start)
+        mixed = room.mixed + start * mixed_bytes
+        write_levels(mixed, count, second, parameters, 0.0, 0.0, room.levels, room.steps)
+        stream = room.stream + start * row_bytes
+        multiply(second, parameters, room, count, TO_STREAM, stream, row_bytes, OUTPUT_BYTES)
+
+
+@kernel
+def _attend_board(block, parameters, rows, row_bytes, pair_bytes, room, desk, board, height, width, mixed_bytes):
+    """All heads on one board, whose queries, keys and, from `pair_bytes` on, values are in `rows`."""
+    area, size, value_size = height * width, block.size, block.value_size
+    groups = block.heads // block.kv_heads
+    keys = rows + block.heads * size * FLOAT_BYTES
+    values = rows + pair_bytes
+    table_bytes = MAX_SIZE * size * FLOAT_BYTES
+    most = min(LARGEST_SUM / (area << SHARE_BITS), LARGEST_SHORT)
+    for kv_head in range(block.kv_heads):
+        ours = keys + kv_head * size * FLOAT_BYTES
+        table = parameters + block.rotation + kv_head * 4 * table_bytes
+        longest_key = longest(ours, area, row_bytes, size)
+        key_factor = LONGEST / longest_key
+        write_rotated(ours, row_bytes, height, width, size, table, table_bytes, key_factor, desk.key_rows)
+        pack_keys(desk.key_rows, area, size, desk.keys)
+        step = pack_values(values + kv_head * value_size * FLOAT_BYTES, area, row_bytes, value_size, most, desk.values)
+        for head in range(kv_head * groups, (kv_head + 1) * groups):
+            queries = rows + head * size * FLOAT_BYTES
+            longest_query = longest(queries, area, row_bytes, size)
+            bits = fraction_bits(longest_query * longest_key * block.octaves)
+            factor = min(65536.0 * (1 << bits) * block.octaves / key_factor, LONGEST / longest_query)
+            write_rotated(queries, row_bytes, height, width, size, table, table_bytes, factor, desk.queries)
+            mixed = room.mixed + board * area * mixed_bytes + head * value_size * FLOAT_BYTES
+            # Integers cannot be no number: where a query or a key is none, what is mixed has to become it.
+            unit = step + 0.0 * (longest_query + longest_key)
+            mix(desk, area, size, value_size, bits, unit, mixed, mixed_bytes)

@@ -1,0 +1,116 @@
+"""What our own kernels need of a transformer beside its weights, those of 8 bits, and what it loses: found out once."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.evaluator import Evaluator
+from nets.katago.model import Model
+from nets.native.convolutions import calibrate as convolutions
+from nets.native.evaluator import NativeEvaluator
+from nets.native.profiles import PROFILES, everyone
+from nets.native.transformers.pack import Bytes, pack_tokens
+from nets.native.transformers.products import HAS_BYTES
+from nets.native.transformers.rounding import of_feed_forward, rounded
+from nets.native.transformers.workspace import TokensWorkspace
+from nets.precision.calibration import Positions, Series, measurement_fingerprint, own_positions
+from nets.precision.int8 import CHECKED, compare, objection
+
+VERDICT = "verdict"
+"""The array that holds what is no array, as JSON."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What `calibrate` finds out."""
+
+    in_bytes: Mapping[str, Bytes]
+    """The matrices of 8 bits, see pack_tokens; none where all 16 are needed, or have no instruction for 8."""
+    loss: Mapping[str, float]
+    """Fields of quantize.Loss, on positions that no weights were rounded with."""
+    objection: str
+    """What speaks against using the network so; empty where nothing does."""
+
+    def to_bytes(self) -> bytes:
+        fields = json.dumps({"loss": dict(self.loss), "objection": self.objection})
+        arrays: dict[str, NDArray[np.generic]] = {VERDICT: np.frombuffer(fields.encode(), np.uint8)}
+        for label, each in self.in_bytes.items():
+            arrays |= {f"{label}:{name}": array for name, array in each._asdict().items()}
+        content = io.BytesIO()
+        np.savez_compressed(content, allow_pickle=False, **arrays)
+        return content.getvalue()
+
+
+def from_bytes(content: bytes) -> Verdict:
+    """What `Verdict.to_bytes` wrote."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    fields = json.loads(arrays.pop(VERDICT).tobytes())
+    labels = {name.partition(":")[0] for name in arrays}
+    in_bytes = {label: Bytes(*(arrays[f"{label}:{name}"] for name in Bytes._fields)) for label in labels}
+    return Verdict(in_bytes, fields["loss"], fields["objection"])
+
+
+def calibrate(
+    model: Model,
+    reference: Evaluator,
+    series: Sequence[Series] = convolutions.SERIES,
+    progress: Callable[[float], None] = lambda share: None,
+    player: Evaluator | None = None,
+) -> Verdict:
+    """Round the weights of a prepared network that `can_be_packed`, `reference` being the same in fp32, and measure
+    what is lost: with as many of the matrices in 8 bits as the limits allow. Positions come from games of `player`,
+    where one is given: for a network too slow to play many itself."""
+    plain = everyone(model, _evaluator(model, {}, reference))
+    plain.evaluate(*_empty(model))  # compiles, which is no part of the time that positions may take
+    player = player or plain
+    seconds = convolutions.PLAYING_SECONDS
+    kept = own_positions(player, tuple(series), 1, seconds, lambda share: progress(0.5 * share))
+    kept = convolutions.affordable(kept, reference)
+    progress(0.6)
+    checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
+    choices: list[Mapping[str, Bytes]] = [{}]
+    if HAS_BYTES:
+        others = [(np.delete(s, np.s_[::CHECKED], 0), np.delete(g, np.s_[::CHECKED], 0)) for s, g in kept if len(s) > 1]
+        in_bytes = rounded(model, others)
+        choices = [in_bytes, of_feed_forward(model, in_bytes), {}]
+        progress(0.75)
+    for choice in choices:
+        verdict = _judged(model, choice, reference, checked)
+        if not verdict.objection:
+            break
+    progress(1.0)
+    return verdict
+
+
+def _judged(
+    model: Model, in_bytes: Mapping[str, Bytes], reference: Evaluator, positions: Sequence[Positions]
+) -> Verdict:
+    candidate = _evaluator(model, in_bytes, reference)
+    loss, share = compare(everyone(model, reference), everyone(model, candidate), positions)
+    return Verdict(in_bytes, loss.__dict__, objection(loss, share))
+
+
+def _evaluator(model: Model, in_bytes: Mapping[str, Bytes], reference: Evaluator) -> NativeEvaluator:
+    profile = PROFILES[0] if model.trunk.metadata is not None else None
+    packed = pack_tokens(model, in_bytes)
+    return NativeEvaluator(model, packed, model.name, lambda: reference, profile=profile, workspace=TokensWorkspace)
+
+
+def _empty(model: Model) -> Positions:
+    spatial = np.zeros((1, model.trunk.stem.inputs, 5, 5), np.float32)
+    spatial[:, 0] = 1
+    return spatial, np.zeros((1, len(model.trunk.stem_global)), np.float32)
+
+
+@lru_cache(maxsize=1)
+def fingerprint() -> str:
+    """A hash of what a calibration depends on beside the network and its converter."""
+    return measurement_fingerprint(__name__)

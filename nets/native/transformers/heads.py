@@ -1,0 +1,123 @@
+"""The end of the trunk and the heads, as far as they read the board."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from go_rules.machine.jit import kernel
+from nets.katago.model import Activation
+from nets.native.convolutions.heads import POOL_BYTES, add_products, write_policy_bias
+from nets.native.convolutions.transforms import FLOAT_BYTES
+from nets.native.simd.activations import CURVES, KINDS, RELU, gated
+from nets.native.simd.pooling import pool
+from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS
+from nets.native.simd.vectors import VECTOR_BYTES, floats, larger, load_floats, store
+from nets.native.transformers.blocks import CHUNK, TO_VALUES, multiply
+from nets.native.transformers.rows import reciprocal_root, sum_of_squares, write_levels
+
+IDENTITY = KINDS.index(Activation.IDENTITY)
+
+HEADS = np.dtype(
+    [
+        ("tip", np.int64),  # 0: batch norm, 1: by the root mean square of a point, 2: of the board
+        ("epsilon", np.float64),
+        ("share", np.float64),  # 1 / channels
+        ("gamma", np.int64),  # offsets of float32 [channels]
+        ("beta", np.int64),
+        ("tip_activation", np.int64),  # its place in activations.KINDS, as below
+        ("matrix", np.int64),  # number of the MATRIX record of all heads
+        ("pooled_blocks", np.int64),  # of 32 outputs: the policy head's pooled ones, its others, the value head's
+        ("policy_blocks", np.int64),
+        ("value_blocks", np.int64),
+        ("pooled_activation", np.int64),
+        ("policy_activation", np.int64),
+        ("value_activation", np.int64),
+        ("bias", np.int64),  # float32 [outputs]
+        ("pool_matrix", np.int64),  # float32 [pooled blocks, 3, 32, policy blocks * 32]
+        ("policy", np.int64),  # float32 [policies, policy blocks * 32]
+        ("ownership", np.int64),  # float32 [value blocks * 32]
+    ]
+)
+
+
+@kernel
+def activate(x, activation):
+    if activation == RELU:
+        return larger(x, floats(0.0))
+    if activation == IDENTITY:
+        return x
+    return gated(x, floats(CURVES[activation, 0]), floats(CURVES[activation, 1]), floats(CURVES[activation, 2]))
+
+
+@kernel
+def write_tip(heads, parameters, stream, to, count, row_bytes, board_root):
+    """What the heads read of `count` rows of the stream."""
+    root = board_root if heads.tip == 2 else np.float32(1.0)
+    for _ in range(count):
+        if heads.tip == 1:
+            root = reciprocal_root(sum_of_squares(stream, row_bytes) * heads.share, heads.epsilon)
+        factor = floats(root)
+        for at in range(0, row_bytes, VECTOR_BYTES):
+            gamma, beta = load_floats(parameters + heads.gamma, at), load_floats(parameters + heads.beta, at)
+            value = load_floats(stream, at) * factor * gamma + beta
+            store(to, at, activate(value, heads.tip_activation))
+        stream += row_bytes
+        to += row_bytes
+
+
+@kernel
+def run_heads(heads, matrices, parameters, room, pools, policies, ownership):
+    """Read the stream. Writes `pools` [boards, pooled and value blocks, 3, 32], `policies` [boards, policies, H * W]
+    and `ownership` [boards, H * W], before tanh."""
+    boards, area = ownership.shape
+    matrix = matrices[heads.matrix]
+    row_bytes = matrix.inputs * FLOAT_BYTES
+    for board in range(boards):
+        stream = room.stream + board * area * row_bytes
+        squares = sum_of_squares(stream, area * row_bytes)
+        board_root = reciprocal_root(squares * heads.share / area, heads.epsilon)
+        # What is not a number must not get lost: activations may cut it off.
+        ownership[board] = squares * np.float32(0.0)
+        for start in range(0, area, CHUNK):
+            count = min(CHUNK, area - start)
+            write_tip(heads, parameters, stream + start * row_bytes, room.hidden, count, row_bytes, board_root)
+            write_levels(room.hidden, count, matrix, parameters, 0.0, 0.0, room.levels, room.steps)
+            to = room.values + start * OUTPUT_BYTES
+            multiply(matrix, parameters, room, count, TO_VALUES, to, OUTPUT_BYTES, area * OUTPUT_BYTES)
+        _read_board(heads, parameters, room, pools[board], policies[board], ownership[board])
+
+
+@kernel
+def _read_board(heads, parameters, room, pools, policies, ownership):
+    """The heads of one board from its values [blocks, H * W, 32]."""
+    area, width = len(ownership), np.int64(OUTPUTS)  # a literal would have what is called compiled once more
+    values, bias, pooled = room.values, parameters + heads.bias, pools.ctypes.data
+    for block in range(heads.pooled_blocks):
+        _activate(values, bias, heads.pooled_activation, area)
+        pool(values, pooled + block * POOL_BYTES, area, width)
+        values += area * OUTPUT_BYTES
+        bias += OUTPUT_BYTES
+    policies[:] = 0
+    for block in range(heads.policy_blocks):
+        write_policy_bias(heads, parameters, block, pooled, room.sums)
+        _activate(values, room.sums, heads.policy_activation, area)
+        for policy in range(len(policies)):
+            weights = parameters + heads.policy + (policy * heads.policy_blocks + block) * OUTPUT_BYTES
+            add_products(values, weights, policies[policy])
+        values += area * OUTPUT_BYTES
+        bias += OUTPUT_BYTES
+    for block in range(heads.value_blocks):
+        _activate(values, bias, heads.value_activation, area)
+        pool(values, pooled + (heads.pooled_blocks + block) * POOL_BYTES, area, width)
+        add_products(values, parameters + heads.ownership + block * OUTPUT_BYTES, ownership)
+        values += area * OUTPUT_BYTES
+        bias += OUTPUT_BYTES
+
+
+@kernel
+def _activate(values, bias, activation, area):
+    """Add a bias of 32 floats to values [area, 32] and apply the activation, in place."""
+    for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
+        more = load_floats(bias, at)
+        for row in range(at, area * OUTPUT_BYTES, OUTPUT_BYTES):
+            store(values, row, activate(load_floats(values, row) + more, activation))

@@ -1,0 +1,97 @@
+"""Which matrices have weights of 8 bits, and how these are rounded.
+
+All but those that make values of attention, and but the first block's of each kind: with that of feed-forward in 8 bits
+b7c96h3tfrs loses a third more, with values three times as much. Activations are rounded row by row, each with a step of
+its own, so what has to be calibrated are the weights alone, by the second moments of what they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.conversion.to_onnx import TAP, to_onnx
+from nets.conversion.transformer import HIDDEN, NORMED
+from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray, Model
+from nets.native.profiles import metadata
+from nets.native.transformers.pack import Bytes
+from nets.onnx.evaluator import open_recorder
+from nets.precision.calibration import Positions
+from nets.precision.weight_rounding import round_weights
+
+Moments = NDArray[np.float64]
+EQUALIZATION = 0.5
+"""How much of the differences between a matrix's rows goes to what they read, as in SmoothQuant."""
+NARROWEST = 1e-2
+"""Least factor of an input, as a share of the largest one's."""
+BATCH = 8
+POINTS = 60_000
+"""Points of boards, about, that second moments are taken over."""
+
+
+def rounded(model: Model, positions: Sequence[Positions]) -> dict[str, Bytes]:
+    """The matrices of 8 bits, by their names in pack_tokens, for what the network reads in `positions`."""
+    moments = _moments(model, positions)
+    result, kinds = {}, set()
+    for number, block in enumerate(model.trunk.blocks):
+        assert isinstance(block, (AttentionBlock, FeedForwardBlock))
+        if type(block) not in kinds:
+            kinds.add(type(block))
+            continue
+        label, ones = f"block{number}", np.ones(len(_last(block)), np.float32)
+        result[f"{label}_first"] = _bytes(_reading(block), block.norm, moments[f"{label}{NORMED}"])
+        result[f"{label}_second"] = _bytes(_last(block), ones, moments[f"{label}{HIDDEN}"])
+    return result
+
+
+def of_feed_forward(model: Model, in_bytes: Mapping[str, Bytes]) -> dict[str, Bytes]:
+    """Those of the matrices that belong to feed-forward blocks, which lose least."""
+    labels = {f"block{i}" for i, block in enumerate(model.trunk.blocks) if isinstance(block, FeedForwardBlock)}
+    return {name: each for name, each in in_bytes.items() if name.partition("_")[0] in labels}
+
+
+def _reading(block: AttentionBlock | FeedForwardBlock) -> FloatArray:
+    """What of the matrices that read a block's norm has 8 bits, side by side."""
+    if isinstance(block, AttentionBlock):
+        return np.concatenate([block.query, block.key], axis=1)
+    return block.first if block.gate is None else np.concatenate([block.first, block.gate], axis=1)
+
+
+def _last(block: AttentionBlock | FeedForwardBlock) -> FloatArray:
+    return block.output if isinstance(block, AttentionBlock) else block.second
+
+
+def _bytes(matrix: FloatArray, norm: FloatArray, moments: Moments) -> Bytes:
+    """`matrix` [inputs, outputs], whose inputs are multiplied by `norm` and then have these second moments."""
+    reach = np.abs(matrix).max(axis=1) ** EQUALIZATION
+    factors = np.maximum(reach / max(reach.max(), 1e-30), NARROWEST).astype(np.float32)
+    scaled = moments * np.outer(factors, factors)
+    order = np.argsort(-np.diag(scaled))  # what is rounded first is made good best, so the largest inputs are
+    even = (matrix / factors[:, None]).T[:, order, None, None]
+    ones = np.ones(len(order), np.float32)
+    integers, scale = round_weights(np.ascontiguousarray(even), ones, scaled[np.ix_(order, order)])
+    weights = np.empty(matrix.shape, np.int8)
+    weights[order] = integers[:, :, 0, 0].T
+    return Bytes(factors * norm, weights, scale)
+
+
+def _moments(model: Model, positions: Sequence[Positions]) -> dict[str, Moments]:
+    """The second moments [inputs, inputs] of what blocks' matrices read, by the names of their taps."""
+    record = open_recorder(to_onnx(model, with_taps=True).SerializeToString(), model.name)
+    every = max(1, sum(len(spatial) * spatial[0, 0].size for spatial, _ in positions) // POINTS)
+    is_human, turn = model.trunk.metadata is not None, 0
+    result: dict[str, Moments] = {}
+    for spatial, global_ in positions:
+        spatial, global_ = spatial[::every], global_[::every]
+        for start in range(0, len(spatial), BATCH):
+            part = spatial[start : start + BATCH], global_[start : start + BATCH]
+            meta = metadata(turn, len(part[0]), spatial[0, 0].size) if is_human else None
+            turn += 1
+            for name, values in record(*part, meta).items():
+                if name.startswith(TAP) and name.endswith((NORMED, HIDDEN)):
+                    rows = values.reshape(-1, values.shape[-1])
+                    tap = name.removeprefix(TAP)
+                    result[tap] = result.get(tap, 0) + (rows.T @ rows).astype(np.float64)
+    return result

@@ -1,0 +1,139 @@
+"""Rows of activations, one per point: from floats to levels that matrices read, and from their sums back to floats.
+
+Every row has a step of its own, found when it is rounded: its largest activation has the highest level.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from go_rules.machine.jit import kernel
+from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
+from nets.native.simd.activations import gated
+from nets.native.simd.products import OUTPUT_BYTES
+from nets.native.simd.vectors import (
+    VECTOR_BYTES,
+    floats,
+    load_everywhere,
+    load_floats,
+    load_ints,
+    store,
+    store_as_shorts,
+    to_floats,
+    total,
+)
+from nets.native.transformers.arithmetic import highest_magnitude, larger_magnitude, store_as_bytes, store_float
+
+BYTE_LEVELS, SHORT_LEVELS = 127, 4095
+"""The highest level, the lowest being its opposite; bytes hold it plus BYTE_ZERO."""
+BYTE_ZERO = 128
+LEAST = 1e-30
+"""Added to a row's largest activation, lest all are 0."""
+
+MATRIX = np.dtype(
+    [
+        ("inputs", np.int64),  # a multiple of 32, as outputs are
+        ("outputs", np.int64),
+        ("in_bytes", np.int64),  # 1: levels and weights have 8 bits, 0: 16
+        ("factors", np.int64),  # float32 [inputs]: what activations are multiplied by before they are rounded
+        ("weights", np.int64),  # int16 [outputs / 32, inputs / 2, 32, 2] or int8 [outputs / 32, inputs / 4, 32, 4]
+        ("scale", np.int64),  # float32 [outputs]
+        ("shift", np.int64),  # float32 [outputs], what BYTE_ZERO adds to the scaled sums, without its sign
+    ]
+)
+"""Offsets in the network's parameters. With sums of a row's levels its outputs are (sums * scale - shift) * step."""
+
+
+@kernel
+def sum_of_squares(values, length):
+    """Of the floats in so many bytes at an address."""
+    squares = floats(0.0)
+    for at in range(0, length, VECTOR_BYTES):
+        value = load_floats(values, at)
+        squares = squares + value * value
+    return total(squares)
+
+
+@kernel
+def reciprocal_root(mean, epsilon):
+    return np.float32(1.0 / math.sqrt(mean + epsilon))
+
+
+@kernel
+def write_levels(rows, count, matrix, parameters, share, epsilon, levels, steps):
+    """The `levels` [count, inputs] that a matrix reads of float32 `rows` [count, inputs], and their `steps` [count];
+    all but `matrix` and `parameters` are addresses. A `share` above 0 has each row divided by its root mean square."""
+    row_bytes = matrix.inputs * FLOAT_BYTES
+    factors = parameters + matrix.factors
+    most = np.float32(BYTE_LEVELS if matrix.in_bytes == 1 else SHORT_LEVELS)
+    for _ in range(count):
+        step = np.float32(1.0) / most
+        if share > 0:
+            step *= reciprocal_root(sum_of_squares(rows, row_bytes) * share, epsilon)
+        peaks = floats(0.0)
+        for at in range(0, row_bytes, VECTOR_BYTES):
+            peaks = larger_magnitude(peaks, load_floats(rows, at) * load_floats(factors, at))
+        peak = highest_magnitude(peaks) + np.float32(LEAST)
+        factor = floats(most / peak)
+        if matrix.in_bytes == 1:
+            zero = floats(float(BYTE_ZERO))
+            for at in range(0, row_bytes, VECTOR_BYTES):
+                store_as_bytes(levels, at // 4, load_floats(rows, at) * load_floats(factors, at) * factor + zero)
+            levels += matrix.inputs
+        else:
+            for at in range(0, row_bytes, VECTOR_BYTES):
+                store_as_shorts(levels, at // 2, load_floats(rows, at) * load_floats(factors, at) * factor)
+            levels += SHORT_BYTES * matrix.inputs
+        store_float(steps, 0, np.float32(step * peak))
+        rows += row_bytes
+        steps += FLOAT_BYTES
+
+
+@kernel
+def put_values(sums, count, scale, shift, steps, to, to_bytes):
+    """Write a block's outputs [count, 32]; `to_bytes` is from one row to the next."""
+    for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
+        ours, less = load_floats(scale, at), load_floats(shift, at)
+        for row in range(count):
+            value = to_floats(load_ints(sums, row * OUTPUT_BYTES + at)) * ours - less
+            store(to, row * to_bytes + at, value * load_everywhere(steps, row * FLOAT_BYTES))
+
+
+@kernel
+def add_values(sums, count, scale, shift, steps, to, to_bytes):
+    """Add a block's outputs [count, 32] to what is there."""
+    for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
+        ours, less = load_floats(scale, at), load_floats(shift, at)
+        for row in range(count):
+            value = to_floats(load_ints(sums, row * OUTPUT_BYTES + at)) * ours - less
+            there = load_floats(to, row * to_bytes + at)
+            store(to, row * to_bytes + at, there + value * load_everywhere(steps, row * FLOAT_BYTES))
+
+
+@kernel
+def put_gated(sums, count, scale, shift, steps, to, to_bytes):
+    """Write silu(first) * gate [count, 16] of a block whose outputs are 16 of the first matrix and 16 of the gate."""
+    first_scale, first_shift = load_floats(scale, 0), load_floats(shift, 0)
+    gate_scale, gate_shift = load_floats(scale, VECTOR_BYTES), load_floats(shift, VECTOR_BYTES)
+    for row in range(count):
+        step = load_everywhere(steps, row * FLOAT_BYTES)
+        first = (to_floats(load_ints(sums, row * OUTPUT_BYTES)) * first_scale - first_shift) * step
+        gate = (to_floats(load_ints(sums, row * OUTPUT_BYTES + VECTOR_BYTES)) * gate_scale - gate_shift) * step
+        store(to, row * to_bytes, silu(first) * gate)
+
+
+@kernel
+def put_silu(sums, count, scale, shift, steps, to, to_bytes):
+    """Write silu of a block's outputs [count, 32]."""
+    for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
+        ours, less = load_floats(scale, at), load_floats(shift, at)
+        for row in range(count):
+            value = to_floats(load_ints(sums, row * OUTPUT_BYTES + at)) * ours - less
+            store(to, row * to_bytes + at, silu(value * load_everywhere(steps, row * FLOAT_BYTES)))
+
+
+@kernel
+def silu(x):
+    return gated(x, floats(0.0), floats(1.0), floats(1.0))

@@ -1,0 +1,92 @@
+"""The memory that one call of a transformer's kernels works in, for batches of one size on boards of one size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nets.katago.model import FloatArray
+from nets.native.convolutions.parameters import aligned
+from nets.native.convolutions.tiling import tiling
+from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
+from nets.native.convolutions.trunk import SPACE
+from nets.native.convolutions.workspace import Held, set_constant
+from nets.native.outputs import last_layers
+from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS
+from nets.native.transformers.attention import DESK, KEYS, ROWS
+from nets.native.transformers.blocks import CHUNK, ROOM
+from nets.native.transformers.network import run_tokens
+from nets.native.transformers.pack import PackedTokens
+
+ROWS_TOGETHER = 400
+"""Points of boards that are computed together: what they need stays in the processor's second cache, and parameters
+are read from farther away once for all of them."""
+
+
+class TokensWorkspace:
+    """Arrays for the kernels, and the records that tell them where these lie."""
+
+    def __init__(self, packed: PackedTokens, count: int, height: int, width: int) -> None:
+        """For `count` boards."""
+        self.kind = count, height, width
+        area = height * width
+        most = max(1, ROWS_TOGETHER // area)
+        boards = self._boards = max(number for number in range(1, min(count, most) + 1) if count % number == 0)
+        self._packed, heads = packed, packed.heads[0]
+        self._tiles, self._space = tiling(1, height, width), np.zeros(1, SPACE)
+        self._room, self._desk = np.zeros(1, ROOM), np.zeros(1, DESK)
+        board = area * packed.channels * FLOAT_BYTES
+        self._held: Held = {"constant": aligned(board), "streams0": aligned(boards * board)}
+        self._space[0]["constant"] = self._held["constant"].ctypes.data
+        self._space[0]["streams"][0] = self._room[0]["stream"] = self._held["streams0"].ctypes.data
+        for kind, records, sizes in (
+            ("room", self._room, _room_sizes(packed, boards * area)),
+            ("desk", self._desk, _desk_sizes(packed, area)),
+        ):
+            for name, size in sizes.items():
+                held = self._held[f"{kind}_{name}"] = aligned(size)
+                records[0][name] = held.ctypes.data
+        self.players = np.zeros((count, packed.channels), np.float32)
+        self.pools = np.zeros((count, int(heads["pooled_blocks"] + heads["value_blocks"]), 3, OUTPUTS), np.float32)
+        self.policies = np.zeros((count, packed.policies, area), np.float32)
+        self.ownership = np.zeros((count, area), np.float32)
+        self.last = last_layers(packed.small, area)
+        set_constant(packed, self._tiles, self._space, self._held)
+
+    def run(self, spatial: FloatArray, global_: FloatArray) -> None:
+        """From `spatial` and `global_`, both C-contiguous, and `players`, which is added to the stream at every point,
+        to `pools`, `policies` and `ownership`, see heads.py."""
+        packed = self._packed
+        run_tokens(
+            packed.network, packed.blocks, packed.matrices, packed.heads, self._tiles, self._space, self._room,
+            self._desk, spatial, global_, self.players, self.pools, self.policies, self.ownership, self._boards,
+        )  # fmt: skip
+
+
+def _room_sizes(packed: PackedTokens, rows: int) -> dict[str, int]:
+    """Bytes of what ROOM points to, but for the stream."""
+    attention = packed.blocks[packed.blocks["heads"] > 0]
+    inputs, outputs = int(packed.matrices["inputs"].max()), int(packed.matrices["outputs"].max())
+    outputs_of = packed.matrices["outputs"]
+    values = outputs_of[attention["first"]] + outputs_of[attention["values"]]
+    return {
+        "values": rows * int(max(outputs_of[packed.heads[0]["matrix"]], values.max(initial=0))) * FLOAT_BYTES,
+        "mixed": rows * int(packed.matrices["inputs"][attention["second"]].max(initial=0)) * FLOAT_BYTES,
+        "levels": CHUNK * inputs * SHORT_BYTES,
+        "hidden": CHUNK * max(inputs, outputs) * FLOAT_BYTES,
+        "sums": CHUNK * OUTPUT_BYTES,
+        "steps": CHUNK * FLOAT_BYTES,
+    }
+
+
+def _desk_sizes(packed: PackedTokens, area: int) -> dict[str, int]:
+    """Bytes of what DESK points to."""
+    size, values = (int(packed.blocks[name].max(initial=0)) for name in ("size", "value_size"))
+    area = -(-area // KEYS) * KEYS
+    return {
+        "queries": area * size * SHORT_BYTES,
+        "key_rows": area * size * SHORT_BYTES,
+        "keys": area * size * SHORT_BYTES,
+        "values": -(-values // OUTPUTS) * area // 2 * OUTPUT_BYTES,
+        "scores": ROWS * area * SHORT_BYTES,
+        "sums": ROWS * OUTPUT_BYTES,
+    }

@@ -1,0 +1,240 @@
+"""What an ONNX file must be before onnxruntime sees it. The file may be a stranger's and hostile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper, numpy_helper
+
+from go_rules.points import MAX_SIZE
+from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES, EvaluatorError
+from nets.human_profile import META_FEATURES
+from nets.onnx.protobuf import check_fields
+from nets.onnx.shapes import RULES
+from nets.onnx.sizes import GraphSizes, printable
+from nets.onnx.values import NUMBERS, REALS, ShapeError
+
+FORMAT_KEY, FORMAT = "nobi.format", "1"
+"""In a model's metadata: its outputs are the fields of an `Evaluation`, post-processed."""
+NAME_KEY = "nobi.name"
+PRECISION_KEY = "nobi.precision"
+PASS_ALIVE_KEY = "nobi.pass_alive_under_suicide"
+SAFE_AREA_KEY = "nobi.only_safe_area"
+TRUNK_KEY, CONVOLUTIONS = "nobi.trunk", "convolutions"
+"""In a converted network's metadata: its residual blocks are of convolutions only."""
+
+MAX_BYTES = 1 << 30
+OPSETS = range(13, 22)
+"""21 is the newest that onnxruntime 1.19 runs."""
+
+INPUTS: Mapping[str, tuple[int | None, ...]] = {
+    "spatial": (None, SPATIAL_PLANES, None, None),
+    "global": (None, GLOBAL_FEATURES),
+    "optimism": (None, 1),
+    "meta": (None, META_FEATURES),
+}
+OPTIONAL_INPUTS = {"optimism", "meta"}
+OUTPUTS: Mapping[str, tuple[int | None, ...]] = {
+    "policy": (None, None),
+    "value": (None, 3),
+    "score": (None, SCORE_COLUMNS),
+    "ownership": (None, None),
+}
+"""Names and ranks; a number is the only size that dimension may be fixed to."""
+
+OPERATORS = frozenset((*RULES, "Constant"))
+"""What networks are made of. Anything else, above all control flow and whatever allocates by a number instead of by
+its input's size, is refused."""
+_MICROSOFT = """
+    MultiHeadAttention RotaryEmbedding QLinearConv QLinearAdd QLinearMul QLinearConcat QLinearSigmoid QLinearLeakyRelu
+    QLinearSoftmax QLinearGlobalAveragePool QGemm FusedConv DynamicQuantizeMatMul MatMulIntegerToFloat Gelu QuickGelu
+    FastGelu QuantizeLinear DequantizeLinear
+"""
+MICROSOFT = frozenset(_MICROSOFT.split())
+"""Those of them that onnxruntime brings itself."""
+WITHOUT_SCHEMA = {"SimplifiedLayerNormalization"}
+"""Onnxruntime's too, though it counts them among ONNX's own."""
+DOMAINS = {"": OPSETS, "ai.onnx": OPSETS, "com.microsoft": range(1, 2)}
+"""And their operator sets."""
+MOST_NODES = 20_000
+
+
+@dataclass(frozen=True)
+class NetworkFacts:
+    """What a checked model says about itself."""
+
+    name: str
+    precision: str
+    inputs: frozenset[str]
+    """Names among INPUTS."""
+    pass_alive_under_suicide: bool
+    """Its area features expect pass-alive groups computed as if suicide were legal."""
+    only_safe_area: bool
+    """Its area features are those of what is certain only, whatever the rules."""
+    is_convolutional: bool
+    """Its residual blocks are of convolutions only, as far as its metadata tell."""
+    sizes: GraphSizes
+    """Was checked for the largest board; to be asked before the first evaluation on any other."""
+
+
+def check_onnx(content: bytes, source: str) -> NetworkFacts:
+    """Refuse what is malformed, foreign or hostile. `source` names the file in errors. Raises EvaluatorError."""
+    if len(content) > MAX_BYTES:
+        raise EvaluatorError(f"{source}: larger than {MAX_BYTES >> 20} MiB")
+    model = ModelProto()
+    try:
+        check_fields(content, ModelProto.DESCRIPTOR)
+        model.ParseFromString(content)
+    except Exception:  # the parser's errors have no common type across protobuf's implementations
+        raise EvaluatorError(f"{source}: not an ONNX model, or a damaged one") from None
+    try:
+        _check_structure(model)
+        _check_operators(model)
+        _check_tensors(model)
+        inputs = _check_interface(model)
+        sizes = GraphSizes(model)
+        sizes.check(MAX_SIZE, MAX_SIZE)
+    except (_Refused, ShapeError) as refused:
+        raise EvaluatorError(f"{source}: not a usable network: {refused}") from None
+    metadata = {entry.key: entry.value for entry in model.metadata_props}
+    if metadata.get(FORMAT_KEY) != FORMAT:
+        raise EvaluatorError(f"{source}: not a network for this engine: its metadata lacks {FORMAT_KEY}={FORMAT}")
+    return NetworkFacts(
+        name=printable(metadata.get(NAME_KEY, "")) or "unnamed",
+        precision=metadata.get(PRECISION_KEY, "fp32") if metadata.get(PRECISION_KEY) in ("int8", "fp16") else "fp32",
+        inputs=inputs,
+        pass_alive_under_suicide=metadata.get(PASS_ALIVE_KEY) == "1",
+        only_safe_area=metadata.get(SAFE_AREA_KEY) == "1",
+        is_convolutional=metadata.get(TRUNK_KEY) == CONVOLUTIONS,
+        sizes=sizes,
+    )
+
+
+class _Refused(Exception):
+    """Why a model is refused, without the file's name."""
+
+
+def _check_structure(model: ModelProto) -> None:
+    if not model.HasField("graph") or not model.graph.node:
+        raise _Refused("it has no graph")
+    if model.functions or model.training_info:
+        raise _Refused("it has functions or training information")
+    if model.graph.sparse_initializer:
+        raise _Refused("it has sparse initializers")
+    if len(model.graph.node) > MOST_NODES:
+        raise _Refused(f"it has more than {MOST_NODES} nodes")
+    for opset in model.opset_import:
+        if opset.domain not in DOMAINS:
+            raise _Refused(f"it needs operators of {printable(opset.domain)}")
+        known = DOMAINS[opset.domain]
+        if opset.version not in known:
+            raise _Refused(f"operator set {opset.version} is not one of {known[0]} to {known[-1]}")
+    domains = [opset.domain.replace("ai.onnx", "") for opset in model.opset_import]
+    if "" not in domains or len(set(domains)) < len(domains):
+        raise _Refused("it does not say, or not clearly, which operator sets it needs")
+    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+        if value.type.WhichOneof("value") not in ("tensor_type", None):
+            raise _Refused(f"{printable(value.name)} is no tensor")
+
+
+def _check_operators(model: ModelProto) -> None:
+    opset = next(entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx"))
+    for node in model.graph.node:
+        is_known = node.op_type in OPERATORS and node.domain in DOMAINS
+        if not is_known or (node.domain == "com.microsoft" and node.op_type not in MICROSOFT):
+            raise _Refused(f"operator {printable(node.op_type)} is not supported")
+        for attribute in node.attribute:
+            if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) or attribute.HasField("g"):
+                raise _Refused("it has nested graphs")
+            if attribute.type in (AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS):
+                raise _Refused("it has sparse tensors")
+            if attribute.graphs or attribute.sparse_tensors or attribute.HasField("sparse_tensor"):
+                raise _Refused("it has nested graphs or sparse tensors")
+            if attribute.tensors or attribute.HasField("tp") or attribute.type_protos or attribute.ref_attr_name:
+                raise _Refused("it has an attribute that is not supported")
+        if node.domain != "com.microsoft" and node.op_type not in WITHOUT_SCHEMA:
+            _check_against_schema(node, opset)
+
+
+def _check_against_schema(node: NodeProto, opset: int) -> None:
+    """Refuse inputs, outputs and attributes that ONNX's operator doesn't have."""
+    try:
+        schema = defs.get_schema(node.op_type, opset, "")
+    except defs.SchemaError:
+        raise _Refused(f"operator {node.op_type} is not one of operator set {opset}") from None
+    fits = schema.min_input <= len(node.input) <= schema.max_input
+    fits = fits and schema.min_output <= len(node.output) <= schema.max_output
+    for attribute in node.attribute:
+        known = schema.attributes.get(attribute.name)
+        fits = fits and known is not None and known.type.value == attribute.type  # type: ignore[attr-defined]
+    if not fits:
+        raise _Refused(f"{node.op_type} {printable(node.name)} has inputs, outputs or attributes it should not have")
+
+
+def _check_tensors(model: ModelProto) -> None:
+    for tensor in _tensors(model):
+        name = printable(tensor.name)
+        if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
+            raise _Refused(f"tensor {name} lies outside the file")
+        if tensor.HasField("segment") or tensor.data_type not in NUMBERS:
+            raise _Refused(f"tensor {name} is of an unsupported type")
+        _check_tensor_size(tensor, name)
+        if tensor.data_type in REALS and not np.isfinite(numpy_helper.to_array(tensor).astype(np.float32)).all():
+            raise _Refused(f"tensor {name} is not finite")
+
+
+def _check_tensor_size(tensor: TensorProto, name: str) -> None:
+    """The announced shape must be exactly what the file holds: nothing is allocated on a number's word."""
+    if any(size < 0 for size in tensor.dims) or len(tensor.dims) > 8:
+        raise _Refused(f"tensor {name} has an impossible shape")
+    count = math.prod(tensor.dims)
+    if tensor.HasField("raw_data"):
+        held = len(tensor.raw_data) / np.dtype(helper.tensor_dtype_to_np_dtype(tensor.data_type)).itemsize
+    else:
+        held = len(tensor.float_data) + len(tensor.int32_data) + len(tensor.int64_data) + len(tensor.double_data)
+    if held != count:
+        raise _Refused(f"tensor {name} announces {count} numbers and holds {held:g}")
+
+
+def _tensors(model: ModelProto) -> Iterator[TensorProto]:
+    yield from model.graph.initializer
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                yield attribute.t
+
+
+def _check_interface(model: ModelProto) -> frozenset[str]:
+    initializers = {tensor.name for tensor in model.graph.initializer}
+    inputs = {value.name: value for value in model.graph.input if value.name not in initializers}
+    outputs = {value.name: value for value in model.graph.output}
+    if not all(isinstance(name, str) for name in (*inputs, *outputs)):
+        raise _Refused("the name of an input or output is damaged")
+    missing = (INPUTS.keys() - OPTIONAL_INPUTS - inputs.keys()) | (OUTPUTS.keys() - outputs.keys())
+    if missing:
+        raise _Refused(f"it has no input or output named {', '.join(sorted(missing))}")
+    unknown = (inputs.keys() - INPUTS.keys()) | (outputs.keys() - OUTPUTS.keys())
+    if unknown:
+        raise _Refused(f"it has an unknown input or output {printable(min(unknown))}")
+    for name, shape in (*INPUTS.items(), *OUTPUTS.items()):
+        value = inputs.get(name) or outputs.get(name)
+        if value is not None:
+            _check_shape(value, shape)
+    return frozenset(inputs)
+
+
+def _check_shape(value: ValueInfoProto, shape: tuple[int | None, ...]) -> None:
+    tensor = value.type.tensor_type
+    if tensor.elem_type != TensorProto.FLOAT:
+        raise _Refused(f"{value.name} is not of 32-bit floats")
+    dimensions = tensor.shape.dim
+    if len(dimensions) != len(shape):
+        raise _Refused(f"{value.name} has {len(dimensions)} dimensions where {len(shape)} are needed")
+    for dimension, size in zip(dimensions, shape, strict=True):
+        fixed = dimension.dim_value if dimension.HasField("dim_value") else None
+        if fixed is not None and fixed != size:
+            wanted = "one that varies" if size is None else str(size)
+            raise _Refused(f"{value.name} has a dimension of {fixed} where {wanted} is needed")

@@ -1,0 +1,267 @@
+"""Networks run by onnxruntime; the only module that imports it, and only once a network is opened."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.machine.directories import cache_root
+from go_rules.points import MAX_SIZE, WHITE
+from nets.devices import CPU, Device
+from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluation, EvaluatorError
+from nets.human_profile import FORMS, META_FEATURES, HumanProfile, metadata_row
+from nets.onnx.check import check_onnx
+from nets.onnx.values import ShapeError
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+OUTPUTS = ["policy", "value", "score", "ownership"]
+NEEDS_PROFILE = f"this network imitates people; say whom with --human-profile NAME ({FORMS})"
+TENSORRT_SHAPES = {"min": (1, 2), "opt": (16, 19), "max": (64, MAX_SIZE)}
+"""Positions and lines of the board that its engines are built for."""
+TAKES_NO_PROFILE = "a human profile is only for HumanSL networks, and this is none"
+
+
+class DeviceError(EvaluatorError):
+    """A device that onnxruntime offers and that does not work on this machine."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Another graph of the same network, which computes some batches faster."""
+
+    suits: Callable[[int, int, int], bool]
+    """Whether it is the one for a batch of so many boards of such a height and width."""
+    load: Callable[[], bytes]
+    """The ONNX model. Raises EvaluatorError."""
+
+
+class OnnxEvaluator:
+    """One onnxruntime session, called from as many threads as wanted at once.
+
+    With one intra-op thread a call computes on the calling thread alone, so workers share the session and its
+    weights and still use a core each. Sessions for the network's variants are opened by the first batch that suits
+    one, so games that are all of one size pay for nothing else. A device that takes one call at a time gets one.
+    """
+
+    def __init__(
+        self,
+        content: bytes,
+        source: str,
+        *,
+        threads: int = 1,
+        optimism: float = 1.0,
+        profile: HumanProfile | None = None,
+        device: Device = CPU,
+    ) -> None:
+        """`content` is an ONNX model, `source` its name in errors. `threads` compute one call together. `optimism`
+        is the default share of the optimistic policy in networks that have one; `profile` says whom a HumanSL network
+        imitates, and only such a one may and must have it. Raises EvaluatorError; DeviceError where another `device`
+        than the processor does not start."""
+        facts = check_onnx(content, source)
+        self.facts = facts
+        self.name = facts.name
+        self.precision = facts.precision
+        self.provider = device.provider
+        self.has_optimism = "optimism" in facts.inputs
+        self.pass_alive_under_suicide = facts.pass_alive_under_suicide
+        self.only_safe_area = facts.only_safe_area
+        self._source = source
+        self._optimism = optimism
+        if "meta" in facts.inputs and profile is None:
+            raise EvaluatorError(f"{source}: {NEEDS_PROFILE}")
+        if "meta" not in facts.inputs and profile is not None:
+            raise EvaluatorError(f"{source}: {TAKES_NO_PROFILE}")
+        self._profile = profile
+        self._threads = threads
+        self._session = _open_session(content, source, threads, device, facts.inputs)
+        self._turn: AbstractContextManager[object] = nullcontext() if device.is_concurrent else threading.Lock()
+        self._variants: tuple[Variant, ...] = ()
+        self._variant_sessions: dict[int, onnxruntime.InferenceSession] = {}
+        self._opening = threading.Lock()
+
+    def use_variants(self, variants: Sequence[Variant]) -> None:
+        """Have each batch computed by the first of `variants` that suits it, where one does."""
+        self._variants = tuple(variants)
+
+    @property
+    def profile(self) -> HumanProfile | None:
+        """Whom a HumanSL network imitates; None for any other network."""
+        return self._profile
+
+    def use_profile(self, profile: HumanProfile) -> None:
+        """Imitate others from the next evaluation on. Raises EvaluatorError where this is no HumanSL network."""
+        if self._profile is None:
+            raise EvaluatorError(f"{self._source}: {TAKES_NO_PROFILE}")
+        self._profile = profile
+
+    @property
+    def needs_colours(self) -> bool:
+        """Whether evaluations depend on who is black, beyond what the features say."""
+        return self._profile is not None and self._profile.black != self._profile.white
+
+    def evaluate(
+        self,
+        spatial: NDArray[np.float32],
+        global_: NDArray[np.float32],
+        optimism: NDArray[np.float32] | None = None,
+        colours: NDArray[np.int8] | None = None,
+    ) -> Evaluation:
+        """Evaluate `spatial` [N, 22, H, W] and `global_` [N, 19]; `optimism` [N] overrides the default share, `colours`
+        [N] says who is to move where `needs_colours` asks for it (black otherwise). Raises EvaluatorError."""
+        count, _, height, width = spatial.shape
+        feed: dict[str, Any] = {"spatial": spatial, "global": global_}
+        if self.has_optimism:
+            shares = np.full(count, self._optimism, np.float32) if optimism is None else optimism
+            feed["optimism"] = shares.reshape(count, 1)
+            if self._profile is not None:  # people's optimism is in their plain policy
+                feed["optimism"] = np.zeros((count, 1), np.float32)
+        if self._profile is not None:
+            is_white = np.zeros(count, np.int64) if colours is None else (colours == WHITE).astype(np.int64)
+            feed["meta"] = _metadata(self._profile, height * width)[is_white]
+        try:
+            self.facts.sizes.check(height, width)
+        except ShapeError as error:
+            raise EvaluatorError(f"{self._source}: not a usable network: {error}") from None
+        session = self._session_for(count, height, width)
+        try:
+            with self._turn:
+                evaluation = Evaluation(*session.run(OUTPUTS, feed))
+        except Exception as error:  # onnxruntime's exceptions have no common type of their own
+            raise EvaluatorError(f"{self._source}: evaluation failed: {_first_line(error)}") from None
+        area = height * width
+        shapes = tuple(output.shape for output in evaluation)
+        if shapes != ((count, area + 1), (count, 3), (count, 6), (count, area)):
+            raise EvaluatorError(f"{self._source}: outputs of the wrong shape")
+        if not all(np.isfinite(output).all() for output in evaluation):
+            raise EvaluatorError(f"{self._source}: an output is not finite")
+        return evaluation
+
+    def _session_for(self, count: int, height: int, width: int) -> onnxruntime.InferenceSession:
+        for number, variant in enumerate(self._variants):
+            if variant.suits(count, height, width):
+                with self._opening:
+                    if number not in self._variant_sessions:
+                        content = variant.load()
+                        check_onnx(content, self._source)
+                        self._variant_sessions[number] = _open_session(content, self._source, self._threads)
+                    return self._variant_sessions[number]
+        return self._session
+
+
+@lru_cache(maxsize=64)
+def _metadata(profile: HumanProfile, points: int) -> NDArray[np.float32]:
+    """[2, 192]: what a HumanSL network is told with black and with white to move."""
+    return np.array([metadata_row(profile, is_black, points) for is_black in (True, False)], np.float32)
+
+
+def runtime_version() -> str:
+    import onnxruntime
+
+    return str(onnxruntime.__version__)
+
+
+def offered_providers() -> list[str]:
+    """What the installed onnxruntime was built with; none of it need work on this machine."""
+    import onnxruntime
+
+    return list(onnxruntime.get_available_providers())
+
+
+def open_recorder(content: bytes, source: str) -> Callable[..., dict[str, NDArray[np.float32]]]:
+    """Opens an ONNX model of our own making with all its outputs: a function of `spatial` and `global_`, and of `meta`
+    [N, 192] for HumanSL networks, that returns them by name. Where the network takes a share of the optimistic policy
+    it is given 0. Raises EvaluatorError."""
+    session = _open_session(content, source, threads=1)
+    names = [output.name for output in session.get_outputs()]
+    inputs = {each.name for each in session.get_inputs()}
+
+    def record(
+        spatial: NDArray[np.float32], global_: NDArray[np.float32], meta: NDArray[np.float32] | None = None
+    ) -> dict[str, NDArray[np.float32]]:
+        feed = {"spatial": spatial, "global": global_}
+        if meta is not None:
+            feed["meta"] = meta
+        if "optimism" in inputs:
+            feed["optimism"] = np.zeros((len(spatial), 1), np.float32)
+        return dict(zip(names, session.run(names, feed), strict=True))
+
+    return record
+
+
+def _open_session(
+    content: bytes, source: str, threads: int, device: Device = CPU, inputs: frozenset[str] = frozenset()
+) -> onnxruntime.InferenceSession:
+    """`inputs` are the names of the model's; only devices other than the processor need to know them."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # whatever goes wrong is raised; onnxruntime's own lines would reach stderr
+    # Each call's buffers return to the system: an arena keeps the largest batch on the largest board for ever, and a
+    # memory pattern for every batch size.
+    options.enable_cpu_mem_arena = False
+    options.enable_mem_pattern = False
+    providers: list[Any] = [CPU.provider]
+    if device is not CPU:
+        onnxruntime.set_default_logger_severity(4)  # libraries that are missing are logged outside of any session
+        providers.insert(0, (device.provider, _provider_options(device, inputs)))
+    if device.needs_cuda:
+        _preload_cuda()
+    try:
+        # Its fallback to other providers prints to stdout.
+        session = onnxruntime.InferenceSession(content, options, providers=providers, enable_fallback=0)
+    except Exception as error:  # onnxruntime's exceptions have no common type of their own
+        if device is not CPU:
+            raise DeviceError(f"device {device.name} does not start: {_first_line(error)}") from None
+        raise EvaluatorError(f"{source}: onnxruntime refuses the network: {_first_line(error)}") from None
+    if device.provider not in session.get_providers():  # its libraries are missing, which is no error to onnxruntime
+        raise DeviceError(f"device {device.name} does not start{device.needs and ': '}{device.needs}")
+    return session
+
+
+def _provider_options(device: Device, inputs: frozenset[str]) -> dict[str, str]:
+    options = dict(device.options)
+    if device.name == "tensorrt":
+        # An engine for every batch and board: a shape outside of these would have one built in the middle of a game.
+        for bound, (count, side) in TENSORRT_SHAPES.items():
+            options[f"trt_profile_{bound}_shapes"] = ",".join(
+                f"{name}:{'x'.join(map(str, (count, *shape)))}"
+                for name, shape in (
+                    ("spatial", (SPATIAL_PLANES, side, side)),
+                    ("global", (GLOBAL_FEATURES,)),
+                    ("optimism", (1,)),
+                    ("meta", (META_FEATURES,)),
+                )
+                if name in inputs
+            )
+        options["trt_engine_cache_enable"] = "1"
+        options["trt_engine_cache_path"] = str(cache_root() / "tensorrt")
+    return options
+
+
+def _preload_cuda() -> None:
+    """Have CUDA's libraries found in the packages of pip. What goes wrong with that is printed, to stdout; whether it
+    matters shows when the session is opened."""
+    import onnxruntime
+
+    preload = getattr(onnxruntime, "preload_dlls", None)
+    if preload is not None:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+            preload()
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0][:200]

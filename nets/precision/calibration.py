@@ -1,0 +1,176 @@
+"""Positions to calibrate a quantization with, made by the network itself: games of many kinds against itself.
+
+Games differ in board size, rules and komi, and in how often each side plays a random move instead, so that their
+positions are even and lost, tidy and absurd. A network is used on all of these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import platform
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.game import Game
+from go_rules.machine.fingerprint import source_fingerprint
+from go_rules.points import N_POINTS, PASS, point_at
+from go_rules.rules import PRESETS, SCORING_AREA
+from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluator
+from nets.features import IN_TREE, Scratch, encode, scratch_for
+from nets.onnx.evaluator import runtime_version
+
+Positions = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Features [N, 22, H, W] and [N, 19] of positions on boards of one size."""
+
+BLUNDERS = (0.0, 0.0, 0.05, 0.3)
+"""Shares of random moves; each side of each game draws one."""
+TEMPERATURES = (0.5, 1.0)
+UNFAIR_KOMI = 0.25
+"""Share of games whose komi gives one side a lead, of up to a third of the board."""
+TRIES = 8
+
+
+@dataclass(frozen=True)
+class Series:
+    """Games played side by side on boards of one size."""
+
+    width: int
+    height: int
+    games: int
+    moves: int
+    interval: int
+    """Every so many moves a position is kept."""
+
+
+SERIES = (
+    Series(19, 19, games=9, moves=220, interval=9),
+    Series(13, 13, games=8, moves=110, interval=9),
+    Series(9, 9, games=12, moves=66, interval=5),
+    Series(7, 11, games=4, moves=50, interval=6),
+    Series(15, 15, games=4, moves=60, interval=10),
+    Series(5, 5, games=4, moves=20, interval=4),
+)
+WARM_UP = Series(5, 5, games=1, moves=2, interval=1)
+"""Calls all that is compiled."""
+SMALL_SERIES = tuple(Series(each.width, each.height, 2, 12, 4) for each in SERIES)
+
+
+def own_positions(
+    evaluator: Evaluator,
+    series: tuple[Series, ...] = SERIES,
+    seed: int = 1,
+    seconds: float = float("inf"),
+    progress: Callable[[float], None] = lambda share: None,
+) -> list[Positions]:
+    """Play all `series`, for `seconds` of this thread's processor time at most (neither a busy machine nor one that has
+    yet to compile must make a worse network), and return the positions kept. `progress` is told the share done."""
+    scratch = scratch_for(evaluator)
+    for _ in _play(evaluator, WARM_UP, np.random.default_rng(seed), scratch):
+        pass
+    random = np.random.default_rng(seed)
+    total = sum(each.games * each.moves * each.width * each.height for each in series)
+    started, done, kept = time.thread_time(), 0.0, []
+    for each in series:
+        share = each.games * each.moves * each.width * each.height / total
+        positions = []
+        deadline = started + seconds * (done + share)
+        for move, (spatial, global_) in enumerate(_play(evaluator, each, random, scratch)):
+            if move % each.interval == each.interval - 1:
+                positions.append((spatial, global_))
+            progress(done + share * move / each.moves)
+            if time.thread_time() > deadline and positions:
+                break
+        if not positions:  # a network that passes at once
+            positions.append((spatial, global_))
+        done += share
+        kept.append((np.concatenate([p[0] for p in positions]), np.concatenate([p[1] for p in positions])))
+    return kept
+
+
+def pack_positions(positions: list[Positions]) -> bytes:
+    """Positions as a small file's content."""
+    arrays: dict[str, NDArray[np.generic]] = {}
+    for number, (spatial, global_) in enumerate(positions):
+        height, width = spatial.shape[2:]
+        arrays[f"planes{number}_{height}x{width}"] = np.packbits(
+            spatial.astype(bool).reshape(*spatial.shape[:2], -1), axis=2
+        )
+        arrays[f"global{number}"] = global_
+    content = io.BytesIO()
+    np.savez_compressed(content, allow_pickle=False, **arrays)
+    return content.getvalue()
+
+
+def unpack_positions(content: bytes) -> list[Positions]:
+    """The inverse of `pack_positions`. Raises ValueError or KeyError for a damaged file."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ValueError(str(error)) from None
+    positions = []
+    for name, packed in arrays.items():
+        if name.startswith("planes"):
+            number, _, shape = name.removeprefix("planes").partition("_")
+            height, width = map(int, shape.split("x"))
+            planes = np.unpackbits(packed, axis=2, count=height * width).astype(np.float32)
+            positions.append((planes.reshape(*packed.shape[:2], height, width), arrays[f"global{number}"]))
+    return positions
+
+
+def _play(evaluator: Evaluator, series: Series, random: np.random.Generator, scratch: Scratch) -> Iterator[Positions]:
+    """Play the games of a series side by side; yields each turn's positions, those of unfinished games."""
+    games = [_new_game(series, random) for _ in range(series.games)]
+    blunders = random.choice(BLUNDERS, (series.games, 2))
+    temperatures = random.choice(TEMPERATURES, series.games)
+    for _ in range(series.moves):
+        alive = [i for i, game in enumerate(games) if not game.is_over]
+        if not alive:
+            return
+        spatial = np.zeros((len(alive), SPATIAL_PLANES, series.height, series.width), np.float32)
+        global_ = np.zeros((len(alive), GLOBAL_FEATURES), np.float32)
+        ban = np.zeros(N_POINTS, np.int8)
+        for row, i in enumerate(alive):
+            game = games[i]
+            last = game.length - 1
+            encode(game.stack, last, game.to_play, game.record, 0.0, IN_TREE, ban, scratch, spatial[row], global_[row])
+        yield spatial, global_
+        policy = evaluator.evaluate(spatial, global_).policy
+        for row, i in enumerate(alive):
+            is_blunder = random.random() < blunders[i, games[i].to_play - 1]
+            _move(games[i], np.zeros_like(policy[row]) if is_blunder else policy[row] / temperatures[i], random)
+
+
+def _new_game(series: Series, random: np.random.Generator) -> Game:
+    rules, komi = list(PRESETS.values())[random.integers(len(PRESETS))]
+    if random.random() < UNFAIR_KOMI:
+        reach = series.width * series.height / 3
+        komi = float(np.round(random.uniform(-reach, reach) * 2) / 2)
+    if rules.scoring != SCORING_AREA:
+        komi = float(np.round(komi - 0.5) + 0.5)
+    return Game(series.width, series.height, rules, komi)
+
+
+def _move(game: Game, logits: NDArray[np.float32], random: np.random.Generator) -> None:
+    """Play a move drawn with the probabilities that the logits give; a pass where several draws were illegal."""
+    area = game.width * game.height
+    noisy = logits - np.log(random.exponential(size=len(logits)))  # the Gumbel trick: their order is a draw
+    for move in np.argsort(-noisy)[:TRIES]:
+        point = PASS if move == area else point_at(int(move) % game.width, int(move) // game.width)
+        if game.is_legal(game.to_play, point):
+            game.play(game.to_play, point)
+            return
+    game.play(game.to_play, PASS)
+
+
+def measurement_fingerprint(module: str) -> str:
+    """A hash of what a measurement made by `module` depends on beside the network: sources, processor, onnxruntime."""
+    here = f"{runtime_version()} {platform.machine()} {platform.processor()} {source_fingerprint(module)}"
+    return hashlib.sha256(here.encode()).hexdigest()

@@ -1,0 +1,302 @@
+"""The board that playouts are played on: less exact than POSITION, and several times faster.
+
+Chains count pseudo-liberties: an empty point counts once for every stone of the chain beside it. Their number,
+the sum of the points and the sum of their squares share one 64-bit word, so that placing a stone, joining two
+chains and taking one off the board are single additions; the sums tell a chain in atari and its last liberty
+(the method of Łukasz Lew's libEGO). Each point also knows its eight neighbours as one 16-bit number, under which
+tables answer for eyes and patterns (playout_tables.py).
+
+Left out are what playouts never need: superko, suicide (never played), prisoners and the hash. Points are those of
+go_rules.points, so nothing is translated between the two boards.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from go_rules.board import neighbour
+from go_rules.machine.jit import kernel
+from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, STRIDE, WALL, WHITE
+
+PLAYOUT_BOARD = np.dtype(
+    [
+        # Per point (N_POINTS entries).
+        ("liberties", "u8", (N_POINTS,)),  # packed pseudo-liberties, see `_liberty`; at chain heads only
+        ("board", "i1", (N_POINTS,)),  # EMPTY, BLACK, WHITE or WALL
+        ("around", "u2", (N_POINTS,)),  # contents of the eight neighbours, two bits each: bit 2 * i is AROUND[i]'s
+        ("chain", "i2", (N_POINTS,)),  # head of the stone's chain; undefined where there is no stone
+        ("next", "i2", (N_POINTS,)),  # next stone of the same chain, a ring; undefined without a stone
+        ("stones", "i2", (N_POINTS,)),  # number of stones, at chain heads only
+        ("empties", "i2", (N_POINTS,)),  # the empty points in any order, n_empties of them
+        ("slot", "i2", (N_POINTS,)),  # where a point is in `empties`; undefined where there is a stone
+        # Scalars.
+        ("n_empties", "i8"),
+        ("on_board", "i8", (3,)),  # stones of colour c, at index c (0 unused)
+        ("ko", "i8"),  # the one point banned by simple ko, or NO_POINT
+    ],
+    align=True,
+)
+
+AROUND = (-STRIDE, -1, 1, STRIDE, -STRIDE - 1, -STRIDE + 1, STRIDE - 1, STRIDE + 1)
+"""Offsets of the eight neighbours: north, west, east, south, then the diagonals."""
+
+# A packed count: number << 52 | sum of points << 31 | sum of squared points. On 25x25 there are at most 2500
+# pseudo-liberties; their points sum to less than 2^21 and their squares to less than 2^31.
+NUMBER_SHIFT = np.uint64(52)
+SUM_SHIFT = np.uint64(31)
+SUM_MASK = np.uint64(2**21 - 1)
+SQUARES_MASK = np.uint64(2**31 - 1)
+NO_LIBERTIES = np.uint64(0)
+
+
+def new_playout_boards(n: int) -> np.ndarray:
+    """An array of `n` playout boards; `load_position` one before use."""
+    return np.zeros(n, PLAYOUT_BOARD)
+
+
+@kernel
+def load_position(b, pos):
+    """Make `b` the playout board of a POSITION."""
+    for point in range(N_POINTS):
+        b.board[point] = pos.board[point]
+        b.around[point] = 0
+        b.liberties[point] = NO_LIBERTIES
+        b.chain[point] = pos.chain[point]
+        b.next[point] = pos.next[point]
+        b.stones[point] = pos.stones[point]
+    b.n_empties = 0
+    b.on_board[BLACK] = 0
+    b.on_board[WHITE] = 0
+    b.ko = pos.ko
+    for y in range(pos.height):
+        row = (y + 1) * STRIDE + 1
+        for point in range(row, row + pos.width):
+            b.around[point] = 0
+            for i in range(8):
+                b.around[point] |= np.int64(pos.board[point + AROUND[i]]) << (2 * i)
+            content = pos.board[point]
+            if content != EMPTY:
+                b.on_board[content] += 1
+                continue
+            b.empties[b.n_empties] = point
+            b.slot[point] = b.n_empties
+            b.n_empties += 1
+            for i in range(4):
+                q = neighbour(point, i)
+                if pos.board[q] in (BLACK, WHITE):
+                    b.liberties[pos.chain[q]] += _liberty(point)
+
+
+@kernel
+def copy_board(target, source):
+    """Copy field by field, as numba assigns whole records slowly."""
+    for point in range(N_POINTS):
+        target.liberties[point] = source.liberties[point]
+        target.board[point] = source.board[point]
+        target.around[point] = source.around[point]
+        target.chain[point] = source.chain[point]
+        target.next[point] = source.next[point]
+        target.stones[point] = source.stones[point]
+        target.empties[point] = source.empties[point]
+        target.slot[point] = source.slot[point]
+    target.n_empties = source.n_empties
+    target.on_board[BLACK] = source.on_board[BLACK]
+    target.on_board[WHITE] = source.on_board[WHITE]
+    target.ko = source.ko
+
+
+@kernel
+def in_atari(b, head):
+    """Whether the chain has exactly one liberty."""
+    return _is_one_point(b.liberties[head])
+
+
+@kernel
+def last_liberty(b, head):
+    """The one liberty of a chain in atari."""
+    packed = b.liberties[head]
+    return np.int64(((packed >> SUM_SHIFT) & SUM_MASK) // (packed >> NUMBER_SHIFT))
+
+
+@kernel
+def is_capture_or_joins(b, point, colour):
+    """Whether a move without empty neighbours is legal: it takes something or joins a chain with other liberties.
+
+    Simple ko aside.
+    """
+    for i in range(4):
+        q = neighbour(point, i)
+        content = b.board[q]
+        if content != WALL and in_atari(b, b.chain[q]) == (content != colour):
+            return True
+    return False
+
+
+@kernel
+def is_self_atari(b, point, colour):
+    """Whether a stone at the empty `point` would take nothing and its chain have at most one liberty."""
+    packed = NO_LIBERTIES
+    for i in range(4):
+        q = neighbour(point, i)
+        content = b.board[q]
+        if content == EMPTY:
+            packed += _liberty(q)
+        elif content == colour:
+            head = b.chain[q]
+            packed -= _liberty(point)
+            if not _beside_earlier(b, point, i, head, colour):
+                packed += b.liberties[head]
+        elif content != WALL and in_atari(b, b.chain[q]):
+            return False
+    return _is_one_point(packed)
+
+
+@kernel
+def place(b, point, colour):
+    """Play a legal move that is not suicide (unchecked). Returns the number of stones captured."""
+    enemy = 3 - colour
+    unit = _liberty(point)
+    own = NO_LIBERTIES
+    # The point becomes a stone for its neighbours, and its slot in the list goes to the last empty point.
+    b.board[point] = colour
+    _toggle_around(b, point, colour)
+    b.on_board[colour] += 1
+    b.n_empties -= 1
+    last = b.empties[b.n_empties]
+    slot = b.slot[point]
+    b.empties[slot] = last
+    b.slot[last] = slot
+
+    for i in range(4):
+        q = neighbour(point, i)
+        content = b.board[q]
+        if content == EMPTY:
+            own += _liberty(q)
+        elif content != WALL:
+            b.liberties[b.chain[q]] -= unit
+    b.chain[point] = point
+    b.next[point] = point
+    b.stones[point] = 1
+    b.liberties[point] = own
+
+    captured = 0
+    b.ko = NO_POINT
+    for i in range(4):
+        q = neighbour(point, i)
+        content = b.board[q]
+        if content == colour:
+            if b.chain[q] != b.chain[point]:
+                _merge(b, b.chain[point], b.chain[q])
+        elif content == enemy and b.liberties[b.chain[q]] == NO_LIBERTIES:
+            captured += _remove_chain(b, b.chain[q], enemy)
+            b.ko = q
+    if captured != 1 or own != NO_LIBERTIES or b.stones[b.chain[point]] != 1:
+        b.ko = NO_POINT
+    return captured
+
+
+@kernel
+def area_score(b):
+    """White's points minus black's, counting an empty point for the colour that alone is beside it.
+
+    At the end of a playout that is the area score: no two empty points touch there.
+    """
+    score = b.on_board[WHITE] - b.on_board[BLACK]
+    for i in range(b.n_empties):
+        owner = owner_of_empty(b.around[b.empties[i]])
+        if owner == WHITE:
+            score += 1
+        elif owner == BLACK:
+            score -= 1
+    return score
+
+
+@kernel
+def owner_of_empty(around):
+    """The colour that alone has stones beside an empty point, else EMPTY."""
+    sides = 0
+    for i in range(4):
+        content = (around >> (2 * i)) & 3
+        if content != WALL:
+            sides |= content
+    return sides if sides != BLACK | WHITE else EMPTY
+
+
+@kernel
+def _is_one_point(packed):
+    """Whether packed points are all the same one: their variance is zero. True for none at all, too."""
+    total = (packed >> SUM_SHIFT) & SUM_MASK
+    return (packed >> NUMBER_SHIFT) * (packed & SQUARES_MASK) == total * total
+
+
+@kernel
+def _liberty(point):
+    """One pseudo-liberty at `point`, packed."""
+    p = np.uint64(point)
+    return (np.uint64(1) << NUMBER_SHIFT) | (p << SUM_SHIFT) | (p * p)
+
+
+@kernel
+def _beside_earlier(b, point, i, head, colour):
+    """Whether one of `point`'s neighbours before the i-th is a stone of the chain `head`."""
+    for j in range(i):
+        q = neighbour(point, j)
+        if b.board[q] == colour and b.chain[q] == head:
+            return True
+    return False
+
+
+@kernel
+def _toggle_around(b, point, colour):
+    """Tell the eight neighbours that a stone of `colour` comes to `point`, or goes."""
+    b.around[point - STRIDE] ^= colour << 6
+    b.around[point - 1] ^= colour << 4
+    b.around[point + 1] ^= colour << 2
+    b.around[point + STRIDE] ^= colour
+    b.around[point - STRIDE - 1] ^= colour << 14
+    b.around[point - STRIDE + 1] ^= colour << 12
+    b.around[point + STRIDE - 1] ^= colour << 10
+    b.around[point + STRIDE + 1] ^= colour << 8
+
+
+@kernel
+def _merge(b, one, other):
+    """Join two chains, relabelling the smaller."""
+    if b.stones[other] > b.stones[one]:
+        one, other = other, one
+    stone = other
+    while True:
+        b.chain[stone] = one
+        stone = b.next[stone]
+        if stone == other:
+            break
+    after = b.next[one]
+    b.next[one] = b.next[other]
+    b.next[other] = after
+    b.stones[one] += b.stones[other]
+    b.liberties[one] += b.liberties[other]
+
+
+@kernel
+def _remove_chain(b, head, colour):
+    """Take a chain off the board; returns its number of stones."""
+    enemy = 3 - colour
+    removed = 0
+    stone = np.int64(head)
+    while True:
+        b.board[stone] = EMPTY
+        _toggle_around(b, stone, colour)
+        b.empties[b.n_empties] = stone
+        b.slot[stone] = b.n_empties
+        b.n_empties += 1
+        unit = _liberty(stone)
+        for i in range(4):
+            q = neighbour(stone, i)
+            if b.board[q] == enemy:
+                b.liberties[b.chain[q]] += unit
+        removed += 1
+        stone = np.int64(b.next[stone])
+        if stone == head:
+            break
+    b.on_board[colour] -= removed
+    return removed

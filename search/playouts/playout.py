@@ -1,0 +1,202 @@
+"""Playouts: a game played to its end by a simple policy, fast enough to be averaged over by the thousand.
+
+The policy answers the last move where it matters, as MoGo's did (Gelly et al., "Modification of UCT with Patterns
+in Monte-Carlo Go", 2006): take what is in atari, save one's own, play where a 3x3 pattern beside the last move
+invites; otherwise any move that fills no own eye. With all rates zero it is the uniformly random policy.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.board import neighbour
+from go_rules.machine.jit import kernel
+from go_rules.points import EMPTY, N_POINTS, NO_POINT, PASS
+from go_rules.random import below, seed_state, uniform
+from search.playouts.board import AROUND, in_atari, is_capture_or_joins, is_self_atari, last_liberty, place
+from search.playouts.patterns import EMPTY_NEIGHBOUR, EMPTY_NEIGHBOURS, PATTERN, playout_table
+
+POLICY = np.dtype(
+    [
+        ("capture_rate", "f8"),  # probability of looking for captures and chains to save beside the last move
+        ("pattern_rate", "f8"),  # probability of looking for patterns around it
+        ("self_atari_rate", "f8"),  # probability of not minding that a move puts the own chain in atari
+    ],
+    align=True,
+)
+"""How playouts choose their moves; all zero but self_atari_rate = 1 is uniformly random."""
+
+MOVES_PER_POINT = 3
+"""A playout is scored as it stands after that many moves per point of the board: only endless kos get there."""
+
+
+class PlayoutTools(NamedTuple):
+    """What playouts need beside the board; one set per thread."""
+
+    table: NDArray[np.uint8]
+    """[65536], see playout_tables."""
+    policy: NDArray[np.void]
+    """POLICY[1]."""
+    random: NDArray[np.uint64]
+    """[2], the state of the random numbers."""
+    first: NDArray[np.int8]
+    """[N_POINTS]: the colour that first played at a point in this playout, EMPTY if none did."""
+    found: NDArray[np.int16]
+    """[N_POINTS]: moves to choose from."""
+
+
+def new_tools(seed: int, policy: np.ndarray) -> PlayoutTools:
+    return PlayoutTools(
+        playout_table(), policy, seed_state(seed), np.zeros(N_POINTS, np.int8), np.zeros(N_POINTS, np.int16)
+    )
+
+
+def new_policy(capture_rate: float, pattern_rate: float, self_atari_rate: float) -> np.ndarray:
+    """POLICY[1]."""
+    return np.array([(capture_rate, pattern_rate, self_atari_rate)], POLICY)
+
+
+@kernel
+def playout(b, colour, last, tools, max_moves):
+    """Play on from `b`, `colour` to move after the move `last` (PASS or NO_POINT if none), until both pass.
+
+    Notes in `tools.first` who first played where. Returns the number of moves, passes included.
+    """
+    for point in range(N_POINTS):
+        tools.first[point] = EMPTY
+    passes = 0
+    moves = 0
+    while passes < 2 and moves < max_moves:
+        point = choose_move(b, colour, last, tools)
+        if point == PASS:
+            passes += 1
+            b.ko = NO_POINT
+        else:
+            passes = 0
+            place(b, point, colour)
+            if tools.first[point] == EMPTY:
+                tools.first[point] = colour
+        last = point
+        moves += 1
+        colour = 3 - colour
+    return moves
+
+
+@kernel
+def choose_move(b, colour, last, tools):
+    """The policy's next move: a playable point, or PASS if there is none."""
+    policy = tools.policy[0]
+    random = tools.random
+    if last > PASS:
+        if policy.capture_rate > 0.0 and uniform(random) < policy.capture_rate:
+            n = atari_replies(b, colour, last, tools.found)
+            if n > 0:
+                return np.int64(tools.found[below(random, n)])
+        if policy.pattern_rate > 0.0 and uniform(random) < policy.pattern_rate:
+            n = pattern_replies(b, colour, last, tools.table, tools.found)
+            if n > 0:
+                return np.int64(tools.found[below(random, n)])
+    return random_move(b, colour, tools.table, policy.self_atari_rate, random)
+
+
+@kernel
+def atari_replies(b, colour, last, found):
+    """Moves that take the chain of `last`, or that save an own chain beside it; returns how many are in `found`."""
+    n = 0
+    if b.board[last] == 3 - colour and in_atari(b, b.chain[last]):
+        point = last_liberty(b, b.chain[last])
+        if point != b.ko:
+            found[n] = point
+            n += 1
+    for i in range(4):
+        q = neighbour(last, i)
+        if b.board[q] != colour or not in_atari(b, b.chain[q]):
+            continue
+        point = last_liberty(b, b.chain[q])
+        if point != b.ko and not is_self_atari(b, point, colour):
+            found[n] = point
+            n += 1
+        n = _counter_captures(b, b.chain[q], colour, found, n)
+    return n
+
+
+@kernel
+def _counter_captures(b, head, colour, found, n):
+    """Add to the `n` moves in `found` one that takes a chain in atari beside the chain `head`, if there is one."""
+    stone = np.int64(head)
+    while True:
+        for i in range(4):
+            q = neighbour(stone, i)
+            if b.board[q] == 3 - colour and in_atari(b, b.chain[q]):
+                point = last_liberty(b, b.chain[q])
+                if point != b.ko:
+                    found[n] = point
+                    return n + 1
+        stone = np.int64(b.next[stone])
+        if stone == head:
+            return n
+
+
+@kernel
+def pattern_replies(b, colour, last, table, found):
+    """Playable moves among the eight points around `last` that a pattern invites to; returns how many."""
+    n = 0
+    for i in range(8):
+        point = last + AROUND[i]
+        if b.board[point] != EMPTY:
+            continue
+        flags = table[b.around[point]]
+        if (
+            flags & (PATTERN * colour) != 0
+            and is_playable(b, point, colour, flags)
+            and not puts_itself_in_atari(b, point, colour, flags)
+        ):
+            found[n] = point
+            n += 1
+    return n
+
+
+@kernel
+def random_move(b, colour, table, self_atari_rate, random):
+    """A move drawn uniformly from all playable ones, PASS if there is none.
+
+    A move that puts its own chain in atari is dropped with probability 1 - `self_atari_rate`.
+    """
+    untried = b.n_empties
+    while untried > 0:
+        i = below(random, untried)
+        point = np.int64(b.empties[i])
+        flags = table[b.around[point]]
+        if is_playable(b, point, colour, flags) and (
+            self_atari_rate >= 1.0
+            or not puts_itself_in_atari(b, point, colour, flags)
+            or uniform(random) < self_atari_rate
+        ):
+            return point
+        # Out of the way, to the end of what is left to try.
+        untried -= 1
+        other = b.empties[untried]
+        b.empties[i] = other
+        b.slot[other] = i
+        b.empties[untried] = point
+        b.slot[point] = untried
+    return np.int64(PASS)
+
+
+@kernel
+def is_playable(b, point, colour, flags):
+    """Whether a playout may play the empty `point`: legal, no suicide, no own eye. `flags`: its table entry."""
+    if flags & colour != 0:
+        return False
+    if flags & EMPTY_NEIGHBOURS != 0:
+        return True
+    return point != b.ko and is_capture_or_joins(b, point, colour)
+
+
+@kernel
+def puts_itself_in_atari(b, point, colour, flags):
+    """Whether the legal move at `point` takes nothing and leaves its own chain one liberty."""
+    return flags & EMPTY_NEIGHBOURS < 2 * EMPTY_NEIGHBOUR and is_self_atari(b, point, colour)

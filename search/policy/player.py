@@ -1,0 +1,49 @@
+"""The player that does not search: moves drawn from the network's policy, as people play them."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+
+from go_rules.game import Game
+from go_rules.points import PASS
+from nets.evaluator import Evaluator
+from search.limits import Limits, MoveFilter
+from search.player import ReportRequest
+from search.puct.parameters import SearchParameters
+from search.puct.player import NetworkPlayer
+from search.result import SearchResult
+
+
+class PolicyPlayer(NetworkPlayer):
+    """Implements `Player`. Its analyses are those of a search with the same network."""
+
+    name = "policy"
+
+    def __init__(self, evaluator: Evaluator, parameters: SearchParameters | None = None) -> None:
+        # A move's likelihood must not be lost to the moves that symmetry makes its equals.
+        super().__init__(evaluator, dataclasses.replace(parameters or SearchParameters(), root_symmetry_pruning=False))
+
+    def search(
+        self,
+        game: Game,
+        colour: int,
+        limits: Limits,
+        *,
+        filter: MoveFilter | None = None,
+        report: ReportRequest | None = None,
+        analysis: bool = False,
+        stop: threading.Event | None = None,
+    ) -> SearchResult:
+        """See `Player.search`; one evaluation, except for analysis. Raises EvaluatorError."""
+        if not analysis:
+            limits = dataclasses.replace(limits, visits=1)
+        return super().search(game, colour, limits, filter=filter, report=report, analysis=analysis, stop=stop)
+
+    def choose(self, game: Game, result: SearchResult) -> int:
+        """See `Player.choose`. A pass is never drawn by chance: it is played where it is the likeliest move."""
+        moves = tuple(dataclasses.replace(move, choice=0.0) for move in result.moves)
+        likeliest = max(moves, key=lambda move: move.prior, default=None)
+        if likeliest is not None:
+            moves = tuple(move for move in moves if (move.point == PASS) == (likeliest.point == PASS))
+        return super().choose(game, dataclasses.replace(result, moves=moves))

@@ -1,0 +1,88 @@
+"""Compiling in a second process, on a machine that has not played yet.
+
+Only one thread of a process can compile. While the parent compiles the rules, opens its network and calibrates it, a
+child compiles the search, and each finds the other's kernels in the cache.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+import numpy as np
+
+from go_rules.game import Game
+from go_rules.points import BLACK
+from nets.constant import ConstantEvaluator
+from search.puct.iteration import NO_ROOM, NOT_YET
+from search.puct.parameters import SearchParameters
+from search.puct.report import MAX_VARIATION
+from search.puct.root import place_root, set_root
+from search.puct.root_moves import excluded_until
+from search.puct.search import Search
+from search.puct.tree.nodes import ROOT, clear_tree, new_node
+from search.puct.tree.ownership import tree_ownership
+from search.puct.tree.rank import rank_root, variations
+from search.puct.tree.reuse import collect_garbage, forget_unreachable, recompute, settle
+from search.puct.workspace import Workspace
+
+SIDE = 9
+MEMORY = 16
+"""Megabytes: enough for a tree and a cache that stay empty."""
+
+
+def compile_all() -> None:
+    """Have every kernel of a search compiled, what takes longest first: meanwhile the parent compiles the rules and
+    what its network needs, calibrates it and calls `compile_ends`."""
+    parameters = SearchParameters(memory=MEMORY, cache_memory=MEMORY, workers=1)
+    _compile_iteration(_small_workspace(parameters))
+    compile_ends()
+    search = Search(ConstantEvaluator(), parameters)
+    search.warm_up(SIDE, SIDE)
+    search.close()
+
+
+def compile_ends() -> None:
+    """Have compiled what a search calls only when it has grown its tree."""
+    parameters = SearchParameters(memory=MEMORY, cache_memory=MEMORY, workers=1)
+    space = _small_workspace(parameters)
+    _plant(space)
+    work, ranks = space.desks[0].work, np.zeros((3, space.area + 1))
+    set_root(space.tree, space.context, work)
+    rank_root(space.tree, space.context, work, ranks)
+    none = np.zeros((0, MAX_VARIATION), np.int64)
+    variations(space.tree, space.context, ranks, none, none, none, np.zeros(0, np.int64))
+    tree_ownership(space.tree, int(space.tree.used[ROOT]))
+    forget_unreachable(space.tree, space.context)
+    settle(space.tree)
+    recompute(space.tree, space.context)
+    collect_garbage(space.tree)
+
+
+def _compile_iteration(space: Workspace) -> None:
+    """What a search does over and over: call it for no leaves at all."""
+    _plant(space)
+    space.evaluate_missing(space.desks[0])
+    space.advance(space.desks[0], NO_ROOM, NOT_YET)
+
+
+def _small_workspace(parameters: SearchParameters) -> Workspace:
+    return Workspace(SIDE, SIDE, parameters, ConstantEvaluator(), 1, 0, True)
+
+
+def _plant(space: Workspace) -> None:
+    """Give it a tree of one node."""
+    place_root(space.context, Game(SIDE, SIDE), BLACK, excluded_until(None))
+    clear_tree(space.tree)
+    space.tree.used[ROOT] = new_node(space.tree, np.uint64(0), BLACK)
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    compile_all()

@@ -1,0 +1,133 @@
+"""What the search kernels share: the CONTEXT of a search, and each worker's SCRATCH and LEAF records.
+
+All of it lives in records of fixed size, for the largest board: a record is handed to a kernel as one pointer,
+where a tuple of arrays costs as much as playing a move.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.points import MAX_SIZE, N_POINTS, PASS, point_at
+from go_rules.position import POSITION
+from go_rules.random import seed_state
+from go_rules.rules import RULES
+from go_rules.tactics.life import LIFE_WORK
+from search.puct.settings import SETTINGS
+from search.puct.tree.tables import SCORE_MEANS, SCORE_STDEVS, WEIGHT_HALF, score_table, weight_table
+
+MAX_DEPTH = 1000
+"""Moves from the root to a leaf, at most."""
+
+HISTORY = 3
+"""Positions a network sees: the present one and two before it."""
+
+MAX_POINTS = MAX_SIZE * MAX_SIZE
+MAX_MOVES = MAX_POINTS + 1
+
+SEEN_ROOM = 8192
+"""Slots for superko keys of the game; a longer game's last MAX_SEEN positions are enough."""
+MAX_SEEN = 6000
+
+MAX_PASSES = 64
+MAX_CYCLE = 256
+"""Passes and positions of the game that are remembered where repetition matters."""
+
+REGION_ROOM = 64
+"""Points of an empty region that are looked at, at least the largest `graph_repetition_bound`."""
+
+CONTEXT = np.dtype(
+    [
+        ("settings", SETTINGS),
+        ("rules", RULES),
+        ("roots", POSITION, (HISTORY,)),  # the game's last positions, the root last, from index 0 on
+        ("root_positions", "i8"),  # how many these are
+        ("root_stones", "i8"),  # stones on the root's board
+        ("most_stones", "i8"),  # the most there were on any of the game's
+        ("moves", "i8"),  # H * W + 1: board points and the pass
+        ("errors_known", "i1"),  # 1: evaluations come with error estimates
+        ("points", "i2", (MAX_MOVES,)),  # the point of each move in network order, the pass last
+        ("until", "i2", (3, N_POINTS)),  # [colour, point] excluded within so many moves of the root
+        ("bonuses", "f4", (MAX_MOVES,)),  # points added to white's score after each root move, to end games well
+        ("seen", "u8", (SEEN_ROOM,)),  # set of the superko keys of the game's positions (superko.py)
+        # Where positions may come back for ever, repetition ends phases and games (leaves/cycles.py).
+        ("may_cycle", "i1"),  # 1: the rules let them
+        ("passes", "i8"),  # how many passes of the game `passed` holds
+        ("passed", "u8", (MAX_PASSES,)),  # cycle keys of the positions in which somebody passed, the last ones
+        ("cycle", "i8"),  # how many positions `cycled` holds
+        ("cycled", "u8", (MAX_CYCLE,)),  # cycle keys of the positions between the game's last pass and the root
+        ("score_table", "f4", (SCORE_MEANS, SCORE_STDEVS)),
+        ("weight_table", "f4", (2 * WEIGHT_HALF + 1,)),
+    ],
+    align=True,
+)
+"""What stays the same during a search."""
+
+# Indices into `values` of a LEAF: white's view.
+WIN_LOSS, NO_RESULT, SCORE, SCORE_SQ, LEAD, WINLOSS_ERROR, SCORE_ERROR = range(7)
+VALUES = 7
+
+LEAF = np.dtype(
+    [
+        ("stack", POSITION, (HISTORY,)),  # its last positions, from index 0 on
+        ("last", "i8"),  # index of its own
+        ("depth", "i8"),  # moves from the root
+        ("floor", "i8"),  # first level of the path that the visit counts for: 0 but for visits forced on a node
+        ("stones", "i8"),  # stones on its board
+        ("most_stones", "i8"),  # the most on any board of the game and the path
+        ("nodes", "i4", (MAX_DEPTH + 1,)),  # the path from the root, the leaf last
+        ("slots", "i4", (MAX_DEPTH,)),  # which link of each node was taken
+        ("keys", "u8", (MAX_DEPTH,)),  # superko keys after each of those moves
+        ("cycle_keys", "u8", (MAX_DEPTH + 1,)),  # cycle keys (leaves/cycles.py) along the path, where needed
+        ("no_result", "i1"),  # 1: its position came about for the third time, which ends the game
+        ("banned", "i1", (N_POINTS,)),  # 1 where superko forbids a move
+        # The evaluation.
+        ("codes", "u2", (MAX_MOVES,)),  # priors as the tree keeps them
+        ("values", "f4", (VALUES,)),
+        ("ownership", "i1", (MAX_POINTS,)),  # white's view, 127 = certainly white's
+    ],
+    align=True,
+)
+"""A position on its way through an iteration."""
+
+SCRATCH = np.dtype(
+    [
+        ("random", "u8", (2,)),  # state of random.py
+        ("before", POSITION),
+        ("weights", "f8", (MAX_MOVES,)),
+        ("region", "i2", (REGION_ROOM,)),
+        ("life", LIFE_WORK),
+    ],
+    align=True,
+)
+"""What a worker's kernels write on."""
+
+
+class Work(NamedTuple):
+    """One worker's records."""
+
+    leaves: NDArray[np.void]
+    """LEAF[batch]"""
+    scratch: NDArray[np.void]
+    """SCRATCH[1]"""
+
+
+def new_context(width: int, height: int, exponent: float) -> NDArray[np.void]:
+    """CONTEXT[1] for such a board, its settings, rules and root still to be filled in."""
+    out = np.zeros(1, CONTEXT)
+    points = [point_at(i % width, i // width) for i in range(width * height)]
+    out["moves"] = len(points) + 1
+    out["points"][0, : len(points) + 1] = [*points, PASS]
+    out["score_table"] = score_table()
+    out["weight_table"] = weight_table(exponent)
+    return out
+
+
+def new_work(batch: int, seed: int) -> Work:
+    """Room for a worker that has `batch` leaves at a time."""
+    work = Work(np.zeros(batch, LEAF), np.zeros(1, SCRATCH))
+    work.scratch["random"][0] = seed_state(seed)
+    return work

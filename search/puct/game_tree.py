@@ -1,0 +1,121 @@
+"""Which game's tree a workspace holds, and how it follows that game from position to position."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable
+
+import numpy as np
+
+from go_rules.game import Game, Move
+from go_rules.points import PASS
+from search.limits import MoveFilter
+from search.puct.parameters import SearchParameters
+from search.puct.root import evaluate_root, place_root, score_center
+from search.puct.root_moves import excluded_until
+from search.puct.tree.nodes import NODES, NONE, ROOT, clear_tree, new_node
+from search.puct.tree.reuse import child_after, collect_garbage, forget_unreachable, recompute
+from search.puct.workspace import Workspace
+
+CENTER_TOLERANCE = 0.25
+"""Points by which the dynamic score's centre may be off in a tree that is kept, before all is brought up to date."""
+
+
+class GameTree:
+    """The tree of a workspace and the position its root stands for. Used under the search's lock."""
+
+    def __init__(self, space: Workspace) -> None:
+        self.space = space
+        self.raw: dict[str, float] = {}
+        """The network's own opinion of the root."""
+        self._owner: Hashable = None
+        self._moves: list[Move] = []
+
+    @property
+    def root(self) -> np.void:
+        """The root's NODE."""
+        tree = self.space.tree
+        node: np.void = tree.nodes[tree.used[ROOT]]
+        return node
+
+    def clear(self) -> None:
+        """Forget tree and evaluations."""
+        clear_tree(self.space.tree)
+        self.space.cache.keys[:] = 0
+        self._owner = None
+
+    def take_root(
+        self,
+        game: Game,
+        colour: int,
+        filter: MoveFilter | None,
+        analysis: bool,
+        parameters: SearchParameters,
+        generator: np.random.Generator,
+    ) -> None:
+        """Make the game's position the root, with what an earlier search knows of it, and have it evaluated.
+
+        Raises EvaluatorError.
+        """
+        space, tree = self.space, self.space.tree
+        if analysis:
+            parameters = dataclasses.replace(parameters, root_noise=False, root_symmetry_pruning=False)
+        space.set_parameters(parameters, analysis)
+        index = self._find(game, colour, filter, parameters)
+        place_root(space.context, game, colour, excluded_until(filter))
+        space.set_cache_salt(game, parameters)
+        self._owner = _owner(game, filter)
+        self._moves = list(game.moves)
+        if index == NONE:
+            clear_tree(tree)
+            tree.used[ROOT] = new_node(tree, np.uint64(0), colour)
+        elif index != tree.used[ROOT]:
+            tree.used[ROOT] = index
+            if parameters.subtree_bias_factor > 0:
+                forget_unreachable(tree, space.context)
+        if tree.used[NODES] > len(tree.nodes) // 2:
+            collect_garbage(tree)
+        self.raw = evaluate_root(
+            space, game, colour, parameters, generator, lambda expected: self._recenter(parameters, expected)
+        )
+
+    def _recenter(self, parameters: SearchParameters, expected: float) -> None:
+        """Set the dynamic score's centre for a root whose evaluation expects this score (white's view)."""
+        settings = self.space.context["settings"]
+        known = int(self.root["visits"]) > 0
+        side = self.space.area**0.5
+        center = score_center(parameters, float(self.root["score"]) if known else expected, side)
+        if not known:
+            settings["score_center"] = center
+        elif abs(center - float(settings["score_center"][0])) > CENTER_TOLERANCE:
+            settings["score_center"] = center
+            recompute(self.space.tree, self.space.context)
+
+    def _find(self, game: Game, colour: int, filter: MoveFilter | None, parameters: SearchParameters) -> int:
+        """The node of the game's position, or NONE."""
+        space, tree = self.space, self.space.tree
+        index = int(tree.used[ROOT])
+        known = len(self._moves)
+        if index == NONE or self._owner != _owner(game, filter) or game.moves[:known] != self._moves:
+            return NONE
+        if len(game.moves) > known and (filter is not None or (parameters.conservative_pass and _pass_may_end(game))):
+            # Excluded moves are counted from the root, and below it the root's pass was taken to end the game.
+            return NONE
+        for move in game.moves[known:]:
+            if int(tree.nodes[index]["to_play"]) != move.colour:
+                return NONE
+            position = space.area if move.point == PASS else space.points.index(move.point)
+            index = int(child_after(tree, index, position))
+            if index == NONE:
+                return NONE
+        return index if int(tree.nodes[index]["to_play"]) == colour else NONE
+
+
+def _owner(game: Game, filter: MoveFilter | None) -> Hashable:
+    """What a tree depends on beside the moves."""
+    frozen = None if filter is None else (tuple(filter.allow.items()), tuple(filter.avoid.items()))
+    return (game.identity(), game.record.tobytes(), frozen)
+
+
+def _pass_may_end(game: Game) -> bool:
+    return bool(game.position["passes"] >= 1)

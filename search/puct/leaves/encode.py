@@ -1,0 +1,29 @@
+"""The second stage of an iteration: leaves as network input, each under a symmetry of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from go_rules.machine.jit import kernel
+from go_rules.random import below
+from nets.features import encode
+from nets.symmetry import turn_planes
+
+
+@kernel
+def encode_all(ctx, work, chosen, count, view, draw_of, symmetries, images, features, planes, spatial, global_):
+    """Encode the `count` leaves listed in `chosen` into `spatial` [count, 22, H*W] and `global_` [count, 19].
+
+    The i-th is shown under the symmetry `symmetries[i]`, a row of `images`: board point p is found at `images[., p]`.
+    They are drawn first, each from the first `draw_of`, unless that is 0. `view`: features.IN_TREE or AT_ROOT. `planes`
+    [22, H, W] is scratch, `features` the encoder's.
+    """
+    context = ctx[0]
+    for i in range(count):
+        if draw_of > 0:
+            # Where evaluations are not to see random ones, they see the board as it lies.
+            symmetries[i] = below(work.scratch[0].random, draw_of) if context.settings.random_symmetry == 1 else 0
+        leaf = work.leaves[chosen[i]]
+        colour = np.int64(leaf.stack[leaf.last].to_play)
+        encode(leaf.stack, leaf.last, colour, context.rules, 0.0, view, leaf.banned, features, planes, global_[i])
+        turn_planes(planes, images[symmetries[i]], spatial[i])

@@ -1,0 +1,123 @@
+"""Evaluations remembered beyond the tree they were made for: whoever returns to a position finds them again.
+
+A table of fixed size, two places for each key. Everything that the network was shown is in the key, the symmetry aside,
+and so is everything that decided which priors were kept. Used under the search's lock.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.machine.jit import kernel, kernel_part
+from go_rules.points import N_POINTS
+from go_rules.position import HISTORY_MOVES
+from go_rules.zobrist import KO_KEYS, STONE_KEYS
+from search.puct.context import VALUES
+from search.puct.leaves.cycles import cycle_key
+from search.puct.leaves.path import mark_banned, mix
+
+
+class Cache(NamedTuple):
+    """C entries for boards of H*W points, P = H*W + 1 moves."""
+
+    keys: NDArray[np.uint64]
+    """[C], a power of two; 0 where nothing is kept."""
+    codes: NDArray[np.uint16]
+    """[C, P] as LEAF's"""
+    values: NDArray[np.float32]
+    """[C, VALUES] as LEAF's"""
+    ownership: NDArray[np.int8]
+    """[C, H*W] as LEAF's"""
+    salt: NDArray[np.uint64]
+    """[1] mixed into all keys: rules, komi and whatever else evaluations depend on."""
+
+
+def new_cache(points: int, memory: int) -> Cache:
+    """An empty cache of at most `memory` bytes, at least two entries."""
+    entry = 8 + 2 * (points + 1) + 4 * VALUES + points
+    entries = 1 << max(1, (memory // entry).bit_length() - 1)
+    return Cache(
+        keys=np.zeros(entries, np.uint64),
+        codes=np.empty((entries, points + 1), np.uint16),
+        values=np.empty((entries, VALUES), np.float32),
+        ownership=np.empty((entries, points), np.int8),
+        salt=np.zeros(1, np.uint64),
+    )
+
+
+@kernel_part
+def find_cached(cache, ctx, work, leaves, keys, missing):
+    """Fill in the first `leaves` leaves' evaluations as far as they are known.
+
+    Sets `keys` [leaves], and lists in `missing` the leaves to be evaluated; returns their number. Marks banned points.
+    """
+    count = 0
+    for i in range(leaves):
+        leaf = work.leaves[i]
+        mark_banned(ctx[0], leaf)
+        keys[i] = _key(cache, ctx[0], leaf)
+        slot = _slot(cache, keys[i])
+        if keys[i] == 0 or cache.keys[slot] != keys[i]:
+            missing[count] = i
+            count += 1
+            continue
+        for move in range(ctx[0].moves):
+            leaf.codes[move] = cache.codes[slot, move]
+        for j in range(VALUES):
+            leaf.values[j] = cache.values[slot, j]
+        for point in range(ctx[0].moves - 1):
+            leaf.ownership[point] = cache.ownership[slot, point]
+    return count
+
+
+@kernel_part
+def store(cache, ctx, work, keys, missing, count):
+    """Remember the evaluations of the `count` leaves listed in `missing`."""
+    for i in range(count):
+        leaf = work.leaves[missing[i]]
+        key = keys[missing[i]]
+        if key == 0:
+            continue
+        slot = _slot(cache, key)
+        cache.keys[slot] = key
+        for move in range(ctx[0].moves):
+            cache.codes[slot, move] = leaf.codes[move]
+        for j in range(VALUES):
+            cache.values[slot, j] = leaf.values[j]
+        for point in range(ctx[0].moves - 1):
+            cache.ownership[slot, point] = leaf.ownership[point]
+
+
+@kernel
+def _key(cache, ctx, leaf):
+    """Names all that a leaf's evaluation depends on; 0 where it is not to be kept: while moves are excluded."""
+    if ctx.settings.has_filter == 1:
+        return np.uint64(0)
+    pos = leaf.stack[leaf.last]
+    key = cycle_key(pos, ctx.rules) ^ cache.salt[0]
+    if pos.ko >= 0:
+        key ^= KO_KEYS[pos.ko]
+    key = mix(key + np.uint64(pos.passes) + np.uint64(8) * np.uint64(np.int64(2.0 * pos.white_bonus) + 4096))
+    for i in range(HISTORY_MOVES):
+        key = mix(key + np.uint64(pos.recent[i] + 2))
+    for point in range(N_POINTS):
+        if leaf.banned[point] == 1:
+            key ^= STONE_KEYS[1, point]
+    return key | np.uint64(1)
+
+
+@kernel
+def _slot(cache, key):
+    """Where a key is kept, or else where to keep it: an empty one of its two places, or one of them by chance."""
+    mask = np.uint64(len(cache.keys) - 1)
+    first = np.int64((key >> np.uint64(2)) & mask)
+    second = first ^ 1
+    for wanted in (key, np.uint64(0)):
+        if cache.keys[first] == wanted:
+            return first
+        if cache.keys[second] == wanted:
+            return second
+    return second if key & np.uint64(2) else first

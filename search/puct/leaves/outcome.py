@@ -1,0 +1,70 @@
+"""Finished games inside the tree."""
+
+from __future__ import annotations
+
+from go_rules.machine.jit import kernel
+from go_rules.phases import live_phase
+from go_rules.points import BLACK, WHITE
+from go_rules.rules import SCORING_AREA
+from go_rules.tactics.life import final_area
+
+
+@kernel
+def ends_game(ctx, pos, depth):
+    """Whether the passes that brought `pos` about, `depth` moves from the root, end the game for the search.
+
+    With conservative passing the root's own pass never does. Where players settle dead stones by agreement
+    (friendly_pass), two passes do not decide anything yet: the network judges, and a third pass ends it.
+    """
+    if depth == 1 and ctx.settings.conservative_pass == 1:
+        return False
+    rules = ctx.rules
+    return not (rules.friendly_pass == 1 and rules.scoring == SCORING_AREA and pos.passes == 2)
+
+
+@kernel
+def score_terminal(ctx, scratch, pos, node):
+    """Make a finished game's result the node's own evaluation."""
+    rules = ctx.rules
+    board = final_area(pos, rules, live_phase(pos, rules), rules.suicide == 1, scratch.life)
+    score = board + pos.white_bonus + rules.komi + rules.handicap_bonus
+    set_result(node, score, ctx.settings.draw_wins_for_white)
+
+
+@kernel
+def keep_owners(ctx, scratch, row):
+    """Write the owners that `score_terminal` found to a row of the tree's ownership."""
+    for i in range(ctx.moves - 1):
+        owner = scratch.life.area[ctx.points[i]]
+        row[i] = 127 if owner == WHITE else -127 if owner == BLACK else 0
+
+
+@kernel
+def set_result(node, score, draw_wins):
+    """The own evaluation of a game that white won by `score` points. A draw is worth `draw_wins` wins to white."""
+    win = 1.0 if score > 0.0 else 0.0 if score < 0.0 else draw_wins
+    node.own_win_loss = 2.0 * win - 1.0
+    node.own_no_result = 0.0
+    node.own_score = score
+    node.own_score_sq = score * score
+    if score == round(score):
+        # An integer score stands for the half points around it, as draws count.
+        low = score - 0.5
+        high = score + 0.5
+        node.own_score = score + draw_wins - 0.5
+        node.own_score_sq = low * low + (high * high - low * low) * draw_wins
+    node.own_lead = node.own_score
+    node.own_winloss_error = 0.0
+    node.own_score_error = 0.0
+
+
+@kernel
+def set_no_result(node):
+    """The own evaluation of a game without result."""
+    node.own_win_loss = 0.0
+    node.own_no_result = 1.0
+    node.own_score = 0.0
+    node.own_score_sq = 0.0
+    node.own_lead = 0.0
+    node.own_winloss_error = 0.0
+    node.own_score_error = 0.0

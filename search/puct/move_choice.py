@@ -1,0 +1,130 @@
+"""From a search's result to a move: temperature, when to pass, when to resign.
+
+Lower confidence bounds are already in `MoveInfo.choice` (rank.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from go_rules.game import Game
+from go_rules.points import EMPTY, PASS, WHITE, board_points
+from go_rules.rules import SCORING_AREA
+from search.puct.parameters import SearchParameters
+from search.puct.root_moves import pass_alive, touches
+from search.result import RESIGN, MoveInfo, SearchResult
+
+LITTLE = 2.0
+"""Points not worth going on for, once the opponent has passed and the game is won."""
+
+CERTAIN = 1e-4
+"""Below this temperature the best move is played."""
+
+
+def choose_move(
+    game: Game,
+    result: SearchResult,
+    parameters: SearchParameters,
+    generator: np.random.Generator,
+    recent: Sequence[float] = (),
+) -> int:
+    """The point to play, PASS or RESIGN.
+
+    `recent`: win minus loss (-1..1, the mover's view) at this side's latest searches of the game, this one last.
+    """
+    if parameters.resign and should_resign(game, result, parameters, recent):
+        return RESIGN
+    point = _by_temperature(result.moves, temperature(game, parameters), parameters.temperature_only_below, generator)
+    return end_well(game, result, point)
+
+
+def temperature(game: Game, parameters: SearchParameters) -> float:
+    """The move's temperature at this stage of the game."""
+    halflife = parameters.temperature_halflife * (game.width * game.height) ** 0.5 / 19.0
+    share = 0.5 ** (len(game.moves) / halflife)
+    return parameters.temperature + (parameters.temperature_early - parameters.temperature) * share
+
+
+def odds(moves: Sequence[MoveInfo]) -> list[float]:
+    """How much each move wants to be played; the priors where no move was visited often enough to say."""
+    wanted = [move.choice for move in moves]
+    return wanted if max(wanted, default=0.0) > 0 else [move.prior for move in moves]
+
+
+def _by_temperature(
+    moves: Sequence[MoveInfo], temperature: float, only_below: float, generator: np.random.Generator
+) -> int:
+    """Draw a move: odds to the power of 1/temperature, for those whose share of the odds is under `only_below`."""
+    if not moves:
+        return PASS
+    wanted = np.array(odds(moves))
+    if wanted.max() <= 0.0:
+        return moves[0].point
+    if temperature <= CERTAIN:
+        return moves[int(wanted.argmax())].point
+    with np.errstate(divide="ignore"):
+        logs = np.log(wanted / wanted.max())
+        threshold = min(0.0, float(np.log(max(only_below, 1e-50) * wanted.sum() / wanted.max())))
+    logs = np.where(logs > threshold, logs, (logs - threshold) / temperature + threshold)
+    shares = np.exp(logs)
+    return moves[int(generator.choice(len(moves), p=shares / shares.sum()))].point
+
+
+def should_resign(game: Game, result: SearchResult, parameters: SearchParameters, recent: Sequence[float]) -> bool:
+    """Whether the game has looked lost for long enough, is not close, and is old enough."""
+    if len(recent) < parameters.resign_turns:
+        return False
+    area = game.width * game.height
+    lead = result.lead
+    if len(game.moves) < parameters.resign_min_moves * area or lead > -parameters.resign_min_score:
+        return False
+    if game.handicap_stones > 0 and result.colour == WHITE:
+        # Behind from the start, white is to catch up over most of the game.
+        settled = 0.2 * area
+        progress = min(1.0, max(0.0, len(game.moves) - settled) / max(1.0, 0.6 * area - settled))
+        stones_worth = 13.0 * game.handicap_stones
+        if len(game.moves) < settled or lead > -stones_worth * (1.0 - progress + 0.15) - 5.0:
+            return False
+    return all(value < parameters.resign_threshold for value in recent[-parameters.resign_turns :])
+
+
+def end_well(game: Game, result: SearchResult, point: int) -> int:
+    """Second thoughts about passing under area scoring, where a pass may end the game as the board stands."""
+    if game.rules.scoring != SCORING_AREA or game.position["button"]:
+        return point
+    colour = result.colour
+    opponent_passed = bool(game.moves) and game.moves[-1].point == PASS and game.moves[-1].colour != colour
+    own_score = game.score() if colour == WHITE else -game.score()
+    # Among people, a pass that wins ends the game only where there is next to nothing left to play for.
+    is_over = not game.rules.friendly_pass or own_score >= result.lead - LITTLE
+    if opponent_passed and own_score > 0 and result.lead > 0 and is_over:
+        return PASS
+    if point != PASS:
+        return point
+    if opponent_passed and own_score < 0 and result.lead > 0 and not game.rules.friendly_pass:
+        # Stones count where they stand: what is dead has to be captured before passing.
+        return _best_stone(result)
+    if not game.rules.friendly_pass:
+        return _cleaning_move(game, colour)
+    return PASS
+
+
+def _best_stone(result: SearchResult) -> int:
+    stones = [move for move in result.moves if move.point != PASS]
+    if not stones:
+        return PASS
+    wanted = odds(stones)
+    return stones[int(np.argmax(wanted))].point
+
+
+def _cleaning_move(game: Game, colour: int) -> int:
+    """A move that helps to capture opponent's stones inside one's own pass-alive area, or PASS if none is left."""
+    position = game.position
+    safe = pass_alive(position, game.record)
+    for point in board_points(game.width, game.height):
+        inside = safe[point] == colour and position["board"][point] == EMPTY
+        if inside and touches(position, point, 3 - colour) and game.is_legal(colour, point):
+            return point
+    return PASS

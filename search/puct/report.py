@@ -1,0 +1,190 @@
+"""Snapshots: from a tree to a `SearchResult`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.points import WHITE
+from search.limits import StopReason
+from search.player import ReportRequest
+from search.puct.parameters import SearchParameters
+from search.puct.tree.nodes import ROOT, decode_priors
+from search.puct.tree.ownership import tree_ownership
+from search.puct.tree.rank import rank_root, variations
+from search.puct.workspace import Workspace
+from search.result import MoveInfo, SearchResult
+
+MAX_VARIATION = 60
+"""Moves of a principal variation, at most."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a search says of itself, beside its tree."""
+
+    seconds: float
+    new_visits: int
+    evaluations: int
+    reason: StopReason
+    raw: dict[str, float]
+
+
+def take_snapshot(
+    space: Workspace, parameters: SearchParameters, progress: Progress, request: ReportRequest | None
+) -> SearchResult:
+    """The present state of a search as a result, with what `request` asks for. The tree must not change meanwhile."""
+    tree = space.tree
+    index = int(tree.used[ROOT])
+    node = tree.nodes[index]
+    colour = int(node["to_play"])
+    sign = 1.0 if colour == WHITE else -1.0
+    winrate = 0.5 + 0.5 * sign * float(node["win_loss"])
+    wants_ownership = request is not None and (request.ownership or request.ownership_stdev)
+    ownership, deviation = _ownership(space, index, sign) if wants_ownership else (None, None)
+    return SearchResult(
+        colour=colour,
+        visits=int(node["visits"]),
+        winrate=min(1.0, max(0.0, winrate)),
+        utility=sign * float(node["utility"]),
+        score_mean=sign * float(node["score"]),
+        score_stdev=_stdev(node),
+        lead=sign * float(node["lead"]),
+        weight=float(node["weight"]),
+        moves=_moves(space, parameters, index, sign, request is not None and request.moves_ownership),
+        ownership=ownership,
+        ownership_stdev=deviation if request is not None and request.ownership_stdev else None,
+        seconds=progress.seconds,
+        new_visits=progress.new_visits,
+        evaluations=progress.evaluations,
+        reason=progress.reason,
+        raw=progress.raw,
+    )
+
+
+def _moves(
+    space: Workspace, parameters: SearchParameters, index: int, sign: float, with_ownership: bool
+) -> tuple[MoveInfo, ...]:
+    """All root moves: those tried, best first, and then the others by prior."""
+    tree = space.tree
+    node = tree.nodes[index]
+    count = int(node["n_links"])
+    ranks = np.zeros((3, space.area + 1))
+    rank_root(tree, space.context, space.root_desk.work, ranks)
+    values = ranks[0, :count]
+    _prune(values, parameters)
+    lines = _variations(space, count)
+    links = tree.links[int(node["links"]) : int(node["links"]) + count]
+    tried = [i for i in range(count) if links[i]["prior"] >= 0 and links[i]["visits"] > 0]
+    tried.sort(key=lambda i: (-values[i], -int(links[i]["visits"]), -float(links[i]["prior"])))
+    # The confidence interval is one of utility; this is the share that winning has in it, in winrate.
+    share = 0.5 * parameters.win_loss_factor / float(space.context["settings"][0]["utility_radius"])
+    moves = []
+    for order, i in enumerate(tried):
+        owners = _ownership(space, int(links[i]["child"]), sign)[0] if with_ownership else None
+        moves.append(_tried(space, links[i], order, sign, ranks[:, i], share, lines[i], owners))
+    row = tree.priors[index]
+    untried = np.flatnonzero(row)
+    rest = list(zip(untried.tolist(), decode_priors(row[untried]).tolist(), strict=True))
+    rest += [(int(link["move"]), float(link["prior"])) for link in links if link["prior"] >= 0 and link["visits"] == 0]
+    rest.sort(key=lambda item: (-item[1], item[0]))
+    return tuple(moves) + _untried(space, node, sign, rest, len(tried))
+
+
+def _prune(values: NDArray[np.float64], parameters: SearchParameters) -> None:
+    """Take a few visits off every move and drop those with too few (`chosen_move_subtract`, `chosen_move_prune`)."""
+    most = float(values.max(initial=0.0)) / 64.0
+    values[values < min(parameters.chosen_move_prune, most)] = 0.0
+    np.maximum(values - min(parameters.chosen_move_subtract, most), 0.0, out=values)
+
+
+def _tried(
+    space: Workspace,
+    link: np.void,
+    order: int,
+    sign: float,
+    rank: NDArray[np.float64],
+    share: float,
+    line: tuple[tuple[int, ...], ...],
+    ownership: NDArray[np.float32] | None,
+) -> MoveInfo:
+    child = space.tree.nodes[int(link["child"])]
+    winrate = min(1.0, max(0.0, 0.5 + 0.5 * sign * float(child["win_loss"])))
+    value, bound, radius = rank.tolist()
+    return MoveInfo(
+        point=line[0][0],
+        visits=int(child["visits"]),
+        edge_visits=int(link["visits"]),
+        winrate=winrate,
+        utility=sign * float(child["utility"]),
+        score_mean=sign * float(child["score"]),
+        score_stdev=_stdev(child),
+        lead=sign * float(child["lead"]),
+        prior=float(link["prior"]),
+        lcb=winrate - radius * share,
+        utility_lcb=bound,
+        weight=float(link["weight"]),
+        order=order,
+        pv=line[0],
+        pv_visits=line[1],
+        pv_edge_visits=line[2],
+        ownership=ownership,
+        no_result=float(child["no_result"]),
+        choice=value,
+    )
+
+
+def _untried(
+    space: Workspace, node: np.void, sign: float, rest: list[tuple[int, float]], first: int
+) -> tuple[MoveInfo, ...]:
+    """Moves without visits, (network position, prior), are shown with their parent's values; `first` is their order."""
+    settings = space.context["settings"][0]
+    shared: dict[str, Any] = {
+        "visits": 0,
+        "edge_visits": 0,
+        "winrate": min(1.0, max(0.0, 0.5 + 0.5 * sign * float(node["win_loss"]))),
+        "utility": sign * float(node["utility"]),
+        "score_mean": sign * float(node["score"]),
+        "score_stdev": _stdev(node),
+        "lead": sign * float(node["lead"]),
+        "lcb": 0.0,
+        "utility_lcb": -2.0 * float(settings["utility_radius"]) * float(settings["lcb_stdevs"]),
+        "weight": 0.0,
+        "pv_visits": (0,),
+        "pv_edge_visits": (0,),
+    }
+    points = space.context["points"][0].tolist()
+    return tuple(
+        MoveInfo(point=points[move], prior=prior, order=first + i, pv=(points[move],), **shared)
+        for i, (move, prior) in enumerate(rest)
+    )
+
+
+def _ownership(
+    space: Workspace, index: int, sign: float
+) -> tuple[NDArray[np.float32], NDArray[np.float32]] | tuple[None, None]:
+    """Mean and standard deviation below a node, the root mover's view; None where the tree does not keep it."""
+    if not space.with_ownership:
+        return None, None
+    mean, deviation = tree_ownership(space.tree, index)
+    return np.float32(sign) * mean, deviation
+
+
+def _variations(space: Workspace, count: int) -> list[tuple[tuple[int, ...], ...]]:
+    """The points, visits and edge visits of the variation that starts with each of the root's links."""
+    moves = np.zeros((count, MAX_VARIATION), np.int64)
+    visits = np.zeros((count, MAX_VARIATION), np.int64)
+    edge_visits = np.zeros((count, MAX_VARIATION), np.int64)
+    lengths = np.zeros(count, np.int64)
+    variations(space.tree, space.context, np.zeros((3, space.area + 1)), moves, visits, edge_visits, lengths)
+    points = space.context["points"][0, moves]
+    columns = (points, visits, edge_visits)
+    return [tuple(tuple(each[i, :n].tolist()) for each in columns) for i, n in enumerate(lengths.tolist())]
+
+
+def _stdev(node: np.void) -> float:
+    score = float(node["score"])
+    return max(0.0, float(node["score_sq"]) - score * score) ** 0.5

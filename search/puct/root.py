@@ -1,0 +1,232 @@
+"""The root of a search: where the game stands, and the root's own evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.board import copy_position
+from go_rules.game import Game
+from go_rules.machine.jit import kernel
+from go_rules.phases import live_phase, pass_ends_phase
+from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
+from go_rules.position import HISTORY_MOVES, PHASE_OVER
+from go_rules.rules import SCORING_TERRITORY
+from go_rules.superko import seen_add, seen_clear
+from nets.evaluator import (
+    LEAD,
+    SCORE_MEAN,
+    SCORE_STDEV,
+    SHORTTERM_SCORE_ERROR,
+    SHORTTERM_WINLOSS_ERROR,
+    VAR_TIME_LEFT,
+    WIN,
+    Evaluation,
+)
+from nets.evaluator import NO_RESULT as NET_NO_RESULT
+from nets.features import AT_ROOT, IN_TREE
+from search.puct.context import HISTORY, MAX_SEEN, SCORE
+from search.puct.iteration import NOT_YET, advance
+from search.puct.leaves.cycles import set_cycles
+from search.puct.parameters import SearchParameters
+from search.puct.root_moves import (
+    ending_bonuses,
+    pass_alive,
+    root_priors,
+    symmetric_duplicates,
+    useless_moves,
+)
+from search.puct.tree.backup import count_own_evaluation, refresh
+from search.puct.tree.expand import digest_all, set_values
+from search.puct.tree.nodes import EXPANDED, NEW, PASS_ENDS_PHASE, ROOT, decode_prior, encode_priors, find_next
+from search.puct.workspace import Workspace
+
+
+@kernel
+def set_position(ctx, stack, length, keys, colour):
+    """Make the last of the first `length` positions of `stack`, with `colour` to play, the root."""
+    context = ctx[0]
+    root = stack[length - 1]
+    first = max(0, length - HISTORY)
+    if colour != root.to_play:
+        # Two moves in a row by one side: what came before says nothing to the networks.
+        first = length - 1
+    for i in range(first, length):
+        copy_position(context.roots[i - first], stack[i])
+    context.root_positions = length - first
+    if colour != root.to_play:
+        root = context.roots[0]
+        root.to_play = colour
+        root.ko = NO_POINT
+        root.passes = 0
+        for i in range(HISTORY_MOVES):
+            root.recent[i] = NO_POINT
+    context.most_stones = 0
+    for i in range(length):
+        stones = 0
+        for point in range(N_POINTS):
+            content = stack[i].board[point]
+            stones += 1 if content == BLACK or content == WHITE else 0
+        context.most_stones = max(context.most_stones, stones)
+        context.root_stones = stones
+    seen_clear(context.seen)
+    for i in range(max(0, length - MAX_SEEN), length):
+        seen_add(context.seen, keys[i])
+
+
+@kernel
+def set_root(tree, ctx, work):
+    """Give the root the evaluation in leaf 0 of `work`: as its first visit, or in place of an older one."""
+    leaf = work.leaves[0]
+    context = ctx[0]
+    index = tree.used[ROOT]
+    node = tree.nodes[index]
+    row = tree.priors[index]
+    for i in range(len(row)):
+        row[i] = leaf.codes[i]
+    node.mass = 0.0
+    for i in range(node.n_links):
+        link = tree.links[node.links + i]
+        # A move that is excluded now keeps its link and is never followed.
+        link.prior = -1.0
+        if row[link.move] != 0:
+            link.prior = decode_prior(row[link.move])
+            node.mass += link.prior
+        row[link.move] = 0
+    find_next(node, row)
+    is_first = node.visits == 0
+    node.state = EXPANDED
+    if pass_ends_phase(leaf.stack[leaf.last]):
+        node.flags |= PASS_ENDS_PHASE
+    set_values(tree, context, index, leaf)
+    if is_first:
+        count_own_evaluation(context, tree.biases, node)
+    elif node.n_links > 0:
+        refresh(tree.nodes, tree.links, tree.biases, context, work.scratch[0], node)
+
+
+def place_root(context: NDArray[np.void], game: Game, colour: int, until: NDArray[np.int16]) -> None:
+    """Tell the kernels where the game stands and which moves are excluded (root_moves.excluded_until)."""
+    context["rules"][0] = game.record
+    # Two passes may end the game for the players; the networks judge what is dead by cleaning it up.
+    context["rules"]["cleanup"] = int(game.rules.scoring == SCORING_TERRITORY)
+    # Between players two passes end the game and dead stones are agreed upon; a search has to play them out.
+    context["rules"]["cleanup"] = 1
+    context["until"][0] = until
+    context["settings"]["has_filter"] = int(until.any())
+    set_position(context, game.stack, game.length, game.keys, colour)
+    passes = [i for i, move in enumerate(game.moves) if move.point == PASS]
+    set_cycles(context, game.stack, game.length, np.array(passes, np.int64))
+    last = context["roots"][0, int(context["root_positions"][0]) - 1]
+    if last["phase"] == PHASE_OVER:
+        last["phase"] = live_phase(last, game.record)
+
+
+def evaluate_root(
+    space: Workspace,
+    game: Game,
+    colour: int,
+    parameters: SearchParameters,
+    generator: np.random.Generator,
+    recenter: Callable[[float], None],
+) -> dict[str, float]:
+    """Have the root evaluated as the root and give its node what comes out, priors with noise and bonuses included.
+
+    `recenter` is told the expected score (white's view) before utilities depend on it. Returns the network's own
+    opinion for reports. Raises EvaluatorError.
+    """
+    tree, context, desk = space.tree, space.context, space.root_desk
+    # An evaluated root is evaluated again: as the root, it may be shown to the network otherwise.
+    tree.nodes[tree.used[ROOT]]["state"] = NEW
+    advance(tree, space.cache, context, desk.work, desk.keys, desk.missing, 0, 0, 1, NOT_YET)
+    average = _averaged_evaluation(space, parameters, generator)
+    context["errors_known"] = int(average.score[0, SHORTTERM_WINLOSS_ERROR] >= 0)
+    digest_all(context, desk.work, np.zeros(1, np.int64), 1, *average, np.zeros(1, np.int64), space.images)
+    leaf = desk.leaves[0]
+    legal = leaf["codes"][: space.area + 1] > 0
+    priors = root_priors(_softmax(average.policy[0], legal), parameters, generator)
+
+    safe = pass_alive(game.position, game.record)
+    _exclude(priors, useless_moves(game, colour, safe, space.points) if parameters.root_prune_useless else [])
+    if parameters.root_symmetry_pruning and not context["settings"][0]["has_filter"]:
+        _exclude(priors, symmetric_duplicates(game.position, space.images, space.points))
+    if not priors.any():
+        # Whatever is excluded, there is something to play.
+        priors[-1] = 1.0
+    leaf["codes"][: space.area + 1] = encode_priors(priors)
+    bonuses = np.zeros(space.area + 1, np.float32)
+    if parameters.root_ending_bonus != 0.0:
+        ownership = average.ownership[0].astype(np.float64)
+        bonuses = ending_bonuses(game, colour, ownership, safe, space.points, parameters.root_ending_bonus)
+    context["bonuses"][0, : space.area + 1] = bonuses
+    context["settings"]["ending_bonuses"] = int(bonuses.any())
+
+    recenter(float(leaf["values"][SCORE]))
+    set_root(tree, context, desk.work)
+    value, score = average.value[0], average.score[0]
+    return {
+        "winrate": float(value[WIN] + 0.5 * value[NET_NO_RESULT]),
+        "no_result": float(value[NET_NO_RESULT]),
+        "score_mean": float(score[SCORE_MEAN]),
+        "score_stdev": float(score[SCORE_STDEV]),
+        "lead": float(score[LEAD]),
+        "var_time_left": float(score[VAR_TIME_LEFT]),
+        "shortterm_winloss_error": float(score[SHORTTERM_WINLOSS_ERROR]),
+        "shortterm_score_error": float(score[SHORTTERM_SCORE_ERROR]),
+    }
+
+
+def score_center(parameters: SearchParameters, expected: float, sqrt_area: float) -> float:
+    """The centre of the dynamic score's S curve: towards 0 from the expected score, but not too far from it."""
+    center = expected * (1.0 - parameters.dynamic_score_center_zero_weight)
+    reach = sqrt_area * parameters.dynamic_score_center_scale
+    return min(max(center, expected - reach), expected + reach)
+
+
+def _averaged_evaluation(space: Workspace, parameters: SearchParameters, generator: np.random.Generator) -> Evaluation:
+    """The evaluation of leaf 0 of the root's desk as the board lies, averaged over as many symmetries as wanted."""
+    desk = space.root_desk
+    count = min(parameters.root_symmetries, len(space.images))
+    chosen = np.zeros(1, np.int64)
+    if parameters.random_symmetry or count > 1:
+        chosen = np.sort(generator.choice(len(space.images), count, replace=False))
+    images = space.images[chosen]
+    desk.symmetries[:count] = chosen
+    desk.missing[:count] = 0
+    view = AT_ROOT if parameters.conservative_pass else IN_TREE
+    optimism = np.full(count, parameters.root_policy_optimism, np.float32)
+    policy, value, score, ownership = space.evaluate(desk, count, view, optimism)
+    logits = np.take_along_axis(policy, images.astype(np.int64), axis=1)
+    owners = np.take_along_axis(ownership, images[:, :-1].astype(np.int64), axis=1)
+    if len(images) > 1:
+        probabilities = np.exp(logits - logits.max(axis=1, keepdims=True))
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        logits = np.log(np.maximum(probabilities.mean(axis=0, keepdims=True), 1e-30))
+        square = (score[:, SCORE_MEAN] ** 2 + score[:, SCORE_STDEV] ** 2).mean()
+        score = score.mean(axis=0, keepdims=True)
+        score[0, SCORE_STDEV] = max(0.0, square - score[0, SCORE_MEAN] ** 2) ** 0.5
+        value = value.mean(axis=0, keepdims=True)
+        owners = owners.mean(axis=0, keepdims=True)
+    arrays = (logits, value, score, owners)
+    return Evaluation(*(np.ascontiguousarray(array, dtype=np.float32) for array in arrays))
+
+
+def _softmax(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Probabilities of the legal moves; all zero where there are none."""
+    out = np.zeros(len(logits), np.float64)
+    if legal.any():
+        wanted = logits[legal].astype(np.float64)
+        out[legal] = np.exp(wanted - wanted.max())
+        out[legal] /= out[legal].sum()
+        out[legal] = np.maximum(out[legal], 1e-12)
+    return out
+
+
+def _exclude(priors: NDArray[np.float64], moves: list[int]) -> None:
+    """Take these moves out of the policy, unless nothing else is left."""
+    kept = priors.copy()
+    kept[moves] = 0.0
+    if kept.any():
+        priors[:] = kept

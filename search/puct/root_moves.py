@@ -1,0 +1,164 @@
+"""The root's moves: which are looked at, with what prior, and what is added to their scores to end games well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.game import Game
+from go_rules.points import EMPTY, N_POINTS, NO_POINT, PASS, STRIDE, WALL, WHITE
+from go_rules.rules import SCORING_AREA
+from go_rules.tactics.life import new_life_work, pass_alive_area
+from search.limits import MoveFilter
+from search.puct.parameters import SearchParameters
+
+SETTLED = 0.95
+"""Ownership from which on a point counts as someone's for certain."""
+
+USELESS_PASSES = 4
+"""Passes in a row of the opponent after which moves inside pass-alive areas are not looked at."""
+
+
+def root_priors(
+    priors: NDArray[np.float64], parameters: SearchParameters, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """The policy [P] (0 where illegal or excluded) with temperature and noise, where the parameters want them."""
+    legal = priors > 0
+    if parameters.root_policy_temperature != 1.0:
+        logs = np.log(priors, where=legal, out=np.full(len(priors), -np.inf))
+        priors = np.exp((logs - logs.max()) / parameters.root_policy_temperature)
+        priors /= priors.sum()
+    if parameters.root_noise and legal.any():
+        shape = noise_shape(priors[legal]) * parameters.root_noise_concentration
+        noise = generator.gamma(shape)
+        weight = parameters.root_noise_weight
+        priors = priors.copy()
+        priors[legal] = weight * noise / max(noise.sum(), 1e-300) + (1.0 - weight) * priors[legal]
+    return priors
+
+
+def noise_shape(priors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How Dirichlet noise is distributed over legal moves: half evenly, half to those with a good policy.
+
+    "Good" is the logarithm of the policy, capped at 1 %, above its mean (Wu 2019, "shaped Dirichlet noise").
+    """
+    logs = np.log(np.minimum(0.01, priors) + 1e-20)
+    above = np.maximum(0.0, logs - logs.mean())
+    even = np.full(len(priors), 1.0 / len(priors))
+    return 0.5 * (above / above.sum() + even) if above.sum() > 0 else even
+
+
+def excluded_until(filter: MoveFilter | None) -> NDArray[np.int16]:
+    """[3, N_POINTS] how many moves from the root each colour may not play each point (CONTEXT's `until`)."""
+    out = np.zeros((3, N_POINTS), np.int16)
+    if filter is None:
+        return out
+    for colour, avoided in filter.avoid.items():
+        for points, depth in avoided:
+            for point in points:
+                out[colour, point] = max(out[colour, point], min(depth, 32767))
+    for colour, (points, depth) in filter.allow.items():
+        others = np.ones(N_POINTS, bool)
+        others[list(points)] = False
+        out[colour, others] = np.maximum(out[colour, others], min(depth, 32767))
+    return out
+
+
+def pass_alive(position: np.void, rules: np.void) -> NDArray[np.int8]:
+    """[N_POINTS] whose pass-alive area each point is in, or EMPTY."""
+    work = new_life_work()
+    pass_alive_area(position, bool(rules["suicide"]), work[0])
+    owned: NDArray[np.int8] = work[0]["owned"]
+    return owned
+
+
+def useless_moves(game: Game, colour: int, safe: NDArray[np.int8], points: Sequence[int]) -> list[int]:
+    """Network positions of moves that are never better than a pass.
+
+    Under area scoring, without a ko: stones inside the opponent's pass-alive area, and inside one's own unless they
+    touch the opponent's. Under other rules, or with a ko, only once the opponent has done nothing but pass.
+    """
+    position = game.position
+    other = 3 - colour
+    if game.rules.scoring == SCORING_AREA and position["ko"] == NO_POINT and not game.rules.has_button:
+        return [
+            i
+            for i, p in enumerate(points)
+            if safe[p] == other or (safe[p] == colour and not touches(position, p, other))
+        ]
+    theirs = [move.point for move in game.moves if move.colour == other][-USELESS_PASSES:]
+    if theirs == [PASS] * USELESS_PASSES:
+        return [i for i, p in enumerate(points) if safe[p] != EMPTY]
+    return []
+
+
+def touches(position: np.void, point: int, colour: int) -> bool:
+    """Whether a stone of `colour` is next to the point."""
+    board = position["board"]
+    return any(board[point + step] == colour for step in (-STRIDE, -1, 1, STRIDE))
+
+
+def ending_bonuses(
+    game: Game, colour: int, ownership: NDArray[np.float64], safe: NDArray[np.int8], points: Sequence[int], bonus: float
+) -> NDArray[np.float32]:
+    """[P] points added to white's score after each root move, to end a settled game well.
+
+    `ownership` [H*W] is the mover's view. Discouraged are moves inside areas that are settled for certain: the
+    opponent's, unless they capture, and one's own where they touch no opponent's stone and connect nothing in danger.
+    Under territory rules passing is discouraged too, so that neutral points are filled first. A ko changes all this.
+    """
+    own = np.zeros(len(points) + 1, np.float32)
+    position = game.position
+    area = game.rules.scoring == SCORING_AREA or position["phase"] == 2
+    if position["ko"] == NO_POINT:
+        tail = 1.0 - SETTLED
+        for i in np.flatnonzero(np.abs(ownership) >= SETTLED).tolist():
+            point = points[i]
+            if position["board"][point] != EMPTY:
+                continue
+            excess = (abs(ownership[i]) - SETTLED) / tail
+            if ownership[i] < 0:
+                if not (area and captures(position, point, colour)):
+                    own[i] = -bonus * excess
+            elif not touches(position, point, 3 - colour) and not connects(position, point, colour, safe):
+                own[i] = -bonus * excess
+    if not area:
+        own[-1] = -bonus * 2.0 / 3.0
+    elif position["button"]:
+        own[-1] = -bonus * 0.5
+    return own if colour == WHITE else -own
+
+
+def captures(position: np.void, point: int, colour: int) -> bool:
+    """Whether a stone of `colour` at an empty point captures something."""
+    for step in (-STRIDE, -1, 1, STRIDE):
+        q = point + step
+        if position["board"][q] == 3 - colour and position["liberties"][position["chain"][q]] == 1:
+            return True
+    return False
+
+
+def connects(position: np.void, point: int, colour: int, safe: NDArray[np.int8]) -> bool:
+    """Whether a stone of `colour` joins two of its chains that are not both pass-alive."""
+    chains = set()
+    for step in (-STRIDE, -1, 1, STRIDE):
+        q = point + step
+        if position["board"][q] == colour:
+            chains.add((int(position["chain"][q]), bool(safe[q] == colour)))
+    return len(chains) >= 2 and not all(alive for _, alive in chains)
+
+
+def symmetric_duplicates(position: np.void, images: NDArray[np.int16], points: Sequence[int]) -> list[int]:
+    """Network positions of moves that a symmetry of the board makes equal to a move with a smaller one."""
+    if position["ko"] != NO_POINT:
+        return []
+    contents = position["board"][np.asarray(points)]
+    assert WALL not in contents
+    kept = np.arange(len(points))
+    for image in images[1:]:
+        at = image[:-1]
+        if (contents[at] == contents).all():
+            kept = np.minimum(kept, at)
+    return [i for i in range(len(points)) if kept[i] != i]

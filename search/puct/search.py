@@ -1,0 +1,321 @@
+"""The network-guided search: the threads that grow a tree, and when they stop.
+
+Every worker repeats the same stages. Only the first touches the tree, under the lock; everything else runs beside the
+other workers, without the interpreter's lock:
+
+    insert the last leaves and back up, select up to `batch` new ones  ->  encode them  ->  evaluate  ->  digest
+"""
+
+from __future__ import annotations
+
+import atexit
+import dataclasses
+import os
+import threading
+import time
+import weakref
+
+import numpy as np
+
+from go_rules.game import Game
+from go_rules.machine.cores import usable_cores
+from go_rules.points import BLACK, WHITE
+from nets.evaluator import Evaluator
+from search.limits import Limits, MoveFilter, StopReason
+from search.player import ReportRequest
+from search.puct.game_tree import GameTree
+from search.puct.iteration import DECIDED, NO_ROOM, NOT_YET
+from search.puct.parameters import SearchParameters
+from search.puct.report import Progress, take_snapshot
+from search.puct.run import Run
+from search.puct.tree.nodes import NODES
+from search.puct.tree.reuse import collect_garbage, forget_unreachable, recompute, settle
+from search.puct.tree.select import COLLISION, FULL
+from search.puct.workspace import Desk, Workspace
+from search.result import SearchResult
+
+POLL_SECONDS = 0.02
+"""How often the waiting thread looks whether it is told to stop. Workers do after every evaluation, and whenever it
+wakes up one of them stands still."""
+
+CLOSE_SECONDS = 1.0
+"""How long a worker may take to finish an evaluation when all is to end."""
+
+DECIDED_EVERY = 16
+"""Visits between two looks whether the search is decided."""
+
+FULL_SHARE = 0.95
+"""A tree of which more than this is still needed after a collection is full."""
+
+FIXED = (
+    "workers", "batch", "memory", "cache_memory", "seed", "value_weight_exponent", "policy_optimism", "playout_share",
+    "playouts",
+)  # fmt: skip
+"""Parameters that the memory of a search is made for."""
+
+
+class Search:
+    """Searches positions of games with an evaluator; keeps the tree from one search to the next."""
+
+    def __init__(self, evaluator: Evaluator, parameters: SearchParameters | None = None) -> None:
+        self.evaluator = evaluator
+        self._parameters = parameters or SearchParameters()
+        self._seed = self._parameters.seed if self._parameters.seed >= 0 else int.from_bytes(os.urandom(6), "little")
+        self._generator = np.random.default_rng(self._seed)
+        self._tree: GameTree | None = None
+        self._lock = threading.RLock()
+        """On the tree and everything below."""
+        self._changed = threading.Condition(self._lock)
+        """Notified when a waiting worker or caller should look again."""
+        self._threads: list[threading.Thread] = []
+        self._run: Run | None = None
+        self._generation = 0
+        """Counts what makes visits under way worthless: their leaves are dropped."""
+        self._outstanding = 0
+        """Visits under way of this generation."""
+        self._waiting = 0
+        """Workers with nothing to do until an evaluation comes back."""
+        self._next_look = 0
+        """Visits at which to look again whether the search is decided."""
+        self._closing = False
+        atexit.register(_close_at_exit, weakref.ref(self))
+
+    @property
+    def parameters(self) -> SearchParameters:
+        return self._parameters
+
+    @parameters.setter
+    def parameters(self, parameters: SearchParameters) -> None:
+        """Used from the next search on, which starts a new tree if they differ."""
+        if parameters == self._parameters:
+            return
+        before, self._parameters = self._parameters, parameters
+        if any(getattr(before, name) != getattr(parameters, name) for name in FIXED):
+            self._release()
+        self.clear()
+
+    @property
+    def workers(self) -> int:
+        """How many threads search."""
+        return self._parameters.workers or usable_cores()
+
+    def warm_up(self, width: int, height: int) -> None:
+        """Have whatever any search on such a board calls compiled or loaded, and its memory allocated."""
+        game = Game(width, height)
+        owners = ReportRequest(lambda _result: None, every=1e9, ownership=True, moves_ownership=True)
+        first = self.run(game, BLACK, Limits(visits=8), report=owners, analysis=True).moves[0].point
+        game.play(BLACK, first)
+        self.run(game, WHITE, Limits(visits=8))
+        with self._changed:
+            space = self._workspace(game, None).space
+            forget_unreachable(space.tree, space.context)
+            settle(space.tree)
+            recompute(space.tree, space.context)
+            collect_garbage(space.tree)
+        self._release()
+        self._workspace(game, None)
+
+    def clear(self) -> None:
+        """Forget the tree and all evaluations."""
+        with self._changed:
+            self._abandon_outstanding()
+            if self._tree is not None:
+                self._tree.clear()
+
+    def close(self) -> None:
+        """Stop the threads and release the memory."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join(timeout=CLOSE_SECONDS)
+        self._release()
+
+    def run(
+        self,
+        game: Game,
+        colour: int,
+        limits: Limits,
+        *,
+        filter: MoveFilter | None = None,
+        report: ReportRequest | None = None,
+        analysis: bool = False,
+        stop: threading.Event | None = None,
+    ) -> SearchResult:
+        """Search the game's present position; see `Player.search`. Raises EvaluatorError."""
+        started = time.perf_counter()
+        if analysis:
+            limits = dataclasses.replace(limits, may_stop_early=False)
+        self._start_threads()
+        with self._changed:
+            tree = self._workspace(game, report)
+            self._abandon_outstanding()
+            tree.take_root(game, colour, filter, analysis, self._parameters, self._generator)
+            run = Run(limits, int(tree.root["visits"]), started, stop)
+            run.check()
+            self._next_look = 0
+            self._run = run
+            self._changed.notify_all()
+            try:
+                self._await(run, tree, report)
+            finally:
+                run.end(StopReason.INTERRUPTED)
+                self._run = None
+                self._changed.notify_all()
+            if run.error is not None:
+                raise run.error
+            return self._snapshot(run, tree, report)
+
+    # --- The memory -------------------------------------------------------------------------------------------
+
+    def _workspace(self, game: Game, report: ReportRequest | None) -> GameTree:
+        """The tree for this board: a new one where the board's size or what is to be kept of evaluations changes."""
+        with_ownership = report is not None and (report.ownership or report.ownership_stdev or report.moves_ownership)
+        cache = None
+        if self._tree is not None:
+            space = self._tree.space
+            if (space.width, space.height) == (game.width, game.height):
+                if space.with_ownership >= with_ownership:
+                    return self._tree
+                cache = space.cache
+        self._release()
+        space = Workspace(
+            game.width, game.height, self._parameters, self.evaluator, self.workers, self._seed, with_ownership, cache
+        )
+        self._tree = GameTree(space)
+        return self._tree
+
+    def _release(self) -> None:
+        with self._changed:
+            self._generation += 1
+            self._outstanding = 0
+            self._tree = None
+
+    def _abandon_outstanding(self) -> None:
+        """Whatever workers still have at the evaluator will be dropped."""
+        if self._outstanding > 0:
+            self._generation += 1
+            self._outstanding = 0
+            if self._tree is not None:
+                settle(self._tree.space.tree)
+
+    # --- The calling thread -----------------------------------------------------------------------------------
+
+    def _await(self, run: Run, tree: GameTree, report: ReportRequest | None) -> None:
+        """Wait for the end, reporting on the way."""
+        next_report = float("inf") if report is None else run.started + report.every
+        while run.reason is None:
+            now = time.perf_counter()
+            if report is not None and now >= next_report:
+                snapshot = self._snapshot(run, tree, report)
+                self._changed.release()
+                try:
+                    report.callback(snapshot)
+                finally:
+                    self._changed.acquire()
+                next_report = max(next_report + report.every, time.perf_counter())
+            self._changed.wait(max(0.0, min(POLL_SECONDS, next_report - now, run.seconds_left())))
+            run.check()
+
+    def _snapshot(self, run: Run, tree: GameTree, report: ReportRequest | None) -> SearchResult:
+        progress = Progress(
+            run.seconds(), run.visits - run.first_visits, run.evaluations, run.reason or StopReason.VISITS, tree.raw
+        )
+        return take_snapshot(tree.space, self._parameters, progress, report)
+
+    # --- The workers ------------------------------------------------------------------------------------------
+
+    def _start_threads(self) -> None:
+        for number in range(len(self._threads), self.workers):
+            thread = threading.Thread(target=self._work, args=(number,), name=f"search-{number}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _work(self, number: int) -> None:
+        """A worker's life: wait for a search, take part in it, wait for the next."""
+        finished: Run | None = None
+        while True:
+            with self._changed:
+                while not self._closing and (self._run is None or self._run is finished or number >= self.workers):
+                    self._changed.wait()
+                if self._closing:
+                    return
+                run, tree = self._run, self._tree
+            assert run is not None
+            assert tree is not None
+            try:
+                while self._iterate(run, tree.space, tree.space.desks[number]):
+                    pass
+            except BaseException as error:
+                with self._changed:
+                    run.fail(error)
+                    self._changed.notify_all()
+            finished = run
+
+    def _iterate(self, run: Run, space: Workspace, desk: Desk) -> bool:
+        """One round of a worker. False once the search is over."""
+        with self._lock:
+            self._advance(run, space, desk)
+            if run.reason is not None:
+                self._changed.notify_all()
+                return False
+        if desk.asked > 0:
+            space.evaluate_missing(desk)
+        return True
+
+    def _advance(self, run: Run, space: Workspace, desk: Desk) -> None:
+        """Insert the leaves of a worker's last round and collect those of its next one, unless the search is over."""
+        run.check()
+        if desk.generation != self._generation:
+            desk.generation = self._generation
+            desk.under_way = desk.asked = 0
+        leaves, asked = desk.under_way, desk.asked
+        room, left = NO_ROOM, NOT_YET
+        if run.reason is None:
+            room, left = run.room(), self._visits_left(run, leaves)
+        visits, outcome = space.advance(desk, room, left)
+        run.visits += visits
+        run.evaluations += asked
+        run.in_flight += desk.under_way - leaves
+        self._outstanding += desk.under_way - leaves
+        if leaves > 0 and self._waiting > 0:
+            self._changed.notify_all()
+        if desk.under_way == 0:
+            run.check()
+            if outcome == DECIDED:
+                run.end(StopReason.DECIDED)
+            elif run.reason is None and outcome == FULL:
+                self._make_room(run, space)
+            elif run.reason is None and (outcome == COLLISION or run.room() <= 0):
+                self._wait_for_others()
+
+    def _visits_left(self, run: Run, leaves: int) -> float:
+        """The most visits that may still come after these `leaves`, where it is time to see whether they can change the
+        move. Where only visits count, there is no time to be saved."""
+        visits = run.visits + leaves
+        if not run.limits.may_stop_early or leaves == 0 or visits < self._next_look:
+            return NOT_YET
+        self._next_look = visits + DECIDED_EVERY
+        return min(run.visits_left(leaves) if run.limits.seconds is not None else float("inf"), 1e9)
+
+    def _wait_for_others(self) -> None:
+        """Nothing to do until an evaluation comes back."""
+        self._waiting += 1
+        self._changed.wait(POLL_SECONDS)
+        self._waiting -= 1
+
+    def _make_room(self, run: Run, space: Workspace) -> None:
+        """Drop what the root does not lead to; end the search if that is nothing."""
+        before = int(space.tree.used[NODES])
+        self._abandon_outstanding()
+        run.in_flight = 0
+        collect_garbage(space.tree)
+        if space.tree.used[NODES] > FULL_SHARE * before:
+            run.end(StopReason.MEMORY)
+
+
+def _close_at_exit(reference: weakref.ref[Search]) -> None:
+    """Stop the threads of a search that nobody closed: a network that runs while the process ends would crash it."""
+    search = reference()
+    if search is not None:
+        search.close()

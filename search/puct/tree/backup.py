@@ -1,0 +1,232 @@
+"""After a visit: bring the averages on its path up to date, from the leaf back to the root.
+
+A node's averages are its own evaluation together with its children, where children that look bad count less than
+their visits and surplus visits of bad moves are ignored. Weighing all children afresh at every visit would cost
+wide nodes dear, so a node does that only every (number of links) / REFRESH_SHARE visits (`refresh`) and otherwise
+replaces the contribution of the one child that changed (`replace_contribution`), with the scale it had then.
+"""
+
+from __future__ import annotations
+
+from go_rules.machine.jit import kernel
+from search.puct.tree.formulas import (
+    evaluation_weight,
+    noise_pruned,
+    own_view,
+    terminal_weight,
+    utility_of,
+    value_weight,
+)
+from search.puct.tree.nodes import TERMINAL
+from search.puct.tree.subtree_bias import corrected, learn
+
+REFRESH_SHARE = 16
+
+
+@kernel
+def set_own_evaluation(ctx, node):
+    """Compute weight and utility of a node's own evaluation from its own_* fields."""
+    s = ctx.settings
+    node.own_utility = utility_of(
+        s, ctx.score_table, node.own_win_loss, node.own_no_result, node.own_score, node.own_score_sq
+    )
+    if node.state == TERMINAL:
+        node.own_weight = terminal_weight(s, ctx.errors_known)
+    else:
+        node.own_weight = evaluation_weight(s, node.own_score, node.own_winloss_error, node.own_score_error)
+
+
+@kernel
+def count_own_evaluation(ctx, biases, node):
+    """Give a node one visit that ends at itself: the first, or another one of a finished game."""
+    node.visits += 1
+    node.weight += node.own_weight
+    node.weight_sq += node.own_weight * node.own_weight
+    if node.n_links > 0:
+        return
+    node.win_loss = node.own_win_loss
+    node.no_result = node.own_no_result
+    node.score = node.own_score
+    node.score_sq = node.own_score_sq
+    node.lead = node.own_lead
+    utility = corrected(ctx.settings, biases, node)
+    node.utility = utility
+    node.utility_sq = utility * utility
+
+
+@kernel
+def release_path(nodes, links, leaf):
+    """Take back the marks that a descent left on its path."""
+    for level in range(leaf.depth):
+        links[nodes[leaf.nodes[level]].links + leaf.slots[level]].in_flight -= 1
+
+
+@kernel
+def back_up(nodes, links, biases, ctx, scratch, leaf, child_before):
+    """Count a visit on the links of a path whose last child has just changed.
+
+    `child_before`: `averages` of that child before the visit.
+    """
+    release_path(nodes, links, leaf)
+    before = child_before
+    for level in range(leaf.depth - 1, leaf.floor - 1, -1):
+        node = nodes[leaf.nodes[level]]
+        link = links[node.links + leaf.slots[level]]
+        here = averages(node)
+        link.visits += 1
+        node.visits += 1
+        if node.visits >= node.next_refresh:
+            refresh(nodes, links, biases, ctx, scratch, node)
+        else:
+            replace_contribution(node, link, nodes[link.child], before)
+        before = here
+
+
+@kernel
+def averages(node):
+    """What `back_up` needs of a node as it was: weight, weight_sq and the seven averages."""
+    return (
+        node.weight,
+        node.weight_sq,
+        node.win_loss,
+        node.no_result,
+        node.score,
+        node.score_sq,
+        node.lead,
+        node.utility,
+        node.utility_sq,
+    )
+
+
+@kernel
+def replace_contribution(node, link, child, before):
+    """Replace what a link's child gave to its parent's averages by what it gives after one more visit of the link."""
+    weight0, weight_sq0, win_loss0, no_result0, score0, score_sq0, lead0, utility0, utility_sq0 = before
+    old = link.weight
+    new = child.weight * link.visits / max(1, child.visits)
+    a = link.scale * old
+    b = link.scale * new
+    total = node.weight
+    node.weight = total - a + b
+    k = 1.0 / node.weight
+    node.win_loss = (node.win_loss * total - a * win_loss0 + b * child.win_loss) * k
+    node.no_result = (node.no_result * total - a * no_result0 + b * child.no_result) * k
+    node.score = (node.score * total - a * score0 + b * child.score) * k
+    node.score_sq = (node.score_sq * total - a * score_sq0 + b * child.score_sq) * k
+    node.lead = (node.lead * total - a * lead0 + b * child.lead) * k
+    node.utility = (node.utility * total - a * utility0 + b * child.utility) * k
+    node.utility_sq = (node.utility_sq * total - a * utility_sq0 + b * child.utility_sq) * k
+    share0 = a / weight0 if weight0 > 0.0 else 0.0
+    share = b / child.weight
+    node.weight_sq += share * share * child.weight_sq - share0 * share0 * weight_sq0
+    node.child_weight += new - old
+    link.weight = new
+    link.utility = child.utility
+
+
+@kernel
+def refresh(nodes, links, biases, ctx, scratch, node):
+    """Compute a node's averages from its children and its own evaluation."""
+    s = ctx.settings
+    weights = scratch.weights
+    count = node.n_links
+    start = node.links
+    total = 0.0
+    for i in range(count):
+        link = links[start + i]
+        child = nodes[link.child]
+        link.weight = 0.0
+        if link.visits > 0 and child.visits > 0 and link.prior >= 0.0:
+            link.weight = child.weight * link.visits / child.visits
+            link.utility = child.utility
+        weights[i] = link.weight
+        total += link.weight
+    node.child_weight = total
+    if total > 0.0:
+        if s.noise_pruning == 1:
+            total = _prune_noise(s, links, start, count, node.to_play, weights)
+        if s.value_weight_exponent > 0.0:
+            _weigh_values(ctx.weight_table, links, start, count, node.to_play, weights, total)
+
+    children_utility = 0.0
+    for i in range(count):
+        if weights[i] > 0.0:
+            children_utility += weights[i] * nodes[links[start + i].child].utility
+    if total > 0.0:
+        learn(s, biases, node, node.child_weight, children_utility / total)
+
+    own = node.own_weight
+    utility = corrected(s, biases, node)
+    win_loss = own * node.own_win_loss
+    no_result = own * node.own_no_result
+    score = own * node.own_score
+    score_sq = own * node.own_score_sq
+    lead = own * node.own_lead
+    utility_sum = children_utility + own * utility
+    utility_sq = own * utility * utility
+    weight_sq = own * own
+    for i in range(count):
+        w = weights[i]
+        link = links[start + i]
+        if link.weight == 0.0:
+            continue
+        child = nodes[link.child]
+        link.scale = w / link.weight
+        share = w / child.weight
+        win_loss += w * child.win_loss
+        no_result += w * child.no_result
+        score += w * child.score
+        score_sq += w * child.score_sq
+        lead += w * child.lead
+        utility_sq += w * child.utility_sq
+        weight_sq += share * share * child.weight_sq
+    total += own
+    node.weight = total
+    node.weight_sq = weight_sq
+    k = 1.0 / total
+    node.win_loss = win_loss * k
+    node.no_result = no_result * k
+    node.score = score * k
+    node.score_sq = score_sq * k
+    node.lead = lead * k
+    node.utility = utility_sum * k
+    node.utility_sq = utility_sq * k
+    node.next_refresh = node.visits + max(1, count // REFRESH_SHARE)
+
+
+@kernel
+def _prune_noise(s, links, start, count, to_play, weights):
+    """Take the surplus over its policy share from each child worse than those before it; return the new total."""
+    utilities = 0.0
+    total = 0.0
+    policy = 0.0
+    for i in range(count):
+        link = links[start + i]
+        weight = weights[i]
+        if weight == 0.0:
+            continue
+        utility = own_view(link.utility, to_play)
+        prior = max(link.prior, 1e-30)
+        if total > 0.0:
+            weight = noise_pruned(s, weight, total * prior / policy, utilities / total - utility)
+            weights[i] = weight
+        utilities += utility * weight
+        total += weight
+        policy += prior
+    return total
+
+
+@kernel
+def _weigh_values(table, links, start, count, to_play, weights, total):
+    """Shift weight from children that look worse than the average to those that look better; the total stays."""
+    mean = 0.0
+    for i in range(count):
+        mean += weights[i] * own_view(links[start + i].utility, to_play)
+    mean /= total
+    shifted = 0.0
+    for i in range(count):
+        if weights[i] > 0.0:
+            weights[i] *= value_weight(table, own_view(links[start + i].utility, to_play), mean, weights[i])
+            shifted += weights[i]
+    for i in range(count):
+        weights[i] *= total / shifted

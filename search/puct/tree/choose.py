@@ -1,0 +1,121 @@
+"""Which of a node's moves to visit next."""
+
+from __future__ import annotations
+
+import math
+
+from go_rules.machine.jit import kernel
+from go_rules.random import uniform
+from search.puct.tree.formulas import (
+    explore_scaling,
+    first_play_urgency,
+    own_view,
+    puct,
+    score_utility_gain,
+    utility_stdev_factor,
+    with_virtual_losses,
+)
+from search.puct.tree.nodes import NONE
+
+NO_MOVE = -1
+"""No move may be played: all are excluded."""
+UNTRIED = -2
+"""The best of the moves not tried."""
+
+
+@kernel
+def choose(nodes, links, ctx, scratch, node, is_root):
+    """The slot of the link to follow, UNTRIED or NO_MOVE."""
+    s = ctx.settings
+    to_play = node.to_play
+    factor = utility_stdev_factor(s, node.weight, node.utility, node.utility_sq)
+    explore = explore_scaling(s, node.child_weight, factor)
+    urgency = first_play_urgency(
+        s, own_view(node.utility, to_play), own_view(node.own_utility, to_play), min(1.0, node.mass), is_root
+    )
+    if is_root and (s.wide_root_noise > 0.0 or s.ending_bonuses == 1):
+        return _choose_at_root(nodes, links, ctx, scratch, node, explore, urgency)
+    best = NO_MOVE
+    best_value = -1e30
+    for i in range(node.n_links):
+        link = links[node.links + i]
+        weight = link.weight
+        utility = own_view(link.utility, to_play) if weight > 0.0 else urgency
+        if link.in_flight > 0:
+            utility, weight = with_virtual_losses(s, utility, weight, link.in_flight)
+        value = puct(utility, explore, link.prior, weight)
+        if value > best_value and link.prior >= 0.0:
+            best_value = value
+            best = i
+    if node.next_move != NONE and puct(urgency, explore, node.next_prior, 0.0) > best_value:
+        best = UNTRIED
+    return best
+
+
+@kernel
+def _choose_at_root(nodes, links, ctx, scratch, node, explore, urgency):
+    """`choose` with what only the root has: noise that widens it, and bonuses for ending the game well."""
+    s = ctx.settings
+    to_play = node.to_play
+    best = NO_MOVE
+    best_value = -1e30
+    for i in range(node.n_links):
+        link = links[node.links + i]
+        if link.prior < 0.0:
+            continue
+        weight = link.weight
+        utility = urgency
+        if weight > 0.0:
+            utility = own_view(link.utility + ending_gain(ctx, link, nodes[link.child]), to_play)
+        if link.in_flight > 0:
+            utility, weight = with_virtual_losses(s, utility, weight, link.in_flight)
+        value = _widened(s, scratch, utility, explore, link.prior, weight)
+        if value > best_value:
+            best_value = value
+            best = i
+    if node.next_move != NONE and _widened(s, scratch, urgency, explore, node.next_prior, 0.0) > best_value:
+        best = UNTRIED
+    return best
+
+
+@kernel
+def ending_gain(ctx, link, child):
+    """What a root move's ending bonus adds to white's utility."""
+    points = ctx.bonuses[link.move]
+    if points == 0.0:
+        return 0.0
+    return score_utility_gain(ctx.settings, ctx.score_table, child.score, child.score_sq, points)
+
+
+@kernel
+def _widened(s, scratch, utility, explore, prior, weight):
+    """PUCT with a flattened prior and, every other time, a random bonus."""
+    if s.wide_root_noise > 0.0:
+        prior = prior ** (1.0 / (4.0 * s.wide_root_noise + 1.0))
+        if uniform(scratch.random) < 0.5:
+            radius = math.sqrt(-2.0 * math.log(1.0 - uniform(scratch.random)))
+            utility += s.wide_root_noise * abs(radius * math.cos(2.0 * math.pi * uniform(scratch.random)))
+    return puct(utility, explore, prior, weight)
+
+
+@kernel
+def forced_choice(links, priors, pass_move, node, slot):
+    """Where a pass may end the game: the pass, or else the best other move, if the node knows nothing of it yet.
+
+    Returns a move to open, or NONE. `slot` is what `choose` wants, `priors` the node's row.
+    """
+    if node.visits < 3 or slot == NO_MOVE:
+        return NONE
+    has_pass = False
+    has_other = False
+    for i in range(node.n_links):
+        if links[node.links + i].move == pass_move:
+            has_pass = True
+        else:
+            has_other = True
+    wanted = node.next_move if slot == UNTRIED else links[node.links + slot].move
+    if not has_pass and wanted != pass_move and priors[pass_move] != 0:
+        return pass_move
+    if not has_other and wanted == pass_move and slot != UNTRIED:
+        return node.next_move
+    return NONE

@@ -1,0 +1,194 @@
+"""The search's formulas, pure functions all of them.
+
+`s` is a SETTINGS record. Utilities are white's view unless the name says `own`: the side to move's. Sources:
+Silver et al. 2017 (PUCT); Wu 2019 and KataGo's notes on its methods (score utility, first play urgency,
+variance-scaled exploration, weights); lc0 (exploration growing with the logarithm of visits).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from go_rules.machine.jit import kernel
+from go_rules.points import WHITE
+from search.puct.tree.tables import (
+    SCORE_MEANS,
+    SCORE_STDEVS,
+    SCORE_STEP,
+    WEIGHT_HALF,
+    WEIGHT_STEP,
+)
+
+STATIC_SCORE_SCALE = 2.0
+"""Width of the static score's S curve, in square roots of the area."""
+
+EXPLORE_OFFSET = 0.01
+"""Keeps exploration positive before the first visit, so that priors decide it."""
+
+
+@kernel
+def explore_scaling(s, child_weight, stdev_factor):
+    """E of U + E * P / (1 + w): grows with the children's weight and with how much the values vary."""
+    growth = s.cpuct + s.cpuct_log * math.log((child_weight + s.cpuct_base) / s.cpuct_base)
+    return growth * math.sqrt(child_weight + EXPLORE_OFFSET) * stdev_factor
+
+
+@kernel
+def utility_stdev_factor(s, weight, utility, utility_sq):
+    """Exploration's factor for a node whose utilities vary more or less than usual."""
+    stdev = s.cpuct_stdev_prior
+    if weight > 1.0:
+        square = utility * utility
+        prior = s.cpuct_stdev_prior * s.cpuct_stdev_prior
+        total = (square + prior) * s.cpuct_stdev_prior_weight + max(utility_sq, square) * weight
+        stdev = math.sqrt(max(0.0, total / (s.cpuct_stdev_prior_weight + weight - 1.0) - square))
+    return 1.0 + s.cpuct_stdev_scale * (stdev / s.cpuct_stdev_prior - 1.0)
+
+
+@kernel
+def first_play_urgency(s, own_average, own_evaluation, mass, is_root):
+    """The mover's utility assumed for an untried move of a node with this average and evaluation.
+
+    The more of the policy was visited (`mass`), the more the average counts and the worse the rest must be.
+    """
+    share = min(1.0, mass**s.fpu_parent_power)
+    reduction = s.root_fpu_reduction if is_root else s.fpu_reduction
+    loss = s.root_fpu_loss_proportion if is_root else s.fpu_loss_proportion
+    value = share * own_average + (1.0 - share) * own_evaluation - reduction * math.sqrt(mass)
+    return value + (-s.utility_radius - value) * loss
+
+
+@kernel
+def puct(own_utility, explore, prior, weight):
+    """What selection maximises."""
+    return own_utility + explore * prior / (1.0 + weight)
+
+
+@kernel
+def puct_weight(value, own_utility, explore, prior):
+    """The weight at which `puct` would come to `value`; 0 if it never is so high, 1e100 if it always is."""
+    needed = value - own_utility
+    if needed <= 0.0:
+        return 1e100
+    return max(0.0, explore * prior / needed - 1.0)
+
+
+@kernel
+def with_virtual_losses(s, own_utility, weight, losses):
+    """A move's utility and weight as if the `losses` visits on their way had been lost."""
+    extra = losses * s.virtual_loss
+    share = extra / (extra + max(0.25, weight))
+    return own_utility + (-s.utility_radius - own_utility) * share, weight + extra
+
+
+@kernel
+def expected_score_value(table, mean, stdev):
+    """E[(2/pi) atan(x)], x ~ N(mean, stdev): bilinear in the score table (tables.py)."""
+    row = min(abs(mean) / SCORE_STEP, SCORE_MEANS - 1.001)
+    column = min(stdev / SCORE_STEP, SCORE_STDEVS - 1.001)
+    i = int(row)
+    j = int(column)
+    a = row - i
+    b = column - j
+    low = table[i, j] * (1.0 - b) + table[i, j + 1] * b
+    high = table[i + 1, j] * (1.0 - b) + table[i + 1, j + 1] * b
+    value = low * (1.0 - a) + high * a
+    return value if mean >= 0.0 else -value
+
+
+@kernel
+def score_utility(s, table, score, score_sq):
+    """The score's part of white's utility: a static S curve around 0 and a dynamic one around the game's centre."""
+    stdev = math.sqrt(max(0.0, score_sq - score * score))
+    static = 1.0 / (STATIC_SCORE_SCALE * s.sqrt_area)
+    dynamic = 1.0 / (s.dynamic_score_center_scale * s.sqrt_area)
+    return s.static_score_factor * expected_score_value(
+        table, score * static, stdev * static
+    ) + s.dynamic_score_factor * expected_score_value(table, (score - s.score_center) * dynamic, stdev * dynamic)
+
+
+@kernel
+def score_utility_gain(s, table, score, score_sq, points):
+    """How much white's utility grows with `points` more points."""
+    mean = np.float64(score)
+    square = np.float64(score_sq)
+    shifted = square + 2.0 * mean * points + points * points
+    return score_utility(s, table, mean + points, shifted) - score_utility(s, table, mean, square)
+
+
+@kernel
+def score_utility_slope(s, score):
+    """d utility / d score, the spread of the score neglected."""
+    static = STATIC_SCORE_SCALE * s.sqrt_area
+    dynamic = s.dynamic_score_center_scale * s.sqrt_area
+    off = score - s.score_center
+    slope = s.static_score_factor * static / (static * static + score * score)
+    slope += s.dynamic_score_factor * dynamic / (dynamic * dynamic + off * off)
+    return slope * (2.0 / math.pi)
+
+
+@kernel
+def utility_of(s, table, win_loss, no_result, score, score_sq):
+    """White's utility of an outcome or of an average of outcomes."""
+    result = win_loss * s.win_loss_factor + no_result * s.no_result_utility
+    return result + score_utility(s, table, np.float64(score), np.float64(score_sq))
+
+
+@kernel
+def evaluation_weight(s, score, winloss_error, score_error):
+    """The weight of a network's evaluation: less, the larger it thinks its error. 1 if it does not say (error < 0)."""
+    if s.uncertainty == 0 or winloss_error < 0.0:
+        return 1.0
+    error = s.win_loss_factor * winloss_error + score_utility_slope(s, score) * score_error
+    return s.uncertainty_coefficient / (error + s.uncertainty_coefficient / s.uncertainty_max_weight)
+
+
+@kernel
+def terminal_weight(s, errors_known):
+    """The weight of a finished game: that of an evaluation without error, if the network's have errors at all."""
+    if s.uncertainty == 1 and errors_known == 1:
+        return s.uncertainty_max_weight
+    return 1.0
+
+
+@kernel
+def value_weight(table, own_utility, mean, weight):
+    """The factor on a child's weight in its parent's average: less, the worse it is than its siblings' `mean`."""
+    stdev = math.sqrt(1e-8 + 1.0 / (1.5 * math.sqrt(weight)))
+    at = (own_utility - mean) / stdev / WEIGHT_STEP + WEIGHT_HALF
+    at = min(max(at, 0.0), 2.0 * WEIGHT_HALF - 0.001)
+    i = int(at)
+    return table[i] + (table[i + 1] - table[i]) * (at - i)
+
+
+@kernel
+def noise_pruned(s, weight, fair_share, gap):
+    """The weight left to a child that is `gap` worse than those before it, where its policy earned it `fair_share`."""
+    lenient = 2.0 * fair_share
+    if gap <= 0.0 or weight <= lenient:
+        return weight
+    return weight - (weight - lenient) * (1.0 - math.exp(-gap / s.noise_prune_scale))
+
+
+@kernel
+def confidence_radius(s, weight, weight_sq, utility, utility_sq):
+    """Half width of the confidence interval of a utility averaged from evaluations of such total weight.
+
+    A prior that the variance is as large as it can be makes few evaluations count as uncertain ones.
+    """
+    if weight <= 0.0 or weight_sq <= 0.0:
+        return 2.0 * s.utility_radius * s.lcb_stdevs
+    size = weight * weight / weight_sq
+    prior = weight / (size * size * size)
+    square = max(utility_sq, utility * utility + 1e-8)
+    square = (square * weight + (square + s.utility_radius * s.utility_radius) * prior) / (weight + prior)
+    size = (weight + prior) * (weight + prior) / (weight_sq + prior * prior)
+    return s.lcb_stdevs * math.sqrt((square - utility * utility) / size)
+
+
+@kernel
+def own_view(value, to_play):
+    """A value of white's view as the side to move sees it, and back."""
+    return value if to_play == WHITE else -value

@@ -1,0 +1,364 @@
+"""The search tree: arrays of nodes, of their priors and of links between nodes.
+
+A node is a position together with all that searching taught about it. Its moves live in two places: a move not
+yet tried is a prior in the node's row of `priors`; a move that was tried has left that row and become a link.
+Links of one node are contiguous, in the order in which they were tried, in a pool shared by all nodes; a node
+whose links outgrow their range gets one of twice the length. With graph search several links may lead to one
+node, so visits are counted at both.
+
+All averages are white's view. Whatever grows does so inside arrays reserved once, for the memory the user
+allows: pages of an array become memory when they are first written to.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.machine.jit import kernel
+
+NONE = -1
+"""No node, no link range, no bias entry."""
+
+# States of a node.
+NEW = 0  # never evaluated, nobody is at it
+WAITING = 1  # its evaluation is under way
+EXPANDED = 2  # evaluated: statistics and priors are valid
+TERMINAL = 3  # the game is over here: the own_* fields hold the result
+
+# Bits of `flags`.
+HAS_OWNERSHIP = 1
+PASS_ENDS_PHASE = 2  # a pass here ends the game, or its phase
+
+NODE = np.dtype(
+    [
+        # What a parent reads of each of its children comes first: together it takes fewer lines of the caches.
+        ("weight", "f8"),  # of all evaluations below and its own
+        ("weight_sq", "f8"),  # sum of their squares
+        # Averages over that weight, white's view.
+        ("win_loss", "f4"),  # -1..1: chance to win minus chance to lose
+        ("no_result", "f4"),  # 0..1
+        ("score", "f4"),  # points
+        ("score_sq", "f4"),  # points squared
+        ("lead", "f4"),  # points
+        ("utility", "f4"),
+        ("utility_sq", "f4"),
+        ("visits", "i4"),
+        ("state", "i1"),
+        ("to_play", "i1"),
+        ("flags", "i1"),
+        ("next_move", "i2"),  # the untried move with the largest prior, as network position, or NONE
+        ("next_prior", "f4"),  # that prior
+        ("links", "i4"),  # first link in the pool, or NONE
+        ("n_links", "i2"),
+        ("room", "i2"),  # links its range has room for
+        # What is read at the node itself.
+        ("key", "u8"),  # graph search: names the position; 0 for a node that is never shared
+        ("child_weight", "f8"),  # sum of the links' weights, before bad moves are given less
+        ("mass", "f4"),  # sum of the links' priors
+        ("next_refresh", "i4"),  # visits at which the averages are next computed afresh from the children
+        # Its own evaluation, white's view.
+        ("own_win_loss", "f4"),
+        ("own_no_result", "f4"),
+        ("own_score", "f4"),
+        ("own_score_sq", "f4"),
+        ("own_lead", "f4"),
+        ("own_winloss_error", "f4"),  # the network's estimate of its error; -1 if it has none
+        ("own_score_error", "f4"),  # the same, in points
+        ("own_weight", "f4"),
+        ("own_utility", "f4"),  # before the subtree bias
+        ("bias", "i4"),  # entry of the subtree bias table, or NONE
+        ("bias_delta", "f4"),  # what this node added to that entry's sum
+        ("bias_weight", "f4"),  # and to its weight
+    ],
+    align=True,
+)
+
+LINK = np.dtype(
+    [
+        ("child", "i4"),  # node; in a free range's first link: the next free range, or NONE
+        ("visits", "i4"),  # visits that came this way
+        ("prior", "f4"),
+        ("utility", "f4"),  # the child's, as of the last visit this way; white's view
+        ("weight", "f4"),  # the child's times the share of its visits that came this way, likewise
+        ("scale", "f4"),  # how much of that weight the parent's averages gave it at the last refresh
+        ("in_flight", "i2"),  # visits on their way
+        ("move", "i2"),  # network position: y * width + x, width * height for the pass
+    ],
+    align=True,
+)
+
+BIAS = np.dtype(
+    [
+        ("key", "u8"),  # names the local situation (bias.py); 0 where the slot is free
+        ("delta", "f8"),  # sum over its nodes: weight times (average of the children's utility - own utility)
+        ("weight", "f8"),  # sum of those weights
+    ],
+    align=True,
+)
+
+# Entries of `Tree.used`.
+NODES, LINKS, ROOT, TABLED = 0, 1, 2, 3
+
+SMALLEST_ROOM = 2
+ROOM_CLASSES = 10
+"""Ranges of links hold 2, 4, ... 1024."""
+
+LINKS_PER_NODE = 3
+"""Links reserved per node: every node has one leading to it, shared ones have more, and ranges are half empty."""
+
+
+class Tree(NamedTuple):
+    """N nodes of P moves each are reserved, and L links."""
+
+    nodes: NDArray[np.void]
+    """NODE[N]"""
+    priors: NDArray[np.uint16]
+    """[N, P] in network order, encoded (`encode_prior`); 0 where a move is illegal, excluded or has become a link."""
+    links: NDArray[np.void]
+    """LINK[L]"""
+    table: NDArray[np.int32]
+    """[2^k] node with that key, by open addressing; NONE where free."""
+    biases: NDArray[np.void]
+    """BIAS[2^k], by open addressing."""
+    ownership: NDArray[np.int8]
+    """[N, H*W], or [1, H*W] where it is not kept: a node's own evaluation, white's view, 127 = certainly white's."""
+    free: NDArray[np.int32]
+    """[ROOM_CLASSES] first free range of each size, or NONE."""
+    used: NDArray[np.int64]
+    """[4] nodes in use, links in use, the root node or NONE, keys in the table."""
+
+
+def node_bytes(points: int, with_ownership: bool) -> int:
+    """Memory one node takes, its share of everything included."""
+    tables = 4 * 4 + BIAS.itemsize // 2
+    kept = points if with_ownership else 0
+    return int(NODE.itemsize + 2 * (points + 1) + LINKS_PER_NODE * LINK.itemsize + tables + kept)
+
+
+def new_tree(points: int, memory: int, with_ownership: bool = False) -> Tree:
+    """An empty tree for boards of `points` points, in at most `memory` bytes: less where the machine has less."""
+    capacity = max(64, memory // node_bytes(points, with_ownership))
+    while True:
+        try:
+            return _reserve(points, capacity, with_ownership)
+        except MemoryError:
+            if capacity <= 4096:
+                raise
+            capacity //= 2
+
+
+def _reserve(points: int, capacity: int, with_ownership: bool) -> Tree:
+    tree = Tree(
+        nodes=np.empty(capacity, NODE),
+        priors=np.empty((capacity, points + 1), np.uint16),
+        links=np.empty(max(LINKS_PER_NODE * capacity, 4 << ROOM_CLASSES), LINK),
+        table=np.empty(1 << (2 * capacity - 1).bit_length(), np.int32),
+        biases=np.empty(1 << max(6, capacity.bit_length() - 2), BIAS),
+        ownership=np.empty((capacity if with_ownership else 1, points), np.int8),
+        free=np.empty(ROOM_CLASSES, np.int32),
+        used=np.zeros(4, np.int64),
+    )
+    clear_tree(tree)
+    return tree
+
+
+@kernel
+def clear_tree(tree):
+    """Forget all nodes."""
+    for slot in range(len(tree.table)):
+        tree.table[slot] = NONE
+    for i in range(len(tree.biases)):
+        tree.biases[i].key = 0
+        tree.biases[i].delta = 0.0
+        tree.biases[i].weight = 0.0
+    for size in range(ROOM_CLASSES):
+        tree.free[size] = NONE
+    tree.used[NODES] = 0
+    tree.used[LINKS] = 0
+    tree.used[ROOT] = NONE
+    tree.used[TABLED] = 0
+
+
+@kernel
+def new_node(tree, key, to_play):
+    """Add a NEW node without statistics; return it, or NONE when the tree is full."""
+    index = tree.used[NODES]
+    if index >= len(tree.nodes):
+        return NONE
+    tree.used[NODES] = index + 1
+    node = tree.nodes[index]
+    node.key = key
+    node.state = NEW
+    node.flags = 0
+    node.to_play = to_play
+    node.links = NONE
+    node.bias = NONE
+    node.bias_delta = 0.0
+    node.bias_weight = 0.0
+    node.visits = 0
+    node.weight = 0.0
+    node.weight_sq = 0.0
+    node.child_weight = 0.0
+    node.win_loss = 0.0
+    node.no_result = 0.0
+    node.score = 0.0
+    node.score_sq = 0.0
+    node.lead = 0.0
+    node.utility = 0.0
+    node.utility_sq = 0.0
+    node.mass = 0.0
+    node.n_links = 0
+    node.room = 0
+    node.next_refresh = 0
+    node.next_move = NONE
+    node.next_prior = 0.0
+    return index
+
+
+@kernel
+def find_key(table, nodes, key):
+    """The node with this key, or NONE."""
+    mask = len(table) - 1
+    slot = np.int64(key & np.uint64(mask))
+    while table[slot] != NONE:
+        index = np.int64(table[slot])
+        if nodes[index].key == key:
+            return index
+        slot = (slot + 1) & mask
+    return np.int64(NONE)
+
+
+@kernel
+def add_key(tree, index):
+    """Make a node findable by its key."""
+    mask = len(tree.table) - 1
+    slot = np.int64(tree.nodes[index].key & np.uint64(mask))
+    while tree.table[slot] != NONE:
+        slot = (slot + 1) & mask
+    tree.table[slot] = index
+    tree.used[TABLED] += 1
+
+
+@kernel
+def allocate_links(tree, size):
+    """A range of SMALLEST_ROOM << size links: its first link, or NONE when the pool is exhausted."""
+    start = tree.free[size]
+    if start != NONE:
+        tree.free[size] = tree.links[start].child
+        return np.int64(start)
+    room = SMALLEST_ROOM << size
+    start = tree.used[LINKS]
+    if start + room > len(tree.links):
+        return np.int64(NONE)
+    tree.used[LINKS] = start + room
+    return np.int64(start)
+
+
+@kernel
+def room_class(links):
+    """The smallest size of range that holds so many links."""
+    size = 0
+    while SMALLEST_ROOM << size < links:
+        size += 1
+    return size
+
+
+@kernel
+def open_link(tree, index, move):
+    """Turn an untried move of a node into a link without child; return its slot, or NONE when the pool is exhausted."""
+    node = tree.nodes[index]
+    slot = np.int64(node.n_links)
+    if slot == node.room and not _grow(tree, index):
+        return np.int64(NONE)
+    link = tree.links[node.links + slot]
+    link.child = NONE
+    link.visits = 0
+    link.prior = decode_prior(tree.priors[index, move])
+    link.utility = 0.0
+    link.weight = 0.0
+    link.scale = 1.0
+    link.in_flight = 0
+    link.move = move
+    node.n_links += 1
+    node.mass += link.prior
+    tree.priors[index, move] = 0
+    find_next(node, tree.priors[index])
+    return slot
+
+
+@kernel
+def _grow(tree, index):
+    """Move a node's links to a range of twice the room; False when the pool is exhausted."""
+    node = tree.nodes[index]
+    size = 0 if node.room == 0 else room_class(node.room) + 1
+    start = allocate_links(tree, size)
+    if start == NONE:
+        return False
+    if node.room > 0:
+        old = node.links
+        for slot in range(node.n_links):
+            copy_link(tree.links[start + slot], tree.links[old + slot])
+        tree.links[old].child = tree.free[size - 1]
+        tree.free[size - 1] = old
+    node.links = start
+    node.room = SMALLEST_ROOM << size
+    return True
+
+
+@kernel
+def copy_link(target, source):
+    target.child = source.child
+    target.visits = source.visits
+    target.prior = source.prior
+    target.utility = source.utility
+    target.weight = source.weight
+    target.scale = source.scale
+    target.in_flight = source.in_flight
+    target.move = source.move
+
+
+@kernel
+def find_next(node, row):
+    """Note the best untried move of a node, whose priors are `row`."""
+    best = np.int64(0)
+    move = NONE
+    for i in range(len(row)):
+        if row[i] > best:
+            best = np.int64(row[i])
+            move = i
+    node.next_move = move
+    node.next_prior = decode_prior(np.uint16(best)) if best > 0 else np.float32(0.0)
+
+
+LOWEST_EXPONENT = 96 << 23
+"""Float32 bits of 2^-31, the smallest prior that is kept."""
+
+
+@kernel
+def encode_prior(prior):
+    """A legal move's prior (0..1) in 16 bits: 5 of exponent, 11 of mantissa, order kept; at least 1."""
+    bits = np.int64(np.float32(prior).view(np.uint32)) - LOWEST_EXPONENT + 2048
+    code = bits >> 12
+    return np.uint16(1 if code < 1 else 65535 if code > 65535 else code)
+
+
+@kernel
+def decode_prior(code):
+    """The prior that a nonzero code stands for, within 0.025 %."""
+    return np.uint32((np.uint32(code) << np.uint32(12)) + np.uint32(LOWEST_EXPONENT)).view(np.float32)
+
+
+def encode_priors(priors: NDArray[np.float64]) -> NDArray[np.uint16]:
+    """`encode_prior` for a whole policy; 0 stays 0."""
+    bits = priors.astype(np.float32).view(np.uint32).astype(np.int64) - LOWEST_EXPONENT + 2048
+    codes = np.clip(bits >> 12, 1, 65535).astype(np.uint16)
+    codes[priors <= 0] = 0
+    return codes
+
+
+def decode_priors(codes: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """`decode_prior` for many nonzero codes."""
+    return ((codes.astype(np.uint32) << 12) + np.uint32(LOWEST_EXPONENT)).view(np.float32)

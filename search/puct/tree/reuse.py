@@ -1,0 +1,162 @@
+"""Keeping a tree from one search to the next: finding the new root, bringing values up to date, collecting garbage."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.machine.jit import kernel
+from search.puct.context import new_work
+from search.puct.tree.backup import refresh, set_own_evaluation
+from search.puct.tree.nodes import (
+    EXPANDED,
+    LINK,
+    LINKS,
+    NEW,
+    NODES,
+    NONE,
+    ROOM_CLASSES,
+    ROOT,
+    TABLED,
+    TERMINAL,
+    WAITING,
+    Tree,
+    add_key,
+    copy_link,
+)
+from search.puct.tree.subtree_bias import corrected, forget
+
+ROWS_AT_A_TIME = 4096
+"""Rows of priors that are moved together: keeps the copy small."""
+
+
+@kernel
+def child_after(tree, index, move):
+    """The evaluated node that a move of a node leads to, or NONE."""
+    node = tree.nodes[index]
+    for i in range(node.n_links):
+        link = tree.links[node.links + i]
+        if link.move == move and link.visits > 0 and tree.nodes[link.child].state == EXPANDED:
+            return np.int64(link.child)
+    return np.int64(NONE)
+
+
+@kernel
+def settle(tree):
+    """Forget visits under way whose evaluations will never come."""
+    for index in range(tree.used[NODES]):
+        node = tree.nodes[index]
+        if node.state == WAITING:
+            node.state = NEW
+        for i in range(node.n_links):
+            tree.links[node.links + i].in_flight = 0
+
+
+def recompute(tree: Tree, context: NDArray[np.void]) -> None:
+    """Compute all averages afresh, children first: after the utility function changed.
+
+    Nodes are older than their children, except where positions are shared: there, an average may be one step behind.
+    """
+    _recompute(tree, context, new_work(1, 0).scratch)
+
+
+@kernel
+def _recompute(tree, ctx, scratch):
+    for index in range(tree.used[NODES] - 1, -1, -1):
+        node = tree.nodes[index]
+        if node.state != EXPANDED and node.state != TERMINAL:
+            continue
+        set_own_evaluation(ctx[0], node)
+        if node.n_links > 0:
+            refresh(tree.nodes, tree.links, tree.biases, ctx[0], scratch[0], node)
+        else:
+            node.utility = corrected(ctx[0].settings, tree.biases, node)
+            node.utility_sq = node.utility * node.utility
+
+
+def forget_unreachable(tree: Tree, context: NDArray[np.void]) -> None:
+    """Let the subtree biases forget most of what they learned from nodes that the root does not lead to."""
+    used = int(tree.used[NODES])
+    places = np.full(used, NONE, np.int32)
+    _mark_reachable(tree, places, np.empty(used, np.int32))
+    _forget_unmarked(tree, context, places)
+
+
+@kernel
+def _forget_unmarked(tree, ctx, places):
+    for index in range(len(places)):
+        if places[index] == NONE:
+            forget(ctx[0].settings, tree.biases, tree.nodes[index])
+
+
+def collect_garbage(tree: Tree) -> None:
+    """Drop every node that the root does not lead to, and close the gaps."""
+    used = int(tree.used[NODES])
+    places = np.full(used, NONE, np.int32)
+    _mark_reachable(tree, places, np.empty(used, np.int32))
+    kept = np.flatnonzero(places != NONE)
+    places[kept] = np.arange(len(kept), dtype=np.int32)
+    new_links = np.empty(int(tree.nodes["room"][kept].sum(dtype=np.int64)), LINK)
+    _gather_links(tree, places, new_links)
+    for start in range(0, len(kept), ROWS_AT_A_TIME):
+        rows = kept[start : start + ROWS_AT_A_TIME]
+        # Rows only ever move towards the front, so nothing is overwritten before it is read.
+        for array in _arrays_by_node(tree):
+            array[start : start + len(rows)] = array[rows]
+    tree.links[: len(new_links)] = new_links
+    _adopt(tree, len(kept), len(new_links), int(places[tree.used[ROOT]]))
+
+
+def _arrays_by_node(tree: Tree) -> list[NDArray[np.generic]]:
+    arrays: list[NDArray[np.generic]] = [tree.nodes, tree.priors]
+    if len(tree.ownership) == len(tree.nodes):
+        arrays.append(tree.ownership)
+    return arrays
+
+
+@kernel
+def _mark_reachable(tree, places, waiting):
+    """Set `places` to 0 for every node that the root leads to."""
+    waiting[0] = tree.used[ROOT]
+    places[tree.used[ROOT]] = 0
+    n = 1
+    while n > 0:
+        n -= 1
+        node = tree.nodes[waiting[n]]
+        for i in range(node.n_links):
+            child = tree.links[node.links + i].child
+            if places[child] == NONE:
+                places[child] = 0
+                waiting[n] = child
+                n += 1
+
+
+@kernel
+def _gather_links(tree, places, out):
+    """Copy the kept nodes' links to `out`, children renamed, and point the nodes there."""
+    at = 0
+    for index in range(len(places)):
+        node = tree.nodes[index]
+        if places[index] == NONE or node.room == 0:
+            continue
+        for i in range(node.n_links):
+            copy_link(out[at + i], tree.links[node.links + i])
+            out[at + i].child = places[out[at + i].child]
+        node.links = at
+        at += node.room
+
+
+@kernel
+def _adopt(tree, nodes, links, root):
+    """Take over the counts after a collection and index the keys anew."""
+    tree.used[NODES] = nodes
+    tree.used[LINKS] = links
+    tree.used[ROOT] = root
+    tree.used[TABLED] = 0
+    for size in range(ROOM_CLASSES):
+        tree.free[size] = NONE
+    for slot in range(len(tree.table)):
+        tree.table[slot] = NONE
+    for index in range(nodes):
+        if tree.nodes[index].key != 0 and index != root:
+            add_key(tree, index)

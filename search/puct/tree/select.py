@@ -1,0 +1,186 @@
+"""The first stage of an iteration: walk down the tree to leaves worth evaluating, by PUCT.
+
+The walk needs no board. Only when it arrives at a move never tried are the moves of its path played out, to see
+which position that is: a finished game is scored and counted at once, a position known from another move order is
+shared, anything else is left to the caller to be evaluated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from go_rules.machine.jit import kernel, kernel_part
+from go_rules.phases import pass_ends_phase
+from go_rules.position import PHASE_OVER
+from search.puct.context import MAX_DEPTH
+from search.puct.leaves.outcome import ends_game, keep_owners, score_terminal, set_no_result
+from search.puct.leaves.path import graph_key, replay
+from search.puct.tree.backup import averages, back_up, count_own_evaluation, release_path, set_own_evaluation
+from search.puct.tree.choose import NO_MOVE, UNTRIED, choose, forced_choice
+from search.puct.tree.nodes import (
+    EXPANDED,
+    HAS_OWNERSHIP,
+    NEW,
+    NODES,
+    NONE,
+    PASS_ENDS_PHASE,
+    ROOT,
+    TERMINAL,
+    WAITING,
+    add_key,
+    find_key,
+    new_node,
+    open_link,
+)
+from search.puct.tree.subtree_bias import bias_key, find_bias
+
+# How a descent ends.
+LEAF = 0  # at a node to be evaluated
+COUNTED = 1  # a visit was completed without evaluation
+COLLISION = 2  # at a node whose evaluation is under way; nothing was done
+FULL = 3  # the tree has no room for another node; nothing was done
+UNCOUNTED = 4  # a visit was completed that does not count for the root
+ARRIVED = 5  # at a link that leads to no node yet; only between `walk` and `arrive`
+
+
+@kernel_part
+def select(tree, ctx, work, wanted, most):
+    """Collect up to `wanted` leaves, completing up to `most` visits altogether, leaves included.
+
+    Returns (leaves, visits completed without evaluation, how the last descent ended).
+    """
+    context = ctx[0]
+    scratch = work.scratch[0]
+    leaves = 0
+    counted = 0
+    attempts = 0
+    outcome = LEAF
+    while leaves < wanted and leaves + counted < most and attempts < most + wanted:
+        leaf = work.leaves[leaves]
+        attempts += 1
+        outcome = walk(tree, context, scratch, leaf)
+        if outcome == LEAF or outcome == ARRIVED:
+            replay(tree.nodes, tree.links, context, scratch, leaf)
+        if outcome == ARRIVED:
+            outcome = arrive(tree, context, scratch, leaf)
+        if outcome == LEAF:
+            leaves += 1
+        elif outcome == COUNTED:
+            counted += 1
+        elif outcome != UNCOUNTED:
+            break
+    return leaves, counted, outcome
+
+
+@kernel
+def walk(tree, ctx, scratch, leaf):
+    """Follow the best moves down from the root, noting the path in `leaf`. Returns how the walk ended."""
+    nodes = tree.nodes
+    links = tree.links
+    index = tree.used[ROOT]
+    leaf.floor = 0
+    depth = np.int64(0)
+    while True:
+        leaf.nodes[depth] = index
+        leaf.depth = depth
+        node = nodes[index]
+        if node.state == NEW:
+            # The root, or a node whose evaluation was lost when a search was broken off.
+            node.state = WAITING
+            return LEAF
+        if node.state == WAITING:
+            release_path(nodes, links, leaf)
+            return COLLISION
+        slot = np.int64(NO_MOVE)
+        if node.state == EXPANDED and depth < MAX_DEPTH:
+            slot = np.int64(choose(nodes, links, ctx, scratch, node, depth == 0))
+        if slot == NO_MOVE:
+            before = averages(node)
+            count_own_evaluation(ctx, tree.biases, node)
+            back_up(nodes, links, tree.biases, ctx, scratch, leaf, before)
+            return COUNTED if leaf.floor == 0 else UNCOUNTED
+        move = np.int64(node.next_move)
+        if node.flags & PASS_ENDS_PHASE and ctx.settings.explore_pass == 1:
+            forced = forced_choice(links, tree.priors[index], ctx.moves - 1, node, slot)
+            if forced != NONE:
+                leaf.floor = depth + 1
+                slot = np.int64(UNTRIED)
+                move = np.int64(forced)
+        is_new = slot == UNTRIED
+        if is_new:
+            slot = np.int64(NONE)
+            if tree.used[NODES] < len(nodes):
+                slot = open_link(tree, index, move)
+            if slot == NONE:
+                release_path(nodes, links, leaf)
+                return FULL
+        link = links[node.links + slot]
+        link.in_flight += 1
+        leaf.slots[depth] = slot
+        depth += 1
+        leaf.depth = depth
+        if is_new:
+            return ARRIVED
+        index = np.int64(link.child)
+        child = nodes[index]
+        if link.visits < child.visits or _is_on_path(leaf, index):
+            # Other move orders know more than this one has asked for, or the moves went round in a circle.
+            back_up(nodes, links, tree.biases, ctx, scratch, leaf, averages(child))
+            return COUNTED if leaf.floor == 0 else UNCOUNTED
+
+
+@kernel_part
+def arrive(tree, ctx, scratch, leaf):
+    """Give the new link at the end of a path its node, now that its position is known."""
+    nodes = tree.nodes
+    links = tree.links
+    parent = nodes[leaf.nodes[leaf.depth - 1]]
+    link = links[parent.links + leaf.slots[leaf.depth - 1]]
+    pos = leaf.stack[leaf.last]
+    over = leaf.no_result == 1 or (pos.phase == PHASE_OVER and ends_game(ctx, pos, leaf.depth))
+    key = np.uint64(0)
+    index = np.int64(NONE)
+    if ctx.settings.graph_search == 1 and ctx.settings.has_filter == 0:
+        key = graph_key(ctx, scratch, leaf, over, parent.key)
+        index = find_key(tree.table, nodes, key)
+    if index == NONE:
+        index = new_node(tree, key, np.int64(pos.to_play))
+        if key != 0:
+            add_key(tree, index)
+    link.child = index
+    leaf.nodes[leaf.depth] = index
+    node = nodes[index]
+    before = averages(node)
+    if node.state == WAITING:
+        release_path(nodes, links, leaf)
+        return COLLISION
+    if node.state == NEW and not over:
+        node.state = WAITING
+        if ctx.settings.subtree_bias_factor > 0.0:
+            bias = bias_key(leaf.stack[leaf.last - 1], pos)
+            if bias != 0:
+                node.bias = find_bias(tree.biases, bias)
+        if pass_ends_phase(pos):
+            node.flags |= PASS_ENDS_PHASE
+        return LEAF
+    if node.state == NEW:
+        node.state = TERMINAL
+        if leaf.no_result == 1:
+            set_no_result(node)
+        else:
+            score_terminal(ctx, scratch, pos, node)
+        if leaf.no_result == 0 and len(tree.ownership) == len(nodes):
+            node.flags |= HAS_OWNERSHIP
+            keep_owners(ctx, scratch, tree.ownership[index])
+        set_own_evaluation(ctx, node)
+        count_own_evaluation(ctx, tree.biases, node)
+    back_up(nodes, links, tree.biases, ctx, scratch, leaf, before)
+    return COUNTED if leaf.floor == 0 else UNCOUNTED
+
+
+@kernel
+def _is_on_path(leaf, index):
+    for level in range(leaf.depth):
+        if leaf.nodes[level] == index:
+            return True
+    return False

@@ -1,0 +1,108 @@
+"""Subtree bias: correcting evaluations by what searching showed after similar local moves.
+
+Where a network misjudges a local fight, it does so wherever in the tree the same moves were played around it. Nodes
+that came about by the same two last moves, with the same stones around the last one, share an entry. It averages how
+much their searched values differ from their evaluations, and part of that difference corrects the evaluations (Wu
+2021, KataGo's "subtree value bias correction").
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from go_rules.machine.jit import kernel
+from go_rules.points import BLACK, MAX_SIZE, N_POINTS, NO_POINT, PASS, STRIDE, WHITE
+from go_rules.zobrist import KO_KEYS, TO_PLAY_KEYS
+from search.puct.tree.nodes import NONE
+
+RADIUS = 2
+"""Of the square of points around the last move that must agree."""
+
+MIN_WEIGHT = 0.001
+
+_generator = np.random.Generator(np.random.PCG64(20210517))
+_CELLS = (2 * RADIUS + 1) ** 2
+PATTERN_KEYS = _generator.integers(1, 2**64, size=(_CELLS, 8), dtype=np.uint64)
+"""[cell, content + 4 if in atari]"""
+MOVE_KEYS = _generator.integers(1, 2**64, size=(2, N_POINTS), dtype=np.uint64)
+"""[0 the move before the last, 1 the last; point]"""
+
+
+@kernel
+def bias_key(before, after):
+    """Names the local situation of the move that led from position `before` to `after`; 0 where there is none."""
+    point = np.int64(after.recent[0])
+    earlier = np.int64(before.recent[0])
+    if point <= PASS or earlier == NO_POINT:
+        return np.uint64(0)
+    key = TO_PLAY_KEYS[3 - after.to_play] ^ MOVE_KEYS[0, earlier] ^ MOVE_KEYS[1, point]
+    if before.ko != NO_POINT:
+        key ^= KO_KEYS[before.ko]
+    row = point // STRIDE
+    column = point % STRIDE
+    cell = 0
+    for y in range(row - RADIUS, row + RADIUS + 1):
+        for x in range(column - RADIUS, column + RADIUS + 1):
+            if 1 <= y <= MAX_SIZE and 1 <= x <= MAX_SIZE:
+                q = y * STRIDE + x
+                content = np.int64(before.board[q])
+                if (content == BLACK or content == WHITE) and before.liberties[before.chain[q]] == 1:
+                    content += 4
+                key ^= PATTERN_KEYS[cell, content]
+            cell += 1
+    return key | np.uint64(1)
+
+
+@kernel
+def find_bias(biases, key):
+    """The entry with this key, added if there is room; else NONE."""
+    mask = len(biases) - 1
+    slot = np.int64(key & np.uint64(mask))
+    for _ in range(PROBES):
+        if biases[slot].key == key:
+            return slot
+        if biases[slot].key == 0:
+            biases[slot].key = key
+            return slot
+        slot = (slot + 1) & mask
+    return np.int64(NONE)
+
+
+PROBES = 16
+"""Slots looked at before an entry is given up."""
+
+
+@kernel
+def corrected(s, biases, node):
+    """A node's own utility, bias corrected."""
+    if node.bias == NONE or biases[node.bias].weight <= MIN_WEIGHT:
+        return np.float64(node.own_utility)
+    entry = biases[node.bias]
+    return node.own_utility + s.subtree_bias_factor * entry.delta / entry.weight
+
+
+@kernel
+def learn(s, biases, node, weight, children_utility):
+    """Replace what a node contributes to its entry: its children weigh `weight` and average `children_utility`."""
+    if node.bias == NONE:
+        return
+    entry = biases[node.bias]
+    new_weight = weight**s.subtree_bias_exponent
+    new_delta = (children_utility - node.own_utility) * new_weight
+    entry.delta += new_delta - node.bias_delta
+    entry.weight += new_weight - node.bias_weight
+    node.bias_delta = new_delta
+    node.bias_weight = new_weight
+
+
+@kernel
+def forget(s, biases, node):
+    """Take most of a node's contribution away: its subtree is gone."""
+    if node.bias == NONE:
+        return
+    entry = biases[node.bias]
+    entry.delta -= s.subtree_bias_free * node.bias_delta
+    entry.weight -= s.subtree_bias_free * node.bias_weight
+    node.bias = NONE
+    node.bias_delta = 0.0
+    node.bias_weight = 0.0

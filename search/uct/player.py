@@ -1,0 +1,256 @@
+"""The players that need no network: `rave`, and `uct` without all-moves-as-first values.
+
+One tree for all threads, kept from move to move; each thread runs `uct.simulate` in slices, without the GIL, while
+the calling thread watches the limits.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import threading
+import time
+from collections.abc import Callable, Hashable
+
+import numpy as np
+
+from go_rules.board import copy_position
+from go_rules.game import Game, Move
+from go_rules.machine.cores import usable_cores
+from go_rules.phases import live_phase
+from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
+from go_rules.position import PHASE_OVER
+from go_rules.superko import new_seen, seen_refill
+from search.limits import Limits, MoveFilter, StopReason
+from search.player import ReportRequest
+from search.playouts.playout import new_policy, new_tools
+from search.result import SearchResult
+from search.uct import ending as uct_ending
+from search.uct.budget import Budget
+from search.uct.parameters import UctParameters
+from search.uct.result import summarise, visits_lead
+from search.uct.search import MAX_DEPTH, UctWork, new_context, new_work, simulate
+from search.uct.settings import uct_settings
+from search.uct.tree import NODE, ROOT, copy_subtree, first_child, new_nodes, number_of_children
+
+WATCH_INTERVAL = 0.02
+"""Seconds between two looks at clock, stop event and reports."""
+KEPT_SHARE = 0.1
+"""How much of the ownership and score seen so far still counts after a move was played."""
+
+
+class PlayoutPlayer:
+    """A search by playouts (search/player.py's Player). Values never come from a network."""
+
+    def __init__(
+        self,
+        name: str = "rave",
+        parameters: UctParameters | None = None,
+        workers: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        """`workers`: threads, one a core by default. `seed`: the same gives the same search with one worker and a
+        limit of visits."""
+        self.name = name
+        self.parameters = parameters or UctParameters()
+        self.workers = workers or usable_cores()
+        base = seed if seed is not None else int.from_bytes(os.urandom(6), "little")
+        rates = self.parameters
+        policy = new_policy(rates.capture_rate, rates.pattern_rate, rates.self_atari_rate)
+        self._works = [new_work(new_tools(base * 1000 + i, policy)) for i in range(self.workers)]
+        self._context = new_context(uct_settings(self.parameters))
+        self._capacity = max(2 * N_POINTS * self.workers, int(self.parameters.memory_mb * 1e6) // NODE.itemsize)
+        self._pool: concurrent.futures.ThreadPoolExecutor | None = None
+        self.clear()
+
+    # --- The Player interface ---------------------------------------------------------------------------------
+
+    def warm_up(self, width: int, height: int) -> None:
+        """Compile every kernel of a search: one compiled version serves all boards and rules."""
+        game = Game(width, height)
+        self.search(game, BLACK, Limits(visits=1))
+        game.play(BLACK, PASS)
+        self.choose(game, self.search(game, WHITE, Limits(visits=2)))
+        self.clear()
+
+    def search(
+        self,
+        game: Game,
+        colour: int,
+        limits: Limits,
+        *,
+        filter: MoveFilter | None = None,
+        report: ReportRequest | None = None,
+        analysis: bool = False,
+        stop: threading.Event | None = None,
+    ) -> SearchResult:
+        """See Player.search. `analysis` explores more."""
+        started = time.perf_counter()
+        known = self.parameters
+        self._context.settings["exploration"] = max(known.exploration, known.analysis_exploration if analysis else 0.0)
+        self._set_root(game, colour)
+        self._set_filter(game, filter)
+        self._context.stop[0] = 0
+        before = int(self._nodes[ROOT]["visits"])
+        if self._nodes[ROOT]["children"] == 0:
+            self._works[0].room[:] = 1, self._capacity
+            simulate(self._nodes, self._context, self._works[0], 1)
+            self._used = int(self._works[0].room[0])
+        self._share_room()
+        budget = Budget(
+            None if limits.visits is None else limits.visits - int(self._nodes[ROOT]["visits"]),
+            self._context.stop,
+            (lambda: visits_lead(self._nodes)) if limits.may_stop_early and not analysis else None,
+            self.workers,
+        )
+
+        def snapshot() -> SearchResult:
+            return summarise(
+                game,
+                colour,
+                self._nodes,
+                self._works,
+                seconds=time.perf_counter() - started,
+                new_visits=int(self._nodes[ROOT]["visits"]) - before,
+                reason=budget.reason,
+            )
+
+        futures = [self._threads().submit(self._work, work, budget) for work in self._works]
+        self._watch(futures, budget, started, limits, report, stop, snapshot)
+        for future in futures:
+            future.result()
+        return snapshot()
+
+    def choose(self, game: Game, result: SearchResult) -> int:
+        """See Player.choose. The most visited move; passing and giving up as uct_ending.py says."""
+        return uct_ending.choose(game, result, self.parameters)
+
+    def clear(self) -> None:
+        self._nodes = new_nodes(1)
+        self._used = 0
+        self._identity: Hashable = None
+        self._line: tuple[Move, ...] = ()
+        self._colour = BLACK
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._context.stop[0] = 1
+            self._pool.shutdown()
+            self._pool = None
+        self.clear()
+
+    # --- The root ---------------------------------------------------------------------------------------------
+
+    def _set_root(self, game: Game, colour: int) -> None:
+        """Make the game's present position the root, keeping what the tree knows of it."""
+        index = self._find(game, colour)
+        old = self._nodes
+        self._nodes = new_nodes(self._capacity)
+        self._used = 1
+        if index is None:
+            self._forget_totals(0.0)
+        else:
+            self._used = int(copy_subtree(self._nodes, old, index))
+            self._nodes[ROOT]["move"] = NO_POINT
+            self._forget_totals(1.0 if index == ROOT else KEPT_SHARE)
+        self._identity = game.identity()
+        self._line = tuple(game.moves)
+        self._colour = colour
+
+        root = self._context.root[0]
+        copy_position(root, game.position)
+        if root["to_play"] != colour:
+            root["to_play"] = colour
+            root["ko"] = NO_POINT
+        if root["phase"] == PHASE_OVER:
+            root["phase"] = live_phase(root, game.record)
+            root["passes"] = 0
+        self._context.rules[0] = game.record
+        seen = new_seen(game.length + MAX_DEPTH)
+        seen_refill(seen, game.keys)
+        self._context = self._context._replace(seen=seen)
+
+    def _find(self, game: Game, colour: int) -> int | None:
+        """The node of the game's present position in the tree, if it leads there."""
+        known = len(self._line)
+        if self._identity != game.identity() or tuple(game.moves[:known]) != self._line:
+            return None
+        to_play = self._colour
+        index: int | None = ROOT
+        for move in game.moves[known:]:
+            index = self._child(index, move.point) if index is not None and move.colour == to_play else None
+            to_play = 3 - to_play
+        return index if to_play == colour and self._used > 1 else None
+
+    def _child(self, index: int, point: int) -> int | None:
+        children = int(self._nodes[index]["children"])
+        if children == 0:
+            return None
+        first = first_child(children)
+        found = np.flatnonzero(self._nodes["move"][first : first + number_of_children(children)] == point)
+        return int(first + found[0]) if len(found) else None
+
+    def _forget_totals(self, kept: float) -> None:
+        for work in self._works:
+            work.totals[:] *= kept
+            work.ownership[:] = (work.ownership * kept).astype(np.int64)
+
+    def _set_filter(self, game: Game, filter: MoveFilter | None) -> None:
+        banned = self._context.banned
+        banned[:] = 0
+        if filter is None:
+            return
+        for colour, bans in filter.avoid.items():
+            for points, depth in bans:
+                for point in points:
+                    banned[colour, point] = max(banned[colour, point], min(depth, MAX_DEPTH))
+        for colour, (points, depth) in filter.allow.items():
+            others = [point for point in range(N_POINTS) if point not in points]
+            banned[colour, others] = np.maximum(banned[colour, others], min(depth, MAX_DEPTH))
+
+    # --- Running ----------------------------------------------------------------------------------------------
+
+    def _threads(self) -> concurrent.futures.ThreadPoolExecutor:
+        if self._pool is None:
+            self._pool = concurrent.futures.ThreadPoolExecutor(self.workers, thread_name_prefix=self.name)
+        return self._pool
+
+    def _share_room(self) -> None:
+        """Give each thread its part of the free nodes."""
+        free = (self._capacity - self._used) // self.workers
+        for i, work in enumerate(self._works):
+            work.room[:] = self._used + i * free, self._used + (i + 1) * free
+
+    def _work(self, work: UctWork, budget: Budget) -> None:
+        """One thread's life: slices of iterations until the budget is used up."""
+        while (n := budget.take()) > 0:
+            simulate(self._nodes, self._context, work, n)
+
+    def _watch(
+        self,
+        futures: list[concurrent.futures.Future[None]],
+        budget: Budget,
+        started: float,
+        limits: Limits,
+        report: ReportRequest | None,
+        stop: threading.Event | None,
+        snapshot: Callable[[], SearchResult],
+    ) -> None:
+        """Wait for the threads, ending the search at the first limit that is not a number of visits."""
+        next_report = started + report.every if report is not None else float("inf")
+        deadline = started + limits.seconds if limits.seconds is not None else float("inf")
+        while True:
+            now = time.perf_counter()
+            pause = max(0.0, min(WATCH_INTERVAL, deadline - now, next_report - now))
+            if not concurrent.futures.wait(futures, timeout=pause).not_done:
+                return
+            now = time.perf_counter()
+            if stop is not None and stop.is_set():
+                budget.end(StopReason.INTERRUPTED)
+            elif now >= deadline:
+                budget.end(StopReason.TIME)
+            elif limits.seconds is not None:
+                budget.end_if_decided(now - started, deadline - now)
+            if report is not None and now >= next_report:
+                report.callback(snapshot())
+                next_report = now + report.every

@@ -1,0 +1,309 @@
+"""The playout search: descend, expand, play out, back up.
+
+Kernels only; the threads that call them and the way in from a game are in uct_player.py. The tree's moves are played
+by the exact rules of go_rules, superko included; playouts have their own, simpler board.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.board import copy_position, is_legal, neighbour, play
+from go_rules.machine.jit import kernel
+from go_rules.points import BLACK, EMPTY, N_POINTS, PASS, STRIDE, WHITE
+from go_rules.position import PHASE_OVER, new_stack
+from go_rules.rules import RULES, SCORING_AREA
+from go_rules.scoring import tromp_taylor_area
+from go_rules.superko import is_superko_banned, position_key
+from search.playouts.board import (
+    area_score,
+    in_atari,
+    is_capture_or_joins,
+    load_position,
+    new_playout_boards,
+    owner_of_empty,
+)
+from search.playouts.patterns import EMPTY_NEIGHBOURS
+from search.playouts.playout import MOVES_PER_POINT, PlayoutTools, playout
+from search.uct.priors import measure_distances, set_pass_prior, set_prior
+from search.uct.rave import credit_all_moves, selection_value
+from search.uct.tree import ROOT, clear_node, first_child, number_of_children, pack_children
+
+MAX_DEPTH = 300
+"""No playout descends further; a limit for positions full of kos."""
+NO_CHILD = -1
+SCORE_SCALE = 10.0
+"""Points by which a win is worth half of all the score part of a value can give."""
+
+
+class UctContext(NamedTuple):
+    """What all threads of a search share; only `stop` changes while it runs."""
+
+    root: NDArray[np.void]
+    """POSITION[1]: where the search starts, the searched colour to play."""
+    rules: NDArray[np.void]
+    """RULES[1]."""
+    settings: NDArray[np.void]
+    """UCT_SETTINGS[1]."""
+    seen: NDArray[np.uint64]
+    """The game's superko keys, a set of superko.py."""
+    banned: NDArray[np.int16]
+    """[3, N_POINTS]: a colour may not play a point in the first so many moves from the root (0: it may)."""
+    stop: NDArray[np.int64]
+    """[1]: not 0 once the threads shall return."""
+
+
+class UctWork(NamedTuple):
+    """What one thread has for itself."""
+
+    position: NDArray[np.void]
+    """POSITION[1]: the end of the present path."""
+    board: NDArray[np.void]
+    """PLAYOUT_BOARD[1]."""
+    tools: PlayoutTools
+    path: NDArray[np.int64]
+    """[MAX_DEPTH + 1]: nodes from the root to the leaf."""
+    keys: NDArray[np.uint64]
+    """[MAX_DEPTH + 1]: superko keys of the positions after the moves of the path."""
+    room: NDArray[np.int64]
+    """[2]: this thread's part of the node array that is still free, from room[0] up to but without room[1]."""
+    distance: NDArray[np.int8]
+    """[N_POINTS]: scratch of the priors."""
+    area: NDArray[np.int8]
+    """[N_POINTS]: scratch of the scoring."""
+    ownership: NDArray[np.int64]
+    """[N_POINTS]: playouts that ended with the point white's minus those with it black's."""
+    totals: NDArray[np.float64]
+    """[3]: number of playouts since the root, sum of their scores (white minus black), and of the squares."""
+
+
+def new_context(settings: np.ndarray) -> UctContext:
+    return UctContext(
+        root=new_stack(1),
+        rules=np.zeros(1, RULES),
+        settings=settings,
+        seen=np.zeros(16, np.uint64),
+        banned=np.zeros((3, N_POINTS), np.int16),
+        stop=np.zeros(1, np.int64),
+    )
+
+
+def new_work(tools: PlayoutTools) -> UctWork:
+    return UctWork(
+        position=new_stack(1),
+        board=new_playout_boards(1),
+        tools=tools,
+        path=np.zeros(MAX_DEPTH + 1, np.int64),
+        keys=np.zeros(MAX_DEPTH + 1, np.uint64),
+        room=np.zeros(2, np.int64),
+        distance=np.zeros(N_POINTS, np.int8),
+        area=np.zeros(N_POINTS, np.int8),
+        ownership=np.zeros(N_POINTS, np.int64),
+        totals=np.zeros(3, np.float64),
+    )
+
+
+@kernel
+def simulate(nodes, ctx, work, n):
+    """Run `n` iterations, fewer if `ctx.stop` is set meanwhile. Returns how many were run."""
+    for done in range(n):
+        if ctx.stop[0] != 0:
+            return done
+        depth = descend(nodes, ctx, work)
+        score = evaluate(ctx, work)
+        back_up(nodes, ctx, work, depth, score)
+    return n
+
+
+@kernel
+def descend(nodes, ctx, work):
+    """Follow the best moves from the root to a leaf, expanding the last node if it is due.
+
+    Leaves the position in `work.position` and the nodes in `work.path`; returns the number of moves.
+    """
+    pos = work.position[0]
+    rules = ctx.rules[0]
+    copy_position(pos, ctx.root[0])
+    # A bare 0 has a type of its own, for which numba would compile all kernels below once more.
+    index = np.int64(ROOT)
+    depth = np.int64(0)
+    work.path[0] = ROOT
+    nodes[ROOT].visits += 1
+    while depth < MAX_DEPTH and pos.phase == ctx.root[0].phase:
+        children = nodes[index].children
+        if children == 0:
+            if index != ROOT and nodes[index].visits < ctx.settings[0].expand_visits:
+                break
+            children = expand(nodes, ctx, work, index, depth)
+            if children == 0:
+                break
+        colour = np.int64(pos.to_play)
+        child = select_child(nodes, ctx, index, children, colour, depth)
+        if child == NO_CHILD:
+            break
+        move = np.int64(nodes[child].move)
+        if move != PASS and not is_legal(pos, move, colour, rules):
+            # Another thread is still writing these children; see uct_tree.py.
+            break
+        nodes[child].visits += 1
+        play(pos, move, colour, rules)
+        work.keys[depth] = position_key(pos, rules)
+        depth += 1
+        index = child
+        work.path[depth] = index
+    return depth
+
+
+@kernel
+def select_child(nodes, ctx, index, children, colour, depth):
+    """The child of the greatest value that may be played, or NO_CHILD."""
+    settings = ctx.settings[0]
+    log_visits = math.log(max(1.0, np.float64(nodes[index].visits)))
+    best = NO_CHILD
+    best_value = -1.0
+    first = first_child(children)
+    for child in range(first, first + number_of_children(children)):
+        value = selection_value(nodes[child], log_visits, settings)
+        if value > best_value and ctx.banned[colour, nodes[child].move] <= depth:
+            best = child
+            best_value = value
+    return best
+
+
+@kernel
+def expand(nodes, ctx, work, index, depth):
+    """Give a node its children with their priors: every legal move but own eyes, and the pass.
+
+    Returns the packed `children`, 0 if there is no room.
+    """
+    pos = work.position[0]
+    b = work.board[0]
+    rules = ctx.rules[0]
+    settings = ctx.settings[0]
+    table = work.tools.table
+    colour = np.int64(pos.to_play)
+    load_position(b, pos)
+    start = work.room[0]
+    if start + b.n_empties + 1 > work.room[1]:
+        return 0
+    measure_distances(pos, np.int64(pos.recent[0]), work.distance, work.tools.found)
+    end = start
+    for y in range(pos.height):
+        row = (y + 1) * STRIDE + 1
+        for point in range(row, row + pos.width):
+            if (
+                pos.board[point] != EMPTY
+                or not is_worth_trying(b, point, colour, table[b.around[point]])
+                or not is_legal(pos, point, colour, rules)
+                or is_superko_banned(pos, point, colour, rules, ctx.seen, work.keys, depth)
+            ):
+                continue
+            clear_node(nodes[end], point)
+            set_prior(nodes[end], b, pos, colour, point, table, work.distance, settings, work.tools.random)
+            end += 1
+    clear_node(nodes[end], PASS)
+    ends_and_wins = False
+    if pos.passes == 1 and pos.button == 0 and rules.scoring == SCORING_AREA:
+        score = final_score(pos, rules, work.area)
+        ends_and_wins = score > 0.0 if colour == WHITE else score < 0.0
+    set_pass_prior(nodes[end], ends_and_wins, settings)
+    end += 1
+    work.room[0] = end
+    children = pack_children(start, end - start)
+    nodes[index].children = children
+    return children
+
+
+@kernel
+def is_worth_trying(b, point, colour, flags):
+    """Whether a move is neither suicide nor the filling of an own eye that nothing threatens."""
+    if flags & EMPTY_NEIGHBOURS == 0 and not is_capture_or_joins(b, point, colour):
+        return False
+    if flags & colour == 0:
+        return True
+    for i in range(4):
+        q = neighbour(point, i)
+        if b.board[q] == colour and in_atari(b, b.chain[q]):
+            return True
+    return False
+
+
+@kernel
+def final_score(pos, rules, area):
+    """White minus black of a position as it stands, everything counted. Fills `area` with who owns what."""
+    return tromp_taylor_area(pos, area) + pos.white_bonus + rules.komi + rules.handicap_bonus
+
+
+@kernel
+def evaluate(ctx, work):
+    """The score of the path's end, white minus black: of the finished game, or of a playout.
+
+    Adds to the thread's ownership and totals, and leaves in `tools.first` who first played where.
+    """
+    pos = work.position[0]
+    rules = ctx.rules[0]
+    if pos.phase == PHASE_OVER and rules.scoring == SCORING_AREA:
+        score = final_score(pos, rules, work.area)
+        for point in range(N_POINTS):
+            work.tools.first[point] = EMPTY
+            if work.area[point] != EMPTY:
+                work.ownership[point] += 1 if work.area[point] == WHITE else -1
+    else:
+        b = work.board[0]
+        load_position(b, pos)
+        playout(b, np.int64(pos.to_play), np.int64(pos.recent[0]), work.tools, MOVES_PER_POINT * pos.width * pos.height)
+        # Each side's stones in a playout cost the same under territory rules: what counts is the area.
+        score = area_score(b) + pos.white_bonus + rules.komi + rules.handicap_bonus
+        add_ownership(b, pos, work.ownership)
+    work.totals[0] += 1.0
+    work.totals[1] += score
+    work.totals[2] += score * score
+    return score
+
+
+@kernel
+def add_ownership(b, pos, ownership):
+    """Add a finished playout: +1 to white's points, -1 to black's."""
+    for y in range(pos.height):
+        row = (y + 1) * STRIDE + 1
+        for point in range(row, row + pos.width):
+            owner = b.board[point]
+            if owner == EMPTY:
+                owner = owner_of_empty(b.around[point])
+            if owner == WHITE:
+                ownership[point] += 1
+            elif owner == BLACK:
+                ownership[point] -= 1
+
+
+@kernel
+def value_of(score, score_weight):
+    """What a score (white minus black) is worth to white, 0..1: mostly whether it wins, and a little how high."""
+    win = 1.0 if score > 0.0 else 0.0 if score < 0.0 else 0.5
+    return win + score_weight * (0.5 + 0.5 * score / (abs(score) + SCORE_SCALE) - win)
+
+
+@kernel
+def back_up(nodes, ctx, work, depth, score):
+    """Credit the moves of the path, and all moves played later to the nodes above them."""
+    settings = ctx.settings[0]
+    white_value = value_of(score, settings.score_weight)
+    first_player = work.tools.first
+    # The colours alternate from the one to play at the end of the path.
+    colour = np.int64(work.position[0].to_play)
+    for level in range(depth, 0, -1):
+        colour = 3 - colour
+        value = white_value if colour == WHITE else 1.0 - white_value
+        node = nodes[work.path[level]]
+        node.wins += value
+        node.score += score
+        if node.move != PASS:
+            first_player[node.move] = colour
+        if settings.rave_equivalence > 0.0:
+            children = nodes[work.path[level - 1]].children
+            credit_all_moves(nodes, first_child(children), number_of_children(children), colour, first_player, value)
+    nodes[ROOT].score += score

@@ -1,0 +1,114 @@
+"""The kernels' cache: it spares compiling, notices edits across files, and nothing in it can do harm."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from go_rules.machine import fingerprint
+
+PROGRAM = """
+import numpy as np
+from go_rules.machine import jit
+from go_rules.random import next_u64, seed_state
+print(int(next_u64(seed_state(1))), jit.compilations)
+"""
+
+
+def run(cache: Path, program: str = PROGRAM, **environment: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env={**os.environ, "NOBI_CACHE_DIR": str(cache), **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+def test_second_process_compiles_nothing(tmp_path):
+    value, compiled = run(tmp_path)
+    assert compiled == "1"
+    assert run(tmp_path) == [value, "0"]
+    assert [p.name for p in (tmp_path / "kernels").iterdir() if p.name.startswith(".new")] == []
+
+
+@pytest.mark.parametrize("content", [b"short", None])
+def test_broken_files_are_compiled_anew(tmp_path, content):
+    value, _ = run(tmp_path)
+    (file,) = (tmp_path / "kernels").iterdir()
+    good = file.read_bytes()
+    file.write_bytes(good[:-100] + b"?" * 100 if content is None else content)
+    assert run(tmp_path) == [value, "1"]
+    assert run(tmp_path) == [value, "0"]
+
+
+def test_a_cache_that_cannot_be_written_costs_time_only(tmp_path):
+    occupied = tmp_path / "file"
+    occupied.write_text("a file where the folder should be")
+    value, compiled = run(occupied)
+    assert compiled == "1"
+    assert run(occupied) == [value, "1"]
+
+
+def test_kernels_run_as_python_too(tmp_path):
+    """NUMBA_DISABLE_JIT=1 is for debugging: the same results, slowly."""
+    value, _ = run(tmp_path)
+    assert run(tmp_path, NUMBA_DISABLE_JIT="1", PYTHONWARNINGS="ignore") == [value, "0"]
+
+
+def test_fingerprints_cover_imported_modules(tmp_path, monkeypatch):
+    package = tmp_path / "search"
+    package.mkdir()
+    (package / "a_kernel_module.py").write_text("from search.a_helper_module import x\n")
+    (package / "a_helper_module.py").write_text("x = 1\n")
+    sources = {f"search.{name}": (package / f"{name}.py") for name in ("a_kernel_module", "a_helper_module")}
+    monkeypatch.setattr(fingerprint, "_source", lambda name: sources[name].read_bytes() if name in sources else b"")
+    fingerprint.source_fingerprint.cache_clear()
+    first = fingerprint.source_fingerprint("search.a_kernel_module")
+    fingerprint.source_fingerprint.cache_clear()
+    assert fingerprint.source_fingerprint("search.a_kernel_module") == first
+    (package / "a_helper_module.py").write_text("x = 2\n")
+    fingerprint.source_fingerprint.cache_clear()
+    assert fingerprint.source_fingerprint("search.a_kernel_module") != first
+    fingerprint.source_fingerprint.cache_clear()
+
+
+def test_listener_hears_of_compilations(tmp_path):
+    program = """
+        from go_rules.machine import jit
+        from go_rules.random import next_u64, seed_state
+        jit.on_compile(print)
+        next_u64(seed_state(1))
+        """
+    assert run(tmp_path, program) == ["go_rules.random.next_u64"]
+    assert run(tmp_path, program) == []
+
+
+@pytest.mark.slow
+def test_a_game_compiles_nothing_after_the_warm_up(tmp_path):
+    program = """
+        import itertools, random
+        from go_rules import game
+        from go_rules.machine import jit
+        from tests.go_rules.differences import ALL_RULES
+        game.warm_up()
+        before = jit.compilations
+        rng = random.Random(1)
+        for rules, size in itertools.product(ALL_RULES, (2, 5)):
+            played = game.Game(size, size, rules)
+            while not played.is_over and played.length < 60:
+                moves = played.legal_moves(played.to_play)
+                played.play(played.to_play, rng.choice([*moves, 0, 0]))
+            played.score([27])
+            played.undo()
+            played.set_position([(1, 27)], 2)
+            played.copy().set_rules(rules)
+        print(before > 0, jit.compilations - before)
+        """
+    assert run(tmp_path, program) == ["True", "0"]

@@ -1,0 +1,320 @@
+"""SGF in and out: what files say, what hostile files are told, and that nothing is lost on the way."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from go_rules.game import Game, Move
+from go_rules.points import BLACK, PASS, WHITE, from_vertex, point_at
+from go_rules.rules import PRESETS, preset, rules_from_sgf, rules_to_sgf
+from go_rules.sgf.reader import MAX_BYTES, MAX_DEPTH, MAX_MOVES, Setup, SgfError, parse_sgf, read_sgf
+from go_rules.sgf.writer import to_sgf, write_sgf
+from tests.go_rules.diagrams import diagram_of, play_all
+from tests.go_rules.differences import ALL_RULES
+
+
+def test_what_a_record_says():
+    record = parse_sgf(
+        b"(;GM[1]FF[4]CA[UTF-8]SZ[5:4]KM[6.5]RU[Japanese]PB[A \\] B]PW[\xe4\xbc\xb8]RE[B+3.5]C[start]"
+        b";B[bb]C[first](;W[];B[ed])(;W[cc]))"
+    )
+    assert (record.width, record.height, record.komi) == (5, 4, 6.5)
+    assert record.rules == preset("japanese")[0]
+    assert (record.black, record.white, record.result) == ("A ] B", "伸", "B+3.5")
+    assert record.comments == {0: "start", 1: "first"}
+    assert record.steps == (Move(BLACK, point_at(1, 1)), Move(WHITE, PASS), Move(BLACK, point_at(4, 3)))
+    game = record.to_game()
+    assert diagram_of(game) == [".....", ".X...", ".....", "....X"]
+    assert game.rules == preset("japanese")[0]
+
+
+@pytest.mark.parametrize(("before_move", "played"), [(None, 3), (1, 0), (2, 1), (3, 2), (4, 3), (99, 3), (0, 0)])
+def test_position_before_a_move(before_move, played):
+    record = parse_sgf(b"(;SZ[9];B[aa];W[bb];B[cc])")
+    assert len(record.to_game(before_move).moves) == played
+
+
+def test_defaults_where_the_file_is_silent():
+    game = parse_sgf(b"(;)").to_game(komi=1.5, rules=preset("aga")[0])
+    assert (game.width, game.height, game.komi, game.rules) == (19, 19, 1.5, preset("aga")[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "to_play"),
+    [
+        (b"(;SZ[3]AB[aa][bb]AW[cc])", ["X..", ".X.", "..O"], BLACK),
+        (b"(;SZ[3]AB[aa:cb]AW[cc]PL[W])", ["XXX", "XXX", "..O"], WHITE),
+        (b"(;SZ[3]AB[aa][bb]AW[ca];AE[bb];W[cc])", ["X.O", "...", "..O"], BLACK),
+        (b"(;SZ[3];B[aa];W[bb];AE[aa]AB[cc]PL[B])", ["...", ".O.", "..X"], BLACK),
+        (b"(;SZ[3]AB[cb:ac])", ["...", "XXX", "XXX"], WHITE),
+        (b"(;SZ[3];AddBlack[aa];White[cc])", ["X..", "...", "..O"], BLACK),
+    ],
+)
+def test_setup(text, rows, to_play):
+    game = parse_sgf(text).to_game()
+    assert diagram_of(game) == rows
+    assert game.to_play == to_play
+
+
+def test_handicap_stones():
+    game = parse_sgf(b"(;SZ[9]HA[2]AB[cg][gc]KM[0.5];W[ee])").to_game()
+    assert len(game.handicap) == 2
+    assert game.handicap_stones == 2
+    assert game.to_play == BLACK
+    unsaid = parse_sgf(b"(;SZ[19]HA[4]KM[0];W[jj])").to_game()
+    assert sorted(unsaid.handicap) == sorted(from_vertex(v, 19, 19) for v in ("D4", "Q16", "D16", "Q4"))
+    black_plays_them = parse_sgf(b"(;SZ[9]HA[2];B[cg];B[gc];W[ee])").to_game()
+    assert black_plays_them.handicap == ()
+    assert black_plays_them.handicap_stones == 2
+
+
+def test_tt_is_a_pass_up_to_19():
+    assert parse_sgf(b"(;SZ[19];B[tt])").moves == [Move(BLACK, PASS)]
+    assert parse_sgf(b"(;SZ[21];B[tt])").moves == [Move(BLACK, point_at(19, 19))]
+
+
+@pytest.mark.parametrize(
+    ("text", "komi"),
+    [("6.5", 6.5), ("6,5", 6.5), ("0", 0), ("-3", -3), ("375", 7.5), ("750", 7.5), ("650", 6.5), ("", None)],
+)
+def test_komi(text, komi):
+    assert parse_sgf(f"(;KM[{text}])".encode()).komi == komi
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "no SGF game"),
+        (b"hello", "no SGF game"),
+        (b"(;", "unexpected end"),
+        (b"(;B[aa]", "unexpected end"),
+        (b"(;C[never closed)", "unexpected end"),
+        (b"(;B)", "broken SGF"),
+        (b"(;SZ[0])", "too large|board size"),
+        (b"(;SZ[26])", "too large"),
+        (b"(;SZ[x])", "board size"),
+        (b"(;SZ[9:9:9])", "board size"),
+        (b"(;SZ[99999999999999999999])", "board size"),
+        (b"(;SZ[9];B[zz])", "no point"),
+        (b"(;SZ[9];B[a])", "no point"),
+        (b"(;SZ[9]AB[aa:bb:cc])", "no list"),
+        (b"(;SZ[9]AB[" + b"aa][" * 100 + b"aa])", "more points"),
+        (b"(;KM[nan])", "komi"),
+        (b"(;KM[1e999])", "komi"),
+        (b"(;KM[six])", "komi"),
+    ],
+)
+def test_what_is_refused(data, message):
+    with pytest.raises(SgfError, match=message) as error:
+        parse_sgf(data)
+    assert "\n" not in str(error.value)
+
+
+def test_illegal_moves_and_positions_are_named():
+    with pytest.raises(SgfError, match=r"move 2 \(white B2\) is illegal: occupied"):
+        parse_sgf(b"(;SZ[3];B[bb];W[bb])").to_game()
+    with pytest.raises(SgfError, match="impossible: no liberties"):
+        parse_sgf(b"(;SZ[3]AB[aa]AW[ab][ba])").to_game()
+
+
+@pytest.mark.parametrize(
+    "encoding", ["GB18030", "Shift_JIS", "EUC-KR", "ISO-8859-1", "punycode", "hex", "no such", "\xff"]
+)
+def test_encodings(encoding):
+    name = encoding.encode("latin-1")
+    assert parse_sgf(b"(;CA[" + name + b"]PB[Bob])").black == "Bob"
+
+
+HOSTILE = {
+    "nested openings": b"(;" * 100_000,
+    "nested variations": b"(;B[aa]" * 100_000 + b")" * 100_000,
+    "100 MB": b"(;C[" + b"a" * 100_000_000,
+    "nodes": b"(" + b";" * 9_000_000,
+    "names": b"(;" + b"A " * 4_900_000,
+    "long name": b"(;" + b"A" * 9_900_000 + b")",
+    "values": b"(;AB" + b"[aa]" * 2_400_000 + b")",
+    "escapes": b"(;C[" + b"\\]" * 4_900_000,
+    "openings": b"(;" + b"[" * 9_900_000,
+    "parentheses": b"(" * 9_900_000,
+    "spaces": b"( " * 4_900_000,
+    "junk": b"(;" + b"1 " * 4_900_000 + b")",
+    "setups": b"(;SZ[25]" + b";AB[aa:yy]" * 99_000 + b")",
+    "moves": b"(;SZ[25]" + b";B[]" * 99_000 + b")",
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_text_is_refused_fast(case):
+    started = time.process_time()
+    with pytest.raises(SgfError):
+        parse_sgf(HOSTILE[case]).to_game()
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.slow
+def test_hostile_files_cost_little_memory(tmp_path):
+    """100 MB and 100,000 deep: refused within 200 MB, imports and all."""
+    paths = []
+    for case in ("nested variations", "100 MB", "nodes", "values", "names"):
+        path = tmp_path / f"{len(paths)}.sgf"
+        path.write_bytes(HOSTILE[case])
+        paths.append(str(path))
+    code = """if True:
+        import resource, sys, time
+        from go_rules.sgf.reader import SgfError, read_sgf
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for path in sys.argv[1:]:
+            started = time.process_time()
+            try:
+                read_sgf(path)
+            except SgfError:
+                pass
+            assert time.process_time() - started < 1
+        print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+        """
+    done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 100
+
+
+def test_deep_and_long_games_within_the_limits():
+    deep = b"(;SZ[19]" + b"(;B[];W[]" * (MAX_DEPTH // 2 - 1) + b")" * (MAX_DEPTH // 2)
+    assert len(parse_sgf(deep).moves) == MAX_DEPTH - 2
+    assert len(parse_sgf(b"(;" + b";B[]" * MAX_MOVES + b")").moves) == MAX_MOVES
+
+
+# --- Files --------------------------------------------------------------------------------------------------------
+
+
+def test_only_regular_files_are_read(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for path in (fifo, "/dev/zero", tmp_path, tmp_path / "missing", "a\0b"):
+        with pytest.raises(SgfError) as error:
+            read_sgf(path)
+        assert str(error.value).isprintable()
+    large = tmp_path / "large.sgf"
+    with large.open("wb") as file:
+        file.truncate(100 * MAX_BYTES)
+    with pytest.raises(SgfError, match="more than"):
+        read_sgf(large)
+
+
+def test_writing_never_overwrites(tmp_path):
+    path = tmp_path / "game.sgf"
+    write_sgf(path, to_sgf(Game(9, 9)))
+    assert read_sgf(path).width == 9
+    with pytest.raises(SgfError, match="cannot write"):
+        write_sgf(path, "other")
+    with pytest.raises(SgfError, match="cannot write"):
+        write_sgf(tmp_path / "no" / "folder.sgf", "other")
+
+
+# --- Round trips --------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    width=st.integers(1, 25),
+    height=st.integers(1, 25),
+    rules=st.sampled_from(ALL_RULES),
+    komi=st.sampled_from([0, 0.5, 7.5, -3, 6.5, 100.5]),
+    setup=st.integers(0, 4),
+)
+def test_round_trip(seed, width, height, rules, komi, setup):
+    rng = random.Random(seed)
+    rules = dataclasses.replace(rules, cleanup=False)
+    game = Game(width, height, rules, komi)
+    spread = [point_at(x, y) for y in range(0, height, 2) for x in range(0, width, 2)]
+    chosen = rng.sample(spread, min(setup, len(spread), width * height - 1))
+    if rng.random() < 0.3 and len(chosen) > 1:
+        game.place_handicap(chosen)
+    elif chosen:
+        game.set_position([(rng.choice((BLACK, WHITE)), p) for p in chosen], rng.choice((BLACK, WHITE)))
+    for _ in range(rng.randrange(40)):
+        game.play(game.to_play, rng.choice(game.legal_moves(game.to_play)))
+    text = to_sgf(game, black="a]b\\c", white="白", result="W+0.5", comments={0: "x\\]", len(game.moves): "end"})
+    record = parse_sgf(text.encode())
+    again = record.to_game()
+    assert (record.black, record.white, record.result) == ("a]b\\c", "白", "W+0.5")
+    assert again.moves == game.moves
+    assert again.rules == game.rules
+    assert again.komi == game.komi
+    assert sorted(again.setup, key=str) == sorted(game.setup, key=str)
+    assert again.position == game.position
+    assert to_sgf(again) == to_sgf(game)
+
+
+def refusal(data: bytes) -> str:
+    """What a reader of `data` is told, empty if it is a game."""
+    try:
+        parse_sgf(data).to_game()
+    except SgfError as error:
+        return str(error)
+    return ""
+
+
+@given(st.binary(max_size=300))
+def test_arbitrary_bytes(data):
+    message = refusal(b"(;" + data)
+    assert not message or message.isprintable()
+
+
+PIECES = [b"(", b")", b";", b"[", b"]", b"\\", b":", b" ", b"\n", b"5", b"\xff"]
+PIECES += [b"B", b"W", b"AB", b"AE", b"AW", b"PL", b"SZ", b"KM", b"HA", b"CA", b"RU", b"C"]
+PIECES += [b"[aa]", b"[bb]", b"[ab:ba]", b"[9]", b"[]", b"[tt]", b"[W]", b"[2]"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=40))
+def test_arbitrary_grammar(pieces):
+    message = refusal(b"(;SZ[5]" + b"".join(pieces) + b")")
+    assert not message or message.isprintable()
+
+
+@pytest.mark.parametrize("rules", ALL_RULES, ids=str)
+def test_rules_survive(rules):
+    """All but whether clean-up phases are played, which no file says."""
+    assert rules_from_sgf(rules_to_sgf(rules)) == dataclasses.replace(rules, cleanup=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("Chinese", PRESETS["chinese"][0]),
+        ("japanese", PRESETS["japanese"][0]),
+        ("NZ", PRESETS["new-zealand"][0]),
+        ("AGA", PRESETS["aga"][0]),
+        ("koSITUATIONALscoreAREAtaxNONEsui0whbN-1fpok1", PRESETS["aga"][0]),
+        ("koSITUATIONALscoreAREAtaxNONEsui0whbN-1fpok1komi7.5", PRESETS["aga"][0]),
+        ("koSIMPLEscoreTERRITORYtaxSEKIsui0", PRESETS["japanese"][0]),
+        ("koFOOscoreAREAtaxNONEsui0", None),
+        ("house rules", None),
+        ("", None),
+    ],
+)
+def test_rules_by_name(text, rules):
+    assert rules_from_sgf(text) == rules
+
+
+def test_setup_steps_are_values():
+    assert parse_sgf(b"(;SZ[3]AB[aa]AE[bb]PL[white])").steps == (
+        Setup((Move(BLACK, point_at(0, 0)),), (point_at(1, 1),), WHITE),
+    )
+
+
+def test_moves_of_both_colours_in_a_row():
+    game = parse_sgf(b"(;SZ[5];B[aa];B[bb];W[cc]W[dd])").to_game()
+    assert [move.colour for move in game.moves] == [BLACK, BLACK, WHITE, WHITE]
+    other = Game(5, 5)
+    play_all(other, "B A5 B B4 W C3 W D2")
+    assert other.moves == game.moves

@@ -1,0 +1,115 @@
+"""Networks that imitate people, from the options to the replies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gtp_engine import cli
+from gtp_engine.configuration.sources import Configuration, load
+from gtp_engine.players import IMITATION, chosen_player, make_player
+from search.policy.player import PolicyPlayer
+from tests.gtp_engine.fakes import Dialogue
+from tests.nets.random_networks import RandomNetwork
+
+ORDINARY = {"kind": "ordinary_block"}
+
+
+@pytest.fixture(autouse=True)
+def cache_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks are kept elsewhere; kernels are not compiled again."""
+    monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path / "networks")
+    monkeypatch.setattr("nets.opened.cache_root", lambda: tmp_path)
+
+
+@pytest.fixture
+def human(tmp_path: Path) -> Path:
+    network = RandomNetwork(15, activation="ACTIVATION_MISH")
+    network.write([ORDINARY], meta=True)
+    path = tmp_path / "human.bin.gz"
+    path.write_bytes(network.compressed())
+    return path
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    network = RandomNetwork(15)
+    network.write([ORDINARY])
+    path = tmp_path / "plain.bin.gz"
+    path.write_bytes(network.compressed())
+    return path
+
+
+def configured(net: Path, *settings: str) -> Configuration:
+    return load(None, [f"net={net}", "size=9", "workers=1", "seed=1", *settings], {})
+
+
+def test_a_profile_asks_for_the_policy_player(human: Path) -> None:
+    configuration = configured(human, "human_profile=RANK_5k")
+    assert chosen_player(configuration) == "policy"
+    assert chosen_player(configured(human, "human_profile=rank_5k", "player=network")) == "network"
+    assert chosen_player(configured(human)) == "network"
+    player = make_player(configuration)
+    assert isinstance(player, PolicyPlayer)
+    assert player.parameters.temperature == IMITATION.temperature
+    given = make_player(configured(human, "human_profile=rank_5k", "temperature=0.2"))
+    assert isinstance(given, PolicyPlayer)
+    assert given.parameters.temperature == 0.2
+    player.close()
+    given.close()
+
+
+@pytest.mark.parametrize("player", ["policy", "network"])
+def test_dialogue(human: Path, player: str) -> None:
+    """Plays, changes whom it imitates, and the network's opinion changes with it."""
+    made = make_player(configured(human, "human_profile=preaz_5k", f"player={player}"))
+    dialogue = Dialogue(made)  # type: ignore[arg-type]
+    assert dialogue.ask("kata-set-param maxVisits 10") == ""
+    assert dialogue.ask("kata-get-param humanSLProfile") == "preaz_5k"
+    assert dialogue.ask("kata-get-param human_profile") == "preaz_5k"
+    assert "humanSLProfile" in dialogue.ask("kata-list-params").split()
+    for _ in range(4):
+        assert dialogue.ask("genmove b")
+        assert dialogue.ask("genmove w")
+    before = dialogue.ask("kata-raw-nn 0")
+    dialogue.ask("kata-set-param humanSLProfile rank_9d_20k")
+    assert dialogue.ask("kata-get-param humanSLProfile") == "rank_9d_20k"
+    after = dialogue.ask("kata-raw-nn 0")
+    assert after != before
+    assert dialogue.ask("genmove b")
+    for bad in ("rank_99k", "_", "proyear_1066"):
+        assert "rank_20k to rank_9d" in dialogue.refuse(f"kata-set-param humanSLProfile {bad}")
+    dialogue.refuse('kata-set-params {"maxVisits":3,"humanSLProfile":"rank_0d"}')
+    assert dialogue.ask("kata-get-param maxVisits") == "10"
+    assert dialogue.ask("kata-get-param humanSLProfile") == "rank_9d_20k"
+    dialogue.ask('kata-set-params {"humanSLProfile":"preaz_5k"}')
+    dialogue.ask("undo")
+    made.close()
+
+
+def test_other_networks_know_no_profile(plain: Path) -> None:
+    player = make_player(configured(plain))
+    dialogue = Dialogue(player)  # type: ignore[arg-type]
+    assert dialogue.refuse("kata-get-param humanSLProfile") == "unknown parameter: humanSLProfile"
+    assert dialogue.refuse("kata-set-param humanSLProfile rank_5k") == "unknown parameter: humanSLProfile"
+    player.close()
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    code = cli.run(["gtp", *options])
+    out, err = capsys.readouterr()
+    assert code in (cli.EXIT_FAILURE, cli.EXIT_USAGE)
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    return err
+
+
+def test_mistakes_get_one_line(human: Path, plain: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    profile = ("--human-profile", "rank_5k")
+    assert f"{human}: this network imitates people" in refusal(capsys, "--net", str(human))
+    assert f"{plain}: a human profile is only for" in refusal(capsys, "--net", str(plain), *profile)
+    assert "needs a HumanSL network" in refusal(capsys, *profile)
+    assert "needs a HumanSL network" in refusal(capsys, "--net", str(human), *profile, "--player", "uct")
+    assert "proyear_1800 to proyear_2023" in refusal(capsys, "--net", str(human), "--human-profile", "5k")
+    assert "int8 is only for" in refusal(capsys, "--net", str(human), *profile, "--precision", "int8")

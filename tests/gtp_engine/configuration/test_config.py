@@ -1,0 +1,204 @@
+"""Parameters: where their values come from, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from go_rules.rules import PRESETS
+from gtp_engine import cli
+from gtp_engine.configuration.parameters import RULE_NAMES, ConfigError, find_parameter, parameters
+from gtp_engine.configuration.settings import EngineSettings
+from gtp_engine.configuration.sources import Configuration, load, read_file
+from gtp_engine.configuration.texts import template
+from gtp_engine.players import check, chosen_player, suited_to
+from nets.constant import ConstantEvaluator
+from nets.embedded import embedded_network
+from search.puct.parameters import SearchParameters
+from search.uct.parameters import UctParameters
+
+
+@pytest.fixture(autouse=True)
+def _no_user_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOBI_CONFIG_DIR", str(tmp_path / "user"))
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_defaults_are_those_of_the_parts() -> None:
+    configuration = load(None, [], {})
+    assert configuration.engine_settings() == EngineSettings()
+    assert configuration.search_parameters() == SearchParameters()
+    assert configuration.uct_parameters() == UctParameters()
+    assert configuration.net == embedded_network()
+
+
+def test_which_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert load(None, ["net=~/a.onnx"], {}).net == Path("~/a.onnx").expanduser()
+    assert load(None, ["net=none"], {}).net is None
+    monkeypatch.setattr("nets.embedded.WEIGHTS", tmp_path)
+    assert load(None, [], {}).net is None
+    (tmp_path / "nobi.bin.gz").touch()
+    assert load(None, [], {}).net == tmp_path / "nobi.bin.gz"
+
+
+def test_an_installation_without_its_network_plays_by_playouts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert chosen_player(load(None, [], {})) == "network"
+    assert chosen_player(load(None, ["net=none"], {})) == "rave"
+    monkeypatch.setattr("nets.embedded.WEIGHTS", tmp_path)
+    configuration = load(None, [], {})
+    assert chosen_player(configuration) == "rave"
+    check(configuration)
+    assert "lacks its network" in capsys.readouterr().err
+    for setting in ("net=none", "player=uct"):
+        check(load(None, [setting], {}))
+        assert capsys.readouterr().err == ""
+    with pytest.raises(ConfigError, match="the player network needs a network"):
+        check(load(None, ["player=network"], {}))
+
+
+def test_a_device_has_its_own_defaults() -> None:
+    class OnGpu(ConstantEvaluator):
+        provider = "CUDAExecutionProvider"
+
+    defaults = suited_to(OnGpu())
+    assert (defaults.workers, defaults.batch) == (2, 16)
+    assert suited_to(ConstantEvaluator()) == SearchParameters()
+    parameters = load(None, [], {"batch": 3}).search_parameters(defaults)
+    assert (parameters.workers, parameters.batch) == (2, 3)
+
+
+def test_later_sources_win(tmp_path: Path) -> None:
+    file = write(tmp_path / "config.toml", "visits = 100\nkomi = 0.5\nsize = 9\n[search]\ncpuct = 2\n")
+    configuration = load(file, ["komi=1.5", "cpuct=3"], {"komi": 2.5, "visits": None})
+    assert configuration["visits"] == 100
+    assert configuration["komi"] == 2.5
+    assert configuration["cpuct"] == 3.0
+    assert configuration["size"] == "9"
+    settings = configuration.engine_settings()
+    assert (settings.visits, settings.komi, settings.width, settings.height) == (100, 2.5, 9, 9)
+    assert configuration.search_parameters().cpuct == 3.0
+
+
+def test_the_users_file_is_read_unless_another_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "user" / "config.toml", "visits = 7")
+    assert load(None, [], {})["visits"] == 7
+    assert load(write(tmp_path / "other.toml", ""), [], {})["visits"] is None
+
+
+def test_names_may_be_katagos_and_are_lenient() -> None:
+    assert find_parameter("maxVisits").name == "visits"
+    assert find_parameter("max-visits").name == "visits"
+    assert find_parameter("analysisWideRootNoise").name == "analysis_wide_root_noise"
+    assert find_parameter("Analysis-Wide_Root_Noise").name == "analysis_wide_root_noise"
+    assert find_parameter("RULES").convert("New_Zealand") == "new-zealand"
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("cpuct=x", "--set: cpuct must be a number, not x"),
+        ("cpuct=-1", "--set: cpuct must be 0 to 10, not -1"),
+        ("cpuct=inf", "--set: cpuct must be 0 to 10, not inf"),
+        ("cpuct=", "--set: cpuct must be a number, not"),
+        ("visits=1.5", "--set: visits must be a whole number, not 1.5"),
+        ("visits=0", "--set: visits must be 1 to 1000000000000, not 0"),
+        ("ponder=perhaps", "--set: ponder must be true or false, not perhaps"),
+        ("precision=int4", "--set: precision must be one of auto, int16, int8, fp32, fp16, not int4"),
+        ("size=1", "--set: size: 1 is no board size (2 to 25, or WIDTHxHEIGHT)"),
+        ("size=9x9x9", "--set: size: 9x9x9 is no board size"),
+        ("gtp_name=a\nb", "--set: gtp_name must be a text"),
+        ("no_such=1", "--set: unknown parameter: no_such (`nobi config` lists them)"),
+        ("=1", "--set: =1 is not name=value"),
+    ],
+)
+def test_bad_settings(setting: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(None, [setting], {})
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("visits =", "not TOML"),
+        ("visits = 1\nvisits = 2", "not TOML"),
+        ("visits = true", "visits must be a whole number, not True"),
+        ("visits = [1]", "visits must be a whole number, not [1]"),
+        ("typo = 1", "unknown parameter: typo"),
+        ("visits = 1\n[search]\nvisits = 2", "visits is given twice"),
+        ("visits = 1\nmaxVisits = 2", "visits is given twice"),
+        ("[search.deep]\ncpuct = 1", "unknown parameter: deep"),
+        ("\x00", "not TOML"),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+    file = write(tmp_path / "config.toml", text)
+    with pytest.raises(ConfigError) as caught:
+        load(file, [], {})
+    assert str(caught.value).startswith(f"{file}: ")
+    assert message in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="No such file"):
+        read_file(tmp_path / "none.toml")
+    with pytest.raises(ConfigError, match="directory"):
+        read_file(tmp_path)
+    with pytest.raises(ConfigError, match="too large"):
+        read_file(write(tmp_path / "big.toml", "#" * (1 << 20) + "\n"))
+    (tmp_path / "latin.toml").write_bytes(b"net = '\xe9'")
+    with pytest.raises(ConfigError, match="not TOML"):
+        read_file(tmp_path / "latin.toml")
+
+
+def test_the_template_changes_nothing_and_can_be_edited(tmp_path: Path) -> None:
+    assert load(write(tmp_path / "a.toml", template()), [], {}) == Configuration()
+    lines = template().splitlines()
+    uncommented = [line[2:] if " = " in line and line.startswith("# ") else line for line in lines]
+    assignments = [line for line in uncommented if not line.startswith("#") and " = " in line]
+    assert len(assignments) == len(list(parameters()))
+    values = load(write(tmp_path / "b.toml", "\n".join(uncommented)), [], {}).values
+    for parameter in parameters():
+        if parameter.default is not None:
+            assert values[parameter.name] == parameter.default
+
+
+def test_declarations() -> None:
+    names = [parameter.name for parameter in parameters()]
+    katas = [parameter.kata for parameter in parameters() if parameter.kata]
+    assert len(set(names)) == len(names)
+    assert len(set(katas)) == len(katas)
+    for parameter in parameters():
+        assert parameter.help.rstrip().endswith((".", ")")), parameter.name
+        value = parameter.example if parameter.default is None else parameter.default
+        assert parameter.convert(value) == value
+        assert parameter.convert(str(value)) == value
+        assert (parameter.default is None) == bool(parameter.absent)
+    assert tuple(PRESETS) == RULE_NAMES
+
+
+def test_nobi_config_shows_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["config", "--set", "cpuct=1.25"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split()[1:3] for line in out.splitlines() if line.startswith("*")] == [["cpuct", "1.25"]]
+    assert cli.run(["config", "--json", "--set", "visits=3"]) == 0
+    assert json.loads(capsys.readouterr().out)["visits"] == 3
+    assert cli.run(["config", "--write"]) == 0
+    assert (tmp_path / "user" / "config.toml").read_text() == template()
+    assert cli.run(["config", "--write"]) == 1
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_nobi_players(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["players"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["network", "policy", "rave", "uct"]

@@ -1,0 +1,362 @@
+"""The engine's behaviour over several commands: limits, clocks, superko, pondering, files, failures."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from go_rules.points import BLACK, PASS, WHITE, from_vertex
+from gtp_engine import stderr
+from gtp_engine.configuration.settings import EngineSettings
+from gtp_engine.thinking.decide import move_limits
+from search.limits import Limits, MoveFilter
+from search.result import SearchResult
+from tests.gtp_engine.fakes import Dialogue, FakePlayer
+
+
+def limits_of_last_search(dialogue: Dialogue) -> Limits:
+    return dialogue.player.searches[-1][1]
+
+
+# --- Limits and clocks --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (EngineSettings(), Limits(None, 5.0)),
+        (EngineSettings(visits=100), Limits(100, None)),
+        (EngineSettings(seconds=2.0), Limits(None, 2.0)),
+        (EngineSettings(visits=100, seconds=2.0), Limits(100, 2.0)),
+    ],
+)
+def test_limits_without_a_clock(settings: EngineSettings, expected: Limits) -> None:
+    dialogue = Dialogue(settings=settings)
+    dialogue.ask("boardsize 9")
+    dialogue.ask("genmove b")
+    assert limits_of_last_search(dialogue) == expected
+
+
+def test_the_clock_limits_and_the_users_limits_hold_as_well() -> None:
+    dialogue = Dialogue(settings=EngineSettings(visits=50, seconds=0.5))
+    dialogue.ask("boardsize 9")
+    dialogue.ask("time_settings 0 30 1")
+    dialogue.ask("genmove b")
+    assert limits_of_last_search(dialogue) == Limits(50, 0.5)
+    dialogue.ask("time_left w 0.5 1")
+    dialogue.ask("genmove w")
+    assert limits_of_last_search(dialogue).seconds == pytest.approx(0.15, abs=0.05)
+
+
+def test_own_account_where_no_time_left_is_sent() -> None:
+    dialogue = Dialogue(FakePlayer(thinks=0.2), EngineSettings(width=9, height=9, lag=0.5))
+    dialogue.ask("time_settings 10 0 0")
+    dialogue.ask("genmove b")
+    left = dialogue.engine.clock.left
+    assert 8.5 < left[BLACK].main <= 9.3
+    assert left[WHITE].main == 10
+    dialogue.ask("play w e5")
+    assert left[WHITE].main == 10
+    dialogue.ask("reg_genmove w")
+    assert dialogue.engine.clock.left[WHITE].main == 10
+    dialogue.ask("clear_board")
+    assert dialogue.engine.clock.left[BLACK].main == 10
+
+
+def test_searches_that_end_late_get_less_time() -> None:
+    dialogue = Dialogue(FakePlayer(thinks=0.3))
+    dialogue.ask("kgs-time_settings byoyomi 0 1 1")
+    dialogue.ask("genmove b")
+    first = limits_of_last_search(dialogue).seconds
+    dialogue.player.thinks = 1.0
+    dialogue.ask("genmove b")
+    dialogue.ask("genmove b")
+    second = limits_of_last_search(dialogue).seconds
+    assert first is not None
+    assert second is not None
+    assert second < first - 0.1
+
+
+def test_settings_survive_a_new_game() -> None:
+    dialogue = Dialogue()
+    for line in ("komi 3.5", "kata-set-rules japanese", "time_settings 100 10 1"):
+        dialogue.ask(line)
+    rules = dialogue.ask("kata-get-rules")
+    for line in ("boardsize 13", "clear_board", "boardsize 9"):
+        dialogue.ask(line)
+        assert dialogue.ask("get_komi") == "3.5"
+        assert dialogue.ask("kata-get-rules") == rules
+        assert dialogue.engine.clock.control.main == 100
+        assert dialogue.engine.game.komi == 3.5
+
+
+def test_boards_are_warmed_up_before_the_clock_starts() -> None:
+    dialogue = Dialogue(settings=EngineSettings(width=19, height=19))
+    dialogue.ask("boardsize 9")
+    dialogue.ask("boardsize 13 7")
+    dialogue.ask("boardsize 9")
+    assert dialogue.player.warmed == [(19, 19), (9, 9), (13, 7)]
+
+
+# --- Moves --------------------------------------------------------------------------------------------------------
+
+
+def test_superko_is_checked_whatever_the_player_says() -> None:
+    """The player wants to retake a ko at once; the next best move is sent instead."""
+    dialogue = Dialogue(FakePlayer(["B3"]))
+    dialogue.ask("boardsize 5")
+    dialogue.ask("gogui-play_sequence b b4 w c4 b a3 w d3 b b2 w c2 b c3 w pass")
+    dialogue.ask("gogui-play_sequence b e1 w b3")
+    # White took C3's stone with B3; black may not take back.
+    assert dialogue.refuse("play b c3") == "illegal move"
+    dialogue.player.script = ["C3"]
+    assert dialogue.ask("genmove b") == "A5"
+
+
+def test_resignation_leaves_the_game_alone() -> None:
+    dialogue = Dialogue(FakePlayer(["resign"]))
+    assert dialogue.ask("genmove b") == "resign"
+    assert dialogue.engine.game.moves == []
+    assert dialogue.ask("genmove b") == "A9"
+
+
+def test_moves_after_the_end_of_the_game() -> None:
+    dialogue = Dialogue()
+    dialogue.ask("gogui-play_sequence b pass w pass")
+    assert dialogue.engine.game.is_over
+    assert dialogue.ask("genmove b") == "A9"
+    assert dialogue.ask("kata-genmove_analyze w").startswith("info move B9")
+
+
+def test_white_plays_first_after_handicap() -> None:
+    dialogue = Dialogue()
+    dialogue.ask("set_free_handicap A1 B2 C3")
+    dialogue.ask("lz-analyze 10")
+    assert dialogue.player.searches[-1][0] == WHITE
+
+
+def test_cleanup_moves_go_for_dead_stones() -> None:
+    dialogue = Dialogue(FakePlayer(dead=["A1"]))
+    dialogue.ask("boardsize 5")
+    dialogue.ask("set_position w a1 b c1 b c2 b c3 b b3 b a3 b d3 w e5")
+    dialogue.ask("gogui-play_sequence b pass w pass")
+    assert dialogue.ask("final_status_list dead") == "A1"
+    move = dialogue.ask("kgs-genmove_cleanup b")
+    assert move in {"A2", "B1", "B2"}
+    used = dialogue.player.searches[-1][2]
+    assert isinstance(used, MoveFilter)
+    allowed, depth = used.allow[BLACK]
+    assert {from_vertex(v, 5, 5) for v in ("A2", "B1", "B2")} == set(allowed)
+    assert depth == 1
+    dialogue.player.dead = []
+    dialogue.ask("clear_cache")
+    dialogue.ask("kgs-genmove_cleanup b")
+    assert dialogue.player.searches[-1][2] is None
+
+
+# --- The end of a game --------------------------------------------------------------------------------------------
+
+DEAD_STONE = "set_position b c5 b c4 b c3 b c2 b c1 w d5 w d4 w d3 w d2 w d1 w a1"
+
+
+@pytest.mark.parametrize(
+    ("rules", "score"),
+    [
+        ("chinese", "B+4.5"),
+        ("chinese-ogs", "B+4.5"),
+        ("aga", "B+4.5"),
+        ("japanese", "B+5.5"),
+        ("tromp-taylor", "W+6.5"),
+    ],
+)
+def test_dead_stones_count_as_the_rules_say(rules: str, score: str) -> None:
+    """Black has 15 points, white 10 and komi 0.5. Tromp and Taylor leave the white stone on the board."""
+    dialogue = Dialogue(FakePlayer(dead=["A1"]))
+    dialogue.ask("boardsize 5")
+    dialogue.ask("komi 0.5")
+    dialogue.ask(f"kata-set-rules {rules}")
+    dialogue.ask(DEAD_STONE)
+    dialogue.ask("gogui-play_sequence b pass w pass")
+    assert dialogue.ask("final_score") == score
+
+
+def test_one_search_serves_all_questions_about_the_end() -> None:
+    dialogue = Dialogue(FakePlayer(dead=["A1"]))
+    dialogue.ask("boardsize 5")
+    dialogue.ask(DEAD_STONE)
+    dialogue.ask("gogui-play_sequence b pass w pass")
+    for line in ("final_score", "final_status_list dead", "final_status_list alive", "final_status_list seki"):
+        dialogue.ask(line)
+    assert [colour for colour, _, _ in dialogue.player.searches] == [BLACK, WHITE]
+    dialogue.ask("undo")
+    dialogue.ask("final_score")
+    assert len(dialogue.player.searches) == 4
+
+
+def test_seki() -> None:
+    """Neither side can play at A1 or D1: black's B1 and C1 and white's chain around them live without eyes."""
+    dialogue = Dialogue()
+    dialogue.ask("set_position b b1 b c1 w a2 w b2 w c2 w d2 w e2 w e1 b a3 b b3 b c3 b d3 b e3 b f3 b f2 b f1")
+    dialogue.ask("gogui-play_sequence b pass w pass")
+    assert dialogue.ask("final_status_list seki").split("\n") == ["A2 B2 C2 D2 E2 E1", "B1 C1"]
+    assert dialogue.ask("final_status_list alive") == "A3 B3 C3 D3 E3 F3 F2 F1"
+    assert dialogue.ask("final_status_list dead") == ""
+    dialogue.player.dead = ["B1"]
+    dialogue.ask("clear_cache")
+    assert dialogue.ask("final_status_list seki") == ""
+    assert dialogue.ask("final_status_list dead") == "B1 C1"
+
+
+# --- Pondering ----------------------------------------------------------------------------------------------------
+
+
+def test_pondering_runs_on_a_copy_until_the_next_command() -> None:
+    dialogue = Dialogue(settings=EngineSettings(width=9, height=9, ponder=True))
+    dialogue.ask("genmove b")
+    assert dialogue.player.searching.wait(2)
+    colour, limits, _ = dialogue.player.searches[-1]
+    assert (colour, limits) == (WHITE, Limits(may_stop_early=False))
+    dialogue.ask("name")
+    assert dialogue.player.searching.is_set()
+    dialogue.ask("play w e5")
+    assert not dialogue.player.searching.is_set()
+    dialogue.ask("genmove b")
+    assert dialogue.player.searching.wait(2)
+    dialogue.engine.close()
+    assert not dialogue.player.searching.is_set()
+    assert dialogue.player.closed
+
+
+def test_no_pondering_after_resigning_or_the_last_pass() -> None:
+    dialogue = Dialogue(FakePlayer(["resign", "pass"]), EngineSettings(width=9, height=9, ponder=True))
+    dialogue.ask("genmove b")
+    dialogue.ask("play b pass")
+    dialogue.ask("genmove w")
+    assert not dialogue.player.searching.wait(0.05)
+    assert len(dialogue.player.searches) == 2
+
+
+# --- Files --------------------------------------------------------------------------------------------------------
+
+GAME = "(;GM[1]FF[4]SZ[9]KM[5.5]RU[Japanese];B[ee];W[cc];B[gg];W[tt])"
+
+
+def test_loadsgf(tmp_path: Path) -> None:
+    path = tmp_path / "a game.sgf"
+    path.write_text(GAME)
+    dialogue = Dialogue()
+    dialogue.ask("boardsize 19")
+    dialogue.ask(f"loadsgf {path}")
+    game = dialogue.engine.game
+    assert (game.width, [move.point for move in game.moves][-1]) == (9, PASS)
+    assert dialogue.ask("get_komi") == "5.5"
+    assert '"scoring":"TERRITORY"' in dialogue.ask("kata-get-rules")
+    dialogue.ask(f"loadsgf {path} 2")
+    assert len(dialogue.engine.game.moves) == 1
+    dialogue.ask(f"loadsgf {path} 1")
+    assert dialogue.engine.game.moves == []
+    assert dialogue.ask("showboard").startswith("Moves: 0")
+
+
+def test_loadsgf_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "broken.sgf").write_text("(;SZ[9];B[ee]")
+    (tmp_path / "illegal.sgf").write_text("(;SZ[9];B[ee];W[ee])")
+    (tmp_path / "empty.sgf").write_text("")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "fifo.sgf")
+    dialogue = Dialogue()
+    dialogue.ask("play b e5")
+    names = ["broken.sgf", "illegal.sgf", "empty.sgf", "fifo.sgf", "missing.sgf", ""]
+    for name in names:
+        assert dialogue.refuse(f"loadsgf {tmp_path / name}") == "cannot load file"
+    assert dialogue.refuse("loadsgf /dev/zero") == "cannot load file"
+    assert dialogue.refuse("loadsgf") == "syntax error"
+    assert len(dialogue.engine.game.moves) == 1
+    for line in capsys.readouterr().err.splitlines():
+        assert line.startswith("nobi: ")
+
+
+def test_printsgf(tmp_path: Path) -> None:
+    dialogue = Dialogue()
+    dialogue.ask("gogui-play_sequence b e5 w c3 b pass")
+    text = dialogue.ask("printsgf")
+    assert text.startswith("(;FF[4]")
+    path = tmp_path / "out.sgf"
+    dialogue.ask(f"printsgf {path}")
+    other = Dialogue()
+    other.ask(f"loadsgf {path}")
+    assert other.engine.game.moves == dialogue.engine.game.moves
+    # Nothing is overwritten by accident.
+    assert "cannot write" in dialogue.refuse(f"printsgf {path}")
+
+
+# --- Failures -----------------------------------------------------------------------------------------------------
+
+
+class BrokenPlayer(FakePlayer):
+    def search(self, *args: object, **kwargs: object) -> SearchResult:
+        raise ZeroDivisionError("a bug\nwith a second line")
+
+
+def test_a_bug_costs_one_reply(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    dialogue = Dialogue(BrokenPlayer(), EngineSettings(width=9, height=9, log=log))
+    assert dialogue.refuse("genmove b").startswith("internal error: ZeroDivisionError: a bug")
+    assert dialogue.ask("name") == "Nobi"
+    assert dialogue.ask("showboard").startswith("Moves: 0")
+    assert "Traceback" in log.read_text()
+
+
+def test_a_log_that_cannot_be_written_is_given_up(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    dialogue = Dialogue(BrokenPlayer(), EngineSettings(width=9, height=9, log=tmp_path / "no" / "log"))
+    dialogue.refuse("genmove b")
+    dialogue.refuse("genmove b")
+    assert capsys.readouterr().err.count("cannot write the log") == 1
+
+
+def test_stderr_lines_are_no_replies(capsys: pytest.CaptureFixture[str]) -> None:
+    for text in ("= 1\n\n? 2", "info move", "play D4", "a -> b", "an exception, Exception"):
+        stderr.note(text)
+    for line in capsys.readouterr().err.splitlines():
+        assert not line.startswith(("=", "?", "info", "play"))
+        assert " -> " not in line
+        assert "xception" not in line
+
+
+def test_ogs_chat(capsys: pytest.CaptureFixture[str]) -> None:
+    dialogue = Dialogue(settings=EngineSettings(width=9, height=9, ogs_chat=True))
+    dialogue.ask("genmove b")
+    assert "MALKOVICH:Visits 10 Winrate 52.00% ScoreLead 0.8 ScoreStdev 12.2 PV A9 pass" in capsys.readouterr().err
+
+
+def test_waiting_ends_when_the_session_does() -> None:
+    ready = threading.Event()
+
+    class SlowPlayer(FakePlayer):
+        def warm_up(self, width: int, height: int) -> None:
+            ready.wait(10)
+
+    dialogue = Dialogue(SlowPlayer())
+    dialogue.engine.startup.await_rules()
+    replies: list[str] = []
+    asking = threading.Thread(target=lambda: replies.append(dialogue.send("genmove b")))
+    asking.start()
+    time.sleep(0.05)
+    dialogue.engine.hurry()
+    asking.join(2)
+    ready.set()
+    assert replies == ["? interrupted while the engine was being loaded\n\n"]
+    # Nothing to wait for: the board is there.
+    assert dialogue.ask("boardsize 5") == ""
+
+
+def test_move_limits_count_the_wait() -> None:
+    dialogue = Dialogue()
+    dialogue.ask("kgs-time_settings byoyomi 0 10 1")
+    without, with_ = (move_limits(dialogue.engine, BLACK, waited).seconds for waited in (0.0, 2.0))
+    assert without is not None
+    assert with_ == pytest.approx(without - 2.0)

@@ -1,0 +1,341 @@
+"""The engine as a process: every way to end it, whatever it is doing; and that stdout carries nothing but GTP."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.conftest import REPOSITORY
+
+ENDS_WITHIN = 5.0
+"""Seconds; the engine aims at one, but the machine that tests it may be busy."""
+
+BLOCKED: dict[str, Any] = {"player": {"thinks": 60.0}}
+PONDERING: dict[str, Any] = {"settings": {"ponder": True}}
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Engines hear SIGINT from the start: a script's background jobs ignore it, and so would their children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+class Process:
+    """A fake engine with pipes."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.popen = subprocess.Popen(
+            [sys.executable, "-m", "tests.gtp_engine.fake_engine", json.dumps(options)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=REPOSITORY,
+            bufsize=0,
+        )
+
+    def say(self, text: str) -> None:
+        assert self.popen.stdin is not None
+        self.popen.stdin.write(text.encode())
+
+    def reply(self) -> str:
+        """The next complete reply."""
+        assert self.popen.stdout is not None
+        lines = []
+        while (line := self.popen.stdout.readline()) not in (b"\n", b""):
+            lines.append(line.decode())
+        return "".join(lines)
+
+    def ask(self, text: str) -> str:
+        self.say(text + "\n")
+        return self.reply()
+
+    def close_input(self) -> None:
+        assert self.popen.stdin is not None
+        self.popen.stdin.close()
+
+    def close_output(self) -> None:
+        assert self.popen.stdout is not None
+        self.popen.stdout.close()
+
+    def wait(self) -> int:
+        return self.popen.wait(timeout=ENDS_WITHIN)
+
+    def rest(self) -> str:
+        assert self.popen.stdout is not None
+        return self.popen.stdout.read().decode()
+
+    def errors(self) -> str:
+        assert self.popen.stderr is not None
+        return self.popen.stderr.read().decode()
+
+
+@contextlib.contextmanager
+def engine(**options: Any) -> Iterator[Process]:
+    process = Process(options)
+    try:
+        yield process
+    finally:
+        process.popen.kill()
+        process.popen.wait()
+        for stream in (process.popen.stdin, process.popen.stdout, process.popen.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+
+def run(text: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tests.gtp_engine.fake_engine", json.dumps(options)],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=REPOSITORY,
+        check=False,
+    )
+
+
+# --- Scripts ------------------------------------------------------------------------------------------------------
+
+
+def test_script_without_quit() -> None:
+    done = run("boardsize 9\ngenmove b\n1 genmove w")
+    assert done.stdout == "= \n\n= A9\n\n=1 B9\n\n"
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_script_with_quit_is_played_at_full_strength() -> None:
+    """The end that is there before a search starts does not shorten it."""
+    done = run("boardsize 9\ngenmove b\nquit\nname\n", player={"thinks": 0.5})
+    assert done.stdout == "= \n\n= A9\n\n= \n\n"
+    assert done.returncode == 0
+
+
+def test_script_with_windows_line_ends() -> None:
+    assert run("name\r\nquit\r\n").stdout == "= Nobi\n\n= \n\n"
+
+
+def test_empty_input() -> None:
+    done = run("")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_analysis_in_a_script_reports_once() -> None:
+    lines = run("boardsize 5\nkata-analyze b 1\nname\n").stdout.split("\n")
+    assert lines[:3] == ["= ", "", "="]
+    assert lines[3].startswith("info move A5 ")
+    assert lines[4:] == ["", "= Nobi", "", ""]
+
+
+# --- Loading ------------------------------------------------------------------------------------------------------
+
+
+def test_administrative_commands_do_not_wait_for_loading() -> None:
+    with engine(load=60) as process:
+        assert process.ask("name") == "= Nobi\n"
+        assert process.ask("7 known_command genmove") == "=7 true\n"
+        assert process.ask("time_left b 10 0") == "= \n"
+        assert process.ask("quit") == "= \n"
+        assert process.wait() == 0
+
+
+def test_loading_that_fails_ends_the_process_with_one_line() -> None:
+    with engine(fails="net.bin.gz: not a network") as process:
+        assert process.wait() == 1
+        assert process.errors() == "nobi: net.bin.gz: not a network\n"
+        assert process.rest() == ""
+
+
+def test_stray_output_goes_to_stderr() -> None:
+    done = run("boardsize 5\nquit\n", prints=True)
+    assert done.stdout == "= \n\n= \n\n"
+    assert "from Python" in done.stderr
+    assert "from C" in done.stderr
+
+
+# --- The end ------------------------------------------------------------------------------------------------------
+
+ENDS = ("quit", "eof", "SIGTERM", "SIGINT", "broken pipe")
+STATES = ("start", "loading", "idle", "genmove", "analysis", "pondering")
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("end", ENDS)
+def test_end(state: str, end: str) -> None:
+    options = {"loading": {"load": 60}, "genmove": BLOCKED, "pondering": PONDERING}.get(state, {})
+    with engine(**options) as process:
+        bring_to(process, state)
+        started = time.monotonic()
+        code = bring_to_an_end(process, end)
+        assert time.monotonic() - started < ENDS_WITHIN
+        if end == "quit":
+            assert process.rest().endswith("\n\n= \n\n" if state in ("genmove", "analysis") else "= \n\n")
+        if end in ("eof", "SIGTERM", "SIGINT") and state == "genmove":
+            assert process.rest() == "= A9\n\n", "the reply was not completed"
+        assert "Traceback" not in process.errors()
+        expected = {"SIGTERM": {143}, "SIGINT": {130}, "broken pipe": {0, 1}}.get(end, {0})
+        if state != "start":
+            assert code in expected
+
+
+def bring_to(process: Process, state: str) -> None:
+    if state == "start":
+        return
+    assert process.ask("name") == "= Nobi\n"
+    if state == "loading":
+        process.say("boardsize 9\n")
+    elif state != "idle":
+        assert process.ask("boardsize 9") == "= \n"
+    if state == "genmove":
+        process.say("genmove b\n")
+    elif state == "analysis":
+        process.say("kata-analyze 1\n")
+        assert process.popen.stdout is not None
+        assert process.popen.stdout.readline() == b"=\n"
+        assert process.popen.stdout.readline().startswith(b"info ")
+    elif state == "pondering":
+        assert process.ask("genmove b") == "= A9\n"
+    time.sleep(0.15)
+
+
+def bring_to_an_end(process: Process, end: str) -> int:
+    if end == "quit":
+        process.say("quit\n")
+    elif end == "eof":
+        process.close_input()
+    elif end == "broken pipe":
+        process.close_output()
+        with contextlib.suppress(BrokenPipeError):
+            process.say("name\n")
+    else:
+        process.popen.send_signal(getattr(signal, end))
+    return process.wait()
+
+
+@pytest.mark.skipif(not hasattr(__import__("select"), "poll"), reason="this system does not tell")
+def test_idle_engine_notices_that_nobody_listens() -> None:
+    with engine() as process:
+        assert process.ask("boardsize 5") == "= \n"
+        process.close_output()
+        process.wait()
+
+
+def test_end_while_the_controller_does_not_read() -> None:
+    """A full pipe must not keep the process alive."""
+    with engine() as process:
+        assert process.ask("boardsize 19") == "= \n"
+        process.say("kata-analyze 1 ownership true\n")
+        time.sleep(1.0)
+        process.popen.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+# --- Input while a search runs ------------------------------------------------------------------------------------
+
+
+def test_input_ends_analysis_and_is_answered() -> None:
+    with engine() as process:
+        process.ask("boardsize 5")
+        process.say("12 kata-analyze 1\n")
+        assert process.popen.stdout is not None
+        assert process.popen.stdout.readline() == b"=12\n"
+        assert process.popen.stdout.readline().startswith(b"info move A5 ")
+        process.say("13 stop\n")
+        lines = []
+        while (line := process.popen.stdout.readline()) != b"=13 \n":
+            lines.append(line)
+        assert lines[-1] == b"\n"
+        assert all(line.startswith(b"info ") for line in lines[:-1])
+        assert process.popen.stdout.readline() == b"\n"
+
+
+def test_a_bare_newline_ends_analysis() -> None:
+    with engine() as process:
+        process.ask("boardsize 5")
+        process.say("kata-analyze 1\n")
+        time.sleep(0.1)
+        process.say("\n")
+        assert process.reply().startswith("=\ninfo ")
+        assert process.ask("name") == "= Nobi\n"
+
+
+def test_input_does_not_shorten_genmove() -> None:
+    with engine(player={"thinks": 0.6}) as process:
+        process.ask("boardsize 5")
+        started = time.monotonic()
+        process.say("genmove b\n")
+        time.sleep(0.1)
+        process.say("protocol_version\n")
+        assert process.reply() == "= A5\n"
+        assert time.monotonic() - started > 0.55
+        assert process.reply() == "= 2\n"
+
+
+@pytest.mark.parametrize("comment", ["# interrupt", "#interrupt ok", "  # Interrupt\r"])
+def test_gogui_interrupt(comment: str) -> None:
+    with engine(**BLOCKED) as process:
+        process.ask("boardsize 5")
+        process.say("genmove b\n")
+        time.sleep(0.1)
+        process.say(comment + "\n")
+        if comment == "#interrupt ok":
+            # Some other comment.
+            process.say("# interrupt\n")
+        assert process.reply() == "= A5\n"
+        assert process.ask("name") == "= Nobi\n"
+
+
+def test_pondering_ends_with_the_next_command() -> None:
+    with engine(**PONDERING) as process:
+        process.ask("boardsize 5")
+        assert process.ask("genmove b") == "= A5\n"
+        assert process.ask("name") == "= Nobi\n"
+        assert process.ask("play w c3") == "= \n"
+        assert process.ask("genmove b") == "= B5\n"
+        assert process.ask("undo") == "= \n"
+
+
+def test_a_line_without_end() -> None:
+    """It is cut, answered once, and forgotten."""
+    with engine() as process:
+        process.say("x" * (3 << 20) + "\nname\n")
+        assert process.reply() == "? syntax error\n"
+        assert process.reply() == "= Nobi\n"
+
+
+def test_log(tmp_path: Any) -> None:
+    log = tmp_path / "nobi.log"
+    code = (
+        "from pathlib import Path; from gtp_engine.dialogue.loop import run_gtp;"
+        "from gtp_engine.configuration.settings import EngineSettings;"
+        f"run_gtp(EngineSettings(log=Path({str(log)!r})), lambda: None)"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], input=b"name\nquit\n", capture_output=True, timeout=60, cwd=REPOSITORY, check=True
+    )
+    text = log.read_text()
+    assert "<< name" in text
+    assert ">> = Nobi" in text
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs Linux")
+def test_no_process_outlives_the_engine() -> None:
+    with engine(**BLOCKED) as process:
+        process.ask("boardsize 9")
+        process.say("genmove b\n")
+        time.sleep(0.1)
+        process.say("quit\n")
+        process.wait()
+        assert not os.path.exists(f"/proc/{process.popen.pid}/task") or process.popen.poll() is not None

@@ -1,0 +1,40 @@
+"""A whole engine process around FakePlayer, for tests of the process itself.
+
+`python -m tests.gtp_engine.fake_engine {json}`.
+
+JSON keys: `settings` (EngineSettings fields), `player` (FakePlayer arguments), `load` (seconds that loading takes),
+`fails` (a message with which it fails), `prints` (write to stdout while loading).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+from gtp_engine.configuration.settings import EngineSettings
+from gtp_engine.dialogue.loop import run_gtp
+from gtp_engine.errors import UserError
+
+
+def main() -> int:
+    options: dict[str, Any] = json.loads(sys.argv[1]) if len(sys.argv) > 1 else {}
+
+    def make_player() -> Any:
+        time.sleep(options.get("load", 0))
+        if "fails" in options:
+            raise UserError(options["fails"])
+        if options.get("prints"):
+            print("from Python")
+            os.write(1, b"from C\n")
+        from tests.gtp_engine.fakes import FakePlayer
+
+        return FakePlayer(**options.get("player", {}))
+
+    return run_gtp(EngineSettings(**options.get("settings", {})), make_player)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,174 @@
+"""A player that needs no network and no time, and an engine's dialogue without a process around it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+import numpy as np
+
+from go_rules.game import Game
+from go_rules.points import BLACK, EMPTY, PASS, WHITE, board_points, from_vertex
+from go_rules.scoring import final_owners
+from gtp_engine.commands import carry_out
+from gtp_engine.configuration.settings import EngineSettings
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Engine
+from gtp_engine.dialogue.protocol import parse_line
+from search.limits import Limits, MoveFilter, StopReason
+from search.player import ReportRequest
+from search.puct.parameters import SearchParameters
+from search.result import RESIGN, MoveInfo, SearchResult
+
+SEARCH_ENDS = 10.0
+"""Seconds after which an unlimited search gives up, so that a failing test ends."""
+
+
+class FakePlayer:
+    """Plays a script of vertices, then the first legal points; passes when `passes` or nothing is left."""
+
+    name = "fake"
+
+    def __init__(self, script: Iterable[str] = (), *, thinks: float = 0.0, dead: Iterable[str] = ()) -> None:
+        """`thinks`: seconds a limited search takes. `dead`: vertices of stones whose points the opponent will own."""
+        self.script = list(script)
+        self.thinks = thinks
+        self.dead = list(dead)
+        self.parameters = SearchParameters()
+        self.warmed: list[tuple[int, int]] = []
+        self.searches: list[tuple[int, Limits, MoveFilter | None]] = []
+        self.searching = threading.Event()
+        self.cleared = 0
+        self.closed = False
+
+    def warm_up(self, width: int, height: int) -> None:
+        self.warmed.append((width, height))
+
+    def search(
+        self,
+        game: Game,
+        colour: int,
+        limits: Limits,
+        *,
+        filter: MoveFilter | None = None,
+        report: ReportRequest | None = None,
+        analysis: bool = False,
+        stop: threading.Event | None = None,
+    ) -> SearchResult:
+        self.searches.append((colour, limits, filter))
+        result = self._result(game, colour, limits, filter, report)
+        unlimited = limits.visits is None and limits.seconds is None
+        remaining = SEARCH_ENDS if unlimited else self.thinks
+        stop = stop or threading.Event()
+        self.searching.set()
+        while remaining > 0 and not stop.is_set():
+            pause = min(remaining, report.every if report is not None else remaining)
+            if not stop.wait(pause) and report is not None and pause == report.every:
+                report.callback(result)
+            remaining -= pause
+        self.searching.clear()
+        return result
+
+    def choose(self, game: Game, result: SearchResult) -> int:
+        if self.script:
+            word = self.script.pop(0)
+            return RESIGN if word == "resign" else from_vertex(word, game.width, game.height)
+        return result.moves[0].point
+
+    def clear(self) -> None:
+        self.cleared += 1
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _result(
+        self, game: Game, colour: int, limits: Limits, filter: MoveFilter | None, report: ReportRequest | None
+    ) -> SearchResult:
+        points = game.legal_moves(colour)
+        if filter is not None and colour in filter.allow:
+            points = [point for point in points if point in filter.allow[colour][0]] or [PASS]
+        if filter is not None:
+            for avoided, _depth in filter.avoid.get(colour, ()):
+                points = [point for point in points if point not in avoided]
+        moves = tuple(_info(i, point) for i, point in enumerate(points[:3]))
+        wants = report is not None and report.ownership
+        return SearchResult(
+            colour=colour,
+            visits=limits.visits or 10,
+            winrate=0.52,
+            utility=0.04,
+            score_mean=0.5,
+            score_stdev=12.25,
+            lead=0.75,
+            weight=10.0,
+            moves=moves,
+            ownership=self._ownership(game, colour) if wants else None,
+            ownership_stdev=self._ownership(game, colour) * 0 if wants else None,
+            new_visits=10,
+            evaluations=5,
+            reason=StopReason.VISITS,
+        )
+
+    def _ownership(self, game: Game, colour: int) -> np.ndarray:
+        dead = {from_vertex(vertex, game.width, game.height) for vertex in self.dead}
+        owners = final_owners(game.position, game.record, dead)
+        sign = {EMPTY: 0.0, BLACK: 0.9, WHITE: -0.9}
+        black = np.array([sign[int(owners[p])] for p in board_points(game.width, game.height)], np.float32)
+        return black if colour == BLACK else -black
+
+
+def _info(order: int, point: int) -> MoveInfo:
+    return MoveInfo(
+        point=point,
+        visits=5 - 2 * order if order < 3 else 0,
+        edge_visits=5 - 2 * order,
+        winrate=0.52 - 0.01 * order,
+        utility=0.04,
+        score_mean=0.5,
+        score_stdev=12.25,
+        lead=0.75,
+        prior=0.5 / (order + 1),
+        lcb=0.5 - 0.01 * order,
+        utility_lcb=0.01,
+        weight=5.0,
+        order=order,
+        pv=(point, PASS),
+        pv_visits=(5, 2),
+        pv_edge_visits=(5, 1),
+    )
+
+
+class Dialogue:
+    """An engine spoken to line by line, in this thread."""
+
+    def __init__(self, player: FakePlayer | None = None, settings: EngineSettings | None = None) -> None:
+        self.player = player or FakePlayer()
+        self.engine = Engine(settings or EngineSettings(width=9, height=9), lambda: self.player)
+        self.engine.startup.begin()
+        self.ended = False
+
+    def send(self, line: str) -> str:
+        """The complete reply, framing included; empty where there is none. Analysis ends at once."""
+        command = parse_line(line)
+        if command is None:
+            return ""
+        written: list[str] = []
+        call = Call(command, written.append, lambda call: call.stop.set())
+        self.ended = not carry_out(self.engine, call)
+        if not self.ended:
+            self.engine.after_reply()
+        return "".join(written)
+
+    def ask(self, line: str) -> str:
+        """The text of a successful reply."""
+        reply = self.send(line)
+        assert reply.startswith("="), f"{line}: {reply}"
+        assert reply.endswith("\n\n")
+        return reply[1:].strip(" \n")
+
+    def refuse(self, line: str) -> str:
+        """The text of an error."""
+        reply = self.send(line)
+        assert reply.startswith("? "), f"{line}: {reply}"
+        assert reply.endswith("\n\n")
+        return reply[2:-2]

@@ -1,0 +1,102 @@
+"""The referee's clock."""
+
+from __future__ import annotations
+
+import pytest
+
+from gtp_engine.match.clock import ClockError, SideClock, announcements, parse_control
+from gtp_engine.thinking.clock import TimeControl
+
+
+@pytest.mark.parametrize(
+    ("text", "control"),
+    [
+        ("60", TimeControl.absolute(60)),
+        ("0:1.5:1", TimeControl.canadian(0, 1.5, 1)),
+        ("canadian:300:30:5", TimeControl.canadian(300, 30, 5)),
+        ("byoyomi:60:10:3", TimeControl.byoyomi(60, 10, 3)),
+        ("Fischer:60:2", TimeControl.fischer(60, 2)),
+    ],
+)
+def test_parse(text: str, control: TimeControl) -> None:
+    assert parse_control(text) == control
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "0",
+        "60:30",
+        "60:30:0",
+        "60:0:5",
+        "-1",
+        "nan",
+        "inf",
+        "0:0:0",
+        "1:2:3:4",
+        "byoyomi:1",
+        "fischer:0:0",
+        "a:1",
+    ],
+)
+def test_parse_refuses(text: str) -> None:
+    with pytest.raises(ClockError):
+        parse_control(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        ("60", ["time_settings 60 0 0"]),
+        ("0:1:1", ["time_settings 0 1 1"]),
+        ("0:0.5:1", ["time_settings 0 0.5 1", "time_settings 0 1 1"]),
+        ("byoyomi:60:10:3", ["kgs-time_settings byoyomi 60 10 3", "time_settings 80 10 1"]),
+        ("fischer:60:2.5", ["kata-time_settings fischer 60 2.5", "time_settings 60 0 0"]),
+    ],
+)
+def test_announcements(text: str, commands: list[str]) -> None:
+    assert announcements(parse_control(text)) == commands
+
+
+def test_absolute_time() -> None:
+    clock = SideClock(TimeControl.absolute(10))
+    assert clock.spend(9) == 0
+    assert clock.time_left() == (1, 0)
+    assert clock.allowance() == 1
+    assert clock.spend(1.5) == pytest.approx(0.5)
+    assert clock.time_left() == (0, 0)
+
+
+def test_main_time_runs_into_the_first_period() -> None:
+    clock = SideClock(TimeControl.canadian(10, 5, 2))
+    assert clock.allowance() == 15
+    assert clock.spend(12) == 0
+    assert clock.time_left() == (3, 1)
+    assert clock.spend(3) == 0
+    assert clock.time_left() == (5, 2), "the stones were played: a new period"
+
+
+def test_a_period_for_every_move() -> None:
+    clock = SideClock(TimeControl.canadian(0, 1, 1))
+    for _ in range(3):
+        assert clock.time_left() == (1, 1)
+        assert clock.spend(0.9) == 0
+    assert clock.spend(1.25) == pytest.approx(0.25)
+    assert clock.time_left() == (1, 1), "what is only counted does not follow the engine into the next period"
+
+
+def test_byoyomi_uses_periods_up() -> None:
+    clock = SideClock(TimeControl.byoyomi(0, 10, 3))
+    assert clock.allowance() == 30
+    assert clock.spend(15) == 0
+    assert clock.time_left() == (10, 2)
+    assert clock.spend(21) == pytest.approx(1)
+
+
+def test_fischer_adds_the_increment() -> None:
+    clock = SideClock(TimeControl.fischer(10, 3))
+    assert clock.spend(4) == 0
+    assert clock.time_left() == (9, 0)
+    assert clock.spend(10) == pytest.approx(1)

@@ -1,0 +1,229 @@
+"""Whole matches by `nobi match`: dealing, recording, resuming, reporting."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from go_rules.sgf.reader import read_sgf
+from gtp_engine import cli
+from gtp_engine.match.record import GameRecord, MatchTerms, tally
+from gtp_engine.match.table import duration, points, summary
+from tests.conftest import REPOSITORY
+from tests.gtp_engine.match.conftest import stub_command
+
+
+def stub(*options: str) -> str:
+    return shlex.join(stub_command(*options))
+
+
+WINNER = stub("--name", "Winner", "--moves", "C3", "--score", "B+24.5")
+LOSER = stub("--name", "Loser", "--score", "B+24.5")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = cli.run(["match", *(str(argument) for argument in arguments)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def small(folder: Path, games: int = 4) -> list[object]:
+    return ["--size", 5, "--komi", 0.5, "-n", games, "--out", folder]
+
+
+def test_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    resigner = stub("--name", "Loser", "--moves", "resign")
+    code, out, err = run(capsys, stub("--name", "Winner", "--moves", "C3"), resigner, *small(tmp_path))
+    assert code == 0
+    assert "Winner 1.0 scores 100.0 %: Elo +inf (95 %: +7 to +inf) against Loser 1.0." in out.replace("\n", " ")
+    assert "game 4/4" in err
+    lines = (tmp_path / "record.jsonl").read_text().splitlines()
+    games = [json.loads(line) for line in lines[1:]]
+    assert [game["black"] for game in games] == [0, 1, 0, 1]
+    assert [game["result"] for game in games] == ["B+R", "W+R", "B+R", "W+R"]
+    sgf = read_sgf(tmp_path / "games" / "0002.sgf")
+    assert (sgf.black, sgf.white, sgf.result, sgf.width) == ("Loser 1.0", "Winner 1.0", "W+R", 5)
+
+
+def test_an_interrupted_match_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, WINNER, LOSER, *small(tmp_path, 2), "--json")[0] == 0
+    record = tmp_path / "record.jsonl"
+    first = record.read_text()
+    record.write_text(first + '{"game":2,"bla')  # killed while writing
+    code, out, _ = run(capsys, WINNER, LOSER, *small(tmp_path, 6), "--json")
+    assert code == 0
+    assert json.loads(out)["games"] == 6
+    assert record.read_text().startswith(first)
+    assert len(record.read_text().splitlines()) == 7
+
+
+def test_another_match_in_the_same_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, WINNER, LOSER, *small(tmp_path, 1))
+    code, _, err = run(capsys, WINNER, LOSER, *small(tmp_path, 1), "--komi", 6.5)
+    assert code == 1
+    assert "holds another match (different komi)" in err
+    (tmp_path / "record.jsonl").write_text("nonsense\n")
+    code, _, err = run(capsys, WINNER, LOSER, *small(tmp_path, 1))
+    assert code == 1
+    assert "not a match record" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_faults_show_in_the_exit_code_and_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    crasher = stub("--name", "Crasher", "--bad", "crash@1")
+    code, out, _ = run(capsys, WINNER, crasher, *small(tmp_path, 4))
+    assert code == 3
+    assert "4 crash" in out
+    assert "Game 1: B+F, crash: B: exited (7) at 'genmove white'" in out
+
+
+def test_games_at_the_same_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, WINNER, LOSER, *small(tmp_path, 8), "--parallel", 2, "--json")
+    result = json.loads(out)
+    assert (code, result["games"], result["scores_differ"]) == (0, 8, 0)
+    assert (tmp_path / "stderr" / "A-2.txt").exists()
+
+
+def test_a_sequential_test_ends_the_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    resigner = stub("--name", "Loser", "--moves", "resign")
+    code, out, _ = run(capsys, WINNER, resigner, *small(tmp_path, 100), "--sprt", "0:200", "--json")
+    result = json.loads(out)
+    assert code == 0
+    assert result["sprt"]["accepted"] == 1
+    assert 4 <= result["games"] < 30
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["no-such-engine", "x"], 1, "engine A: cannot start no-such-engine: No such file or directory"),
+        (["'unfinished", "x"], 1, "cannot read the engine's command"),
+        (["", "x"], 1, "an engine's command is empty"),
+        (["a", "b", "--size", "1"], 2, "1 is no board size"),
+        (["a", "b", "--size", "9x"], 2, "9x is no board size"),
+        (["a", "b", "--rules", "chess"], 1, "unknown rules: chess"),
+        (["a", "b", "--time", "1", "--clock", "60"], 2, "exclude each other"),
+        (["a", "b", "--clock", "soon"], 2, "not a time control: soon"),
+        (["a", "b", "--sprt", "5:0"], 2, "5:0 is not ELO0:ELO1"),
+        (["a", "b", "--openings", "/no/such/file"], 1, "/no/such/file: No such file or directory"),
+        (["a"], 2, "Missing argument"),
+    ],
+)
+def test_bad_input_gets_one_line(
+    arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    got, out, err = run(capsys, *arguments)
+    assert (got, out) == (code, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_an_engine_that_dies_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "false", WINNER, *small(tmp_path))
+    assert code == 1
+    assert err == "nobi: engine A: exited (1) at 'name'\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupting_leaves_no_engine_behind(tmp_path: Path, number: signal.Signals) -> None:
+    log = tmp_path / "log"
+    hanging = stub("--bad", "hang@1", "--log", str(log))
+    command = [sys.executable, "-m", "gtp_engine.cli", "match", WINNER, hanging, "--size", "5"]
+    match = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "m")],
+        cwd=REPOSITORY,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells start background jobs deaf to it
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (log.exists() and "genmove" in log.read_text()):
+        time.sleep(0.05)
+    match.send_signal(number)
+    _, err = match.communicate(timeout=20)
+    assert match.returncode == 130
+    assert "Traceback" not in err
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(log) not in listed
+
+
+def game(number: int, result: str, **changes: object) -> GameRecord:
+    facts: dict[str, object] = {
+        "game": number,
+        "black": number % 2,
+        "opening": [],
+        "moves": 100,
+        "result": result,
+        "reason": "score",
+        "scores": [None, None],
+        "seconds": [10.0, 20.0],
+        "longest": [1.0, 2.0],
+        "own_moves": [50, 50],
+        "late": [0, 1],
+        "stderr_lines": [0, 0],
+        "stray_lines": [0, 0],
+    }
+    return GameRecord(**{**facts, **changes})  # type: ignore[arg-type]
+
+
+def test_summary() -> None:
+    terms = MatchTerms(
+        commands=[["a"], ["b"]], names=["A", "B"], width=9, height=9, komi=7.0, rules="chinese", time="",
+        enforce_clock=False, visits=0, max_moves=0, openings="none", count_board=False,
+    )  # fmt: skip
+    games = [
+        game(0, "B+3", agreed=True),
+        game(1, "B+3", agreed=True),
+        game(2, "0", agreed=True),
+        game(3, "?", agreed=False),
+        game(4, "W+F", reason="crash"),
+    ]
+    result = summary(terms, games)
+    assert (result["wins"], result["draws"], result["losses"], result["uncounted"]) == (1, 1, 2, 1)
+    assert result["score"] == 0.375
+    assert result["faults"] == [{"crash": 1}, {}]
+    assert (result["scores_compared"], result["scores_differ"]) == (4, 1)
+    assert result["as_black"] == [1, 1, 3]
+    assert result["late_moves"] == [0, 5]
+    assert result["seconds_per_move"] == [0.2, 0.4]
+    assert tally(games).score == 0.375
+
+
+def test_words() -> None:
+    assert [points(2, 0), points(2, 1), points(2, 2)] == ["2", "2½", "3"]
+    assert [duration(45), duration(600), duration(10000)] == ["45 s", "10 min", "2.8 h"]
+
+
+GNUGO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")
+
+
+@pytest.mark.skipif(GNUGO is None, reason="GNU Go is not installed")
+def test_two_real_engines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gnugo = f"{GNUGO} --mode gtp --level 0 --chinese-rules --positional-superko"
+    code, out, _ = run(
+        capsys,
+        "nobi --net none --visits 100 --workers 1 --seed 1",
+        gnugo,
+        "--size",
+        7,
+        "-n",
+        2,
+        "--out",
+        tmp_path,
+        "--json",
+    )
+    result = json.loads(out)
+    assert code in (0, 3)
+    assert result["games"] == 2
+    assert result["faults"] == [{}, {}]
+    assert result["stray_lines"] == [0, 0]
+    assert result["seconds_per_move"][0] > 0

@@ -1,0 +1,128 @@
+"""One game: every way for it to end, and who is to blame."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from go_rules.points import from_vertex
+from go_rules.rules import preset
+from gtp_engine.errors import UserError
+from gtp_engine.match import record
+from gtp_engine.match.record import GameRecord
+from gtp_engine.match.referee import Conduct, score_text, scores_on_board
+from gtp_engine.thinking.clock import TimeControl
+
+Play = Callable[..., GameRecord]
+
+
+def test_two_passes_end_the_game_and_equal_scores_decide_it(referee_game: Play) -> None:
+    game = referee_game(["--moves", "C3", "--score", "B+24.5"], ["--score", "B+24.5"])
+    assert (game.result, game.reason, game.agreed) == ("B+24.5", record.WON_BY_SCORE, True)
+    assert game.moves == 3
+    assert game.winner == 0
+    assert game.own_moves == [2, 1]
+
+
+def test_resigning(referee_game: Play) -> None:
+    game = referee_game(["--moves", "C3,resign"], [])
+    assert (game.result, game.reason, game.winner) == ("W+R", record.RESIGNED, 1)
+
+
+def test_colours_may_be_exchanged(referee_game: Play) -> None:
+    game = referee_game(["--moves", "resign"], ["--moves", "C3"], black=1)
+    assert (game.result, game.winner) == ("B+R", 1)
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ("illegal@1", record.ILLEGAL),
+        ("nonsense@1", record.ILLEGAL),
+        ("crash@1", record.CRASHED),
+        ("fail@1", record.GARBLED),
+        ("refuse@1", record.REFUSED),
+    ],
+)
+def test_whoever_misbehaves_loses(referee_game: Play, bad: str, reason: str) -> None:
+    game = referee_game(["--moves", "C3,C2"], ["--bad", bad])
+    assert (game.result, game.reason, game.winner) == ("B+F", reason, 0)
+    assert game.detail.startswith("B: ")
+
+
+def test_a_hang_is_cut_short(referee_game: Play) -> None:
+    started = time.monotonic()
+    game = referee_game(["--moves", "C3"], ["--bad", "hang@1"], Conduct(hang_seconds=0.5))
+    assert (game.result, game.reason) == ("B+F", record.HUNG)
+    assert time.monotonic() - started < 5
+
+
+def test_stray_output_and_stderr_are_counted(referee_game: Play) -> None:
+    game = referee_game(["--bad", "garbage@1"], ["--bad", "crash@1"])
+    assert game.stray_lines == [1, 0]
+    assert game.stderr_lines == [0, 1]
+
+
+def test_scores_that_differ(referee_game: Play) -> None:
+    game = referee_game(["--score", "B+3.5"], ["--score", "B+5.5"])
+    assert (game.result, game.agreed, game.winner) == ("B+", False, 0)
+    game = referee_game(["--score", "B+3.5"], ["--score", "W+5.5"])
+    assert (game.result, game.agreed, game.counts) == ("?", False, False)
+    assert game.scores == ["B+3.5", "W+5.5"]
+
+
+def test_one_score_is_enough_and_none_counts_for_nobody(referee_game: Play) -> None:
+    assert referee_game(["--score", "W+0.5"], []).result == "W+0.5"
+    assert referee_game([], []).result == "?"
+
+
+def test_counting_the_board_as_it_stands(referee_game: Play) -> None:
+    game = referee_game(["--moves", "C3", "--score", "W+9"], [], Conduct(count_board=True))
+    assert (game.result, game.scores) == ("B+24.5", [None, None])
+    assert scores_on_board(preset("tromp-taylor")[0])
+    assert not scores_on_board(preset("chinese")[0])
+    assert not scores_on_board(preset("japanese")[0])
+
+
+def test_the_move_limit(referee_game: Play) -> None:
+    moves = ["--moves", "A1,B1,C1,D1", "--score", "B+1"]
+    game = referee_game(moves, ["--moves", "A5,B5,C5", "--score", "B+1"], Conduct(max_moves=5))
+    assert (game.moves, game.reason, game.result) == (5, record.MOVE_LIMIT, "B+1")
+
+
+def test_the_referee_keeps_its_own_board_from_the_opening_on(referee_game: Play) -> None:
+    opening = tuple(from_vertex(vertex, 5, 5) for vertex in ["B3", "C3", "A2", "D2", "B1", "C1", "C2", "B2"])
+    game = referee_game(["--moves", "C2"], [], Conduct(), opening)  # white's last move took the ko there
+    assert game.opening == ["B3", "C3", "A2", "D2", "B1", "C1", "C2", "B2"]
+    assert (game.reason, game.winner, game.detail) == (record.ILLEGAL, 1, "A: c2 at move 9: ko")
+
+
+def test_clock_is_sent_and_lateness_counted_or_punished(referee_game: Play, tmp_path: Path) -> None:
+    control = TimeControl.canadian(0, 0.1, 1)
+    log = tmp_path / "log"
+    slow = ["--bad", "slow@1", "--lists", "time_left", "--log", str(log), "--score", "0"]
+    game = referee_game(slow, ["--score", "0"], Conduct(lag=0.05), control=control)
+    assert (game.late, game.result) == ([1, 0], "0")
+    assert "time_settings 0 0.1 1" in log.read_text()
+    assert "time_left black 0.10 1" in log.read_text()
+    game = referee_game(slow, [], Conduct(lag=0.05, enforce_clock=True), control=control)
+    assert (game.result, game.reason) == ("W+T", record.OVERTIME)
+
+
+def test_rules_and_visits_are_sent_to_those_who_listen(referee_game: Play, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    kata = ["--lists", "kata-set-rules", "--lists", "kata-set-param", "--log", str(log), "--score", "0"]
+    referee_game(kata, kata, visits=10)
+    lines = log.read_text().splitlines()
+    assert "kata-set-param maxVisits 10" in lines
+    assert any(line.startswith('kata-set-rules {"hasButton": false, "ko": "SIMPLE"') for line in lines)
+    with pytest.raises(UserError, match="takes no visits"):
+        referee_game([], [], visits=10)
+
+
+@pytest.mark.parametrize(("score", "text"), [(0.0, "0"), (3.5, "W+3.5"), (-12.0, "B+12")])
+def test_score_text(score: float, text: str) -> None:
+    assert score_text(score) == text

@@ -1,0 +1,208 @@
+"""Time controls, the account the engine keeps, and the guarantee that it never loses on time."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from go_rules.points import BLACK, WHITE
+from gtp_engine.thinking.clock import Clock, System, TimeControl, TimeLeft, after_move, full_time
+from gtp_engine.thinking.time_management import SMALLEST, moves_to_go, seconds_for_move
+
+LAG = 0.3
+
+
+@pytest.mark.parametrize(
+    ("control", "system"),
+    [
+        (TimeControl.canadian(600, 30, 5), System.CANADIAN),
+        (TimeControl.canadian(600, 0, 0), System.ABSOLUTE),
+        (TimeControl.canadian(600, 0, 5), System.ABSOLUTE),
+        (TimeControl.canadian(1, 1, 0), System.NONE),
+        (TimeControl.canadian(0, 0, 0), System.NONE),
+        (TimeControl.byoyomi(600, 30, 0), System.ABSOLUTE),
+        (TimeControl.byoyomi(0, 30, 1), System.BYOYOMI),
+    ],
+)
+def test_time_settings(control: TimeControl, system: System) -> None:
+    assert control.system is system
+
+
+def test_canadian_account() -> None:
+    control = TimeControl.canadian(10, 30, 3)
+    left = after_move(control, full_time(control), 4)
+    assert left == TimeLeft(6)
+    # The move that enters the period is charged at least its share of it.
+    assert after_move(control, left, 8) == TimeLeft(0, True, period=20, stones=2)
+    left = after_move(control, left, 18)
+    assert left == TimeLeft(0, True, period=18, stones=2)
+    left = after_move(control, left, 10)
+    assert left == TimeLeft(0, True, period=8, stones=1)
+    assert after_move(control, left, 5) == TimeLeft(0, True, period=30, stones=3)
+
+
+def test_byoyomi_account() -> None:
+    control = TimeControl.byoyomi(10, 30, 3)
+    left = after_move(control, full_time(control), 15)
+    assert left == TimeLeft(0, True, period=30, periods=3)
+    assert after_move(control, left, 29) == left
+    assert after_move(control, left, 31) == TimeLeft(0, True, period=30, periods=2)
+    assert after_move(control, left, 65) == TimeLeft(0, True, period=30, periods=1)
+
+
+def test_fischer_account() -> None:
+    control = TimeControl.fischer_capped(20, 5, 22, -1)
+    assert after_move(control, full_time(control), 10) == TimeLeft(15)
+    assert after_move(control, full_time(control), 1) == TimeLeft(22)
+
+
+def test_time_left_corrects() -> None:
+    clock = Clock(TimeControl.byoyomi(600, 30, 5))
+    clock.correct(BLACK, 123, 0)
+    assert clock.left[BLACK] == TimeLeft(123)
+    clock.correct(BLACK, 12, 4)
+    assert clock.left[BLACK] == TimeLeft(0, True, period=12, periods=4)
+    assert clock.left[WHITE] == TimeLeft(600)
+    clock.restart()
+    assert clock.left[BLACK] == TimeLeft(600)
+
+
+def test_unannounced_overtime_is_canadian() -> None:
+    clock = Clock(TimeControl.absolute(600))
+    clock.correct(BLACK, 30, 5)
+    assert clock.left[BLACK] == TimeLeft(0, True, period=30, stones=5)
+    assert clock.left[WHITE].main == 600
+    assert seconds_for_move(clock.control, clock.left[BLACK], 50, 361, 0) == pytest.approx(30 / 5 * 0.9)
+
+
+def test_time_left_without_time_settings() -> None:
+    clock = Clock()
+    clock.correct(BLACK, 0, 0)
+    assert clock.control.system is System.NONE
+    clock.correct(BLACK, 300, 0)
+    assert clock.control.system is System.ABSOLUTE
+    assert clock.left[BLACK].main == 300
+    assert clock.left[WHITE].main == 300
+
+
+def test_main_time_used_up_starts_overtime() -> None:
+    clock = Clock(TimeControl.canadian(600, 30, 5))
+    clock.correct(WHITE, 0, 0)
+    assert clock.left[WHITE] == TimeLeft(0, True, period=30, stones=5)
+
+
+def test_no_clock_no_limit() -> None:
+    assert seconds_for_move(TimeControl.none(), TimeLeft(0), 0, 361, LAG) is None
+
+
+@pytest.mark.parametrize(
+    ("control", "left", "low", "high"),
+    [
+        # A last byo-yomi period: nearly all of it, but for the lag and a tenth (at most a second).
+        (TimeControl.byoyomi(0, 30, 1), None, 28.6, 28.8),
+        (TimeControl.byoyomi(0, 1, 1), None, 0.55, 0.65),
+        # Spare periods are a reserve, not something to spend at once.
+        (TimeControl.byoyomi(0, 30, 5), None, 28.6, 28.8),
+        # While main time lasts, at least what overtime would give.
+        (TimeControl.byoyomi(10, 30, 3), None, 28.6, 28.8),
+        (TimeControl.byoyomi(3600, 30, 3), None, 28.6, 70),
+        (TimeControl.canadian(0, 300, 25), None, 10.0, 11.0),
+        (TimeControl.canadian(600, 0, 0), None, 3.0, 12.0),
+        (TimeControl.fischer(300, 10), None, 9.0, 16.0),
+        # Almost nothing left.
+        (TimeControl.absolute(600), TimeLeft(0.2), SMALLEST, SMALLEST),
+        (TimeControl.fischer(300, 10), TimeLeft(2.0), 0.1, 1.0),
+        # A full clock of limited size: use what would be lost.
+        (TimeControl.fischer_capped(60, 10, 60, -1), None, 9.0, 14.0),
+        (TimeControl.fischer_capped(600, 10, 600, 3), None, 2.6, 2.8),
+    ],
+)
+def test_seconds_for_move(control: TimeControl, left: TimeLeft | None, low: float, high: float) -> None:
+    """In the middle of a 19x19 game."""
+    seconds = seconds_for_move(control, left or full_time(control), 60, 361, LAG)
+    assert seconds is not None
+    assert low <= seconds <= high
+
+
+def test_first_moves_are_quick() -> None:
+    control = TimeControl.absolute(600)
+    first, later = (seconds_for_move(control, full_time(control), n, 361, LAG) for n in (0, 40))
+    assert first is not None
+    assert later is not None
+    assert first < 0.6 * later
+
+
+def test_moves_to_go_never_runs_out() -> None:
+    assert all(moves_to_go(n, 361) >= 26 for n in range(0, 1000, 10))
+    assert moves_to_go(0, 81) > moves_to_go(40, 81) >= 12
+
+
+controls = st.one_of(
+    st.builds(TimeControl.absolute, st.floats(40, 7200)),
+    st.builds(TimeControl.canadian, st.floats(0, 3600), st.floats(20, 600), st.integers(1, 25)),
+    st.builds(TimeControl.byoyomi, st.floats(0, 3600), st.floats(1, 60), st.integers(1, 10)),
+    st.builds(TimeControl.fischer, st.floats(5, 3600), st.floats(1, 60)),
+    st.builds(TimeControl.fischer_capped, st.floats(5, 3600), st.floats(1, 60), st.floats(60, 3600), st.just(-1.0)),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    control=controls,
+    area=st.sampled_from([81, 169, 361]),
+    lags=st.lists(st.floats(0.0, 0.2), min_size=5, max_size=20),
+    late=st.floats(0.0, 0.06),
+    told=st.booleans(),
+)
+def test_no_game_is_lost_on_time(control: TimeControl, area: int, lags: list[float], late: float, told: bool) -> None:
+    """A controller's clock that charges up to 0.2 s of lag, for games as long as the board has points.
+
+    Absolute time has to be as much as the lag alone costs; a Canadian period, too.
+    """
+    moves = area // 2
+    if control.system is System.ABSOLUTE and control.main < 0.35 * moves:
+        return
+    if control.system is System.CANADIAN and control.period < 0.8 * control.stones:
+        return
+    ours, theirs = Clock(control), full_time(control)
+    for number in range(moves):
+        if told:
+            tell(ours, theirs)
+        seconds = seconds_for_move(ours.control, ours.left[BLACK], 2 * number, area, LAG)
+        assert seconds is not None
+        assert seconds > 0
+        assert math.isfinite(seconds)
+        elapsed = seconds + late
+        charged = elapsed + lags[number % len(lags)]
+        theirs, lost = charge(control, theirs, charged)
+        assert not lost, f"move {number}: {charged:.2f} s of {theirs}"
+        ours.spend(BLACK, elapsed + LAG)
+
+
+def tell(clock: Clock, left: TimeLeft) -> None:
+    stones = (left.periods if clock.control.system is System.BYOYOMI else left.stones) if left.in_overtime else 0
+    clock.correct(BLACK, left.period if left.in_overtime else left.main, stones)
+
+
+def charge(control: TimeControl, left: TimeLeft, seconds: float) -> tuple[TimeLeft, bool]:
+    """An independent referee: what is left after a move, and whether it lost the game."""
+    if control.system in (System.ABSOLUTE, System.FISCHER, System.FISCHER_CAPPED):
+        rest = left.main - seconds
+        gained = min(rest + control.increment, control.cap) if control.system is not System.ABSOLUTE else rest
+        return TimeLeft(gained), rest < 0
+    if not left.in_overtime:
+        rest = left.main - seconds
+        if rest > 0:
+            return TimeLeft(rest), False
+        seconds = -rest
+        left = TimeLeft(0.0, True, period=control.period, periods=control.periods, stones=control.stones)
+    if control.system is System.BYOYOMI:
+        used = int(seconds // control.period) if left.period == control.period else 0
+        return TimeLeft(0.0, True, control.period, left.periods - used), left.periods - used < 1
+    rest = left.period - seconds
+    if left.stones == 1:
+        return TimeLeft(0.0, True, control.period, stones=control.stones), rest < 0
+    return TimeLeft(0.0, True, rest, stones=left.stones - 1), rest < 0

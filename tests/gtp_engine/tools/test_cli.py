@@ -1,0 +1,210 @@
+"""The command line: help, versions, exit codes, and one line for whatever goes wrong."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from gtp_engine import cli
+from gtp_engine.errors import USER_ERRORS, UserError, explain
+from gtp_engine.tools.doctor import _device, package_versions
+from gtp_engine.version import VERSION
+from nets.evaluator import EvaluatorError
+from tests.conftest import REPOSITORY
+
+NOBI = [sys.executable, "-m", "gtp_engine.cli"]
+
+
+def nobi(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
+    return subprocess.run(  # type: ignore[call-overload,no-any-return]
+        [*NOBI, *arguments], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, **options
+    )
+
+
+def test_alone_it_explains_itself() -> None:
+    done = nobi()
+    assert done.returncode == 0
+    for name in cli.SUBCOMMANDS:
+        assert f"\n  {name} " in done.stdout
+    assert done.stderr == ""
+
+
+def test_version() -> None:
+    done = nobi("--version")
+    assert (done.returncode, done.stdout) == (0, f"nobi {VERSION}\n")
+
+
+@pytest.mark.parametrize("name", cli.SUBCOMMANDS)
+def test_every_subcommand_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([name, "--help"]) == 0
+    assert f"Usage: nobi {name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["frobnicate"], 2, "No such command 'frobnicate'"),
+        (["--frobnicate"], 2, "No such option"),
+        (["gtp", "--visits", "many"], 2, "visits must be a whole number, not many"),
+        (["gtp", "--size", "26"], 2, "26 is no board size"),
+        (["gtp", "--komi", "nan"], 2, "komi must be -1000 to 1000, not nan"),
+        (["gtp", "--rules", "chess"], 2, "rules must be one of tromp-taylor, chinese"),
+        (["gtp", "--set", "cpuct=1", "--set", "cpuct=2"], 1, "--set: cpuct is given twice"),
+        (["gtp", "--set", "nonsense"], 1, "--set: nonsense is not name=value"),
+        (["gtp", "--net", "/no/such/net.bin.gz"], 1, "/no/such/net.bin.gz: No such file or directory"),
+        (
+            ["gtp", "--device", "abacus"],
+            2,
+            "device must be one of auto, cpu, cuda, tensorrt, directml, coreml, openvino",
+        ),
+        (["gtp", "--device", "directml"], 1, "device directml is not here (there is: "),
+        (
+            ["gtp", "--precision", "fp16", "--device", "cpu"],
+            1,
+            "precision fp16 is not to be had here: cpu computes in ",
+        ),
+        (["doctor", "--device", "abacus"], 2, "device must be one of"),
+        (["gtp", "--player", "deep-blue"], 1, "unknown player deep-blue (known: network, policy, rave, uct)"),
+        (["gtp", "--net", "none", "--player", "network"], 1, "the player network needs a network: --net FILE"),
+        (["gtp", "--config", "/no/such.toml"], 1, "/no/such.toml: No such file or directory"),
+        (["convert", "/no/such.bin.gz", "x.onnx"], 1, "/no/such.bin.gz: No such file or directory"),
+        (["convert", "a", "b"], 1, "b: the converted network's name must end in .onnx"),
+        (["quantize", "/no/such.bin.gz", "x.onnx"], 1, "/no/such.bin.gz: No such file or directory"),
+        (["quantize", "a.bin.gz", "b.bin.gz"], 1, "b.bin.gz: the converted network's name must end in .onnx"),
+    ],
+)
+def test_mistakes_get_one_line(
+    arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert cli.run(arguments) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert err.startswith("nobi: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not a"),
+        (b"hello", ""),
+        (b"\x1f\x8b broken", ""),
+        (b"\x1f\x8b" + b"\0" * 100, ""),
+    ],
+)
+@pytest.mark.parametrize("ending", [".bin.gz", ".onnx", ".doc"])
+def test_a_broken_network_is_reported_before_any_reply(
+    tmp_path: Path, content: bytes, message: str, ending: str
+) -> None:
+    net = tmp_path / f"net{ending}"
+    net.write_bytes(content)
+    done = nobi("gtp", "--net", str(net), input="name\nquit\n", env={**os.environ, "NOBI_CACHE_DIR": str(tmp_path)})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"nobi: {net}: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_errors_in_one_line() -> None:
+    assert explain(UserError("the text")) == "the text"
+    assert explain(EvaluatorError("net: broken")) == "net: broken"
+    assert explain(FileNotFoundError(2, "No such file or directory", "x")) == "x: No such file or directory"
+    assert explain(ModuleNotFoundError("...", name="torch")).startswith("the Python package torch is missing")
+    assert explain(ZeroDivisionError("1/0")).startswith("internal error: ZeroDivisionError: 1/0")
+
+
+@pytest.mark.parametrize(("module", "name"), USER_ERRORS)
+def test_the_errors_fit_for_users_exist(module: str, name: str) -> None:
+    assert issubclass(getattr(importlib.import_module(module), name), Exception)
+
+
+def test_internal_errors_leave_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @click.command()
+    def broken() -> None:
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr(cli.LazyGroup, "get_command", lambda self, ctx, name: broken)
+    assert cli.run(["players"]) == 1
+    assert capsys.readouterr().err == ("nobi: internal error: RuntimeError: two lines (NOBI_DEBUG=1 shows where)\n")
+    monkeypatch.setenv("NOBI_DEBUG", "1")
+    with pytest.raises(RuntimeError):
+        cli.run(["players"])
+
+
+def test_interrupting(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    @click.command()
+    def slow() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.LazyGroup, "get_command", lambda self, ctx, name: slow)
+    assert cli.run(["players"]) == cli.EXIT_INTERRUPTED
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["train", "run"], ["label", "out"], ["learn", "run"], ["export", "run", "a.onnx"]]
+)
+def test_training_without_torch_says_what_to_install(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert cli.run(arguments) == 1
+    assert capsys.readouterr().err == "nobi: training needs PyTorch: pip install 'nobi[train]'\n"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="closes a pipe the POSIX way")
+def test_a_reader_who_leaves_is_no_reason_to_complain() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m gtp_engine.cli config | true", shell=True, cwd=REPOSITORY, capture_output=True, text=True
+    )
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="measures processor time the POSIX way")
+def test_importing_the_command_line_is_quick() -> None:
+    def seconds(code: str) -> float:
+        """Processor time, which other processes on the machine change little."""
+        best = 9.0
+        for _ in range(5):
+            before = os.times()
+            subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True)
+            after = os.times()
+            used = after.children_user + after.children_system - before.children_user - before.children_system
+            best = min(best, used)
+        return best
+
+    assert seconds("import gtp_engine.cli") - seconds("pass") < 0.1
+
+
+def test_another_package_of_onnxruntime_is_no_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(name: str) -> str:
+        if name == "onnxruntime":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return "1.20"
+
+    monkeypatch.setattr("importlib.metadata.version", version)
+    assert package_versions()["onnxruntime"] == "1.20 (onnxruntime-gpu)"
+    assert package_versions()["numpy"] == "1.20"
+
+
+def test_doctor_tells_of_devices(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gtp_engine.tools.doctor.CHECKS", (_device,))
+    assert cli.run(["doctor"]) == 0
+    assert "ok      devices: " in capsys.readouterr().out
+    monkeypatch.setattr("onnxruntime.get_available_providers", lambda: ["CUDAExecutionProvider"])
+    assert cli.run(["doctor"]) == 0
+    assert "devices: cuda, cpu; to be tried for auto: cuda, cpu" in capsys.readouterr().out
+    assert cli.run(["doctor", "--device", "directml"]) == 1
+    assert "FAILED  device: device directml is not here (there is: cuda, cpu)" in capsys.readouterr().out

@@ -1,0 +1,194 @@
+"""`nobi tune`: what it tries and writes, and that a user's file keeps everything else."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from gtp_engine import cli
+from gtp_engine.configuration.edit import changed, write_values
+from gtp_engine.configuration.sources import Configuration, load, read_file
+from gtp_engine.configuration.texts import template
+from gtp_engine.errors import UserError
+from gtp_engine.tools import benchmark_trials, tune
+from nets.constant import ConstantEvaluator
+from nets.evaluator import Evaluator, EvaluatorError
+from search.puct.parameters import SearchParameters
+
+FOUND = {"precision": "auto", "workers": 3, "batch": 4}
+
+
+@pytest.fixture(autouse=True)
+def user_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NOBI_CONFIG_DIR", str(tmp_path / "user"))
+    return tmp_path / "user" / "config.toml"
+
+
+# --- The file ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "",
+            '[engine]\nprecision = "auto"\n\n[search]\nbatch = 4\nworkers = 3\n',
+        ),
+        (
+            "visits = 7  # few",
+            'visits = 7  # few\n\n[engine]\nprecision = "auto"\n\n[search]\nbatch = 4\nworkers = 3\n',
+        ),
+        (
+            "# mine\nbatch=1# why\n\n[search] # s\nnumSearchThreads = 12   # cores\n[engine]\nprecision = 'int8'\n",
+            '# mine\nbatch=4# why\n\n[search] # s\nnumSearchThreads = 3   # cores\n[engine]\nprecision = "auto"\n',
+        ),
+        (
+            "[search]\r\ncpuct = 2\r\n",
+            '[search]\r\nbatch = 4\r\nworkers = 3\r\ncpuct = 2\r\n\r\n[engine]\r\nprecision = "auto"\r\n',
+        ),
+        (
+            '# precision = "auto"\n# batch = 2\n# workers = 0\n',
+            '# precision = "auto"\nprecision = "auto"\n# batch = 2\nbatch = 4\n# workers = 0\nworkers = 3\n',
+        ),
+        (
+            'log = "a # b = 1"\nsearch.batch = 2\nsearch.workers = 1\n"precision" = "fp32"\n',
+            'log = "a # b = 1"\nsearch.batch = 4\nsearch.workers = 3\n"precision" = "auto"\n',
+        ),
+    ],
+)
+def test_changed_files(before: str, after: str, user_file: Path) -> None:
+    assert changed(before, FOUND) == after
+    user_file.parent.mkdir()
+    user_file.write_bytes(before.encode())
+    earlier = read_file(user_file)
+    write_values(user_file, FOUND)
+    assert user_file.read_bytes() == after.encode()
+    kept = {name: value for name, value in earlier.items() if name in ("visits", "cpuct", "komi", "log")}
+    assert kept.items() <= read_file(user_file).items()
+    write_values(user_file, FOUND)
+    assert user_file.read_bytes() == after.encode()
+
+
+def test_the_template_is_edited_in_place(user_file: Path) -> None:
+    user_file.parent.mkdir()
+    user_file.write_text(template())
+    write_values(user_file, FOUND)
+    assert load(None, [], {}) == Configuration(FOUND)
+    lines = user_file.read_text().splitlines()
+    assert [line for line in lines if line not in FOUND_LINES] == template().splitlines()
+    assert lines[lines.index("batch = 4") - 1].startswith("# batch = ")
+
+
+FOUND_LINES = ('precision = "auto"', "workers = 3", "batch = 4")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "search = { batch = 2, workers = 1 }\n",
+        'log = """a\\\nbatch = 1\\\n"""\n',
+        'batch = 2\n[search]\n"numSearch\\u0054hreads" = 1\n',
+    ],
+)
+def test_files_beyond_editing_stay_as_they_are(text: str, user_file: Path) -> None:
+    user_file.parent.mkdir()
+    user_file.write_text(text)
+    with pytest.raises(UserError, match=r"cannot|beyond what can be edited safely; set precision = \"auto\", workers"):
+        write_values(user_file, FOUND)
+    assert user_file.read_text() == text
+    assert [path.name for path in user_file.parent.iterdir()] == ["config.toml"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and modes are POSIX")
+def test_links_and_modes_stay(user_file: Path, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.toml"
+    real.write_text("visits = 7\n")
+    real.chmod(0o640)
+    user_file.parent.mkdir()
+    user_file.symlink_to(real)
+    write_values(user_file, FOUND)
+    assert user_file.is_symlink()
+    assert load(None, [], {})["batch"] == 4
+    assert os.stat(real).st_mode & 0o777 == 0o640
+
+
+# --- The command ------------------------------------------------------------------------------------------------------
+
+
+class Precise(ConstantEvaluator):
+    def __init__(self, precision: str) -> None:
+        self.precision = precision
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Precisions that were opened; the network's 8-bit version is fit for use."""
+    seen: list[str] = []
+
+    def open_evaluator(configuration: Configuration) -> Evaluator:
+        seen.append(configuration["precision"])
+        return Precise("fp32" if configuration["precision"] == "fp32" else "int8")
+
+    monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
+    monkeypatch.setattr(benchmark_trials, "MIN_TRIAL_SECONDS", 0.02)
+    return seen
+
+
+def tuned(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert cli.run(["tune", "--net", "any.bin.gz", "--size", "5", "--seconds", "5", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_best_is_written(opened: list[str], user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = json.loads(tuned(capsys, "--json"))
+    values = load(None, [], {}).values
+    assert report["written"] == str(user_file)
+    assert {name: report["best"][name] for name in FOUND} == values
+    assert values["precision"] in ("auto", "fp32")
+    assert {each["precision"] for each in report["tried"]} == {"int8", "fp32"}
+    assert report["best"]["evals_per_second"] > 0
+    assert report["present"] == report["tried"][0]
+    assert report["present"]["batch"] == SearchParameters().batch
+    settings = [(each["precision"], each["workers"], each["batch"]) for each in report["tried"]]
+    assert len(set(settings)) == len(settings)
+    assert {"auto", "fp32"} == set(opened)
+
+
+def test_a_dry_run_writes_nothing(opened: list[str], user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tuned(capsys, "--dry-run")
+    assert f" to {user_file}" in out
+    assert "\nwould write precision = " in out
+    assert not user_file.exists()
+
+
+def test_another_file_can_be_named(opened: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text("batch = 1\n")
+    out = tuned(capsys, "--config", str(other))
+    assert f" to {other}" in out
+    assert set(read_file(other)) == set(FOUND)
+
+
+def test_networks_that_give_no_choice(
+    opened: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def open_evaluator(configuration: Configuration) -> Evaluator:
+        if configuration["precision"] == "fp32":
+            raise EvaluatorError("this ONNX file is int8")
+        return Precise("int8")
+
+    monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
+    report = json.loads(tuned(capsys, "--dry-run", "--json"))
+    assert report["written"] is None
+    assert report["best"]["precision"] == "auto"
+    assert {each["precision"] for each in report["tried"]} == {"int8"}
+
+
+def test_without_a_network(user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["tune", "--net", "any.bin.gz", "--set", "player=rave"]) == 1
+    assert "only the player network" in capsys.readouterr().err
+    assert not user_file.exists()

@@ -1,0 +1,336 @@
+"""int16 networks against the slow forward pass: tiles, transforms and whole networks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nets.conversion.convert import convert, load_model
+from nets.evaluator import EvaluatorError
+from nets.katago.model import Activation, FloatArray, Model
+from nets.native.convolutions.calibrate import ranges
+from nets.native.convolutions.levels import Levels, at_places, levels_of
+from nets.native.convolutions.pack import pack
+from nets.native.convolutions.parameters import aligned
+from nets.native.convolutions.tiling import (
+    FINER,
+    LARGEST,
+    PLACES,
+    SMALLEST,
+    input_matrix,
+    output_matrix,
+    parts,
+    reach,
+    tiling,
+    weight_matrix,
+)
+from nets.native.convolutions.transforms import transform_inputs
+from nets.native.evaluator import NativeEvaluator
+from nets.native.outputs import tanh
+from nets.native.simd.products import OUTPUTS
+from nets.native.simd.vectors import is_available
+from nets.native.unsupported import can_be_packed, objection_to_packing, weight_bytes
+from nets.onnx.evaluator import OnnxEvaluator
+from tests.conftest import REPOSITORY
+from tests.nets.conversion.test_katago_networks import DEEP, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
+from tests.nets.random_networks import RandomNetwork
+
+SIZES = ((5, 5), (7, 4), (2, 2), (3, 6), (9, 9), (19, 19), (25, 13))
+RANDOM_BLOCKS: list[dict[str, Any]] = [ORDINARY, POOLING, ORDINARY]
+
+pytestmark = pytest.mark.usefixtures("own_networks")
+needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor lacks AVX2")
+
+
+MOST_LEVELS = {largest: levels_of(Activation.RELU, largest).most for largest in (LARGEST, FINER)}
+
+
+def opened(model: Model, content: bytes, largest: int = LARGEST, **options: Any) -> NativeEvaluator:
+    """A network calibrated on the positions it is tested with."""
+    packed = pack(model, ranges(model, [inputs(*size) for size in SIZES]), largest)
+    return NativeEvaluator(model, packed, "random", lambda: plain(content), **options)
+
+
+def plain(content: bytes) -> OnnxEvaluator:
+    return OnnxEvaluator(convert(content, "random", ""), "random")
+
+
+def nested(*inner: str | dict[str, Any], **options: Any) -> dict[str, Any]:
+    return {"kind": "nested_bottleneck_block", "inner": inner, **options}
+
+
+def made(version: int = 8, blocks: list[dict[str, Any]] = RANDOM_BLOCKS, **options: Any) -> tuple[RandomNetwork, Any]:
+    network = RandomNetwork(version, **options)
+    return network, network.write(blocks)
+
+
+# Tiles
+
+
+@pytest.mark.parametrize("side", range(SMALLEST, 26))
+@pytest.mark.parametrize("largest", [LARGEST, FINER])
+def test_parts_make_up_the_side(side: int, largest: int) -> None:
+    cut = parts(side, largest)
+    assert sum(cut) == side
+    assert all(SMALLEST <= part <= largest for part in cut)
+    assert len(cut) == -(-side // largest)
+    assert sorted(cut, reverse=True) == cut
+
+
+@pytest.mark.parametrize("m", range(SMALLEST, LARGEST + 1))
+def test_matrices_on_one_tile(m: int) -> None:
+    random = np.random.default_rng(m)
+    tile, kernel = random.standard_normal((m + 2, m + 2)), random.standard_normal((3, 3))
+    b, g, a = input_matrix(m), weight_matrix()[: m + 2], output_matrix(m)
+    truth = [[(tile[y : y + 3, x : x + 3] * kernel).sum() for x in range(m)] for y in range(m)]
+    np.testing.assert_allclose(a @ ((g @ kernel @ g.T) * (b @ tile @ b.T)) @ a.T, truth, atol=1e-12)
+
+
+@pytest.mark.parametrize(("largest", "fewest"), [(LARGEST, 255), (FINER, 1000)])
+def test_transformed_levels_fit_16_bits(largest: int, fewest: int) -> None:
+    highest, lowest = reach(largest)
+    assert MOST_LEVELS[largest] * max(highest.max(), lowest.max()) <= 32767
+    assert MOST_LEVELS[largest] >= fewest, "too coarse"
+
+
+@needs_kernels
+@pytest.mark.parametrize("largest", [LARGEST, FINER])
+def test_input_transform(largest: int) -> None:
+    """The most extreme levels, and every kind of tile."""
+    boards, height, width, channels = 2, 9, 19, 32
+    random = np.random.default_rng(0)
+    space = aligned(boards * (height + 2) * (width + 2) * channels * 2).view(np.int16)
+    levels = space.reshape(boards, height + 2, width + 2, channels)
+    levels[:, 1:-1, 1:-1] = MOST_LEVELS[largest] * random.integers(0, 2, (boards, height, width, channels))
+    tiles = tiling(boards, height, width, largest)
+    record = tiles[0]
+    places, rows = aligned(int(record["counts"].sum()) * channels * 2), aligned(6 * (width + 2) * channels * 2)
+    transform_inputs(space.ctypes.data, places.ctypes.data, rows.ctypes.data, record, boards, channels)
+    ours, counts = places.view(np.int16).reshape(-1, channels), np.zeros(PLACES, np.int64)
+    for board in range(boards):
+        for tile_y, m_y in enumerate(parts(height, largest)):
+            for tile_x, m_x in enumerate(parts(width, largest)):
+                y, x = sum(parts(height, largest)[:tile_y]), sum(parts(width, largest)[:tile_x])
+                tile = levels[board, y : y + m_y + 2, x : x + m_x + 2].astype(np.int64)
+                truth = np.einsum("iy,jx,yxc->ijc", input_matrix(m_y), input_matrix(m_x), tile)
+                for i in range(m_y + 2):
+                    for j in range(m_x + 2):
+                        place = 6 * i + j
+                        np.testing.assert_array_equal(ours[record["starts"][place] + counts[place]], truth[i, j])
+                        counts[place] += 1
+    np.testing.assert_array_equal(counts, record["counts"])
+
+
+# Networks
+
+
+@pytest.mark.parametrize("largest", [LARGEST, FINER])
+@pytest.mark.parametrize(
+    ("blocks", "activation"),
+    [(RANDOM_BLOCKS, "RELU"), ([NESTED], "RELU"), ([NESTED, POOLING], "MISH"), ([ORDINARY], "IDENTITY")],
+)
+def test_no_sum_overflows(blocks: list[dict[str, Any]], activation: str, largest: int) -> None:
+    """Whatever the levels are: each is at the end of its range that makes a sum largest."""
+    network, _ = made(14, blocks, channels=64, activation=f"ACTIVATION_{activation}")
+    model = load_model(network.compressed(), "random")
+    packed = pack(model, ranges(model, [inputs(9, 9)]), largest)
+    for before, layer in pairwise(packed.layers):
+        levels = Levels(int(before["least"]), int(before["most"]))
+        above, below = np.array([levels.most]), np.array([-levels.least])
+        if layer["side"] == 3:
+            above, below = at_places(levels, largest)
+        places = len(above)
+        assert max(above.max(), below.max()) <= 32767
+        blocks_, count = (layer["pooled"] + layer["outputs"]) // OUTPUTS, int(layer["inputs"])
+        flat = packed.parameters[layer["weights"] :].view(np.int16)[: blocks_ * places * count * OUTPUTS]
+        weights = flat.reshape(blocks_, places, count // 2, OUTPUTS, 2).astype(np.int64)
+        over, under = np.maximum(weights, 0).sum(axis=(2, 4)), np.maximum(-weights, 0).sum(axis=(2, 4))
+        high, low = above[:, None], below[:, None]
+        most = max((high * over + low * under).max(), (high * under + low * over).max())
+        assert 2**27 < most < 2**31
+
+
+@needs_kernels
+@pytest.mark.parametrize("version", [3, 4, 6, 8, 9, 13, 14, 15, 16, 17])
+def test_versions(version: int) -> None:
+    network, forward = made(version)
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content, optimism=0.3)
+    assert (evaluator.precision, evaluator.has_optimism) == ("int16", version >= 12)
+    for size in SIZES:
+        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 0.3))
+
+
+@needs_kernels
+@pytest.mark.parametrize("channels", [8, 32, 70])
+@pytest.mark.parametrize("blocks", [[ORDINARY], [POOLING, POOLING], [ORDINARY, POOLING] * 3])
+def test_blocks(blocks: list[dict[str, Any]], channels: int) -> None:
+    network, forward = made(8, blocks, channels=channels, seed=channels)
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    for size in ((9, 9), (7, 4)):
+        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size)))
+
+
+def check(evaluation: Any, truth: dict[str, FloatArray], coarseness: float = 1.0) -> None:
+    for name, expected in truth.items():
+        ours = getattr(evaluation, name)
+        assert ours.dtype == np.float32
+        assert ours.shape == expected.shape
+        np.testing.assert_allclose(ours, expected, rtol=0.02, atol=0.05 * coarseness, err_msg=name)
+        assert np.abs(ours - expected).mean() < 0.004 * coarseness * max(1, np.abs(expected).mean()), name
+
+
+@needs_kernels
+def test_boards_of_a_single_line() -> None:
+    network, forward = made()
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    for size in ((1, 1), (1, 7), (7, 1)):
+        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size)))
+
+
+@needs_kernels
+def test_optimism_of_each_position() -> None:
+    network, forward = made(13)
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    spatial, global_ = inputs(9, 9)
+    mixed = evaluator.evaluate(spatial, global_, np.array([0.0, 0.5, 1.0], np.float32)).policy
+    for row, optimism in enumerate((0.0, 0.5, 1.0)):
+        np.testing.assert_allclose(mixed[row], forward(spatial, global_, optimism)["policy"][row], atol=0.02)
+
+
+@needs_kernels
+def test_workers_at_once() -> None:
+    network, _ = made()
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    truth = {size: evaluator.evaluate(*inputs(*size)).policy for size in SIZES}
+    wrong: list[tuple[int, int]] = []
+
+    def work(turn: int) -> None:
+        for number in range(20):
+            size = SIZES[(turn + number) % len(SIZES)]
+            if not np.allclose(evaluator.evaluate(*inputs(*size)).policy, truth[size], atol=1e-5):
+                wrong.append(size)
+
+    threads = [threading.Thread(target=work, args=(turn,)) for turn in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@needs_kernels
+def test_inputs_in_any_kind_of_array() -> None:
+    """Kernels take one kind of array; callers may have another, and keep what they have."""
+    network, _ = made(15)
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    spatial, global_ = inputs(9, 9)
+    shares = np.linspace(0, 1, len(spatial), dtype=np.float32)
+    truth = evaluator.evaluate(spatial, global_, shares)
+    for change in (np.asfortranarray, np.float64, _read_only):
+        kept = change(spatial)
+        for one, other in zip(truth, evaluator.evaluate(kept, change(global_), change(shares)), strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(kept, spatial)
+
+
+def _read_only(array: FloatArray) -> FloatArray:
+    result = array.copy()
+    result.flags.writeable = False
+    return result
+
+
+def test_tanh() -> None:
+    points = np.linspace(-20, 20, 4001, dtype=np.float32)
+    np.testing.assert_allclose([tanh(point) for point in points], np.tanh(points), atol=2e-7, rtol=5e-7)
+
+
+@needs_kernels
+def test_what_exceeds_every_range_is_cut_off() -> None:
+    network, _ = made()
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    spatial, global_ = inputs(9, 9)
+    evaluation = evaluator.evaluate(spatial * 1000, global_ * 1000)
+    assert all(np.isfinite(each).all() for each in evaluation)
+    with pytest.raises(EvaluatorError, match="random: an output is not finite"):
+        evaluator.evaluate(spatial, global_ * np.nan)
+
+
+@needs_kernels
+def test_boards_that_no_network_knows() -> None:
+    network, _ = made()
+    content = network.compressed()
+    evaluator = opened(load_model(content, "random"), content)
+    spatial, global_ = inputs(9, 9)
+    with pytest.raises(EvaluatorError, match="21 planes"):
+        evaluator.evaluate(spatial[:, 1:], global_)
+    with pytest.raises(EvaluatorError, match="26x9"):
+        evaluator.evaluate(np.zeros((1, 22, 26, 9), np.float32), global_[:1])
+
+
+@needs_kernels
+@pytest.mark.slow
+def test_processors_with_narrower_vectors() -> None:
+    """The kernels for AVX2, on whatever processor this is."""
+    environment = {**os.environ, "NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+avx,+fma,+sse4.2,+popcnt"}
+    code = (
+        "from tests.nets.native.test_convolutions import *\n"
+        "assert WIDE not in features()\n"
+        "network, forward = made(15)\n"
+        "content = network.compressed()\n"
+        "evaluator = opened(load_model(content, 'random'), content)\n"
+        "for size in SIZES: check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 1.0))\n"
+        "network, forward = made(15, [NESTED, POOLING], channels=70, activation='ACTIVATION_MISH')\n"
+        "content = network.compressed()\n"
+        "evaluator = opened(load_model(content, 'random'), content)\n"
+        "for size in SIZES: check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 1.0))\n"
+    )
+    code = "from nets.native.simd.vectors import WIDE, features\n" + code
+    subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, env=environment, check=True, timeout=300)
+
+
+# When they are used
+
+
+@pytest.mark.parametrize(
+    ("blocks", "options", "objection"),
+    [
+        ([{"kind": "ordinary_block", "dilation": 2}], {}, "convolutions of 3x3 or 1x1"),
+        ([{"kind": "ordinary_block", "size": 5}], {}, "convolutions of 3x3 or 1x1"),
+        ([FEED_FORWARD, ORDINARY], {}, "networks of convolution blocks, or of transformer blocks"),
+        ([DEEP], {}, "networks of convolution blocks"),
+        ([ORDINARY], {"tip": "rms"}, "networks of convolution blocks"),
+        ([nested(nested(nested(nested("ordinary_block"))))], {}, "in at most 3 others"),
+    ],
+)
+@needs_kernels
+def test_what_cannot_be_packed(blocks: list[dict[str, Any]], options: dict[str, Any], objection: str) -> None:
+    network = RandomNetwork(15)
+    network.write(blocks, **options)
+    model = load_model(network.compressed(), "random")
+    assert not can_be_packed(model)
+    assert objection in objection_to_packing(model)
+
+
+@needs_kernels
+def test_networks_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, _ = made(channels=64)
+    model = load_model(network.compressed(), "random")
+    assert can_be_packed(model)
+    monkeypatch.setattr("nets.native.unsupported.MOST_BYTES", weight_bytes(model) - 1)
+    assert "MiB" in objection_to_packing(model)
+    monkeypatch.setattr("nets.native.unsupported.MOST_BYTES", weight_bytes(model))
+    assert can_be_packed(model)

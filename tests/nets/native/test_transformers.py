@@ -1,0 +1,386 @@
+"""Transformers in our own kernels against the slow forward pass: each variant, its parts, and when they are used."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nets.conversion.convert import convert, load_model
+from nets.evaluator import EvaluatorError
+from nets.katago.model import AttentionBlock, FeedForwardBlock
+from nets.native.convolutions.parameters import aligned
+from nets.native.evaluator import NativeEvaluator
+from nets.native.simd.products import multiply_rows
+from nets.native.simd.vectors import is_available
+from nets.native.transformers.attention import fraction_bits, write_shares
+from nets.native.transformers.calibrate import Verdict, calibrate, from_bytes
+from nets.native.transformers.pack import pack_tokens
+from nets.native.transformers.products import HAS_BYTES, multiply_bytes, score_block
+from nets.native.transformers.rounding import of_feed_forward, rounded
+from nets.native.transformers.rows import SHORT_LEVELS
+from nets.native.transformers.workspace import TokensWorkspace
+from nets.native.unsupported import can_be_packed, objection_to_packing
+from nets.onnx.evaluator import OnnxEvaluator
+from nets.open import check_network, open_network
+from nets.precision.calibration import SMALL_SERIES
+from nets.precision.int8 import compare, objection
+from tests.conftest import REPOSITORY
+from tests.nets.conversion.test_katago_networks import ATTENTION, DEEP, FEED_FORWARD, ORDINARY, inputs
+from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
+from tests.nets.random_networks import RandomNetwork
+
+SIZES = ((5, 5), (7, 4), (2, 2), (3, 6), (9, 9), (19, 19), (25, 13))
+SILU = "ACTIVATION_SILU"
+
+needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor lacks AVX2")
+needs_bytes = pytest.mark.skipif(not HAS_BYTES, reason="the processor has no products of 8-bit integers")
+
+
+pytestmark = pytest.mark.usefixtures("own_networks")
+
+
+def opened(content: bytes, in_bytes: Any = None, **options: Any) -> NativeEvaluator:
+    model = load_model(content, "random")
+    packed = pack_tokens(model, in_bytes or {})
+    return NativeEvaluator(model, packed, "random", lambda: plain(content), workspace=TokensWorkspace, **options)
+
+
+def plain(content: bytes) -> OnnxEvaluator:
+    return OnnxEvaluator(convert(content, "random", ""), "random")
+
+
+def check(evaluation: Any, truth: dict[str, Any], tolerance: float = 1.0) -> None:
+    for name, expected in truth.items():
+        ours = getattr(evaluation, name)
+        assert ours.dtype == np.float32
+        assert ours.shape == expected.shape
+        np.testing.assert_allclose(ours, expected, rtol=0.02 * tolerance, atol=0.03 * tolerance, err_msg=name)
+        assert np.abs(ours - expected).mean() < 0.004 * tolerance * max(1, np.abs(expected).mean()), name
+
+
+# Parts
+
+
+@needs_kernels
+@pytest.mark.parametrize("rows", [1, 5, 12, 31])
+def test_products(rows: int) -> None:
+    random = np.random.default_rng(rows)
+    sums = aligned(rows * 128).view(np.int32)
+    levels, weights = random.integers(-4095, 4096, (rows, 64)), random.integers(-3000, 3000, (64, 32))
+    given, packed = aligned(levels.size * 2).view(np.int16), aligned(weights.size * 2).view(np.int16)
+    given[:], packed[:] = levels.ravel(), weights.reshape(32, 2, 32).transpose(0, 2, 1).ravel()
+    multiply_rows(given.ctypes.data, packed.ctypes.data, sums.ctypes.data, rows, 128)
+    np.testing.assert_array_equal(sums.reshape(rows, 32), levels @ weights)
+    scores = aligned(rows * 64).view(np.int16)
+    score_block(given.ctypes.data, packed.ctypes.data, scores.ctypes.data, rows, 128, 64)
+    even_first = (levels @ weights >> 16).reshape(rows, 2, 16).transpose(0, 2, 1)
+    np.testing.assert_array_equal(scores.reshape(rows, 16, 2), even_first)
+
+
+@needs_bytes
+@pytest.mark.parametrize("rows", [1, 5, 12, 31])
+def test_products_of_bytes(rows: int) -> None:
+    """At the ends of their ranges, where other instructions overflow."""
+    random = np.random.default_rng(rows)
+    sums = aligned(rows * 128).view(np.int32)
+    levels, weights = 255 * random.integers(0, 2, (rows, 64)), 127 * random.integers(-1, 2, (64, 32))
+    given, packed = aligned(levels.size), aligned(weights.size).view(np.int8)
+    given[:], packed[:] = levels.ravel(), weights.reshape(16, 4, 32).transpose(0, 2, 1).ravel()
+    multiply_bytes(given.ctypes.data, packed.ctypes.data, sums.ctypes.data, rows, 64)
+    np.testing.assert_array_equal(sums.reshape(rows, 32), levels @ weights)
+
+
+@needs_kernels
+@pytest.mark.parametrize("keys", [4, 32, 81, 361])
+@pytest.mark.parametrize("octaves", [3.0, 40.0, 300.0])
+def test_shares(keys: int, octaves: float) -> None:
+    """The softmax of a row, to a base of 2."""
+    random = np.random.default_rng(keys)
+    exponents = random.uniform(-octaves, octaves, keys)
+    bits = fraction_bits(octaves)
+    blocks = -(-keys // 32)
+    scores = aligned(blocks * 64).view(np.int16)
+    scores[:keys] = np.rint(exponents * 2**bits)
+    total = write_shares(scores.ctypes.data, blocks, keys - 32 * (blocks - 1), bits)
+    assert total == scores.sum(dtype=np.int64)
+    assert (scores[keys:] == 0).all()
+    truth = 2 ** (exponents - exponents.max())
+    np.testing.assert_allclose(scores[:keys] / total, truth / truth.sum(), atol=0.01 if octaves > 100 else 0.002)
+
+
+def test_no_sum_overflows() -> None:
+    """Whatever the levels are: each is at the end of its range that makes a sum largest."""
+    network = RandomNetwork(15, channels=64)
+    network.write([ATTENTION, FEED_FORWARD])
+    packed = pack_tokens(load_model(network.compressed(), "random"), {})
+    for matrix in packed.matrices:
+        count = int(matrix["inputs"] * matrix["outputs"])
+        flat = packed.parameters[matrix["weights"] :].view(np.int16)[:count].astype(np.int64)
+        sums = np.abs(flat.reshape(-1, matrix["inputs"] // 2, 32, 2)).sum(axis=(1, 3))
+        assert SHORT_LEVELS * sums.max() < 2**31
+        assert np.abs(flat).max() > 8000, "coarser than it has to be"
+
+
+# Networks
+
+
+@needs_kernels
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        [ATTENTION],
+        [{"kind": "transformer_attention_block", "rope": "learned"}],
+        [{"kind": "transformer_attention_block", "rope": "none", "heads": 3, "kv_heads": 3}],
+        [{"kind": "transformer_attention_block", "heads": 6, "kv_heads": 1, "sizes": (6, 5)}],
+        [{"kind": "transformer_attention_block", "heads": 2, "kv_heads": 2, "sizes": (36, 40)}],
+        [FEED_FORWARD],
+        [{"kind": "transformer_ffn_block", "gated": False}],
+        [ATTENTION, FEED_FORWARD, FEED_FORWARD, ATTENTION, ATTENTION],
+    ],
+    ids=lambda blocks: f"{len(blocks)}-{'-'.join(str(value) for value in blocks[0].values())}",
+)
+def test_blocks(blocks: list[dict[str, Any]]) -> None:
+    network = RandomNetwork(17, activation=SILU, channels=20)
+    forward = network.write(blocks, tip="rms")
+    evaluator = opened(network.compressed(), optimism=0.3)
+    assert (evaluator.precision, evaluator.provider, evaluator.has_optimism) == ("int16", "native", True)
+    for size in SIZES:
+        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 0.3))
+
+
+@needs_kernels
+@pytest.mark.parametrize("version", [8, 14, 15, 17])
+@pytest.mark.parametrize("tip", ["batch", "rms", "rms_spatial"])
+def test_versions_and_tips(version: int, tip: str) -> None:
+    if version < 15 and tip != "batch":
+        pytest.skip("this version has no such tip")
+    activation = {14: "ACTIVATION_MISH", 17: "ACTIVATION_IDENTITY"}.get(version, "ACTIVATION_RELU")
+    network = RandomNetwork(version, activation=activation, channels=40, seed=version)
+    forward = network.write([ATTENTION, FEED_FORWARD], tip=tip)
+    evaluator = opened(network.compressed(), optimism=0.3)
+    for size in ((9, 9), (7, 4)):
+        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 0.3))
+
+
+@needs_kernels
+def test_batches() -> None:
+    """One by one, and as many together as points make worth it."""
+    network = RandomNetwork(15)
+    network.write([ATTENTION, FEED_FORWARD], tip="rms_spatial")
+    evaluator = opened(network.compressed())
+    spatial, global_ = (np.concatenate([each] * 3) for each in inputs(9, 9))
+    for count in (1, 4, 5, 9):
+        whole = evaluator.evaluate(spatial[:count], global_[:count])
+        for row in range(count):
+            one = evaluator.evaluate(spatial[row : row + 1], global_[row : row + 1])
+            for ours, expected in zip(whole, one, strict=True):
+                np.testing.assert_allclose(ours[row], expected[0], rtol=1e-5, atol=1e-6)
+
+
+@needs_bytes
+@pytest.mark.parametrize("gated", [True, False])
+def test_blocks_in_bytes(gated: bool) -> None:
+    network = RandomNetwork(15, channels=32, seed=1)
+    block = {**FEED_FORWARD, "gated": gated}
+    forward = network.write([ATTENTION, FEED_FORWARD, block, ATTENTION, block])
+    content = network.compressed()
+    model = load_model(content, "random")
+    in_bytes = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
+    assert sorted(in_bytes) == [f"block{number}_{name}" for number in (2, 3, 4) for name in ("first", "second")]
+    assert sorted(of_feed_forward(model, in_bytes)) == [
+        f"block{number}_{name}" for number in (2, 4) for name in ("first", "second")
+    ]
+    shorts, integers = opened(content), opened(content, in_bytes)
+    for size in SIZES:
+        truth = forward(*inputs(*size), 1.0)
+        ours = integers.evaluate(*inputs(*size))
+        check(ours, truth, tolerance=3.0)
+        assert (ours.policy != shorts.evaluate(*inputs(*size)).policy).any()
+
+
+@needs_kernels
+def test_what_is_absurd() -> None:
+    network = RandomNetwork(15)
+    network.write([ATTENTION, FEED_FORWARD])
+    evaluator = opened(network.compressed())
+    spatial, global_ = inputs(9, 9)
+    assert all(np.isfinite(each).all() for each in evaluator.evaluate(spatial * 1000, global_ * 1000))
+    for absurd in (np.nan, np.inf, 3e38):
+        with pytest.raises(EvaluatorError, match="random: an output is not finite"):
+            evaluator.evaluate(spatial, np.full_like(global_, absurd))
+    with pytest.raises(EvaluatorError, match="21 planes"):
+        evaluator.evaluate(spatial[:, 1:], global_)
+    network = RandomNetwork(15)
+    network.write([ATTENTION, FEED_FORWARD])
+    for part in range(len(load_model(network.compressed(), "random").trunk.blocks) + 1):
+        model = load_model(network.compressed(), "random")
+        block = model.trunk.blocks[part - 1]
+        assert isinstance(block, (AttentionBlock, FeedForwardBlock))
+        (model.trunk.stem.weights if part == 0 else block.norm)[0] = np.inf
+        wrong = NativeEvaluator(model, pack_tokens(model, {}), "wrong", lambda: evaluator, workspace=TokensWorkspace)
+        with pytest.raises(EvaluatorError, match="wrong: an output is not finite"):
+            wrong.evaluate(spatial, global_)
+
+
+@needs_kernels
+@pytest.mark.slow
+def test_processors_with_narrower_vectors() -> None:
+    """The kernels for AVX2, on whatever processor this is."""
+    environment = {**os.environ, "NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+avx,+fma,+sse4.2,+popcnt"}
+    code = (
+        "from nets.native.simd.vectors import WIDE, features\n"
+        "from tests.nets.native.test_transformers import *\n"
+        "assert WIDE not in features() and not HAS_BYTES\n"
+        "network = RandomNetwork(17, activation=SILU, channels=20)\n"
+        "forward = network.write([ATTENTION, FEED_FORWARD], tip='rms')\n"
+        "evaluator = opened(network.compressed())\n"
+        "for size in SIZES: check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 1.0))\n"
+        "test_shares(81, 40.0)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, env=environment, check=True, timeout=300)
+
+
+# When they are used
+
+
+def test_what_cannot_be_packed() -> None:
+    for blocks in ([ORDINARY, ATTENTION], [DEEP], [FEED_FORWARD, ORDINARY]):
+        network = RandomNetwork(15)
+        network.write(blocks)
+        assert not can_be_packed(load_model(network.compressed(), "random"))
+    network = RandomNetwork(15)
+    network.write([ATTENTION])
+    model = load_model(network.compressed(), "random")
+    assert can_be_packed(model)
+    wide = np.broadcast_to(np.float32(0), (8, 8 << 20))
+    object.__setattr__(model.trunk.blocks[0], "query", wide)
+    assert not can_be_packed(model)
+
+
+def test_a_verdict_survives_its_file() -> None:
+    from nets.native.transformers.pack import Bytes
+
+    matrix = Bytes(np.ones(2, np.float32), np.array([[1, -2], [3, 4]], np.int8), np.full(2, 0.5, np.float32))
+    back = from_bytes(Verdict({"block1_first": matrix}, {"lead_mean": 0.25}, "it is slow").to_bytes())
+    assert (back.loss, back.objection) == ({"lead_mean": 0.25}, "it is slow")
+    for ours, expected in zip(back.in_bytes["block1_first"], matrix, strict=True):
+        np.testing.assert_array_equal(ours, expected)
+        assert ours.dtype == expected.dtype
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A network that `auto` calibrates, on a few positions, and that takes no time worth comparing."""
+    monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
+    monkeypatch.setattr("nets.precision.int8.SLOWEST", 1e9)
+    defaults = calibrate.__defaults__
+    assert defaults is not None
+    monkeypatch.setattr(calibrate, "__defaults__", (SMALL_SERIES, *defaults[1:]))
+    network = RandomNetwork(15, channels=16)
+    network.write([ATTENTION, FEED_FORWARD, ATTENTION, FEED_FORWARD], tip="rms")
+    path = tmp_path / "network.bin.gz"
+    path.write_bytes(network.compressed())
+    return path
+
+
+@needs_kernels
+def test_auto_is_int16_where_the_limits_are_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nets.native.transformers.calibrate.objection", lambda loss, share: "")
+    notes: list[str] = []
+    evaluator = open_network(path, "auto", "cpu", note=notes.append)
+    assert (evaluator.precision, evaluator.provider) == ("int16", "native")
+    assert len(notes) == 1
+    assert "once" in notes[0]
+    notes.clear()
+    assert open_network(path, "auto", "cpu", note=notes.append).precision == "int16"
+    assert not notes, "the second time there is nothing to do"
+    spatial, global_ = inputs(9, 9)
+    truth = open_network(path, "fp32", "cpu").evaluate(spatial, global_)
+    np.testing.assert_allclose(evaluator.evaluate(spatial, global_).value, truth.value, atol=0.05)
+    for size in ((1, 1), (1, 7)):  # boards of a single line
+        np.testing.assert_allclose(
+            evaluator.evaluate(*inputs(*size)).value,
+            open_network(path, "fp32", "cpu").evaluate(*inputs(*size)).value,
+            atol=0.05,
+        )
+
+
+@needs_kernels
+def test_sixteen_bits_where_eight_lose_too_much(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = ["its lead is wrong", "its lead is wrong", ""] if HAS_BYTES else [""]
+    monkeypatch.setattr("nets.native.transformers.calibrate.objection", lambda loss, share: verdicts.pop(0))
+    model = load_model(path.read_bytes(), "random")
+    verdict = calibrate(model, plain(path.read_bytes()))
+    assert not verdict.in_bytes
+    assert not verdict.objection
+    assert not verdicts
+
+
+@needs_kernels
+def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nets.native.transformers.calibrate.objection", lambda loss, share: "its lead is wrong")
+    notes: list[str] = []
+    assert open_network(path, "auto", "cpu", note=notes.append).precision != "int16"
+    assert "network.bin.gz: not using int16, for in it its lead is wrong" in notes
+    assert open_network(path, "int16", "cpu", note=notes.append).precision == "int16"
+    assert notes[-1] == "network.bin.gz: using int16 as asked, though its lead is wrong"
+
+
+def test_processors_without_vectors(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nets.native.unsupported.is_available", lambda: False)
+    for function in (open_network, check_network):
+        with pytest.raises(EvaluatorError, match=r"network\.bin\.gz: int16 needs a processor with AVX2"):
+            function(path, "int16", "cpu")  # type: ignore[operator]
+
+
+@needs_kernels
+def test_networks_of_convolutions_compile_nothing_of_it() -> None:
+    """Nor do transformers' modules load where none is played."""
+    code = (
+        "import sys\n"
+        "from nets.native.kinds import calibration_key\n"
+        "from tests.nets.native.test_convolutions import *\n"
+        "network, _ = made()\n"
+        "content = network.compressed()\n"
+        "model = load_model(content, 'random')\n"
+        "opened(model, content).evaluate(*inputs(9, 9))\n"
+        "assert calibration_key(model)\n"
+        "assert not [name for name in sys.modules if name.startswith('nets.native.transformers')]\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True, timeout=300)
+
+
+@needs_kernels
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("net", "golden"),
+    [
+        ("b7c96h3tfrs-test5-cnorm", "b7c96h3tfrs-test5"),
+        ("b7c96h6kv3qk32v16tflrs-fson-bnh", "b7c96h6kv3"),
+    ],
+)
+def test_limits_on_golden_positions(shared: Callable[[str], Path], net: str, golden: str) -> None:
+    source = shared(f"nets/{net}.bin.gz")
+    reference = open_network(source, "fp32", "cpu")
+    model = load_model(source.read_bytes(), net)
+    assert objection_to_packing(model) == ""
+    verdict = calibrate(model, reference)
+    assert verdict.objection == ""
+    assert bool(verdict.in_bytes) == HAS_BYTES
+    scratch = new_scratch(reference.pass_alive_under_suicide)
+    by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
+    for row in positions(shared(f"golden/{golden}.jsonl.gz")):
+        by_size.setdefault(tuple(row["size"]), []).append(encoded(game_of(row), COLOURS[row["to_play"]], scratch))
+    batches = [tuple(np.stack(each) for each in zip(*entries, strict=True)) for entries in by_size.values()]
+    for in_bytes, tolerance in ((verdict.in_bytes, 1.0), ({}, 0.2)):
+        packed = pack_tokens(model, in_bytes)
+        candidate = NativeEvaluator(model, packed, net, lambda: reference, workspace=TokensWorkspace)
+        loss, _ = compare(reference, candidate, batches)  # type: ignore[arg-type]
+        assert objection(loss, 0.0, tolerance) == "", loss

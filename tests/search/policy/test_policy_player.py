@@ -1,0 +1,102 @@
+"""The player without a search: it plays what the policy says, as often as the policy says it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.game import Game
+from go_rules.points import BLACK, PASS, WHITE, from_vertex
+from nets.constant import ConstantEvaluator
+from nets.evaluator import Evaluation
+from search.limits import Limits
+from search.policy.player import PolicyPlayer
+from search.puct.parameters import SearchParameters
+
+SIDE = 5
+SAMPLED = SearchParameters(temperature_early=1.0, temperature=1.0, workers=1, seed=1, random_symmetry=False)
+
+
+class Preferences(ConstantEvaluator):
+    """Plays two moves with chances 3:1, passes with the given logit, and anything else hardly ever."""
+
+    def __init__(self, pass_logit: float) -> None:
+        self.pass_logit = pass_logit
+        self.evaluated = 0
+
+    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+        self.evaluated += len(spatial)
+        answer = super().evaluate(spatial, global_)
+        answer.policy[:] = -20.0
+        answer.policy[:, 0], answer.policy[:, SIDE * SIDE - 1] = np.log(3.0), 0.0
+        answer.policy[:, -1] = self.pass_logit
+        return answer
+
+
+def chosen(evaluator: Preferences, draws: int) -> Counter[int]:
+    player = PolicyPlayer(evaluator, SAMPLED)
+    game = Game(SIDE, SIDE)
+    result = player.search(game, BLACK, Limits(seconds=60.0))
+    assert result.visits == 1
+    counts = Counter(player.choose(game, result) for _ in range(draws))
+    player.close()
+    return counts
+
+
+def test_moves_are_drawn_from_the_policy() -> None:
+    counts = chosen(Preferences(-1.0), 4000)
+    often, seldom = from_vertex("A5", SIDE, SIDE), from_vertex("E1", SIDE, SIDE)
+    assert set(counts) == {often, seldom}, "and a pass that is not the likeliest move is none of them"
+    assert abs(counts[often] / 4000 - 0.75) < 0.03
+
+
+def test_a_pass_is_played_where_it_is_likeliest() -> None:
+    assert set(chosen(Preferences(1.2), 200)) == {PASS}
+
+
+def test_one_evaluation_a_move_but_a_search_for_analysis() -> None:
+    evaluator = Preferences(-1.0)
+    player = PolicyPlayer(evaluator, SAMPLED)
+    game = Game(SIDE, SIDE)
+    player.search(game, BLACK, Limits(visits=100))
+    assert evaluator.evaluated == 1
+    assert player.search(game, BLACK, Limits(visits=100), analysis=True).visits == 100
+    counts = Counter(player.choose(game, player.search(game, BLACK, Limits(visits=1))) for _ in range(200))
+    assert len(counts) == 2, "what the analysis found changes nothing"
+    player.close()
+
+
+class ColourBlind(Preferences):
+    """Notes for which colour it is asked."""
+
+    needs_colours = True
+
+    def __init__(self) -> None:
+        super().__init__(-1.0)
+        self.colours: list[int] = []
+
+    def evaluate(  # type: ignore[override]
+        self,
+        spatial: NDArray[np.float32],
+        global_: NDArray[np.float32],
+        optimism: NDArray[np.float32] | None = None,
+        colours: NDArray[np.int8] | None = None,
+    ) -> Evaluation:
+        assert colours is not None
+        assert len(colours) == len(spatial)
+        self.colours += colours.tolist()
+        return super().evaluate(spatial, global_)
+
+
+def test_evaluators_are_told_who_is_to_move() -> None:
+    evaluator = ColourBlind()
+    player = PolicyPlayer(evaluator, SAMPLED)
+    game = Game(SIDE, SIDE)
+    player.search(game, BLACK, Limits(visits=1))
+    player.search(game, WHITE, Limits(visits=1))
+    assert evaluator.colours == [BLACK, WHITE]
+    player.search(game, BLACK, Limits(visits=12), analysis=True)
+    assert set(evaluator.colours[3:]) == {BLACK, WHITE}
+    player.close()

@@ -1,0 +1,71 @@
+"""The child that compiles ahead compiles what a search calls, that is, for the same types, and ends with its parent."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+RECORD = """
+import go_rules.machine.jit as jit
+asked = []
+load = jit.KernelCache.load_overload
+def record(cache, sig, *rest):
+    asked.append((cache._name, str(sig)))
+    return load(cache, sig, *rest)
+jit.KernelCache.load_overload = record
+"""
+AHEAD = """
+from search.puct.compile_ahead import compile_all
+compile_all()
+print("\\n".join(map(repr, asked)))
+"""
+PLAYER = """
+from nets.constant import ConstantEvaluator
+from search.puct.player import NetworkPlayer
+player = NetworkPlayer(ConstantEvaluator())
+player.warm_up(19, 19)
+player.close()
+print("\\n".join(map(repr, asked)))
+"""
+
+
+def kernels_asked_for(script: str) -> list[str]:
+    run = subprocess.run([sys.executable, "-c", RECORD + script], capture_output=True, text=True, check=True)
+    return run.stdout.splitlines()
+
+
+def test_it_compiles_what_a_player_asks_for() -> None:
+    ahead = kernels_asked_for(AHEAD)
+    wanted = kernels_asked_for(PLAYER)
+    assert wanted
+    assert set(wanted) <= set(ahead)
+
+
+def test_what_takes_longest_comes_first() -> None:
+    names = [line.split("'")[1] for line in kernels_asked_for(AHEAD)]
+    first = {name: names.index(name) for name in set(names)}
+    others = (
+        "search.puct.tree.reuse._recompute",
+        "search.puct.tree.reuse._adopt",
+        "search.puct.tree.rank.rank_root",
+        "search.puct.tree.rank.variations",
+    )
+    assert all(
+        first[name] > first["search.puct.iteration.advance"] > first["search.puct.leaves.encode.encode_all"]
+        for name in others
+    )
+
+
+def test_the_parent_takes_over_the_ends() -> None:
+    """So that it need not wait for the child where its network is ready before."""
+    script = AHEAD.replace("compile_all", "compile_ends")
+    names = {line.split("'")[1] for line in kernels_asked_for(script)}
+    assert {"search.puct.tree.rank.rank_root", "search.puct.tree.reuse._adopt", "search.puct.root.set_root"} <= names
+    assert not {"search.puct.iteration.advance", "search.puct.leaves.encode.encode_all"} & names
+
+
+def test_it_ends_with_its_parent() -> None:
+    child = subprocess.Popen([sys.executable, "-m", "search.puct.compile_ahead"], stdin=subprocess.PIPE)
+    assert child.stdin is not None
+    child.stdin.close()
+    assert child.wait(60) == 0

@@ -1,0 +1,185 @@
+"""From a result to a move: temperature, resignation, passing."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from go_rules.game import Game
+from go_rules.points import BLACK, PASS, WHITE, from_vertex
+from go_rules.rules import Rules, preset
+from search.puct.move_choice import choose_move, end_well, should_resign, temperature
+from search.puct.parameters import SearchParameters
+from search.result import RESIGN, MoveInfo, SearchResult
+from tests.go_rules.diagrams import game_from
+
+TROMP_TAYLOR = preset("tromp-taylor")[0]
+CHINESE = preset("chinese")[0]
+COLD = SearchParameters(temperature=0.0, temperature_early=0.0)
+
+
+def info(point: int, choice: float, prior: float = 0.1, lead: float = 0.0) -> MoveInfo:
+    return MoveInfo(
+        point=point,
+        visits=int(choice),
+        edge_visits=int(choice),
+        winrate=0.5,
+        utility=0.0,
+        score_mean=lead,
+        score_stdev=1.0,
+        lead=lead,
+        prior=prior,
+        lcb=0.4,
+        utility_lcb=-0.1,
+        weight=choice,
+        order=0,
+        pv=(point,),
+        choice=choice,
+    )
+
+
+def result(colour: int, *moves: MoveInfo, lead: float = 0.0, winrate: float = 0.5) -> SearchResult:
+    return SearchResult(
+        colour=colour,
+        visits=100,
+        winrate=winrate,
+        utility=0.0,
+        score_mean=lead,
+        score_stdev=5.0,
+        lead=lead,
+        weight=100.0,
+        moves=moves,
+    )
+
+
+def drawn(parameters: SearchParameters, *moves: MoveInfo, times: int = 4000) -> Counter[int]:
+    generator = np.random.default_rng(1)
+    game = Game(9, 9)
+    return Counter(choose_move(game, result(BLACK, *moves), parameters, generator) for _ in range(times))
+
+
+def test_cold_choice_is_the_best() -> None:
+    assert set(drawn(COLD, info(30, 10.0), info(31, 90.0), info(32, 89.0), times=20)) == {31}
+
+
+def test_temperature_one_draws_in_proportion() -> None:
+    warm = dataclasses.replace(COLD, temperature=1.0, temperature_early=1.0)
+    counts = drawn(warm, info(30, 10.0), info(31, 30.0), info(32, 0.0))
+    assert counts[32] == 0
+    assert counts[31] / counts[30] == pytest.approx(3.0, rel=0.15)
+
+
+def test_temperature_half_squares_the_odds() -> None:
+    warm = dataclasses.replace(COLD, temperature=0.5, temperature_early=0.5)
+    counts = drawn(warm, info(30, 10.0), info(31, 30.0))
+    assert counts[31] / counts[30] == pytest.approx(9.0, rel=0.25)
+
+
+def test_only_unlikely_moves_are_cooled() -> None:
+    warm = dataclasses.replace(COLD, temperature=0.1, temperature_early=0.1, temperature_only_below=0.2)
+    counts = drawn(warm, info(30, 40.0), info(31, 45.0), info(32, 5.0), info(33, 10.0))
+    assert counts[31] / counts[30] == pytest.approx(45 / 40, rel=0.15)
+    assert counts[32] + counts[33] < 100
+
+
+def test_priors_decide_where_nothing_was_searched() -> None:
+    assert set(drawn(COLD, info(30, 0.0, prior=0.2), info(31, 0.0, prior=0.7), times=5)) == {31}
+
+
+def test_temperature_falls_with_the_game() -> None:
+    game = Game(19, 19)
+    parameters = SearchParameters()
+    assert temperature(game, parameters) == pytest.approx(0.5)
+    for _ in range(19):
+        game.play(game.to_play, game.legal_moves(game.to_play)[0])
+    assert temperature(game, parameters) == pytest.approx(0.1 + 0.4 / 2)
+
+
+@pytest.mark.parametrize(
+    ("recent", "lead", "resigns"),
+    [
+        ((-0.95, -0.95, -0.95), -20.0, True),
+        ((0.0, -0.95, -0.95, -0.95), -20.0, True),
+        ((-0.95, -0.95), -20.0, False),
+        ((-0.95, -0.8, -0.95), -20.0, False),
+        ((-0.95, -0.95, -0.95), -1.0, False),
+        ((-0.95, -0.95, -0.95), 5.0, False),
+    ],
+)
+def test_resignation(recent: tuple[float, ...], lead: float, resigns: bool) -> None:
+    parameters = dataclasses.replace(COLD, resign=True)
+    lost = result(BLACK, info(30, 9.0), lead=lead)
+    assert should_resign(Game(9, 9), lost, parameters, recent) is resigns
+    move = choose_move(Game(9, 9), lost, parameters, np.random.default_rng(1), recent)
+    assert move == (RESIGN if resigns else 30)
+    assert choose_move(Game(9, 9), lost, COLD, np.random.default_rng(1), recent) == 30
+
+
+def test_white_is_patient_in_handicap_games() -> None:
+    game = Game(19, 19)
+    game.place_handicap([from_vertex(v, 19, 19) for v in ("D4", "Q16", "D16", "Q4")])
+    parameters = dataclasses.replace(COLD, resign=True)
+    behind = result(WHITE, info(30, 9.0), lead=-50.0)
+    assert not should_resign(game, behind, parameters, (-0.99,) * 5)
+    even = Game(19, 19)
+    assert should_resign(even, behind, parameters, (-0.99,) * 5)
+
+
+SETTLED = """
+    . X O .
+    X X O O
+    X X O .
+    . X O O
+"""
+CASES: list[tuple[str, Rules, str, int, float, float, str, str, str]] = [
+    # what, rules, board, to play, komi, lead, moves before, wanted by the search, played
+    ("the opponent passed, we win", TROMP_TAYLOR, SETTLED, BLACK, -0.5, 0.5, "pass", "A1", "pass"),
+    ("the opponent passed, we lose", TROMP_TAYLOR, SETTLED, BLACK, 0.5, -0.5, "pass", "A1", "A1"),
+    ("nobody passed", TROMP_TAYLOR, SETTLED, BLACK, -0.5, 0.5, "", "A1", "A1"),
+    ("pass", TROMP_TAYLOR, SETTLED, BLACK, -0.5, 0.5, "", "pass", "pass"),
+    ("the opponent passed, the board says we lose", TROMP_TAYLOR, SETTLED, BLACK, 3.5, 4.0, "pass", "pass", "A1"),
+    ("the opponent passed, we lose either way", TROMP_TAYLOR, SETTLED, BLACK, 3.5, -3.5, "pass", "pass", "pass"),
+    ("friends agree that it is over", CHINESE, SETTLED, BLACK, -0.5, 1.0, "pass", "A1", "pass"),
+    ("much is left to play for", CHINESE, SETTLED, BLACK, -0.5, 9.0, "pass", "A1", "A1"),
+    ("agreement settles it", CHINESE, SETTLED, BLACK, 3.5, 4.0, "pass", "pass", "pass"),
+]
+
+
+@pytest.mark.parametrize(
+    ("what", "rules", "board", "colour", "komi", "lead", "before", "wanted", "played"), CASES, ids=[c[0] for c in CASES]
+)
+def test_ending(
+    what: str, rules: Rules, board: str, colour: int, komi: float, lead: float, before: str, wanted: str, played: str
+) -> None:
+    game = game_from(board, to_play=3 - colour if before else colour, rules=rules, komi=komi)
+    side = game.width
+    if before:
+        game.play(3 - colour, PASS)
+    point = from_vertex(wanted, side, side)
+    others = [info(from_vertex(v, side, side), 5.0) for v in ("A1", "pass") if v != wanted]
+    found = end_well(game, result(colour, info(point, 50.0), *others, lead=lead), point)
+    assert found == from_vertex(played, side, side)
+
+
+def test_dead_stones_are_captured_where_stones_count_as_they_stand() -> None:
+    game = game_from(
+        """
+        . X . X .
+        X X X X X
+        O . X X X
+        X X X X X
+        X X X X X
+        """,
+        to_play=BLACK,
+        rules=TROMP_TAYLOR,
+        komi=0.5,
+    )
+    pass_, capture = PASS, from_vertex("B3", 5, 5)
+    assert end_well(game, result(BLACK, info(pass_, 50.0), lead=24.0), pass_) == capture
+    friendly = game_from(
+        "\n".join([". X . X .", "X X X X X", "O . X X X", "X X X X X", "X X X X X"]), BLACK, CHINESE, 0.5
+    )
+    assert end_well(friendly, result(BLACK, info(pass_, 50.0), lead=24.0), pass_) == pass_

@@ -1,0 +1,83 @@
+"""Remembered evaluations: found again where everything is the same, and nowhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from go_rules.game import Game
+from go_rules.points import BLACK, WHITE, from_vertex
+from go_rules.rules import preset
+from search.puct.context import LEAF, Work, new_context, new_work
+from search.puct.leaves.nn_cache import find_cached, new_cache, store
+from search.puct.parameters import SearchParameters
+from search.puct.root import place_root
+from search.puct.root_moves import excluded_until
+from search.puct.settings import make_settings
+
+SIZE = 5
+
+
+def work_at(game: Game) -> tuple[np.ndarray, Work]:
+    """A context with the game's position as the root, and a worker whose only leaf is the root."""
+    context = new_context(SIZE, SIZE, 0.25)
+    context["settings"][0] = make_settings(SearchParameters(), SIZE * SIZE)
+    place_root(context, game, game.to_play, excluded_until(None))
+    work = new_work(1, 1)
+    positions = int(context["root_positions"][0])
+    work.leaves["stack"][0, :positions] = context["roots"][0, :positions]
+    work.leaves["last"] = positions - 1
+    work.leaves["stones"] = context["root_stones"]
+    work.leaves["most_stones"] = context["most_stones"]
+    return context, work
+
+
+def game_of(moves: str, rules: str = "chinese-ogs", komi: float = 7.5) -> Game:
+    game = Game(SIZE, SIZE, preset(rules)[0], komi)
+    for i, vertex in enumerate(moves.split()):
+        game.play(WHITE if i % 2 else BLACK, from_vertex(vertex, SIZE, SIZE))
+    return game
+
+
+BASE = "C3 C2 B2 D2"
+OTHERS = {
+    "same": (BASE, True),
+    "other stones": ("C3 C2 B2 D3", False),
+    "other side to move": ("C3 C2 B2 D2 pass", False),
+    "other order of moves": ("B2 C2 C3 D2", False),
+}
+
+
+@pytest.mark.parametrize(("moves", "found"), OTHERS.values(), ids=OTHERS.keys())
+def test_found_where_everything_is_the_same(moves: str, found: bool) -> None:
+    cache = new_cache(SIZE * SIZE, 1 << 20)
+    keys, missing = np.zeros(1, np.uint64), np.zeros(1, np.int64)
+    context, work = work_at(game_of(BASE))
+    assert find_cached(cache, context, work, 1, keys, missing) == 1
+    work.leaves["codes"][0, : SIZE * SIZE + 1] = np.arange(1, SIZE * SIZE + 2)
+    work.leaves["values"] = np.arange(7)
+    work.leaves["ownership"][0, : SIZE * SIZE] = -5
+    store(cache, context, work, keys, missing, 1)
+
+    context, again = work_at(game_of(moves))
+    assert find_cached(cache, context, again, 1, keys, missing) == (0 if found else 1)
+    if found:
+        for name in ("codes", "values", "ownership"):
+            assert (again.leaves[name] == work.leaves[name]).all()
+
+
+def test_not_used_while_moves_are_excluded() -> None:
+    cache = new_cache(SIZE * SIZE, 1 << 20)
+    keys, missing = np.zeros(1, np.uint64), np.zeros(1, np.int64)
+    context, work = work_at(game_of(BASE))
+    context["settings"]["has_filter"] = 1
+    assert find_cached(cache, context, work, 1, keys, missing) == 1
+    store(cache, context, work, keys, missing, 1)
+    assert not cache.keys.any()
+
+
+@pytest.mark.parametrize("memory", [0, 10_000, 1 << 20])
+def test_memory_is_bounded(memory: int) -> None:
+    cache = new_cache(361, memory)
+    assert sum(array.nbytes for array in cache) <= max(memory, 4 * 1200)
+    assert LEAF.itemsize < 64_000

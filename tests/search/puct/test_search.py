@@ -1,0 +1,353 @@
+"""Searching as a whole: limits, interruption, memory, reuse, filters and seeds."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from go_rules.game import Game
+from go_rules.machine import jit
+from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_vertex
+from go_rules.rules import preset
+from nets.constant import ConstantEvaluator
+from nets.evaluator import Evaluation, Evaluator, EvaluatorError
+from search.limits import Limits, MoveFilter, StopReason
+from search.player import ReportRequest
+from search.puct.player import NetworkPlayer
+from search.puct.tree.nodes import EXPANDED, NODES
+from search.result import SearchResult
+from tests.search.evaluators import CountingEvaluator, FailingEvaluator, FancifulEvaluator, SlowEvaluator
+from tests.search.searches import SMALL, Maker, visits
+
+TROMP_TAYLOR = preset("tromp-taylor")[0]
+CHINESE = preset("chinese-ogs")[0]
+ALL = Limits(may_stop_early=False)
+
+
+def vertices(result: SearchResult, height: int) -> list[str]:
+    return [to_vertex(move.point, height) for move in result.moves]
+
+
+# --- Limits -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("batch", [1, 5])
+@pytest.mark.parametrize("count", [1, 2, 3, 50, 333])
+def test_visits_are_exactly_as_asked(make: Maker, workers: int, batch: int, count: int) -> None:
+    player = make(FancifulEvaluator(), workers=workers, batch=batch)
+    result = player.search(Game(5, 5), BLACK, visits(count))
+    assert result.visits == count
+    assert result.reason is StopReason.VISITS
+    assert sum(move.edge_visits for move in result.moves) == count - 1
+    assert len(result.moves) == 26 or player.parameters.root_symmetry_pruning
+
+
+def test_batches_grow_with_the_tree(make: Maker) -> None:
+    sizes: list[int] = []
+
+    class Recording(FancifulEvaluator):
+        def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+            sizes.append(len(spatial))
+            return super().evaluate(spatial, global_)
+
+    make(Recording(), batch=4).search(Game(9, 9), BLACK, visits(300))
+    assert sum(sizes[:10]) == 10
+    assert max(sizes) == 4
+    assert sizes.index(2) < sizes.index(3) < sizes.index(4)
+
+
+def test_time_limit(make: Maker) -> None:
+    player = make(FancifulEvaluator(), workers=2)
+    player.warm_up(9, 9)
+    started = time.perf_counter()
+    result = player.search(Game(9, 9), BLACK, Limits(seconds=0.3, may_stop_early=False))
+    assert 0.29 <= time.perf_counter() - started < 0.6
+    assert result.reason is StopReason.TIME
+    assert result.new_visits > 10
+
+
+def test_no_time_at_all_still_gives_a_move(make: Maker) -> None:
+    player = make(FancifulEvaluator())
+    result = player.search(Game(9, 9), BLACK, Limits(seconds=0.0))
+    assert result.visits >= 1
+    assert Game(9, 9).is_legal(BLACK, player.choose(Game(9, 9), result))
+
+
+@pytest.mark.parametrize("evaluator", [FancifulEvaluator(), SlowEvaluator(0.4)], ids=["quick", "slow"])
+def test_interruption_within_50_ms(make: Maker, evaluator: Evaluator) -> None:
+    player = make(evaluator, workers=2)
+    player.warm_up(9, 9)
+    stop = threading.Event()
+    threading.Timer(0.5, stop.set).start()
+    started = time.perf_counter()
+    result = player.search(Game(9, 9), BLACK, ALL, stop=stop)
+    late = time.perf_counter() - started - 0.5
+    assert result.reason is StopReason.INTERRUPTED
+    assert late < 0.05 + 0.1  # a busy machine may take longer to wake a thread
+    # What comes back late does no harm to what follows.
+    game = Game(9, 9)
+    game.play(BLACK, from_vertex("E5", 9, 9))
+    assert player.search(game, WHITE, visits(4)).visits >= 4
+
+
+def test_stop_set_before_the_search(make: Maker) -> None:
+    stop = threading.Event()
+    stop.set()
+    result = make(FancifulEvaluator()).search(Game(9, 9), BLACK, ALL, stop=stop)
+    assert (result.reason, result.visits) == (StopReason.INTERRUPTED, 1)
+    assert result.moves
+
+
+def test_full_memory_ends_the_search_and_not_the_engine(make: Maker) -> None:
+    player = make(ConstantEvaluator(), memory=16, graph_search=False)
+    game = Game(19, 19, CHINESE)
+    endless = Limits(visits=10**9, seconds=60, may_stop_early=False)
+    result = player.search(game, BLACK, endless)
+    assert result.reason is StopReason.MEMORY
+    assert result.visits > 10_000
+    assert player.search(game, BLACK, endless).reason is StopReason.MEMORY
+    game.play(BLACK, player.choose(game, result))
+    # What the move made useless is dropped, and there is room again.
+    after = player.search(game, WHITE, visits(result.visits // 2))
+    assert after.new_visits > 0
+
+
+def test_decided_search_stops_early(make: Maker) -> None:
+    player = make(FancifulEvaluator(sharpness=4.0), random_symmetry=False)
+    full = player.search(Game(5, 5), BLACK, visits(600))
+    player.clear()
+    early = player.search(Game(5, 5), BLACK, Limits(visits=600, seconds=60))
+    assert early.reason is StopReason.DECIDED
+    assert early.visits < 600
+    assert early.moves[0].point == full.moves[0].point
+
+
+def test_evaluator_failure_is_raised_and_survived(make: Maker) -> None:
+    evaluator = FailingEvaluator(EvaluatorError("net: broken"), 20)
+    player = make(evaluator, workers=2)
+    with pytest.raises(EvaluatorError, match="net: broken"):
+        player.search(Game(5, 5), BLACK, visits(100))
+    evaluator._good_calls = 10**9
+    assert player.search(Game(5, 5), BLACK, visits(100)).visits == 100
+
+
+# --- Reports ----------------------------------------------------------------------------------------------------------
+
+
+def test_reports_while_searching(make: Maker) -> None:
+    player = make(FancifulEvaluator(), workers=2)
+    player.warm_up(5, 5)
+    seen: list[SearchResult] = []
+    report = ReportRequest(seen.append, 0.05, ownership=True, ownership_stdev=True, moves_ownership=True)
+    result = player.search(Game(5, 5), BLACK, Limits(seconds=0.6, may_stop_early=False), report=report, analysis=True)
+    assert len(seen) >= 3
+    assert [each.visits for each in seen] == sorted(each.visits for each in seen)
+    assert result.ownership is not None
+    assert result.ownership_stdev is not None
+    assert result.ownership.shape == (25,)
+    assert np.abs(result.ownership).max() <= 1.0
+    tried = [move for move in result.moves if move.visits > 0]
+    assert all(move.ownership is not None and move.ownership.shape == (25,) for move in tried)
+    assert [move.order for move in result.moves] == list(range(len(result.moves)))
+    for move in tried:
+        assert move.pv[0] == move.point
+        assert len(move.pv) == len(move.pv_visits) == len(move.pv_edge_visits)
+        assert (move.pv_visits[0], move.pv_edge_visits[0]) == (move.visits, move.edge_visits)
+        assert all(edge <= node for edge, node in zip(move.pv_edge_visits, move.pv_visits, strict=True))
+        assert move.lcb <= move.winrate
+    assert 0.0 <= result.winrate <= 1.0
+
+
+def test_tree_ownership_is_the_average_of_evaluations(make: Maker) -> None:
+    class Owner(ConstantEvaluator):
+        def evaluate(self, spatial, global_):  # type: ignore[no-untyped-def]
+            evaluation = super().evaluate(spatial, global_)
+            evaluation.ownership[:] = 0.5  # always the side to move's
+            return evaluation
+
+    player = make(Owner())
+    report = ReportRequest(lambda result: None, 10.0, ownership=True, moves_ownership=True)
+    result = player.search(Game(4, 4), BLACK, visits(2), report=report)
+    # One evaluation says 1/2 for black, the other, white to move, 1/2 for white.
+    assert result.ownership is not None
+    assert result.ownership == pytest.approx(np.zeros(16), abs=0.01)
+    assert result.moves[0].ownership == pytest.approx(np.full(16, -0.5), abs=0.01)
+
+
+# --- Reuse ------------------------------------------------------------------------------------------------------------
+
+
+def test_tree_is_kept_after_both_moves(make: Maker) -> None:
+    player = make(FancifulEvaluator())
+    game = Game(5, 5)
+    first = player.search(game, BLACK, visits(400))
+    reply = first.moves[0].pv[1]
+    kept = first.moves[0].pv_visits[1]
+    game.play(BLACK, first.moves[0].point)
+    game.play(WHITE, reply)
+    second = player.search(game, BLACK, visits(400))
+    assert kept > 20
+    assert second.visits == 400
+    assert second.new_visits == 400 - kept
+
+
+def test_same_position_goes_on_from_where_it_was(make: Maker) -> None:
+    player = make(FancifulEvaluator())
+    game = Game(5, 5)
+    player.search(game, BLACK, visits(100))
+    assert player.search(game, BLACK, visits(150)).new_visits == 50
+    assert player.search(game, BLACK, visits(150)).new_visits == 0
+
+
+CHANGES: list[tuple[str, Callable[[Game], None]]] = [
+    ("komi", lambda game: game.set_komi(0.5)),
+    ("rules", lambda game: game.set_rules(TROMP_TAYLOR)),
+    ("undo", lambda game: game.undo()),
+    ("clear", lambda game: game.clear()),
+]
+
+
+@pytest.mark.parametrize(("what", "change"), CHANGES, ids=[what for what, _ in CHANGES])
+def test_another_game_is_another_tree(make: Maker, what: str, change: Callable[[Game], None]) -> None:
+    player = make(FancifulEvaluator())
+    game = Game(5, 5)
+    game.play(BLACK, from_vertex("C3", 5, 5))
+    player.search(game, game.to_play, visits(100))
+    change(game)
+    assert player.search(game, game.to_play, visits(100)).new_visits == 99
+
+
+def test_the_other_colour_is_another_tree(make: Maker) -> None:
+    player = make(FancifulEvaluator())
+    game = Game(5, 5)
+    player.search(game, BLACK, visits(100))
+    result = player.search(game, WHITE, visits(100))
+    assert (result.colour, result.new_visits) == (WHITE, 99)
+
+
+def test_cache_spares_evaluations(make: Maker) -> None:
+    player = make(FancifulEvaluator(), random_symmetry=False)
+    game = Game(5, 5)
+    first = player.search(game, BLACK, visits(200))
+    game.play(BLACK, from_vertex("A1", 5, 5))
+    player.search(game, WHITE, visits(10))
+    game.undo()
+    again = player.search(game, BLACK, visits(200))
+    assert again.new_visits == 199
+    assert again.evaluations < 0.1 * first.evaluations
+    assert vertices(again, 5)[:3] == vertices(first, 5)[:3]
+
+
+def test_reused_tree_equals_one_brought_up_to_date(make: Maker) -> None:
+    """Averages kept by replacing contributions stay near those computed afresh."""
+    from search.puct.tree.reuse import recompute
+
+    player = make(FancifulEvaluator(sharpness=0.2), memory=64)
+    player.search(Game(9, 9), BLACK, visits(6000))
+    tree = player._search._tree
+    assert tree is not None
+    space = tree.space
+    tree = space.tree
+    used = int(tree.used[NODES])
+    before = tree.nodes[:used].copy()
+    recompute(tree, space.context)
+    wide = (before["n_links"] > 40) & (before["state"] == EXPANDED)
+    assert wide.sum() >= 1
+    for name, tolerance in (("utility", 0.02), ("score", 0.3), ("weight", 0.02 * before["weight"][wide].max())):
+        assert np.abs(before[name][wide] - tree.nodes[name][:used][wide]).max() < tolerance
+
+
+# --- Filters ----------------------------------------------------------------------------------------------------------
+
+
+def test_avoided_moves_are_not_searched(make: Maker) -> None:
+    player = make(FancifulEvaluator())
+    banned = frozenset(board_points(5, 5)[:20])
+    filter = MoveFilter(avoid={BLACK: ((banned, 1),)})
+    result = player.search(Game(5, 5), BLACK, visits(100), filter=filter)
+    assert not {move.point for move in result.moves} & banned
+    assert PASS in {move.point for move in result.moves}
+
+
+def test_allowed_moves_alone_are_searched(make: Maker) -> None:
+    player = make(FancifulEvaluator(), root_symmetry_pruning=False)
+    corner, centre = from_vertex("A1", 5, 5), from_vertex("C3", 5, 5)
+    filter = MoveFilter(allow={BLACK: (frozenset({corner, centre}), 1), WHITE: (frozenset({PASS}), 2)})
+    result = player.search(Game(5, 5), BLACK, visits(200), filter=filter)
+    assert {move.point for move in result.moves} == {corner, centre}
+    assert all(move.pv[1] == PASS for move in result.moves if len(move.pv) > 1)
+    assert any(len(move.pv) > 3 for move in result.moves)
+
+
+def test_everything_forbidden(make: Maker) -> None:
+    player = make(FancifulEvaluator())
+    filter = MoveFilter(avoid={BLACK: ((frozenset({*board_points(5, 5), PASS}), 1),)})
+    result = player.search(Game(5, 5), BLACK, visits(20), filter=filter)
+    assert [move.point for move in result.moves] == [PASS]
+
+
+# --- The same again ---------------------------------------------------------------------------------------------------
+
+
+SIGNATURE = "883b74699809"
+"""Of `signature` with the counting evaluator. A change of behaviour changes it, on purpose; a refactoring must not."""
+
+
+def signature(player: NetworkPlayer) -> str:
+    """The visits of a few searches and the moves chosen after them in one number."""
+    digest = hashlib.sha256()
+    for size, rules in ((5, CHINESE), (7, TROMP_TAYLOR), (5, preset("japanese")[0])):
+        game = Game(size, size, rules, 6.5)
+        player.clear()
+        for _ in range(4):
+            result = player.search(game, game.to_play, visits(150))
+            for move in result.moves:
+                digest.update(f"{move.point} {move.visits};".encode())
+            game.play(game.to_play, player.choose(game, result))
+    return digest.hexdigest()[:12]
+
+
+@pytest.mark.parametrize("evaluator", [CountingEvaluator(), FancifulEvaluator()], ids=["counting", "fanciful"])
+def test_same_seed_same_search(evaluator: Evaluator) -> None:
+    signatures = []
+    for _ in range(2):
+        player = NetworkPlayer(evaluator, SMALL)
+        player.warm_up(5, 5)
+        signatures.append(signature(player))
+        player.close()
+    assert signatures[0] == signatures[1]
+    if isinstance(evaluator, CountingEvaluator):
+        assert signatures[0] == SIGNATURE
+
+
+def test_another_seed_another_search() -> None:
+    found = set()
+    for seed in (1, 2, 3):
+        player = NetworkPlayer(FancifulEvaluator(), dataclasses.replace(SMALL, seed=seed, root_noise=True))
+        result = player.search(Game(5, 5), BLACK, visits(200))
+        found.add(tuple((move.point, move.visits) for move in result.moves))
+        player.close()
+    assert len(found) > 1
+
+
+def test_nothing_compiles_after_warm_up(make: Maker) -> None:
+    player = make(FancifulEvaluator(), workers=2)
+    player.warm_up(5, 5)
+    before = jit.compilations
+    report = ReportRequest(lambda result: None, 0.01, ownership=True, moves_ownership=True)
+    game = Game(5, 5)
+    for _ in range(12):
+        result = player.search(game, game.to_play, visits(60), report=report, analysis=True)
+        game.play(game.to_play, max(PASS, player.choose(game, result)))
+    player.search(Game(7, 7, preset("japanese")[0]), BLACK, visits(60))
+    game.undo()
+    player.search(game, game.to_play, visits(60), filter=MoveFilter(avoid={1: ((frozenset({PASS}), 3),)}))
+    assert jit.compilations == before

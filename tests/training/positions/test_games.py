@@ -1,0 +1,85 @@
+"""Games played by bare policies: legal, on every size of the canvas, to the end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from training.config import PlayConfig
+from training.positions.batch import CANVASES, batch_of, sizes_on
+from training.positions.games import GROUPS, BareGames
+from training.positions.records import Workers
+from training.positions.terms import new_terms
+
+TERMS = new_terms({"tromp-taylor": 0.5, "japanese": 0.5}, own_komi=0.5, deviation=10.0)
+
+
+@pytest.fixture(scope="module")
+def workers() -> Workers:
+    return Workers(threads=1)
+
+
+def test_canvases_share_out_all_sizes() -> None:
+    sizes = [size for canvas in CANVASES for size in sizes_on(canvas)]
+    assert sizes == list(range(7, 20))
+    assert [batch_of(canvas, 256) for canvas in CANVASES] == [1144, 544, 256]
+
+
+def test_games_are_played_to_their_end(workers: Workers) -> None:
+    count, canvas = 16, 9
+    games = BareGames(canvas, count, PlayConfig(random_moves=0.05, opening=2.0), TERMS, 1, workers)
+    generator = np.random.default_rng(1)
+    sizes, phases, stones = set(), 0.0, {}
+    for _ in range(GROUPS * 150):
+        group, positions = games.take()
+        spatial = positions.spatial
+        assert (spatial[:, 1] & spatial[:, 2]).sum() == 0
+        assert ((spatial[:, 1] | spatial[:, 2]) <= spatial[:, 0]).all()
+        assert (positions.labels == (-1, -1, 0)).all()
+        sizes |= set(np.sqrt(spatial[:, 0].sum(axis=(1, 2))).astype(int).tolist())
+        phases += positions.global_[:, 12].sum()
+        stones.setdefault(group, []).append(spatial[:, 1:3].sum(axis=(1, 2, 3)))
+        # Any point will do; now and then everyone passes.
+        logits = generator.random((count, canvas * canvas + 1)).astype(np.float32)
+        logits[:, -1] = 9.0 if generator.random() < 0.1 else -3.0
+        games.answer(group, lambda logits=logits: logits)
+    games.close()
+    assert sizes == {7, 8, 9}
+    assert games.finished > count
+    assert phases > 0  # clean-up phases of territory scoring
+    counts = np.array(stones[0])
+    assert counts.max() > 25
+    assert (np.diff(counts, axis=0) != 0).mean() > 0.7  # nearly every answer puts a stone on nearly every board
+
+
+def test_moves_follow_the_policy(workers: Workers) -> None:
+    """A policy with one move in it is obeyed, whichever way the board was turned for the network."""
+    count, canvas = 8, 9
+    games = BareGames(canvas, count, PlayConfig(random_moves=0.0, temperature=0.1), TERMS, 3, workers)
+    for _ in range(2 * GROUPS):
+        group, positions = games.take()
+        before = positions.spatial.copy()
+        empty = (before[:, 0] == 1) & (before[:, 1:3].sum(axis=1) == 0)
+        wanted = np.array([np.flatnonzero(cells.ravel())[i % 5] for i, cells in enumerate(empty)])
+        logits = np.zeros((count, canvas * canvas + 1), np.float32)
+        logits[np.arange(count), wanted] = 50.0
+        games.answer(group, lambda logits=logits: logits)
+        games._ready[group].result()
+        after = games._room[group].spatial
+        for game in range(count):
+            size = round(before[game, 0].sum() ** 0.5)
+            if round(after[game, 0].sum() ** 0.5) != size:
+                continue  # ended, and begun anew on another board
+            last = after[game, 9]
+            if last.sum() == 1 and size == canvas:
+                y, x = np.argwhere(last)[0]
+                reachable = _images(int(wanted[game]), size, canvas)
+                assert (y, x) in reachable
+    games.close()
+
+
+def _images(cell: int, size: int, canvas: int) -> set[tuple[int, int]]:
+    """Where a cell may come to lie under the symmetries."""
+    y, x = divmod(cell, canvas)
+    flipped = {(y, x), (size - 1 - y, x), (y, size - 1 - x), (size - 1 - y, size - 1 - x)}
+    return flipped | {(b, a) for a, b in flipped}

@@ -1,0 +1,153 @@
+"""Positions out of game records, against a replay through `Game`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from go_rules.game import Game
+from go_rules.points import BLACK, N_POINTS, PASS, point_at
+from go_rules.rules import preset
+from nets.features import IN_TREE, encode, new_scratch
+from nets.symmetry import symmetry_images
+from tests.training.games import SIZE, random_games, write_records
+from training.config import RecordsConfig
+from training.errors import TrainingError
+from training.positions.records import RecordPositions, load_records
+from training.positions.replay import MOVE, OUTCOME, REPLY
+from training.positions.terms import new_terms
+from training.positions.workers import Workers
+
+TERMS = new_terms({"chinese": 1.0}, own_komi=1.0, deviation=0.0)
+GAMES = random_games(count=3, length=40, seed=5)
+
+
+@pytest.fixture(scope="module")
+def workers() -> Workers:
+    return Workers(threads=2)
+
+
+def stream(path: Path, workers: Workers, seed: int = 1, **config: float) -> RecordPositions:
+    settings = {"deviating": 0.0, "handicap": 0.0, **config}
+    return RecordPositions(RecordsConfig(path=str(path), skip=0, **settings), TERMS, seed, workers)
+
+
+def replayed(cells: list[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The slow truth: network input after these moves, by the game's own history."""
+    rules, komi = preset("chinese")
+    game = Game(SIZE, SIZE, rules, komi)
+    for cell in cells:
+        game.play(game.to_play, PASS if cell == SIZE * SIZE else point_at(cell % SIZE, cell // SIZE))
+    spatial, global_ = np.zeros((22, SIZE, SIZE), np.float32), np.zeros(19, np.float32)
+    ban = np.zeros(N_POINTS, np.int8)
+    encode(game.stack, game.length - 1, game.to_play, game.record, 0.0, IN_TREE, ban, new_scratch(), spatial, global_)
+    return spatial, global_
+
+
+def test_samples_are_positions_of_the_games(tmp_path: Path, workers: Workers) -> None:
+    positions = stream(write_records(tmp_path / "games.npz", GAMES, [1, -1, 0]), workers).draw(24, first=100)
+    images = symmetry_images(SIZE, SIZE)
+    known = {}
+    for number, game in enumerate(GAMES):
+        for turns in range(len(game) + 1):
+            spatial, global_ = replayed(game[:turns])
+            for image in images:
+                turned = np.empty((22, SIZE * SIZE), np.float32)
+                turned[:, image[:-1]] = spatial.reshape(22, -1)
+                known.setdefault(turned.astype(np.uint8).tobytes(), (number, turns, image, global_))
+    for spatial, global_, labels in zip(*positions, strict=True):
+        number, turns, image, expected = known[spatial.tobytes()]
+        np.testing.assert_allclose(global_, expected, atol=1e-6)
+        game = GAMES[number]
+        if turns >= 2:  # an earlier position looks the same under several symmetries
+            for column, ahead in ((MOVE, 0), (REPLY, 1)):
+                inside = turns + ahead < len(game)
+                assert labels[column] == (image[game[turns + ahead]] if inside else -1)
+        sign = 1 if turns % 2 == 0 else -1
+        assert labels[OUTCOME] == (1, -1, 0)[number] * sign
+
+
+def test_a_sample_is_the_same_whoever_makes_it(tmp_path: Path, workers: Workers) -> None:
+    path = write_records(tmp_path / "games.npz", GAMES)
+    whole = stream(path, workers, deviating=0.5, handicap=0.3).draw(60, first=0)
+    part = stream(path, Workers(threads=1), deviating=0.5, handicap=0.3).draw(20, first=30)
+    for one, other in zip(whole.part(30, 50), part, strict=True):
+        np.testing.assert_array_equal(one, other)
+    other_seed = stream(path, workers, seed=2, deviating=0.5, handicap=0.3).draw(60, first=0)
+    assert (whole.spatial != other_seed.spatial).any()
+
+
+def test_a_result_holds_under_its_own_komi_alone(tmp_path: Path, workers: Workers) -> None:
+    for komi, is_known in ((7.5, True), (6.5, True), (5.5, False), (float("nan"), False)):
+        path = write_records(tmp_path / "games.npz", GAMES, komi=komi)
+        outcomes = stream(path, workers).draw(20, first=0).labels[:, OUTCOME]
+        assert bool((outcomes != 0).all()) == is_known
+        assert is_known or not outcomes.any()
+
+
+def test_deviating_and_handicap_samples_have_no_record_to_follow(tmp_path: Path, workers: Workers) -> None:
+    path = write_records(tmp_path / "games.npz", GAMES)
+    for config in ({"deviating": 1.0}, {"handicap": 1.0}):
+        positions = stream(path, workers, **config).draw(50, first=0)
+        stones = positions.spatial[:, 1:3].sum(axis=(1, 2, 3))
+        is_late = stones > 8
+        assert (positions.labels[is_late] == (-1, -1, 0)).all()
+        assert is_late.sum() > 25
+        # Own and opponent's stones never share a point.
+        assert (positions.spatial[:, 1] & positions.spatial[:, 2]).sum() == 0
+
+
+def test_handicap_games_begin_with_black_stones(tmp_path: Path, workers: Workers) -> None:
+    path = write_records(tmp_path / "games.npz", [game[:13] for game in GAMES])
+    positions = stream(path, workers, handicap=1.0).draw(40, first=0)
+    difference = positions.spatial[:, 1].sum(axis=(1, 2)).astype(int) - positions.spatial[:, 2].sum(axis=(1, 2))
+    assert np.abs(difference).max() >= 4
+
+
+def test_passes_at_the_end_are_left_out(tmp_path: Path) -> None:
+    path = write_records(tmp_path / "games.npz", [[3, 4, 361, 361, 5], [361, 7], [8, 361]])
+    records = load_records(path, RecordsConfig(skip=0))
+    games = [records.moves[a:b].tolist() for a, b in zip(records.offsets, records.offsets[1:], strict=False)]
+    assert games == [[3, 4, 361], [361, 7], [8, 361]]
+
+
+def test_the_first_games_can_be_kept_for_validation(tmp_path: Path) -> None:
+    path = write_records(tmp_path / "games.npz", [[1, 2], [3], [4, 5, 6]], [1, -1, 0])
+    records = load_records(path, RecordsConfig(skip=2))
+    assert (records.moves.tolist(), records.offsets.tolist(), records.result.tolist()) == ([4, 5, 6], [0, 3], [0])
+    with pytest.raises(TrainingError, match="leaves none"):
+        load_records(path, RecordsConfig(skip=3))
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", b"\x93NUMPY"])
+def test_files_that_are_no_records_are_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "games.npz"
+    path.write_bytes(content)
+    with pytest.raises(TrainingError, match=r"games\.npz"):
+        load_records(path, RecordsConfig())
+
+
+def test_records_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "games.npz"
+    sound = {"moves": np.zeros(3, np.uint16), "offsets": np.array([0, 3]), "result": np.zeros(1, np.int8)}
+    sound |= {"first_player": np.zeros(1, np.uint8), "komi": np.zeros(1, np.float32)}
+    for name, damaged in {
+        "moves": np.full(3, 362, np.uint16),
+        "offsets": np.array([0, 4]),
+        "result": np.zeros(2, np.int8),
+    }.items():
+        np.savez(path, **{**sound, name: damaged})
+        with pytest.raises(TrainingError, match="damaged"):
+            load_records(path, RecordsConfig(skip=0))
+
+
+def test_black_moves_first_without_handicap(tmp_path: Path, workers: Workers) -> None:
+    positions = stream(write_records(tmp_path / "games.npz", [[60]]), workers).draw(8, first=0)
+    turns = positions.spatial[:, 1:3].sum(axis=(1, 2, 3))
+    komi = preset("chinese")[1]
+    for turn, global_ in zip(turns, positions.global_, strict=True):
+        assert global_[5] == pytest.approx((-komi if turn == 0 else komi) / 20)  # BLACK sees komi as a debt
+    assert BLACK == 1

@@ -1,0 +1,103 @@
+"""Checkpoints: whole or not at all, whatever happens while one is written."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
+from training.errors import TrainingError
+from training.run import checkpoint as module
+from training.run.checkpoint import (
+    Checkpoint,
+    Progress,
+    copy_checkpoint,
+    has_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
+from training.samples.origin import Origin
+
+CPU = torch.device("cpu")
+
+
+def progress(step: int) -> Progress:
+    return Progress(step=step, origin=Origin(("teacher",), has_optimistic=True))
+
+
+def made_up(step: int) -> Checkpoint:
+    weights = {"stem": torch.full((3,), float(step))}
+    return Checkpoint(weights, {"weights": weights, "updates": step}, [{"state": {}}], progress(step))
+
+
+def test_it_reads_back(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoint"
+    for step in (1, 2):
+        save_checkpoint(folder, made_up(step))
+    back = load_checkpoint(folder, CPU)
+    assert back.progress == progress(2)
+    assert back.weights["stem"].tolist() == [2, 2, 2]
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+
+
+def test_a_full_disk_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "checkpoint"
+    save_checkpoint(folder, made_up(1))
+
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "_write", full)
+    with pytest.raises(TrainingError, match="No space left"):
+        save_checkpoint(folder, made_up(2))
+    assert load_checkpoint(folder, CPU).progress.step == 1
+
+
+def test_a_copy_replaces_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = tmp_path / "checkpoint", tmp_path / "stable"
+    for step in (1, 2):
+        save_checkpoint(source, made_up(step))
+        copy_checkpoint(source, target)
+        assert load_checkpoint(target, CPU).progress.step == step
+    save_checkpoint(source, made_up(3))
+    rename = module.os.rename
+
+    def killed(old: Path, new: Path) -> None:
+        if new == target:
+            raise KeyboardInterrupt
+        rename(old, new)
+
+    monkeypatch.setattr(module.os, "rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        copy_checkpoint(source, target)
+    assert load_checkpoint(target, CPU).progress.step == 2
+
+
+def test_an_interrupted_replacement_is_repaired(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoint"
+    save_checkpoint(folder, made_up(1))
+    folder.rename(tmp_path / "checkpoint.old")  # killed between the two renamings
+    assert has_checkpoint(folder)
+    assert load_checkpoint(folder, CPU).progress.step == 1
+    save_checkpoint(folder, made_up(2))
+    assert load_checkpoint(folder, CPU).progress.step == 2
+
+
+@pytest.mark.parametrize("name", ["weights.pt", "optimiser.pt", "state.json"])
+def test_damage_is_told_in_a_line(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "checkpoint"
+    save_checkpoint(folder, made_up(1))
+    (folder / name).write_bytes(b"\x80\x02garbage")
+    with pytest.raises(TrainingError) as caught:
+        load_checkpoint(folder, CPU)
+    assert "damaged checkpoint" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_there_is_none(tmp_path: Path) -> None:
+    assert not has_checkpoint(tmp_path / "checkpoint")
+    with pytest.raises(TrainingError, match="no checkpoint"):
+        load_checkpoint(tmp_path / "checkpoint", CPU)

@@ -1,0 +1,67 @@
+"""Embedding a run's network: the files and the card's figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nets.embedded import CHECK, FACTS, INT8, INT16, NETWORK
+from nets.native.convolutions.calibrate import Verdict
+from training.errors import TrainingError
+from training.run import embed as embedding
+from training.run.embed import BEGIN, END, embed, main, table
+
+MEASURE = {"policy_cross_entropy": 2.5, "top1": 0.4, "value_mse": 0.25, "lead_mae": 3.0, "ownership_mse": 0.5}
+
+
+def test_the_table() -> None:
+    facts = {"name": "nobi-b6c64-s5", "sha256": "ab", "int8": "fine", "positions": 12345, "steps": 7}
+    assert "| samples drawn | 12,345 |" in table(facts)
+    assert "yardstick" not in table(facts)
+    measures = {"19x19": {"rows": 3, **MEASURE}, "smaller": {"rows": 2, **MEASURE}}
+    lines = table({**facts, "yardstick": {"fp32": measures, "int8": measures}}).splitlines()
+    assert lines[-1] == "| smaller boards, int8 | 2 | 2.500 | 0.400 | 0.250 | 3.000 | 0.500 |"
+    assert len(lines) == 2 + 1 + 2 + 2 + 1 + 2 + 4
+
+
+def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network of tests/nets, without what takes long: its calibration."""
+    from tests.nets.random_networks import RandomNetwork
+
+    random = RandomNetwork(8, channels=16)
+    random.write([{"kind": "ordinary_block"}])
+    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(embedding, "quantize", lambda model, evaluator, sha256: b"integers")
+    monkeypatch.setattr(embedding, "calibrate", lambda model, evaluator: Verdict({}, {}, "none"))
+    monkeypatch.setattr(embedding, "objection_to_packing", lambda model: "")
+    monkeypatch.setattr(embedding, "summary", lambda content: "fine")
+    monkeypatch.setattr(embedding, "objection_of", lambda content: "")
+    monkeypatch.setattr(embedding, "own_positions", lambda evaluator, series, seed: [])
+    weights = tmp_path / "weights"
+    weights.mkdir()
+    (weights / "README.md").write_text(f"before {BEGIN} old {END} after")
+    with pytest.raises(TrainingError, match="there is no student"):
+        embed(tmp_path, None, weights)
+    (tmp_path / "student.bin.gz").write_bytes(random.compressed())
+    (tmp_path / "student.json").write_text('{"positions": 12, "yardstick": {}}')
+    assert "is embedded" in embed(tmp_path, None, weights)
+    assert (weights / NETWORK).read_bytes() == random.compressed()
+    assert (weights / INT8).read_bytes() == b"integers"
+    assert b"none" in (weights / INT16).read_bytes()
+    assert (weights / CHECK).exists()
+    facts = json.loads((weights / FACTS).read_text())
+    assert facts["positions"] == 12
+    assert "yardstick" not in facts
+    card = (weights / "README.md").read_text()
+    assert card.startswith(f"before {BEGIN}")
+    assert card.endswith(f"{END} after")
+    assert facts["sha256"] in card
+    assert "old" not in card
+
+
+def test_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main([]) == 2
+    assert main([str(tmp_path)]) == 1
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"nobi: {tmp_path}: there is no student.bin.gz")

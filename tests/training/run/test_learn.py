@@ -1,0 +1,134 @@
+"""Generations: what wins its match is kept, what does not is not."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
+from gtp_engine import cli
+from tests.training.games import random_games, write_records
+from tests.training.student.test_network import SHAPE, new_student
+from training.config import (
+    DataConfig,
+    LearnConfig,
+    OptimiserConfig,
+    RecordsConfig,
+    RunConfig,
+    SelfplayConfig,
+    TrainingConfig,
+    describe,
+)
+from training.errors import TrainingError
+from training.katago_file import write_katago
+from training.run import learn as module
+from training.run.folder import BEST, CANDIDATE, GENERATIONS, MATCHES, SELFPLAY, STUDENT
+from training.run.learn import Verdict, learn, with_selfplay
+from training.samples.sample_files import read_samples, sample_files
+from training.student.export import to_model
+
+
+def config(tmp_path: Path) -> TrainingConfig:
+    records = write_records(tmp_path / "games.npz", random_games(count=2, length=20, seed=1))
+    return TrainingConfig(
+        network=SHAPE,
+        run=RunConfig(batch=4, threads=1, save_every=1e6, measure_every=1e6, device="cpu"),
+        data=DataConfig(
+            records=RecordsConfig(path=str(records), skip=0),
+            records_share=1.0,
+            play_share=0.0,
+            canvas_shares={"9": 1.0},
+            selfplay=SelfplayConfig(visits=4, quick_visits=2, full_share=0.5),
+        ),
+        optimiser=OptimiserConfig(warm_up=2),
+        learn=LearnConfig(games=1, match_sizes=(9,)),
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    torch.set_num_threads(1)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    write_katago(to_model(new_student(), "first", has_optimistic=True), folder / STUDENT)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_stronger", [True, False])
+def test_a_candidate_must_win_its_match(
+    tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch, is_stronger: bool
+) -> None:
+    first = (run / STUDENT).read_bytes()
+    monkeypatch.setattr(module, "play_match", lambda candidate, best, size, *rest: Verdict(size, 3, 0, 1, is_stronger))
+    assert learn(run, config(tmp_path), generations=1, budget=1.0, threads=1) == int(is_stronger)
+    candidate = (run / CANDIDATE).read_bytes()
+    assert candidate != first
+    for product in (BEST, STUDENT):  # what `make weights` would ship
+        assert (run / product).read_bytes() == (candidate if is_stronger else first)
+    history = json.loads((run / GENERATIONS).read_text())
+    assert [generation["kept"] for generation in history] == [is_stronger]
+
+
+@pytest.mark.slow
+def test_an_interrupted_match_goes_on_with_its_candidate(
+    tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = []
+
+    def match(candidate: Path, best: Path, size: int, settings: LearnConfig, out: Path, threads: int) -> Verdict:
+        judged.append((candidate.read_bytes(), out.name))
+        if len(judged) == 1:
+            raise KeyboardInterrupt
+        return Verdict(size, 1, 0, 0, True)
+
+    monkeypatch.setattr(module, "play_match", match)
+    with pytest.raises(KeyboardInterrupt):
+        learn(run, config(tmp_path), generations=1, budget=1.0, threads=1)
+    games = sample_files(run / SELFPLAY)
+    assert learn(run, config(tmp_path), generations=1, budget=1.0, threads=1) == 1
+    assert judged[0] == judged[1]
+    assert sample_files(run / SELFPLAY) == games
+    assert learn(run, config(tmp_path), generations=1, budget=1.0, threads=1) == 1  # and the next is another one
+    assert judged[2][0] != judged[1][0]
+    assert [name for _, name in judged] == ["1-9", "1-9", "2-9"]
+    planes = [read_samples(path).planes[-1].tobytes() for path in sample_files(run / SELFPLAY)]
+    assert len(set(planes)) == len(planes) == 2
+
+
+@pytest.mark.slow
+def test_a_whole_generation_from_the_command_line(tmp_path: Path, run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    settings = tmp_path / "learn.toml"
+    whole = config(tmp_path)
+    learning = msgspec.structs.replace(whole.learn, match_games=2, match_visits=2)
+    settings.write_text(describe(msgspec.structs.replace(whole, learn=learning)))
+    command = ["learn", str(run), "--config", str(settings), "--budget", "1s", "--threads", "2"]
+    assert cli.run(command) == 0
+    (generation,) = json.loads((run / GENERATIONS).read_text())
+    (verdict,) = generation["match"]
+    assert generation["kept"] == verdict["is_stronger"]
+    assert len((run / MATCHES / "1-9" / "record.jsonl").read_text().splitlines()) == 3  # its terms and two games
+    assert "generation 1: match" in capfd.readouterr().err
+
+
+def test_learning_needs_a_network_to_begin_with(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="no network to begin with"):
+        learn(tmp_path / "run", config(tmp_path), 1, 1.0, 1)
+
+
+def test_self_play_takes_its_share(tmp_path: Path) -> None:
+    before = config(tmp_path)
+    before = msgspec.structs.replace(
+        before, data=msgspec.structs.replace(before.data, records_share=3.0, play_share=1.0)
+    )
+    data = with_selfplay(before, tmp_path / "selfplay").data
+    assert (data.records_share, data.play_share, data.samples_share) == pytest.approx((0.375, 0.125, 0.0))
+    assert (data.fresh_share, data.fresh) == (0.5, (str(tmp_path / "selfplay"),))
+    before = msgspec.structs.replace(before, data=msgspec.structs.replace(before.data, samples_share=4.0))
+    data = with_selfplay(before, tmp_path / "selfplay").data
+    assert (data.samples_share, data.fresh_share) == pytest.approx((0.25, 0.5))  # other samples do not crowd it out

@@ -1,0 +1,296 @@
+"""Whole runs, tiny: resumed to the step, in legs, labelled in advance."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Literal, NoReturn
+
+import pytest
+from msgspec.structs import replace
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
+from nets.open import open_network
+from tests.training.games import random_games, write_records
+from tests.training.student.test_network import SHAPE, new_student
+from training.config import DataConfig, OptimiserConfig, RecordsConfig, RunConfig, TrainingConfig
+from training.errors import TrainingError
+from training.katago_file import write_katago
+from training.positions.feed import Feed, Item
+from training.run import loop as module
+from training.run.checkpoint import Checkpoint, Progress, load_checkpoint
+from training.run.folder import CHECKPOINT, STUDENT
+from training.run.loop import Stint, open_run
+from training.run.product import product_of_run
+from training.samples.sample_files import read_samples, sample_files
+from training.student.distiller import Distiller
+from training.student.export import to_model
+from training.teacher.labelling import label
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    return write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
+
+
+def config(records: Path, **data: object) -> TrainingConfig:
+    settings = {"records_share": 1.0, "play_share": 0.0, **data}
+    return TrainingConfig(
+        network=SHAPE,
+        run=RunConfig(batch=4, threads=1, save_every=1e6, measure_every=1e6, device="cpu"),
+        data=DataConfig(
+            records=RecordsConfig(path=str(records), skip=0),
+            **settings,  # type: ignore[arg-type]
+        ),
+        optimiser=OptimiserConfig(warm_up=2),
+    )
+
+
+def train_steps(folder: Path, settings: TrainingConfig, steps: int, monkeypatch: pytest.MonkeyPatch) -> Progress:
+    """Train so many steps and save, as an interruption does."""
+    run = open_run(folder, settings)
+    goal = run._progress.step + steps
+    original = run._distiller.step
+
+    def counted(item: object, share: float) -> dict[str, torch.Tensor]:
+        if run._progress.step + 1 >= goal:
+            signal.raise_signal(signal.SIGTERM)
+        return original(item, share)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(run._distiller, "step", counted)
+    return run.train(Stint(budget=1e5))
+
+
+def test_an_interrupted_run_goes_on_to_the_step(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    train_steps(whole, config(records), 5, monkeypatch)
+    for steps in (2, 1, 2):
+        train_steps(parts, config(records), steps, monkeypatch)
+    one, other = (load_checkpoint(folder / CHECKPOINT, CPU) for folder in (whole, parts))
+    assert one.progress.step == other.progress.step == 5
+    assert one.progress.records_drawn == other.progress.records_drawn == 20
+    for name, weights in one.weights.items():
+        torch.testing.assert_close(other.weights[name], weights, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("next_leg", ["decayed", "stable"])
+def test_a_leg_ends_with_a_network_and_the_next_goes_on(
+    tmp_path: Path, records: Path, next_leg: Literal["decayed", "stable"]
+) -> None:
+    folder, settings = tmp_path / "run", config(records)
+    settings = replace(settings, optimiser=replace(settings.optimiser, next_leg=next_leg))
+    first = open_run(folder, settings).train(Stint(budget=2.0))
+    assert first.spent == 1.0
+    network = open_network(folder / STUDENT, precision="fp32")
+    assert network.name == f"nobi-b3c16-s{first.samples}"
+    card = json.loads((folder / "student.json").read_text())
+    assert (card["positions"], card["steps"], card["teachers"]) == (first.samples, first.step, [])
+    second = load_checkpoint(folder / CHECKPOINT, CPU).progress
+    assert second.legs == 1
+    assert second.leg_budget == 0.0
+    assert load_checkpoint(folder / "leg1", CPU).progress.step == first.step
+    assert load_checkpoint(folder / "stable", CPU).progress.step < first.step
+    assert (second.step < first.step) == (next_leg == "stable")
+    assert (folder / "progress.jsonl").exists()
+    assert product_of_run(folder).model.name == network.name  # whatever the next leg begins with
+
+
+def test_the_rate_warms_up_in_every_leg(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = []
+    original = Distiller.step
+
+    def step(self: Distiller, item: Item, share: float) -> dict[str, torch.Tensor]:
+        shares.append(share)
+        return original(self, item, share)
+
+    monkeypatch.setattr(Distiller, "step", step)
+    lengths = []
+    for _ in range(2):
+        open_run(tmp_path / "run", config(records)).train(Stint(budget=1.0))
+        lengths.append(len(shares))
+    assert shares[: lengths[0]][:2] == shares[lengths[0] :][:2] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
+
+
+def test_a_run_says_who_taught_it(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher, samples, run = tmp_path / "teacher.bin.gz", tmp_path / "samples", tmp_path / "run"
+    write_katago(to_model(new_student(), "the-teacher", has_optimistic=True, pass_alive_under_suicide=True), teacher)
+    label(samples, config(records, teacher=str(teacher)), count=20)
+    from_files = config(records, records_share=0.0, fresh_share=1.0, fresh=(str(samples),))
+    train_steps(run, from_files, 2, monkeypatch)
+    for file in (teacher, *sample_files(samples)):  # what is exported depends on neither
+        file.unlink()
+    model, facts = product_of_run(run)
+    assert facts["teachers"] == ["the-teacher"]
+    assert model.pass_alive_under_suicide
+    assert (model.policy.second.weights[0] != model.policy.second.weights[1]).any()  # the optimistic policy is learned
+
+
+def test_a_damaged_sample_file_loses_nothing(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher, samples, run = tmp_path / "teacher.bin.gz", tmp_path / "samples", tmp_path / "run"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    label(samples, config(records, teacher=str(teacher)), count=20)
+    opened = open_run(run, config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),)))
+    original = opened._distiller.step
+
+    def step(item: Item, share: float) -> dict[str, torch.Tensor]:
+        (samples / "19-000001.samples.npz").write_bytes(b"damaged")
+        return original(item, share)
+
+    monkeypatch.setattr(opened._distiller, "step", step)
+    with pytest.raises(TrainingError, match=r"19-000001\.samples\.npz: not a sample file"):
+        opened.train(Stint(budget=1e5))
+    assert load_checkpoint(run / CHECKPOINT, CPU).progress.step > 0
+
+
+def test_a_loss_that_is_no_number_never_replaces_a_checkpoint(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, settings = tmp_path / "run", config(records)
+    train_steps(folder, settings, 2, monkeypatch)
+    settings = replace(settings, run=replace(settings.run, save_every=1e-9))
+    opened = open_run(folder, settings)
+    monkeypatch.setattr(opened._distiller, "step", lambda item, share: {"total": torch.tensor(float("nan"))})
+    with pytest.raises(TrainingError, match="no longer a number"):
+        opened.train(Stint(budget=1e5))
+    assert load_checkpoint(folder / CHECKPOINT, CPU).progress.step == 2
+
+
+def test_a_full_disk_does_not_end_a_run(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = config(records)
+    opened = open_run(tmp_path / "run", replace(settings, run=replace(settings.run, save_every=1e-9)))
+    saved = module.save_checkpoint
+    failures = iter([True, True])
+
+    def save(folder: Path, checkpoint: Checkpoint) -> None:
+        if next(failures, False):
+            raise TrainingError("the checkpoint was not saved: No space left on device")
+        saved(folder, checkpoint)
+
+    monkeypatch.setattr(module, "save_checkpoint", save)
+    opened.train(Stint(budget=1e5, pause_after=1.0))
+    assert capsys.readouterr().err.count("No space left") == 2
+    assert load_checkpoint(tmp_path / "run" / CHECKPOINT, CPU).progress.step > 2
+
+
+def test_a_teacher_labels_records_games_and_sample_files(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher = tmp_path / "teacher.bin.gz"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    settings = config(records, teacher=str(teacher), records_share=0.5, play_share=0.5, canvas_shares={"9": 1.0})
+    progress = train_steps(tmp_path / "run", settings, 6, monkeypatch)
+    assert 0 < progress.records_drawn < progress.samples
+
+    samples = tmp_path / "samples"
+    assert label(samples, settings, count=60) >= 60
+    files = sample_files(samples)
+    assert {read_samples(path).canvas for path in files} == {9, 19}
+    from_files = config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),))
+    assert train_steps(tmp_path / "second", from_files, 3, monkeypatch).records_drawn == 0
+
+    def planes(steps: range) -> list[torch.Tensor]:
+        feed = Feed(from_files, pass_alive_under_suicide=False, has_teacher=False, pinned=False, player=no_player)
+        drawn = [feed.next(step).spatial for step in steps]
+        feed.close()
+        return drawn
+
+    # A run that goes on sees what it would have seen, not what it began with.
+    for one, other in zip(planes(range(6))[4:], planes(range(4, 6)), strict=True):
+        assert torch.equal(one, other)
+
+
+def no_player(item: Item) -> NoReturn:
+    raise AssertionError("there are no games")
+
+
+def test_interrupted_labelling_keeps_what_it_did(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher, samples = tmp_path / "teacher.bin.gz", tmp_path / "samples"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    original = Distiller.label
+
+    def interrupted(self: Distiller, item: Item) -> object:
+        signal.raise_signal(signal.SIGTERM)
+        return original(self, item)
+
+    monkeypatch.setattr(Distiller, "label", interrupted)
+    settings = config(records, teacher=str(teacher))
+    for _ in range(2):
+        assert label(samples, settings, count=60) == 5  # one of the four was evened
+    assert sum(read_samples(path).length for path in sample_files(samples)) == 10
+
+
+def test_labelling_does_not_repeat_itself(tmp_path: Path, records: Path) -> None:
+    """Not its games either, where there are no records to count."""
+    teacher, samples = tmp_path / "teacher.bin.gz", tmp_path / "samples"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    settings = config(records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0})
+    for _ in range(2):
+        label(samples, settings, count=20)
+    one, other = (read_samples(path).planes for path in sample_files(samples))
+    assert not {planes.tobytes() for planes in one} & {planes.tobytes() for planes in other}
+
+
+def test_a_time_alone_ends_labelling(tmp_path: Path, records: Path) -> None:
+    teacher = tmp_path / "teacher.bin.gz"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    settings = config(records, teacher=str(teacher))
+    assert label(tmp_path / "samples", settings, seconds=0.5) > 0
+
+
+def test_evened_positions_count(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher = tmp_path / "teacher.bin.gz"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    for share, samples in ((0.0, 8), (0.5, 12)):
+        settings = config(records, teacher=str(teacher), even_share=share)
+        assert train_steps(tmp_path / str(share), settings, 2, monkeypatch).samples == samples
+
+
+def test_the_trunk_can_be_compared(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher = tmp_path / "teacher.bin.gz"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    settings = config(records, teacher=str(teacher))
+    settings = replace(settings, loss=replace(settings.loss, trunk=1.0))
+    train_steps(tmp_path / "run", settings, 2, monkeypatch)
+    assert "projection.weight" in load_checkpoint(tmp_path / "run" / CHECKPOINT, CPU).weights
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"records_share": 0.0}, "no source"),
+        ({"play_share": 1.0}, "data.teacher"),
+        ({"records_share": 0.0, "samples_share": 1.0}, "no sample files"),
+        ({"rules": {"tibetan": 1.0}}, "tibetan"),
+        ({"canvas_shares": {"8": 1.0}}, "8"),
+        ({"teacher": "none.bin.gz"}, "none.bin.gz"),
+    ],
+)
+def test_runs_that_cannot_start_say_why(
+    tmp_path: Path, records: Path, changes: dict[str, object], complaint: str
+) -> None:
+    with pytest.raises(TrainingError) as caught:
+        open_run(tmp_path / "run", config(records, **changes)).train(Stint(budget=1.0))
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_another_shape_cannot_go_on(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = config(records)
+    train_steps(tmp_path / "run", settings, 1, monkeypatch)
+    wider = replace(settings, network=replace(SHAPE, channels=24))
+    with pytest.raises(TrainingError, match="not of this network"):
+        open_run(tmp_path / "run", wider)

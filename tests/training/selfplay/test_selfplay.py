@@ -1,0 +1,210 @@
+"""Games by search, and the samples they leave."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from go_rules.game import Game
+from go_rules.points import BLACK, PASS, WHITE, point_at
+from go_rules.rules import preset
+from nets.constant import ConstantEvaluator
+from nets.evaluator import LOSS, SCORE_MEAN, WIN, Evaluation
+from nets.features import GLOBAL_KOMI
+from training.config import DataConfig, SelfplayConfig
+from training.samples.sample_files import (
+    HAS_OWNERSHIP,
+    HAS_POLICY,
+    HAS_SCORE,
+    HAS_VALUE,
+    Samples,
+    read_samples,
+    sample_files,
+    unpack_planes,
+)
+from training.selfplay.play import SelfPlayer, Teacher, selfplay
+from training.selfplay.searched import Searched, samples_of_game
+
+SETTINGS = SelfplayConfig(visits=8, quick_visits=2, full_share=0.5, resign_below=0.0)
+DATA = DataConfig(canvas_shares={"9": 1.0}, rules={"tromp-taylor": 1.0}, own_komi=1.0, selfplay=SETTINGS)
+
+
+def searched(turn: int, colour: int) -> Searched:
+    policy = np.zeros(82, np.float32)
+    policy[3] = 1
+    planes: NDArray[np.uint8] = np.zeros((22, 9, 9), np.uint8)
+    return Searched(turn, colour, planes, np.zeros(19, np.float32), policy, 0.75, 2.0, 3.0, 5.0)
+
+
+def wall_game() -> Game:
+    """7×7, a black wall in column 3 and a white one in column 4: black has 28 points, white 21."""
+    game = Game(7, 7, preset("tromp-taylor")[0], 7.5)
+    for y in range(7):
+        game.play(BLACK, point_at(3, y))
+        game.play(WHITE, point_at(4, y))
+    game.play(BLACK, PASS)
+    game.play(WHITE, PASS)
+    return game
+
+
+def test_the_outcome_is_each_movers_own() -> None:
+    samples = samples_of_game(wall_game(), [searched(0, BLACK), searched(1, WHITE)], 9, None, 1.0)
+    assert samples is not None
+    assert samples.value[:, WIN].tolist() == [0.0, 1.0]  # 28 - 21 - 7.5: white wins by half a point
+    assert samples.value[:, LOSS].tolist() == [1.0, 0.0]
+    assert samples.score[:, SCORE_MEAN].tolist() == [-0.5, 0.5]
+    black, white = samples.ownership.reshape(2, 9, 9)
+    assert (black[:7, :4] == 127).all()
+    assert (black[:7, 4:7] == -127).all()
+    np.testing.assert_array_equal(white, -black)
+    assert not black[7:].any()
+    assert samples.reply.tolist() == [4, 9 + 3]  # white's answer, black's next stone: row * canvas + column
+    assert (samples.known & HAS_OWNERSHIP).all()
+
+
+@pytest.mark.parametrize(("loser", "expected"), [(BLACK, [0.0, 1.0]), (WHITE, [1.0, 0.0])])
+def test_a_resigned_game_has_a_winner_and_no_owners(loser: int, expected: list[float]) -> None:
+    game = Game(9, 9)
+    samples = samples_of_game(game, [searched(0, BLACK), searched(1, WHITE)], 9, loser, 1.0)
+    assert samples is not None
+    assert samples.value[:, WIN].tolist() == expected
+    assert samples.score[:, SCORE_MEAN].tolist() == [3.0, 3.0]
+    assert not (samples.known & HAS_OWNERSHIP).any()
+    assert samples.reply.tolist() == [-1, -1]
+
+
+def test_an_undecided_game_is_worth_what_the_search_said() -> None:
+    samples = samples_of_game(Game(9, 9), [searched(0, BLACK)], 9, None, 1.0)
+    assert samples is not None
+    assert samples.value[0].tolist() == [0.75, 0.25, 0.0]
+
+
+def test_the_value_mixes_result_and_search() -> None:
+    samples = samples_of_game(wall_game(), [searched(0, BLACK)], 9, None, 0.5)
+    assert samples is not None
+    assert samples.value[0, WIN] == pytest.approx(0.375)
+
+
+def test_a_game_without_full_searches_leaves_nothing() -> None:
+    assert samples_of_game(wall_game(), [], 9, None, 1.0) is None
+
+
+@pytest.mark.slow
+def test_games_are_played_and_written(tmp_path: Path) -> None:
+    count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=2, seed=1)
+    samples = read_samples(sample_files(tmp_path)[0])
+    assert samples.length == count > 20
+    planes = unpack_planes(samples.planes, 9)
+    sizes = np.sqrt(planes[:, 0].sum(axis=(1, 2)))
+    assert set(sizes.tolist()) <= {7.0, 8.0, 9.0}
+    assert ((planes[:, 1] + planes[:, 2]) <= planes[:, 0]).all()
+    assert (samples.known & HAS_POLICY).all()
+    # No visit went to a stone.
+    stones = (planes[:, 1] | planes[:, 2]).reshape(count, -1)
+    assert not samples.policy[:, :-1][stones == 1].any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_what_was_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    original = SelfPlayer.play
+
+    def play(player: SelfPlayer, stop: threading.Event) -> Samples | None:
+        samples = original(player, stop)
+        os.kill(os.getpid(), number)
+        stop.wait(10)
+        return samples
+
+    monkeypatch.setattr(SelfPlayer, "play", play)
+    with pytest.raises(KeyboardInterrupt):
+        selfplay(tmp_path, ConstantEvaluator(), DATA, games=50, threads=1, seed=1)
+    assert read_samples(sample_files(tmp_path)[0]).length > 5
+
+
+class ForWhite(ConstantEvaluator):
+    """Sure that the side that is given komi wins."""
+
+    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+        evaluation = super().evaluate(spatial, global_)
+        evaluation.value[:, WIN] = global_[:, GLOBAL_KOMI] > 0
+        evaluation.value[:, LOSS] = global_[:, GLOBAL_KOMI] <= 0
+        return evaluation
+
+
+@pytest.mark.slow
+def test_a_teachers_searches_are_learned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    teacher = Teacher(ForWhite(), disagreement=0.2)
+    count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, teacher=teacher)
+    samples = read_samples(sample_files(tmp_path)[0])
+    assert samples.length == count
+    # It is the teacher's opinion, with the ownership of its search.
+    assert (np.abs(samples.value[:, WIN] - (samples.global_[:, GLOBAL_KOMI] > 0)) < 0.2).all()
+    assert (samples.known & HAS_OWNERSHIP).all()
+    line = capsys.readouterr().err.splitlines()[-1]
+    kept, seen = int(line.split()[0]), int(line.split()[2])
+    assert kept == count
+    assert 0.1 * seen < kept < 0.5 * seen
+
+
+@pytest.mark.slow
+def test_a_teacher_labels_the_leaves_of_searches(tmp_path: Path) -> None:
+    teacher = Teacher(ForWhite(), leaves=0.5)
+    count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, teacher=teacher)
+    samples = read_samples(sample_files(tmp_path)[0])
+    assert samples.length == count
+    np.testing.assert_array_equal(samples.value[:, WIN], samples.global_[:, GLOBAL_KOMI] > 0)
+    assert (samples.known == HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP).all()
+    planes = unpack_planes(samples.planes, 9)
+    assert not samples.ownership[planes[:, 0].reshape(count, -1) == 0].any()
+    stones = (planes[:, 1] + planes[:, 2]).sum(axis=(1, 2))
+    assert len(np.unique(stones)) > 20  # from all over the games
+    # A tree has positions of either side to move, few of which were played.
+    assert 0.3 < (samples.global_[:, GLOBAL_KOMI] > 0).mean() < 0.7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_teacher_plays_one_side(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It labels nothing here, so it is asked for its own moves alone."""
+    played: list[int] = []
+    original = Game.play
+
+    def play(game: Game, colour: int, point: int) -> None:
+        played.append(colour)
+        original(game, colour, point)
+
+    class Asked(ForWhite):
+        turns: ClassVar[list[int]] = []
+
+        def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+            assert len(spatial) == 1
+            self.turns.append(len(played))
+            return super().evaluate(spatial, global_)
+
+    monkeypatch.setattr(Game, "play", play)
+    data = msgspec.structs.replace(DATA, selfplay=msgspec.structs.replace(DATA.selfplay, opponent=share, handicap=0.0))
+    player = SelfPlayer(ConstantEvaluator(), data, seed=1, teacher=Teacher(Asked(), leaves=1e-12))
+    assert player.play(threading.Event()) is None
+    player.close()
+    assert len(played) > 20
+    colours = {played[turn] for turn in Asked.turns}
+    assert len(colours) == share
+    assert Asked.turns == [turn for turn, colour in enumerate(played) if colour in colours]
+
+
+def test_games_can_be_stopped() -> None:
+    player = SelfPlayer(ConstantEvaluator(), DATA, seed=1)
+    stop = threading.Event()
+    stop.set()
+    assert player.play(stop) is None
+    player.close()

@@ -1,0 +1,117 @@
+"""The loss: zero gradient where nothing is known, its minimum at the labels."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
+from training.config import LossConfig
+from training.student.losses import Targets, loss_of, softened
+from training.student.network import OFF_BOARD, POLICIES, Outputs
+from training.teacher.labels import by_record
+
+CANVAS, SIZE, COUNT = 9, 7, 4
+
+
+def board_mask() -> torch.Tensor:
+    mask = torch.zeros(COUNT, 1, CANVAS, CANVAS)
+    mask[:, :, :SIZE, :SIZE] = 1
+    return mask
+
+
+def random_outputs() -> Outputs:
+    generator = torch.Generator().manual_seed(1)
+    on_board = torch.cat([board_mask().flatten(1), torch.ones(COUNT, 1)], 1)
+    policy = torch.randn(COUNT, POLICIES, CANVAS * CANVAS + 1, generator=generator)
+    policy = torch.where(on_board[:, None] > 0, policy, OFF_BOARD)
+    score = 10 * torch.rand(COUNT, 6, generator=generator)
+    return Outputs(
+        policy.requires_grad_(),
+        torch.randn(COUNT, 3, generator=generator).requires_grad_(),
+        score.requires_grad_(),
+        torch.randn(COUNT, CANVAS * CANVAS, generator=generator).requires_grad_(),
+        torch.zeros(COUNT, 1, CANVAS, CANVAS),
+    )
+
+
+def same_as(outputs: Outputs, mask: torch.Tensor) -> Targets:
+    """Labels that agree with the outputs."""
+    ones = torch.ones(COUNT)
+    policy = outputs.policy.detach().softmax(2)
+    return Targets(
+        policy=policy[:, 0],
+        policy_weight=ones,
+        optimistic=policy[:, 1],
+        optimistic_weight=ones,
+        reply=torch.full((COUNT,), -1),
+        value=outputs.value.detach().softmax(1),
+        value_weight=ones,
+        score=outputs.score.detach(),
+        score_weight=ones,
+        errors_weight=ones,
+        ownership=outputs.ownership.detach().tanh() * mask.flatten(1),
+        ownership_weight=ones,
+    )
+
+
+def test_labels_that_agree_leave_nothing_to_learn() -> None:
+    outputs, mask = random_outputs(), board_mask()
+    config = LossConfig(soft=0.0)  # the fourth channel of the policy has a label of its own
+    loss_of(outputs, same_as(outputs, mask), mask, config).total.backward()
+    for part in (outputs.policy, outputs.value, outputs.score, outputs.ownership):
+        torch.testing.assert_close(part.grad, torch.zeros_like(part), atol=1e-6, rtol=0)
+
+
+def test_every_part_pulls_toward_its_label() -> None:
+    outputs, mask = random_outputs(), board_mask()
+    labels = same_as(outputs, mask)
+    best = loss_of(outputs, labels, mask, LossConfig()).parts
+    for name, changed in {
+        "policy": labels._replace(policy=labels.policy.roll(1, 0)),
+        "optimistic": labels._replace(optimistic=labels.optimistic.roll(1, 0)),
+        "value": labels._replace(value=labels.value.roll(1, 0)),
+        "score": labels._replace(score=labels.score.roll(1, 0)),
+        "ownership": labels._replace(ownership=-labels.ownership),
+    }.items():
+        # A cross-entropy also changes with its label's entropy: compare against outputs moved to the new label.
+        assert loss_of(outputs, changed, mask, LossConfig()).parts[name] > 0.0
+        if name == "score":
+            assert best["score"] == 0.0
+
+
+def test_points_outside_the_board_do_not_count() -> None:
+    outputs, mask = random_outputs(), board_mask()
+    labels = same_as(outputs, mask)
+    before = loss_of(outputs, labels, mask, LossConfig())
+    ownership = torch.where(mask.flatten(1) > 0, outputs.ownership, 100.0)
+    after = loss_of(outputs._replace(ownership=ownership), labels, mask, LossConfig())
+    torch.testing.assert_close(before.total, after.total)
+
+
+def test_records_without_labels_teach_nothing() -> None:
+    outputs, mask = random_outputs(), board_mask()
+    unknown = torch.tensor([[-1, -1, 0]] * COUNT, dtype=torch.int16)
+    loss_of(outputs, by_record(unknown, CANVAS * CANVAS), mask, LossConfig()).total.backward()
+    for part in (outputs.policy, outputs.value, outputs.score, outputs.ownership):
+        assert part.grad is None or not part.grad.any()
+
+
+def test_records_teach_their_move_and_result() -> None:
+    labels = torch.tensor([[5, 81, 1], [81, -1, -1], [-1, -1, 0], [0, 3, 0]], dtype=torch.int16)
+    targets = by_record(labels, CANVAS * CANVAS)
+    assert targets.policy.argmax(1)[[0, 1, 3]].tolist() == [5, 81, 0]
+    assert targets.policy_weight.tolist() == [1, 1, 0, 1]
+    assert targets.reply.tolist() == [81, -1, -1, 3]
+    assert targets.value[:2].tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert targets.value_weight.tolist() == [1, 1, 0, 0]
+
+
+def test_the_soft_policy_keeps_order_and_board() -> None:
+    policy = torch.tensor([[0.6, 0.3, 0.1, 0.0]])
+    soft = softened(policy, torch.tensor([[1.0, 1.0, 1.0, 0.0]]))
+    assert soft.sum() == pytest.approx(1.0)
+    assert soft[0, 3] == 0.0
+    ratio = (soft[0, 0] / soft[0, 2]).item()
+    assert ratio == pytest.approx(6**0.25, rel=1e-3)

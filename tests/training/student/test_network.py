@@ -1,0 +1,133 @@
+"""The student: any board size, padded or not, the same numbers; and as a KataGo file, the same again."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
+from nets.katago.parse import parse_model
+from nets.katago.reader import decompress
+from nets.open import open_network
+from training.config import NetworkConfig
+from training.errors import TrainingError
+from training.katago_file import encode_model, write_katago
+from training.student.evaluation import evaluate_with
+from training.student.export import to_model
+from training.student.network import OFF_BOARD, OPTIMISTIC, PLAIN, Student
+from training.teacher.network import load_teacher
+
+SHAPE = NetworkConfig(
+    blocks=3, channels=16, pooling_every=2, pooled_channels=4, policy_channels=8, value_channels=8, value_hidden=16
+)
+
+
+def new_student() -> Student:
+    """A student whose every weight matters."""
+    torch.manual_seed(3)
+    student = Student(SHAPE).eval()
+    with torch.no_grad():
+        for parameter in student.parameters():
+            parameter.add_(0.05 * torch.randn_like(parameter))
+    return student
+
+
+def inputs(count: int, size: int, seed: int = 1) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    spatial = (torch.rand(count, 22, size, size, generator=generator) > 0.7).float()
+    spatial[:, 0] = 1
+    global_ = torch.rand(count, 19, generator=generator)
+    global_[:, 6] = torch.arange(count) % 2  # simple ko and superko
+    global_[:, 9] = 0
+    return spatial, global_
+
+
+def padded(spatial: torch.Tensor, canvas: int) -> torch.Tensor:
+    size = spatial.shape[2]
+    return torch.nn.functional.pad(spatial, (0, canvas - size, 0, canvas - size))
+
+
+@torch.no_grad()
+def test_a_padded_board_evaluates_as_itself() -> None:
+    student = new_student()
+    spatial, global_ = inputs(3, 7)
+    alone = student(spatial, global_)
+    on_canvas = student(padded(spatial, 9), global_, False)
+    points = (torch.arange(7)[:, None] * 9 + torch.arange(7)).flatten()
+    close = {"rtol": 1e-4, "atol": 1e-4}
+    torch.testing.assert_close(on_canvas.value, alone.value, **close)
+    torch.testing.assert_close(on_canvas.score, alone.score, **close)
+    torch.testing.assert_close(on_canvas.ownership[:, points], alone.ownership, **close)
+    torch.testing.assert_close(on_canvas.policy[:, :, points], alone.policy[:, :, :-1], **close)
+    torch.testing.assert_close(on_canvas.policy[:, :, -1], alone.policy[:, :, -1], **close)
+    outside = torch.ones(81, dtype=torch.bool)
+    outside[points] = False
+    assert (on_canvas.policy[:, :, :-1][:, :, outside] == OFF_BOARD).all()
+
+
+@torch.no_grad()
+def test_boards_of_different_sizes_share_a_batch() -> None:
+    student = new_student()
+    small, small_global = inputs(1, 7)
+    large, large_global = inputs(1, 9, seed=2)
+    both = student(torch.cat([padded(small, 9), large]), torch.cat([small_global, large_global]), False)
+    torch.testing.assert_close(both.value[:1], student(small, small_global).value, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(both.value[1:], student(large, large_global).value, rtol=1e-4, atol=1e-4)
+
+
+def test_a_pool_of_all_channels_is_refused() -> None:
+    with pytest.raises(TrainingError, match="pooled_channels"):
+        Student(NetworkConfig(blocks=3, channels=16, pooled_channels=16))
+
+
+def test_blocks_begin_as_identities() -> None:
+    """Fixup: an untrained network of any depth is as shallow as its stem and heads."""
+    student = Student(SHAPE)
+    assert all(not block.second.weight.any() for block in student.blocks)
+
+
+@pytest.mark.parametrize("size", [7, 19])
+def test_as_a_katago_file_it_is_the_same_network(tmp_path: Path, size: int) -> None:
+    student = new_student()
+    path = tmp_path / "student.bin.gz"
+    write_katago(to_model(student, "test-b3c16", has_optimistic=True), path)
+    network = open_network(path, precision="fp32")
+    assert network.name == "test-b3c16"
+    spatial, global_ = inputs(4, size)
+    expected = evaluate_with(student)(spatial.numpy(), global_.numpy())
+    given = network.evaluate(spatial.numpy(), global_.numpy(), np.zeros(4, np.float32))
+    for want, have in zip(expected, given, strict=True):
+        np.testing.assert_allclose(have, want, rtol=1e-3, atol=1e-3)
+    optimistic = network.evaluate(spatial.numpy(), global_.numpy(), np.ones(4, np.float32))
+    with torch.no_grad():
+        want = student(spatial, global_).policy[:, OPTIMISTIC].numpy()
+    np.testing.assert_allclose(optimistic.policy, want, rtol=1e-3, atol=1e-3)
+
+
+def test_without_an_optimistic_policy_the_plain_one_stands_in() -> None:
+    student = new_student()
+    model = parse_model(decompress(encode_model(to_model(student, "plain", has_optimistic=False))))
+    weights = model.policy.second.weights
+    np.testing.assert_array_equal(weights[0], weights[1])
+    np.testing.assert_array_equal(weights[0], student.policy.second.weight[PLAIN].detach().numpy())
+
+
+def test_the_same_weights_are_the_same_file() -> None:
+    assert encode_model(to_model(new_student(), "a", True)) == encode_model(to_model(new_student(), "a", True))
+
+
+@torch.no_grad()
+def test_a_student_can_teach(tmp_path: Path) -> None:
+    student = new_student()
+    path = tmp_path / "student.bin.gz"
+    write_katago(to_model(student, "teacher", has_optimistic=True), path)
+    teacher = load_teacher(path)
+    spatial, global_ = inputs(3, 9)
+    outputs, opinion = student(spatial, global_), teacher(spatial, global_)
+    torch.testing.assert_close(opinion.policy, outputs.policy[:, PLAIN], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(opinion.ownership, outputs.ownership.tanh(), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(opinion.score[1::2], outputs.score[1::2], rtol=1e-3, atol=1e-3)

@@ -1,0 +1,115 @@
+"""Optimisers: Muon's orthogonal updates, and the weights' average."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
+from training.config import NetworkConfig, OptimiserConfig
+from training.student.network import Student
+from training.student.optimiser import POOLED_RATE, Average, Optimisers, orthogonal
+
+SHAPE = NetworkConfig(
+    blocks=2, channels=8, pooling_every=2, pooled_channels=4, policy_channels=4, value_channels=4, value_hidden=8
+)
+
+
+@pytest.mark.parametrize("shape", [(2, 16, 48), (1, 40, 8), (3, 12, 12)])
+def test_orthogonal_has_singular_values_near_one(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(1)
+    values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
+    assert values.min() > 0.3
+    assert values.max() < 1.3
+
+
+@pytest.mark.parametrize("kind", ["muon", "adamw", "sgd"])
+def test_a_step_goes_downhill_and_moves_everything(kind: str) -> None:
+    torch.manual_seed(1)
+    student = Student(SHAPE)
+    for block in student.blocks:
+        torch.nn.init.normal_(block.second.weight, std=0.05)
+    rate = 0.05 if kind == "sgd" else 0.002
+    optimisers = Optimisers(student, OptimiserConfig(kind=kind, rate=rate, weight_decay=0.0))
+    spatial, global_ = torch.rand(4, 22, 9, 9), torch.rand(4, 19)
+    spatial[:, 0] = 1
+
+    def loss() -> torch.Tensor:
+        outputs = student(spatial, global_)
+        parts = (outputs.policy[:, :, :-1], outputs.policy[:, :, -1], outputs.value, outputs.score / 10)
+        return sum((part - 1).square().mean() for part in parts) + (outputs.ownership - 1).square().mean()
+
+    before = {name: parameter.detach().clone() for name, parameter in student.named_parameters()}
+    first = loss()
+    for _ in range(30):
+        loss().backward()
+        optimisers.step(1.0)
+    assert loss() < 0.7 * first
+    for name, parameter in student.named_parameters():
+        assert (parameter != before[name]).any(), name
+
+
+@pytest.mark.parametrize("kind", ["muon", "adamw", "sgd"])
+def test_what_is_pooled_moves_channels_slowly(kind: str) -> None:
+    student = Student(SHAPE)
+    optimisers = Optimisers(student, OptimiserConfig(kind=kind, rate=0.01, weight_decay=0.0, momentum=0.0, clip=1e9))
+    block, head = student.blocks[1], student.value
+    watched = (block.to_bias.weight, head.hidden.weight)
+    before = [weight.detach().clone() for weight in watched]
+    for weight in watched:
+        weight.grad = torch.ones_like(weight)
+    optimisers.step(1.0)
+    slow, usual = ((weight - old).abs().max().item() for weight, old in zip(watched, before, strict=True))
+    assert slow == pytest.approx(POOLED_RATE * usual, rel=1e-3)
+
+
+def test_state_survives_saving() -> None:
+    def run(optimisers: Optimisers, student: Student, steps: int) -> None:
+        for _ in range(steps):
+            student(spatial, global_).policy.square().mean().backward()
+            optimisers.step(1.0)
+
+    torch.manual_seed(1)
+    spatial, global_ = torch.rand(2, 22, 9, 9), torch.rand(2, 19)
+    student = Student(SHAPE)
+    optimisers = Optimisers(student, OptimiserConfig())
+    run(optimisers, student, 3)
+    weights = {name: value.clone() for name, value in student.state_dict().items()}
+    state = deepcopy(optimisers.state_dict())
+    copy = Student(SHAPE)
+    copy.load_state_dict(weights)
+    copied = Optimisers(copy, OptimiserConfig())
+    copied.load_state_dict(state)
+    run(optimisers, student, 2)
+    run(copied, copy, 2)
+    for one, other in zip(student.parameters(), copy.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
+def test_the_average_follows() -> None:
+    student = Student(SHAPE)
+    average = Average(student, 0.9)
+    with torch.no_grad():
+        for parameter in student.parameters():
+            parameter.fill_(1.0)
+    for _ in range(200):
+        average.update(student)
+    for parameter in average.network.parameters():
+        torch.testing.assert_close(parameter, torch.ones_like(parameter), atol=1e-4, rtol=0)
+    other = Average(Student(SHAPE), 0.9)
+    other.load_state_dict(average.state_dict())
+    assert other.state_dict()["updates"] == 200
+
+
+@pytest.mark.parametrize("kind", ["muon", "adamw", "sgd"])
+def test_what_is_configured_survives_a_resumption(kind: str) -> None:
+    student = Student(SHAPE)
+    first = Optimisers(student, OptimiserConfig(kind=kind, weight_decay=0.1, momentum=0.9))
+    second = Optimisers(student, OptimiserConfig(kind=kind, weight_decay=0.0, momentum=0.5))
+    second.load_state_dict(first.state_dict())
+    groups = [group for optimiser in second._all for group in optimiser.param_groups]
+    assert {group["weight_decay"] for group in groups} == {0.0}
+    assert {group["momentum"] for group in groups if "momentum" in group} <= {0.5}

@@ -1,0 +1,133 @@
+"""Finding what a student has not understood."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
+from nets.evaluator import WIN
+from tests.training.games import random_games, write_records
+from tests.training.run.test_loop import config
+from tests.training.student.test_network import SHAPE, inputs, new_student
+from training.config import PlayConfig
+from training.katago_file import write_katago
+from training.positions.batch import batch_of
+from training.positions.feed import Item
+from training.positions.games import GROUPS
+from training.samples.sample_files import (
+    Samples,
+    pack_planes,
+    pack_probabilities,
+    read_samples,
+    sample_files,
+    unpack_planes,
+)
+from training.student.export import to_model
+from training.student.network import Student
+from training.teacher.disagreement import Selection, disagreement
+from training.teacher.hard_examples import Doubter
+from training.teacher.labelling import Doubts, label
+from training.teacher.network import Opinion, Teacher
+
+
+def labels(count: int, canvas: int) -> Samples:
+    """A teacher who is sure of the first move, of a win, and of owning everything."""
+    planes = np.zeros((count, 22, canvas, canvas), np.uint8)
+    planes[:, 0] = 1
+    policy = np.zeros((count, canvas * canvas + 1), np.float32)
+    policy[:, 0] = 1
+    value = np.zeros((count, 3), np.float32)
+    value[:, WIN] = 1
+    return Samples(
+        pack_planes(planes), np.zeros((count, 19), np.float32), pack_probabilities(policy),
+        np.zeros((count, 0), np.uint8), np.full(count, -1, np.int16), value, np.zeros((count, 6), np.float32),
+        np.full((count, canvas * canvas), 127, np.int8), np.full(count, 255, np.uint8),
+    )  # fmt: skip
+
+
+def test_each_opinion_counts() -> None:
+    logits = np.zeros((4, 5), np.float32)
+    logits[:, 0] = 50.0
+    logits[1] = 0.0
+    value = np.array([[1.0, 0, 0], [1.0, 0, 0], [0, 1.0, 0], [1.0, 0, 0]], np.float32)
+    ownership = np.ones((4, 4), np.float32)
+    ownership[3] = [-1.0, -1.0, 1.0, 1.0]
+    teacher = labels(4, 2)
+    np.testing.assert_allclose(disagreement(logits, value, ownership, teacher), [0, np.log(5), 2, 4], atol=1e-5)
+    planes = unpack_planes(teacher.planes, 2)
+    planes[:, 0, 0] = 0  # what lies outside the board does not count
+    assert disagreement(logits, value, ownership, teacher._replace(planes=pack_planes(planes)))[3] < 1e-5
+
+
+def test_the_selection_keeps_the_greatest_of_each_source() -> None:
+    random = np.random.default_rng(1)
+    selection = Selection(0.1)
+    kept = {"near": [], "far": []}
+    for _ in range(100):
+        for source, shift in (("near", 0.0), ("far", 5.0)):
+            values = (random.random(50) + shift).astype(np.float32)
+            kept[source] += values[selection.pick(source, values)].tolist()
+    for source, shift in (("near", 0.0), ("far", 5.0)):
+        assert 400 < len(kept[source]) < 650
+        assert np.mean(np.array(kept[source]) - shift > 0.85) > 0.9
+    assert selection.line().startswith(f"{sum(map(len, kept.values())):,} of 10,000 kept")
+
+
+def test_labelling_what_is_doubted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    torch.set_num_threads(1)
+    teacher, student = tmp_path / "teacher.bin.gz", tmp_path / "student.bin.gz"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    torch.manual_seed(5)
+    write_katago(to_model(Student(SHAPE), "student", has_optimistic=True), student)
+    records = write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
+    settings = config(records, teacher=str(teacher), records_share=0.5, play_share=0.5, canvas_shares={"9": 1.0})
+    labelled = label(tmp_path / "samples", settings, count=300, doubts=Doubts(student, 0.25))
+    kept = sum(read_samples(path).length for path in sample_files(tmp_path / "samples"))
+    assert 0.15 * labelled < kept < 0.45 * labelled
+    means = capsys.readouterr().err.splitlines()[-1].split("mean disagreement ")[1].split(", of those kept ")
+    assert float(means[1]) > float(means[0]) > 0
+
+
+def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all games its own, the teacher is asked for labels only, and those are some moves apart."""
+    torch.set_num_threads(1)
+    teacher, student = tmp_path / "teacher.bin.gz", tmp_path / "student.bin.gz"
+    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    torch.manual_seed(5)
+    write_katago(to_model(Student(SHAPE), "student", has_optimistic=True), student)
+    asked = {"teacher": 0, "student": 0}
+    original = Teacher.forward
+
+    def counted(self: Teacher, *arguments: Any) -> Opinion:
+        asked[self.name] += 1
+        return original(self, *arguments)
+
+    monkeypatch.setattr(Teacher, "forward", counted)
+    records = write_records(tmp_path / "games.npz", random_games(count=1, length=30, seed=2))
+    settings = config(
+        records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0}, even_share=0.0,
+        play=PlayConfig(student=1.0, every=5),
+    )  # fmt: skip
+    steps = 12
+    label(tmp_path / "samples", settings, count=steps * batch_of(9, settings.run.batch), doubts=Doubts(student))
+    # Every group of games is labelled once, then played four moves on, labelled again, and so on.
+    assert asked == {"teacher": steps, "student": steps + (steps - GROUPS) * 4}
+
+
+def test_a_network_agrees_with_itself(tmp_path: Path) -> None:
+    path = tmp_path / "student.bin.gz"
+    write_katago(to_model(new_student(), "student", has_optimistic=True), path)
+    doubter = Doubter(path, torch.device("cpu"))
+    spatial, global_ = inputs(3, 9)
+    item = Item("test", spatial.to(torch.uint8), global_, torch.zeros(3, 3, dtype=torch.int16), None, True)
+    logits, found = doubter(item, labels(3, 9))
+    assert logits.shape == (3, 82)
+    assert (found > 1).all()
+    with torch.no_grad():
+        torch.testing.assert_close(logits, new_student()(spatial, global_).policy[:, 0], atol=0.02, rtol=0)  # in bf16

@@ -1,0 +1,71 @@
+"""Teachers in the engine's integers against the same networks in PyTorch."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
+from nets.embedded import embedded_network
+from nets.native.simd.vectors import is_available
+from nets.open import open_network
+from nets.precision.calibration import Series, own_positions
+from tests.training.student.test_network import new_student, padded
+from training.errors import TrainingError
+from training.katago_file import write_katago
+from training.student.export import to_model
+from training.teacher.native import AT_ONCE, NativeTeacher
+from training.teacher.network import Teacher, load_teacher
+from training.teacher.open import open_teacher
+
+CPU = torch.device("cpu")
+needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor lacks AVX2")
+
+
+@needs_kernels
+@torch.no_grad()
+def test_both_kinds_of_teachers_are_of_one_opinion() -> None:
+    path = embedded_network()
+    assert path is not None
+    native, exact = open_teacher(path, CPU, threads=2), load_teacher(path)
+    assert isinstance(native, NativeTeacher)
+    for name in ("name", "has_errors", "has_optimistic", "pass_alive_under_suicide"):
+        assert getattr(native, name) == getattr(exact, name)
+    series = tuple(
+        Series(size, size, games, moves=36, interval=12) for size, games in ((7, 1), (9, AT_ONCE // 2), (8, 1))
+    )
+    boards = own_positions(open_network(path, "fp32", "cpu"), series)
+    assert [len(planes) > AT_ONCE for planes, _ in boards] == [False, True, False]
+    spatial = torch.cat([padded(torch.from_numpy(planes), 9) for planes, _ in boards])
+    global_ = torch.cat([torch.from_numpy(numbers) for _, numbers in boards])
+    order = torch.randperm(len(global_), generator=torch.Generator().manual_seed(2))  # sizes in between each other
+    spatial, global_ = spatial[order].contiguous(memory_format=torch.channels_last), global_[order]
+    given, wanted = native(spatial, global_, False), exact(spatial, global_, False)
+    assert given.optimistic is not None
+    assert wanted.optimistic is not None
+    for one, other in ((given.policy, wanted.policy), (given.optimistic, wanted.optimistic)):
+        assert one.shape == other.shape == (len(order), 82)
+        apart = (one.softmax(1) - other.softmax(1)).abs()
+        assert apart.max() < 0.05
+        assert apart.sum(1).mean() < 0.05
+        assert ((one < -1000) == (other < -1000)).all()
+    torch.testing.assert_close(given.value, wanted.value, atol=0.02, rtol=0)
+    torch.testing.assert_close(given.score, wanted.score, atol=0.5, rtol=0.05)
+    on_board = spatial[:, 0].flatten(1)
+    torch.testing.assert_close(given.ownership * on_board, wanted.ownership * on_board, atol=0.05, rtol=0)
+
+
+def test_which_kind_opens(tmp_path: Path) -> None:
+    tiny = tmp_path / "tiny.bin.gz"
+    write_katago(to_model(new_student(), "tiny", has_optimistic=True), tiny)
+    assert isinstance(open_teacher(tiny, CPU), Teacher), "the engine itself would not run it in integers"
+    assert isinstance(open_teacher(tiny, CPU, "fp32"), Teacher)
+    with pytest.raises(TrainingError, match=r"loss\.trunk"):
+        open_teacher(tiny, CPU, "int16", with_trunk=True)
+    path = tmp_path / "teacher.bin.gz"
+    path.write_bytes(b"hello")
+    with pytest.raises(TrainingError, match=r"teacher\.bin\.gz"):
+        open_teacher(path, CPU)

@@ -1,0 +1,173 @@
+"""Kernels that play games by bare policies: no search, a move drawn from the network's probabilities.
+
+They reach what records don't hold: small boards, endgames down to the last pass, clean-up phases, komi far from even,
+and the mistakes of the student itself.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.board import clear, copy_position, is_legal, place_stone, play
+from go_rules.machine.jit import kernel
+from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
+from go_rules.position import PHASE_OVER, new_stack
+from go_rules.random import below, seed_state, uniform
+from go_rules.rules import RULES, SCORING_TERRITORY
+from training.positions.terms import draw_terms
+from training.positions.work import SYMMETRIES, cell_of, random_move, write_input
+
+MAX_LENGTH = 3
+"""A game ends undecided after so many moves a point of the board: nothing here sees superko."""
+HANDICAP_SHARE = 0.1
+MAX_HANDICAP = 4
+MESSY_SHARE = 0.3
+"""Of the random moves of an opening, those played close to the last one."""
+
+
+class Games(NamedTuple):
+    """G games in progress, as kernels read them."""
+
+    stack: NDArray[np.void]
+    """POSITION[3 G]: of game g the positions two moves ago, one move ago and now, from 3 g on."""
+    rules: NDArray[np.void]
+    """RULES[G]"""
+    state: NDArray[np.uint64]
+    """[G, 2] random state"""
+    symmetry: NDArray[np.int64]
+    """[G] how each position was turned when it was last encoded"""
+    sizes: NDArray[np.int64]
+    """[K] board sizes to choose from"""
+    finished: NDArray[np.int64]
+    """[G] games ended at each place"""
+    temperature: NDArray[np.float64]
+    """[1] of the policy"""
+    random_moves: NDArray[np.float64]
+    """[1] share of moves drawn from all legal ones"""
+    opening: NDArray[np.float64]
+    """[1] random moves at the start of a game, on average"""
+
+
+def new_games(
+    count: int, sizes: tuple[int, ...], seed: int, temperature: float, random_moves: float, opening: float
+) -> Games:
+    """Room for games; `start_games` begins them."""
+    return Games(
+        new_stack(3 * count),
+        np.zeros(count, RULES),
+        np.array([seed_state(seed * 1_000_003 + game) for game in range(count)], np.uint64).reshape(count, 2),
+        np.zeros(count, np.int64),
+        np.array(sizes, np.int64),
+        np.zeros(count, np.int64),
+        np.array([temperature]),
+        np.array([random_moves]),
+        np.array([opening]),
+    )
+
+
+@kernel
+def start_games(games, terms, first, last, opening):
+    """Begin games first..last-1 with `opening` random moves on average (float64)."""
+    for game in range(first, last):
+        _start(games, terms, game, opening)
+
+
+@kernel
+def encode_games(games, first, work, spatial, global_):
+    """Encode games first, first + 1, ...: uint8[N, 22, S, S] and float32[N, 19]."""
+    for i in range(len(spatial)):
+        game = first + i
+        games.symmetry[game] = below(games.state[game], SYMMETRIES)
+        write_input(games.stack, 3 * game + 2, games.rules[game], games.symmetry[game], work, spatial[i], global_[i])
+
+
+@kernel
+def play_moves(games, terms, first, canvas, logits):
+    """Draw a move for games first, first + 1, ... and play it; games that end make room for new ones.
+
+    `logits` float32[N, S*S + 1], turned as the position was when it was encoded."""
+    for i in range(len(logits)):
+        game = first + i
+        pos = games.stack[3 * game + 2]
+        rules = games.rules[game]
+        if uniform(games.state[game]) < games.random_moves[0]:
+            point = random_move(pos, rules, games.state[game], False)
+        else:
+            point = _draw_move(
+                pos, rules, games.state[game], logits[i], canvas, games.symmetry[game], games.temperature[0]
+            )
+        copy_position(games.stack[3 * game], games.stack[3 * game + 1])
+        copy_position(games.stack[3 * game + 1], pos)
+        play(pos, point, np.int64(pos.to_play), rules)
+        if pos.phase == PHASE_OVER or pos.move_number > MAX_LENGTH * pos.width * pos.height:
+            games.finished[game] += 1
+            _start(games, terms, game, games.opening[0])
+
+
+@kernel
+def _start(games, terms, game, opening):
+    state = games.state[game]
+    pos = games.stack[3 * game + 2]
+    rules = games.rules[game]
+    size = games.sizes[below(state, len(games.sizes))]
+    handicap = 0
+    if uniform(state) < HANDICAP_SHARE:
+        handicap = 1 + below(state, MAX_HANDICAP)
+    draw_terms(terms, handicap, state, rules)
+    clear(pos, size, size, rules.has_button)
+    for _ in range(handicap):
+        # Inside the first line: a handicap stone on it would be wasted.
+        point = (below(state, size - 2) + 2) * STRIDE + below(state, size - 2) + 2
+        if pos.board[point] == EMPTY:
+            place_stone(pos, point, BLACK)
+            if rules.scoring == SCORING_TERRITORY:
+                pos.white_bonus += 1
+    pos.to_play = WHITE if handicap > 0 else BLACK
+    moves = np.int64(2.0 * opening * uniform(state) + 0.5)
+    for _ in range(moves):
+        point = random_move(pos, rules, state, uniform(state) < MESSY_SHARE)
+        if point != PASS:
+            copy_position(games.stack[3 * game], games.stack[3 * game + 1])
+            copy_position(games.stack[3 * game + 1], pos)
+            play(pos, point, np.int64(pos.to_play), rules)
+
+
+@kernel
+def _draw_move(pos, rules, state, logits, canvas, symmetry, temperature):
+    """A legal move, drawn with probabilities proportional to exp(logit / temperature)."""
+    size = np.int64(pos.width)
+    colour = pos.to_play
+    highest = logits[canvas * canvas]
+    for y in range(size):
+        for x in range(size):
+            point = (y + 1) * STRIDE + x + 1
+            if pos.board[point] == EMPTY:
+                logit = logits[cell_of(point, size, canvas, symmetry)]
+                if logit > highest and is_legal(pos, point, colour, rules):
+                    highest = logit
+    # Two walks over the board, the first for the sum: no work space, and most points' shares are not worth keeping.
+    total = np.exp((logits[canvas * canvas] - highest) / temperature)
+    for y in range(size):
+        for x in range(size):
+            total += _share(pos, rules, (y + 1) * STRIDE + x + 1, size, logits, canvas, symmetry, highest, temperature)
+    rest = uniform(state) * total
+    for y in range(size):
+        for x in range(size):
+            point = (y + 1) * STRIDE + x + 1
+            rest -= _share(pos, rules, point, size, logits, canvas, symmetry, highest, temperature)
+            if rest < 0.0:
+                return point
+    return PASS
+
+
+@kernel
+def _share(pos, rules, point, size, logits, canvas, symmetry, highest, temperature):
+    if pos.board[point] != EMPTY:
+        return 0.0
+    depth = (logits[cell_of(point, size, canvas, symmetry)] - highest) / temperature
+    if depth < -20.0 or not is_legal(pos, point, pos.to_play, rules):
+        return 0.0
+    return np.exp(depth)

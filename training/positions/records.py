@@ -1,0 +1,90 @@
+"""Positions out of a file of game records, made on all cores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.config import RecordsConfig
+from training.errors import TrainingError
+from training.positions.batch import Positions, new_positions
+from training.positions.replay import Records, draw_samples
+from training.positions.sgf_records import SIZE
+from training.positions.terms import Terms
+from training.positions.work import Work
+from training.positions.workers import Workers
+from training.samples.npz import read_arrays
+
+
+class RecordPositions:
+    """An endless stream of positions from records; sample n is the same in every run with the same seed."""
+
+    canvas = SIZE
+
+    def __init__(self, config: RecordsConfig, terms: Terms, seed: int, workers: Workers) -> None:
+        """Raises TrainingError."""
+        self._records = load_records(Path(config.path), config)
+        self._terms, self._seed, self._workers = terms, seed, workers
+
+    def fill(self, positions: Positions, first: int) -> None:
+        """Make samples first, first + 1, ..., as many as `positions` has room for."""
+
+        def make(begin: int, end: int, work: Work) -> None:
+            part = positions.part(begin, end)
+            draw_samples(self._records, self._terms, self._seed, first + begin, work, *part)
+
+        self._workers.map_parts(make, len(positions.spatial))
+
+    def draw(self, count: int, first: int) -> Positions:
+        """Samples first to first + count - 1."""
+        positions = new_positions(count, self.canvas)
+        self.fill(positions, first)
+        return positions
+
+
+def load_records(path: Path, config: RecordsConfig) -> Records:
+    """Read a file of game records (sgf_records.py); games that end in passes lose those at their end.
+    Raises TrainingError."""
+    moves, offsets, result, komi, first_player = read_arrays(
+        path, ("moves", "offsets", "result", "komi", "first_player"), "a file of game records"
+    )
+    games = len(offsets) - 1
+    is_sound = moves.dtype == np.uint16 and offsets.dtype == np.int64 and offsets.ndim == 1 and games >= 1
+    is_sound = is_sound and offsets[0] == 0 and offsets[-1] == len(moves) and bool((np.diff(offsets) >= 0).all())
+    is_sound = is_sound and all(array.shape == (games,) for array in (result, komi, first_player))
+    if not is_sound or (len(moves) and int(moves.max()) > SIZE**2):
+        raise TrainingError(f"{path}: damaged: its game records contradict each other")
+    if config.skip >= games:
+        raise TrainingError(f"{path}: it has {games} games, data.records.skip leaves none of them")
+    first = config.skip
+    moves, offsets = moves[offsets[first] :], offsets[first:] - offsets[first]
+    moves, offsets = _without_last_passes(moves, offsets)
+    return Records(
+        moves,
+        offsets,
+        np.ascontiguousarray(result[first:], np.int8),
+        np.ascontiguousarray(komi[first:], np.float64),
+        np.ascontiguousarray(first_player[first:], np.uint8),
+        np.array([SIZE]),
+        np.array([config.deviating]),
+        np.array([config.handicap]),
+    )
+
+
+def _without_last_passes(
+    moves: NDArray[np.uint16], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    """The same games up to the first pass that answers a pass."""
+    passes = moves == SIZE**2
+    answered = np.flatnonzero(passes[1:] & passes[:-1]) + 1
+    if len(answered) == 0:
+        return np.ascontiguousarray(moves), np.ascontiguousarray(offsets)
+    game = np.searchsorted(offsets, answered, side="right") - 1
+    inside = answered > offsets[game]
+    lengths = np.diff(offsets)
+    np.minimum.at(lengths, game[inside], answered[inside] - offsets[game[inside]])
+    kept = np.repeat(offsets[:-1] + lengths, np.diff(offsets))
+    new_offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.ascontiguousarray(moves[np.arange(len(moves)) < kept]), new_offsets

@@ -1,0 +1,135 @@
+"""Makes a run's network the one that ships with the engine: `make weights RUN=folder ROWS=kata-rows-1024.npz`.
+
+    nets/weights/nobi.bin.gz        RUN/student.bin.gz as it is
+    nets/weights/nobi-int8.onnx     what the quantizer makes of it
+    nets/weights/nobi-int16.json    what its calibration for our own kernels finds out
+    nets/weights/nobi-check.npz     positions on which each machine compares these with fp32
+    nets/weights/nobi.json          where it comes from and how both measure
+    nets/weights/README.md          the model card: its table of figures is written anew
+
+The rest of the card is for people to write, how strong the network is above all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from nets.conversion.convert import load_model
+from nets.embedded import CHECK, FACTS, INT8, INT16, NETWORK, WEIGHTS
+from nets.evaluator import Evaluator, EvaluatorError
+from nets.native.convolutions.calibrate import calibrate
+from nets.native.convolutions.pack import pack
+from nets.native.evaluator import NativeEvaluator
+from nets.native.unsupported import is_transformer, objection_to_packing
+from nets.onnx.evaluator import OnnxEvaluator
+from nets.open import open_network
+from nets.precision.calibration import own_positions, pack_positions
+from nets.precision.int8 import FEW_SERIES, NotQuantizable, objection_of, quantize, summary
+from training.errors import TrainingError
+from training.files import write_whole
+from training.run.folder import CARD, STUDENT
+from training.run.yardstick import Yardstick, evaluate_function, load_yardstick
+
+BEGIN, END = "<!-- figures: written by `make weights` -->", "<!-- end of figures -->"
+SEED = 2
+"""Other positions than those of the calibration."""
+GROUPS = {"19x19": "19×19", "smaller": "smaller boards"}
+FIGURES = {
+    "policy_cross_entropy": "policy cross-entropy",
+    "top1": "top-1",
+    "value_mse": "value MSE",
+    "lead_mae": "lead MAE",
+    "ownership_mse": "ownership MSE",
+}
+
+
+def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
+    """Write all six files; returns a line about them. Raises TrainingError, EvaluatorError, NotQuantizable."""
+    source = run / STUDENT
+    if not source.is_file():
+        raise TrainingError(f"{run}: there is no {STUDENT}; `nobi train` writes one at the end of a leg")
+    content = source.read_bytes()
+    sha256 = hashlib.sha256(content).hexdigest()
+    model = load_model(content, str(source))
+    plain = open_network(source, "fp32", "cpu")
+    integers = quantize(model, plain, sha256)
+    facts = {**_provenance(run / CARD), "name": model.name, "sha256": sha256, "int8": summary(integers)}
+    # Transformers are calibrated by each machine: their weights of 8 bits are only for some.
+    ranges = None if objection_to_packing(model) or is_transformer(model) else calibrate(model, plain)
+    if rows is not None:
+        yardstick = load_yardstick(rows)
+        versions: dict[str, Evaluator] = {"fp32": plain, "int8": OnnxEvaluator(integers, model.name)}
+        if ranges is not None:
+            versions["int16"] = NativeEvaluator(model, pack(model, ranges.highest), model.name, lambda: plain)
+        facts["yardstick"] = {name: _measured(yardstick, evaluator) for name, evaluator in versions.items()}
+    card = _with_figures((weights / "README.md").read_text(encoding="utf-8"), table(facts))
+    write_whole(weights / NETWORK, content)
+    write_whole(weights / INT8, integers)
+    if ranges is not None:
+        write_whole(weights / INT16, ranges.to_bytes())
+    write_whole(weights / CHECK, pack_positions(own_positions(plain, FEW_SERIES, seed=SEED)))
+    write_whole(weights / FACTS, json.dumps(facts, indent=1).encode() + b"\n")
+    write_whole(weights / "README.md", card.encode())
+    objection = objection_of(integers)
+    return f"{model.name} is embedded; {objection or 'int8 is within the limits'}"
+
+
+def table(facts: dict[str, Any]) -> str:
+    """The figures as the model card shows them."""
+    lines = ["| | |", "| --- | --- |", f"| name | {facts['name']} |"]
+    for key, title in (("parameters", "parameters"), ("positions", "samples drawn"), ("steps", "steps")):
+        if key in facts:
+            lines.append(f"| {title} | {facts[key]:,} |")
+    lines += [f"| int8 | {facts['int8']} |", f"| SHA-256 | {facts['sha256']} |"]
+    if "yardstick" in facts:
+        lines += ["", f"| yardstick | rows | {' | '.join(FIGURES.values())} |", "| --- " * (len(FIGURES) + 2) + "|"]
+        for group, title in GROUPS.items():
+            for precision, measures in facts["yardstick"].items():
+                measure = measures[group]
+                figures = " | ".join(f"{measure[name]:.3f}" for name in FIGURES)
+                lines.append(f"| {title}, {precision} | {measure['rows']} | {figures} |")
+    return "\n".join(lines)
+
+
+def _provenance(path: Path) -> dict[str, Any]:
+    """What the run says of its student, its own yardstick left out; nothing where it says nothing."""
+    try:
+        facts = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        raise TrainingError(f"{path}: damaged") from None
+    return {key: value for key, value in facts.items() if key != "yardstick"}
+
+
+def _measured(yardstick: Yardstick, evaluator: Evaluator) -> dict[str, Any]:
+    measures = yardstick.measure(evaluate_function(evaluator))
+    return {group: asdict(measure) for group, measure in zip(GROUPS, measures, strict=True)}
+
+
+def _with_figures(card: str, figures: str) -> str:
+    if BEGIN not in card or END not in card:
+        raise TrainingError("the model card has no place for figures")
+    return card[: card.index(BEGIN)] + f"{BEGIN}\n\n{figures}\n\n" + card[card.index(END) :]
+
+
+def main(arguments: list[str]) -> int:
+    """From the command line; returns the exit code."""
+    if len(arguments) not in (1, 2):
+        print("usage: make weights RUN=folder [ROWS=kata-rows-1024.npz]", file=sys.stderr)
+        return 2
+    try:
+        print(embed(Path(arguments[0]), Path(arguments[1]) if len(arguments) == 2 else None))
+    except (TrainingError, EvaluatorError, NotQuantizable, OSError) as error:
+        print(f"nobi: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,99 @@
+"""The leaves of search trees, labelled by a teacher's bare network.
+
+A search goes where its network is too hopeful, so the positions it looks at show that network's errors more often than
+those which are played do. They cost nothing to find: the searches of self-play evaluate them anyway.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.evaluator import SHORTTERM_SCORE_ERROR, Evaluation, Evaluator
+from training.positions.batch import board_cells
+from training.run.yardstick import evaluate_function
+from training.samples.sample_files import (
+    HAS_ERRORS,
+    HAS_OWNERSHIP,
+    HAS_POLICY,
+    HAS_SCORE,
+    HAS_VALUE,
+    Samples,
+    pack_planes,
+    pack_probabilities,
+)
+
+AT_ONCE = 8
+"""Positions of one call of the teacher."""
+
+
+class Leaf(NamedTuple):
+    """A position as a network sees it."""
+
+    spatial: NDArray[np.uint8]
+    """[22, H, W]"""
+    global_: NDArray[np.float32]
+    """[19]"""
+
+
+class Recorder:
+    """An evaluator that remembers a share of the positions it is asked about; for one thread."""
+
+    def __init__(self, evaluator: Evaluator, share: float, generator: np.random.Generator) -> None:
+        self._evaluator, self._share, self._generator = evaluator, share, generator
+        self._leaves: list[Leaf] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._evaluator, name)
+
+    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32], *more: Any) -> Evaluation:
+        for i in np.flatnonzero(self._generator.random(len(spatial)) < self._share):
+            self._leaves.append(Leaf(spatial[i].astype(np.uint8), global_[i].copy()))
+        return self._evaluator.evaluate(spatial, global_, *more)
+
+    def take(self) -> list[Leaf]:
+        """What was remembered since the last call."""
+        leaves, self._leaves = self._leaves, []
+        return leaves
+
+
+def labelled(leaves: list[Leaf], teacher: Evaluator, canvas: int) -> Samples:
+    """Leaves of boards of one size, at least one, with a teacher's opinion of each; the replies are not known. Raises
+    EvaluatorError."""
+    count, cells = len(leaves), canvas * canvas
+    boards = np.stack([leaf.spatial for leaf in leaves])
+    global_ = np.stack([leaf.global_ for leaf in leaves])
+    ask = evaluate_function(teacher)
+    answers = [
+        ask(boards[first : first + AT_ONCE].astype(np.float32), global_[first : first + AT_ONCE])
+        for first in range(0, count, AT_ONCE)
+    ]
+    policy, value, score, ownership = (np.concatenate(parts) for parts in zip(*answers, strict=True))
+    size = boards.shape[2]
+    points = board_cells(size, canvas)
+    planes = np.zeros((count, boards.shape[1], canvas, canvas), np.uint8)
+    planes[:, :, :size, :size] = boards
+    chances = np.zeros((count, cells + 1), np.float32)
+    chances[:, [*points, cells]] = _softmax(policy)
+    owners = np.zeros((count, cells), np.int8)
+    owners[:, points] = np.rint(ownership * 127.0)
+    known = np.full(count, HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP, np.uint8)
+    known[score[:, SHORTTERM_SCORE_ERROR] >= 0] |= HAS_ERRORS
+    return Samples(
+        planes=pack_planes(planes),
+        global_=global_,
+        policy=pack_probabilities(chances),
+        optimistic=np.zeros((count, cells + 1), np.uint8),
+        reply=np.full(count, -1, np.int16),
+        value=value,
+        score=score,
+        ownership=owners,
+        known=known,
+    )
+
+
+def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True), np.float32)

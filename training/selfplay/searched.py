@@ -1,0 +1,147 @@
+"""What searches say of a game's positions, as samples."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules import board
+from go_rules.game import Game
+from go_rules.points import BLACK, EMPTY, N_POINTS, PASS, WHITE, board_points
+from go_rules.scoring import final_owners
+from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, WIN
+from nets.features import AT_ROOT, Scratch, encode
+from search.result import SearchResult
+from training.positions.batch import cell_at
+from training.samples.sample_files import (
+    HAS_OWNERSHIP,
+    HAS_POLICY,
+    HAS_SCORE,
+    HAS_VALUE,
+    Samples,
+    pack_planes,
+    pack_probabilities,
+)
+
+FEWEST_VISITS = 2
+"""Moves that noise alone brought to fewer visits are no part of the policy learned."""
+
+
+class Searched(NamedTuple):
+    """A position and what a search found out about it."""
+
+    turn: int
+    colour: int
+    spatial: NDArray[np.uint8]
+    """[22, S, S]"""
+    global_: NDArray[np.float32]
+    policy: NDArray[np.float32]
+    """[S*S + 1] shares of the visits"""
+    winrate: float
+    lead: float
+    score: float
+    """Expected final score in points, the mover's view"""
+    score_stdev: float
+    ownership: NDArray[np.float32] | None = None
+    """[S*S] the mover's view, where the search was asked for it"""
+
+
+def searched(game: Game, result: SearchResult, scratch: Scratch, canvas: int) -> Searched:
+    """A search's result for the game's present position."""
+    spatial, global_ = encode_game(game, scratch, canvas)
+    policy = np.zeros(canvas * canvas + 1, np.float32)
+    for move in result.moves:
+        if move.visits >= FEWEST_VISITS:
+            policy[cell_at(move.point, canvas)] = move.visits
+    if policy.sum() == 0:
+        policy[cell_at(result.moves[0].point, canvas)] = 1
+    ownership = None
+    if result.ownership is not None:
+        whole = np.zeros((canvas, canvas), np.float32)
+        whole[: game.height, : game.width] = result.ownership.reshape(game.height, game.width)
+        ownership = whole.ravel()
+    return Searched(
+        len(game.moves),
+        result.colour,
+        spatial,
+        global_,
+        policy / policy.sum(),
+        result.winrate,
+        result.lead,
+        result.score_mean,
+        result.score_stdev,
+        ownership,
+    )
+
+
+def encode_game(game: Game, scratch: Scratch, canvas: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """The network's input for the present position, superko bans included, in the corner of a canvas."""
+    size, now = game.width, game.length - 1
+    planes, global_ = np.zeros((22, size, size), np.float32), np.zeros(19, np.float32)
+    legal = np.zeros(N_POINTS, np.int16)
+    count = board.legal_points(game.position, game.to_play, game.record, legal)
+    ban = np.zeros(N_POINTS, np.int8)
+    ban[legal[:count]] = 1
+    ban[[point for point in game.legal_moves(game.to_play) if point != PASS]] = 0
+    encode(game.stack, now, game.to_play, game.record, 0.0, AT_ROOT, ban, scratch, planes, global_)
+    spatial = np.zeros((22, canvas, canvas), np.uint8)
+    spatial[:, :size, :size] = planes
+    return spatial, global_
+
+
+def samples_of_searches(game: Game, positions: list[Searched], canvas: int) -> Samples:
+    """Positions of a game, at least one, with what was found out about each, and the moves that were made there."""
+    cells, count = canvas * canvas, len(positions)
+    value = np.zeros((count, 3), np.float32)
+    score = np.zeros((count, SCORE_COLUMNS), np.float32)
+    ownership = np.zeros((count, cells), np.int8)
+    reply = np.full(count, -1, np.int16)
+    known = np.full(count, HAS_POLICY | HAS_VALUE | HAS_SCORE, np.uint8)
+    for i, position in enumerate(positions):
+        value[i, [WIN, LOSS, NO_RESULT]] = position.winrate, 1.0 - position.winrate, 0.0
+        score[i, [SCORE_MEAN, SCORE_STDEV, LEAD]] = position.score, position.score_stdev, position.lead
+        if position.ownership is not None:
+            ownership[i] = np.rint(position.ownership * 127.0)
+            known[i] |= HAS_OWNERSHIP
+        if position.turn + 1 < len(game.moves):
+            reply[i] = cell_at(game.moves[position.turn + 1].point, canvas)
+    return Samples(
+        planes=pack_planes(np.stack([position.spatial for position in positions])),
+        global_=np.stack([position.global_ for position in positions]),
+        policy=pack_probabilities(np.stack([position.policy for position in positions])),
+        optimistic=np.zeros((count, cells + 1), np.uint8),
+        reply=reply,
+        value=value,
+        score=score,
+        ownership=ownership,
+        known=known,
+    )
+
+
+def samples_of_game(
+    game: Game, positions: list[Searched], canvas: int, loser: int | None, result_weight: float
+) -> Samples | None:
+    """What was searched, with the game's outcome, which has a share of `result_weight` in the value. `loser` resigned;
+    None: the game was played to its end, or given up, and then the searches stand alone. None for no positions."""
+    if not positions:
+        return None
+    samples = samples_of_searches(game, positions, canvas)
+    is_counted = loser is None and game.is_over and not game.is_no_result
+    if loser is None and not is_counted:
+        return samples
+    white = game.score() if loser is None else (1.0 if loser == BLACK else -1.0)
+    owners = final_owners(game.position, game.record)
+    for i, position in enumerate(positions):
+        won = white if position.colour == WHITE else -white
+        result = 1.0 if won > 0 else 0.5 if won == 0 else 0.0
+        chance = result_weight * result + (1.0 - result_weight) * position.winrate
+        samples.value[i, [WIN, LOSS]] = chance, 1.0 - chance
+        if is_counted:
+            samples.score[i, SCORE_MEAN] = won
+            samples.known[i] |= HAS_OWNERSHIP
+            for point in board_points(game.width, game.height):
+                if owners[point] != EMPTY:
+                    samples.ownership[i, cell_at(point, canvas)] = 127 if owners[point] == position.colour else -127
+    return samples

@@ -1,0 +1,121 @@
+"""A student as a KataGo model: the form in which the converter, the quantizer and KataGo itself take it."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor, nn
+
+from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
+from nets.katago.model import (
+    Activation,
+    Block,
+    Convolution,
+    FloatArray,
+    Model,
+    Multipliers,
+    Normed,
+    OrdinaryBlock,
+    PolicyHead,
+    PoolingBlock,
+    Trunk,
+    ValueHead,
+)
+from training.katago_file import VERSION
+from training.student import network as student_layers
+from training.student.network import OPTIMISTIC, PLAIN, Student
+
+
+def to_model(student: Student, name: str, has_optimistic: bool, pass_alive_under_suicide: bool = False) -> Model:
+    """`student` as a model of KataGo's version 15. `has_optimistic`: it learned an optimistic policy; otherwise the
+    plain one stands in for it. `pass_alive_under_suicide`: how its area features were computed."""
+    trunk = Trunk(
+        stem=_convolution(student.stem),
+        stem_global=_matrix(student.stem_global),
+        metadata=None,
+        blocks=tuple(_block(block) for block in student.blocks),
+        tip=_shift(_array(student.shift)),
+    )
+    return Model(
+        name=name,
+        version=VERSION,
+        spatial_inputs=SPATIAL_PLANES,
+        global_inputs=GLOBAL_FEATURES,
+        multipliers=Multipliers(),
+        pass_alive_under_suicide=pass_alive_under_suicide,
+        trunk=trunk,
+        policy=_policy(student, [PLAIN, OPTIMISTIC if has_optimistic else PLAIN]),
+        value=_value(student),
+    )
+
+
+def _block(block: nn.Module) -> Block:
+    if isinstance(block, student_layers.PlainBlock):
+        return OrdinaryBlock(
+            before=_shift(_array(block.shift)),
+            first=_convolution(block.first),
+            between=_shift(_array(block.first.bias)),
+            second=_convolution(block.second),
+        )
+    assert isinstance(block, student_layers.PoolingBlock)
+    return PoolingBlock(
+        before=_shift(_array(block.shift)),
+        first=_convolution(block.first),
+        pooled=_convolution(block.pooled),
+        pooled_norm=_shift(_array(block.pooled.bias)),
+        pooled_to_bias=_matrix(block.to_bias),
+        between=_shift(_array(block.first.bias)),
+        second=_convolution(block.second),
+    )
+
+
+def _policy(student: Student, channels: list[int]) -> PolicyHead:
+    head = student.policy
+    second = _convolution(head.second)
+    return PolicyHead(
+        first=_convolution(head.first),
+        pooled=_convolution(head.pooled),
+        pooled_norm=_shift(_array(head.pooled.bias)),
+        pooled_to_bias=_matrix(head.to_bias),
+        first_norm=_shift(_array(head.first.bias)),
+        second=Convolution(second.weights[channels], second.dilation),
+        pass_first=_matrix(head.pass_first),
+        pass_bias=_array(head.pass_first.bias),
+        pass_activation=Activation.RELU,
+        pass_second=_matrix(head.pass_second)[:, channels],
+    )
+
+
+def _value(student: Student) -> ValueHead:
+    head = student.value
+    return ValueHead(
+        first=_convolution(head.first),
+        norm=_shift(_array(head.first.bias)),
+        hidden=_matrix(head.hidden),
+        hidden_bias=_array(head.hidden.bias),
+        hidden_activation=Activation.RELU,
+        value=_matrix(head.value),
+        value_bias=_array(head.value.bias),
+        score=_matrix(head.score),
+        score_bias=_array(head.score.bias),
+        ownership=_convolution(head.ownership),
+    )
+
+
+def _shift(bias: FloatArray) -> Normed:
+    """relu(x + bias)"""
+    return Normed(np.ones_like(bias), bias, Activation.RELU)
+
+
+def _convolution(layer: nn.Conv2d) -> Convolution:
+    """Without its bias, which belongs to the norm behind it."""
+    return Convolution(_array(layer.weight), (1, 1))
+
+
+def _array(parameter: Tensor | None) -> FloatArray:
+    assert parameter is not None
+    return np.ascontiguousarray(parameter.detach().float().cpu().numpy())
+
+
+def _matrix(layer: nn.Linear) -> FloatArray:
+    """[in, out]"""
+    return np.ascontiguousarray(_array(layer.weight).T)

@@ -1,0 +1,137 @@
+"""The inverse of training/student/export.py: a student from a network file that it wrote, to go on training it.
+
+A file has what an engine needs. The soft policy and the reply are not in it: the one begins as the policy at its
+temperature, the other knows nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from nets.katago.model import Convolution, FloatArray, Model, Normed, OrdinaryBlock, PoolingBlock
+from nets.katago.parse import parse_model
+from nets.katago.reader import ModelFormatError, decompress
+from training.config import NetworkConfig
+from training.errors import TrainingError
+from training.katago_file import VERSION, encode_model
+from training.student import network as student_layers
+from training.student.export import to_model
+from training.student.losses import SOFT_TEMPERATURE
+from training.student.network import OPTIMISTIC, PLAIN, REPLY, SOFT, Student
+
+FOREIGN = "not a network that Nobi's training wrote; only those can be trained on"
+
+
+def read_network(path: Path) -> Model:
+    """The network in a `.bin.gz` of ours. Raises TrainingError."""
+    try:
+        return parse_model(decompress(path.read_bytes()))
+    except OSError as error:
+        raise TrainingError(f"{path}: {error.strerror or error}") from None
+    except ModelFormatError as error:
+        raise TrainingError(f"{path}: not a usable KataGo network: {error}") from None
+
+
+def shape_of(model: Model) -> NetworkConfig:
+    """The configuration of a student of this shape. Raises TrainingError."""
+    blocks = model.trunk.blocks
+    kinds = [type(block) for block in blocks]
+    tip_is_norm, is_ours = isinstance(model.trunk.tip, Normed), set(kinds) <= {OrdinaryBlock, PoolingBlock}
+    if not (model.version == VERSION and is_ours and tip_is_norm and model.trunk.metadata is None):
+        raise TrainingError(f"{model.name}: {FOREIGN}")
+    pooling = [block for block in blocks if isinstance(block, PoolingBlock)]
+    every = kinds.index(PoolingBlock) + 1 if pooling else 0
+    return NetworkConfig(
+        blocks=len(blocks),
+        channels=model.trunk.channels,
+        pooling_every=every,
+        pooled_channels=pooling[0].pooled.outputs if pooling else NetworkConfig().pooled_channels,
+        policy_channels=model.policy.first.outputs,
+        value_channels=model.value.first.outputs,
+        value_hidden=model.value.hidden.shape[1],
+    )
+
+
+@torch.no_grad()
+def load_weights(student: Student, model: Model) -> None:
+    """Give a student of the shape `shape_of(model)` the model's weights. Raises TrainingError where there is anything
+    in the model that a student has no place for."""
+    try:
+        _load_trunk(student, model)
+        _load_policy(student, model)
+        _load_value(student, model)
+    except (RuntimeError, AttributeError):
+        raise TrainingError(f"{model.name}: {FOREIGN}") from None
+    again = to_model(student, model.name, True, model.pass_alive_under_suicide)
+    if encode_model(again) != encode_model(model):
+        raise TrainingError(f"{model.name}: {FOREIGN}")
+
+
+def _load_trunk(student: Student, model: Model) -> None:
+    trunk = model.trunk
+    assert isinstance(trunk.tip, Normed)
+    _convolution(student.stem, trunk.stem)
+    _matrix(student.stem_global, trunk.stem_global)
+    _set(student.shift, trunk.tip.bias)
+    for layer, block in zip(student.blocks, trunk.blocks, strict=True):
+        assert isinstance(block, (OrdinaryBlock, PoolingBlock))
+        _set(layer.shift, block.before.bias)
+        _convolution(layer.first, block.first, block.between)
+        _convolution(layer.second, block.second)
+        if isinstance(layer, student_layers.PoolingBlock):
+            _convolution(layer.pooled, block.pooled, block.pooled_norm)  # type: ignore[union-attr]
+            _matrix(layer.to_bias, block.pooled_to_bias)  # type: ignore[union-attr]
+
+
+def _load_policy(student: Student, model: Model) -> None:
+    head, source = student.policy, model.policy
+    _convolution(head.first, source.first, source.first_norm)
+    _convolution(head.pooled, source.pooled, source.pooled_norm)
+    _matrix(head.to_bias, source.pooled_to_bias)
+    _matrix(head.pass_first, source.pass_first)
+    _set(head.pass_first.bias, source.pass_bias)
+    for layer, weights in (
+        (head.second, torch.from_numpy(source.second.weights)),
+        (head.pass_second, torch.from_numpy(source.pass_second).T),
+    ):
+        layer.weight[[PLAIN, OPTIMISTIC]] = weights.to(layer.weight)
+        layer.weight[SOFT] = layer.weight[PLAIN] / SOFT_TEMPERATURE
+        layer.weight[REPLY] = 0.0
+
+
+def _load_value(student: Student, model: Model) -> None:
+    head, source = student.value, model.value
+    _convolution(head.first, source.first, source.norm)
+    _convolution(head.ownership, source.ownership)
+    for layer, matrix, bias in (
+        (head.hidden, source.hidden, source.hidden_bias),
+        (head.value, source.value, source.value_bias),
+        (head.score, source.score, source.score_bias),
+    ):
+        _matrix(layer, matrix)
+        _set(layer.bias, bias)
+
+
+def _convolution(layer: nn.Conv2d, source: Convolution, norm: Normed | None = None) -> None:
+    """The convolution and, as its bias, that of the norm behind it."""
+    _set(layer.weight, source.weights)
+    if norm is not None:
+        _set(layer.bias, norm.bias)
+
+
+def _matrix(layer: nn.Linear, matrix: FloatArray) -> None:
+    """From [in, out]."""
+    _set(layer.weight, matrix.T)
+
+
+def _set(parameter: Tensor | None, values: FloatArray | None) -> None:
+    """Raises RuntimeError for another shape."""
+    assert parameter is not None
+    assert values is not None
+    source = torch.from_numpy(values.copy())
+    if source.shape != parameter.shape:
+        raise RuntimeError("another shape")
+    parameter.copy_(source)

@@ -1,0 +1,108 @@
+"""Transformer blocks of KataGo networks, on boards [N, C, H, W] whose channels come last in memory.
+
+Both blocks begin with an RMS norm of each point's channels. Its weights are merged into the matrices behind it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray
+from training.student.network import Board
+from training.teacher.layers import constant, dense
+
+
+class Attention(nn.Module):
+    """Residual self-attention over the points of each board."""
+
+    def __init__(self, block: AttentionBlock) -> None:
+        super().__init__()
+        self.heads, self.kv_heads = block.heads, block.kv_heads
+        self.epsilon = block.epsilon
+        self.frequencies = None if block.rope is None else constant(block.rope.frequencies)
+        parts = [block.query, block.key]
+        if block.rope is not None:
+            parts += [turned(block.query), turned(block.key)]
+        self.widths = (block.query.shape[1], block.key.shape[1], block.value.shape[1])
+        self.joined = dense(np.concatenate([*parts, block.value], axis=1) * block.norm[:, None])
+        self.output = dense(block.output)
+
+    def forward(self, x: Tensor, board: Board) -> Tensor:
+        count, _, height, width = x.shape
+        tokens = _tokens(x)
+        queries, keys, values = self.widths
+        joined = self.joined(_rms_normed(tokens, self.epsilon))
+        both, value = joined[..., : queries + keys], joined[..., -values:]
+        if self.frequencies is not None:
+            cosine, sine = self._angles(height, width, both.dtype)
+            both = torch.addcmul(both * cosine, joined[..., queries + keys : -values], sine)
+        query = both[..., :queries].view(count, height * width, self.heads, -1).transpose(1, 2)
+        key = both[..., queries:].view(count, height * width, self.kv_heads, -1).transpose(1, 2)
+        value = value.view(count, height * width, self.kv_heads, -1).transpose(1, 2)
+        groups = self.heads // self.kv_heads
+        if groups > 1:
+            key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+        visible = None if board.mask is None else board.mask.flatten(2)[:, :, None, :] > 0
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
+        return board.cut(_planes(tokens + self.output(mixed.transpose(1, 2).flatten(2)), x))
+
+    def _angles(self, height: int, width: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Cosine and sine [P, queries + keys] of the angle by which each point turns each channel."""
+        assert self.frequencies is not None
+        keys = self.frequencies.float().expand(self.kv_heads, -1, -1).repeat_interleave(2, 1)
+        queries = keys.repeat_interleave(self.heads // self.kv_heads, 0)
+        columns = torch.cat([queries.flatten(0, 1), keys.flatten(0, 1)])
+        steps = torch.arange(max(height, width), device=columns.device, dtype=torch.float32)
+        by_x, by_y = steps[:width, None] * columns[:, 0], steps[:height, None] * columns[:, 1]
+        angle = (by_y[:, None] + by_x[None]).flatten(0, 1)
+        return angle.cos().to(dtype), angle.sin().to(dtype)
+
+
+class FeedForward(nn.Module):
+    """Residual: silu(n @ first) [* (n @ gate)] @ second."""
+
+    def __init__(self, block: FeedForwardBlock) -> None:
+        super().__init__()
+        self.epsilon = block.epsilon
+        self.is_gated = block.gate is not None
+        parts = [block.first] if block.gate is None else [block.first, block.gate]
+        self.joined = dense(np.concatenate(parts, axis=1) * block.norm[:, None])
+        self.second = dense(block.second)
+
+    def forward(self, x: Tensor, board: Board) -> Tensor:
+        tokens = _tokens(x)
+        hidden = self.joined(_rms_normed(tokens, self.epsilon))
+        if self.is_gated:
+            hidden, gate = hidden.chunk(2, 2)
+            hidden = functional.silu(hidden) * gate
+        else:
+            hidden = functional.silu(hidden)
+        return board.cut(_planes(tokens + self.second(hidden), x))
+
+
+def _rms_normed(tokens: Tensor, epsilon: float) -> Tensor:
+    """x / rms(x) over the channels."""
+    square = torch.linalg.vector_norm(tokens, dim=2, keepdim=True).square() / tokens.shape[2]
+    return tokens * torch.rsqrt(square + epsilon)
+
+
+def _tokens(x: Tensor) -> Tensor:
+    """[N, C, H, W] to [N, H*W, C]; no copy where the channels come last in memory."""
+    return x.permute(0, 2, 3, 1).flatten(1, 2).contiguous()
+
+
+def _planes(tokens: Tensor, like: Tensor) -> Tensor:
+    """The inverse of `_tokens`."""
+    count, channels, height, width = like.shape
+    return tokens.view(count, height, width, channels).permute(0, 3, 1, 2)
+
+
+def turned(matrix: FloatArray) -> FloatArray:
+    """The matrix whose outputs are those of `matrix`, each interleaved pair (a, b) turned by 90 degrees: (-b, a)."""
+    result = np.empty_like(matrix)
+    result[:, 0::2] = -matrix[:, 1::2]
+    result[:, 1::2] = matrix[:, 0::2]
+    return result
