@@ -97,13 +97,19 @@ def test_the_document_of_parameters_is_current() -> None:
 def test_links_in_the_documents_lead_somewhere() -> None:
     documents = [
         *REPOSITORY.glob("*.md"),
-        *(REPOSITORY / "docs").glob("*.md"),
+        *(REPOSITORY / "docs").rglob("*.md"),
         *(REPOSITORY / "benchmarks").glob("*.md"),
+        *(REPOSITORY / "nets" / "weights").glob("*.md"),
     ]
     for page in documents:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", ["docs/strength.md", "benchmarks/README.md"])
+def test_tables_of_the_present_are_short(page: str) -> None:
+    assert len((REPOSITORY / page).read_text(encoding="utf-8").splitlines()) <= 60, "move what is old to docs/log/"
 
 
 def test_paths_named_in_the_architecture_exist() -> None:
