@@ -44,10 +44,10 @@ class OptimiserConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """How weights follow gradients, and the schedule: warm-up, stable, decay."""
 
     kind: Annotated[
-        Literal["muon", "adamw", "sgd"], Meta(description="muon: on the convolutions, adamw on everything else")
+        Literal["muon", "adamw"], Meta(description="muon: on the convolutions, adamw on everything else")
     ] = "muon"
     rate: Annotated[float, Meta(gt=0, description="learning rate of the stable phase")] = 0.005
-    momentum: Annotated[float, Meta(ge=0, lt=1, description="of muon and sgd")] = 0.95
+    momentum: Annotated[float, Meta(ge=0, lt=1, description="of muon")] = 0.95
     weight_decay: Annotated[float, Meta(ge=0, description="a step takes rate * this share off every matrix")] = 0.05
     clip: Annotated[float, Meta(gt=0, description="gradients of a larger norm are shortened to it")] = 4.0
     warm_up: Annotated[int, Meta(ge=0, description="a leg's first steps, from zero to the full rate")] = 500
@@ -55,13 +55,6 @@ class OptimiserConfig(Struct, frozen=True, forbid_unknown_fields=True):
         float, Meta(ge=0, le=1, description="of the budget, the last part, in which the rate falls to zero")
     ] = 0.2
     revive: Annotated[bool, Meta(description="units that never fire begin anew")] = True
-    next_leg: Annotated[
-        Literal["decayed", "stable"],
-        Meta(description="state that the next leg goes on from: after or before the decay"),
-    ] = "decayed"
-    integers_share: Annotated[
-        float, Meta(ge=0, le=1, description="of the budget, the last part, in which the student computes in 8 bits")
-    ] = 0.0
     average: Annotated[float, Meta(ge=0, lt=1, description="decay a step of the weights' moving average")] = 0.999
 
 
@@ -76,7 +69,6 @@ class LossConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ownership: Annotated[float, Meta(ge=0)] = 1.0
     score: Annotated[float, Meta(ge=0, description="lead, expected score and its deviation")] = 0.6
     errors: Annotated[float, Meta(ge=0, description="short-term errors and the time left")] = 0.1
-    trunk: Annotated[float, Meta(ge=0, description="likeness of the trunk to the teacher's; 0: not compared")] = 0.0
 
 
 class RecordsConfig(Struct, frozen=True, forbid_unknown_fields=True):

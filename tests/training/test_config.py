@@ -17,7 +17,7 @@ def test_the_printed_defaults_are_the_defaults(tmp_path: Path) -> None:
 
 
 def test_a_described_configuration_reads_back(tmp_path: Path) -> None:
-    config = override(TrainingConfig(), ("run.batch=64", 'data.samples=["a", "b"]', "optimiser.kind=sgd"))
+    config = override(TrainingConfig(), ("run.batch=64", 'data.samples=["a", "b"]', "optimiser.kind=adamw"))
     path = tmp_path / "training.toml"
     path.write_text(describe(config), encoding="utf-8")
     assert read_config(path) == config

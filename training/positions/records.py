@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from training.config import RecordsConfig
 from training.errors import TrainingError
-from training.positions.batch import Positions, new_positions
+from training.positions.batch import Positions
 from training.positions.replay import Records, draw_samples
 from training.positions.sgf_records import SIZE
 from training.positions.terms import Terms
@@ -20,8 +20,6 @@ from training.samples.npz import read_arrays
 
 class RecordPositions:
     """An endless stream of positions from records; sample n is the same in every run with the same seed."""
-
-    canvas = SIZE
 
     def __init__(self, config: RecordsConfig, terms: Terms, seed: int, workers: Workers) -> None:
         """Raises TrainingError."""
@@ -36,12 +34,6 @@ class RecordPositions:
             draw_samples(self._records, self._terms, self._seed, first + begin, work, *part)
 
         self._workers.map_parts(make, len(positions.spatial))
-
-    def draw(self, count: int, first: int) -> Positions:
-        """Samples first to first + count - 1."""
-        positions = new_positions(count, self.canvas)
-        self.fill(positions, first)
-        return positions
 
 
 def load_records(path: Path, config: RecordsConfig) -> Records:

@@ -2,7 +2,6 @@
 
     training.toml     the configuration it was started with
     checkpoint/       the present state
-    stable/           the state before the last leg's decay
     leg1/, ...        the states at the ends of legs
     student.bin.gz    the average of the weights as a KataGo file, which the engine opens
     student.json      where it comes from and how it measured
@@ -13,7 +12,7 @@
 
 from __future__ import annotations
 
-CONFIG, CHECKPOINT, STABLE, LEG = "training.toml", "checkpoint", "stable", "leg"
+CONFIG, CHECKPOINT, LEG = "training.toml", "checkpoint", "leg"
 STUDENT, CARD = "student.bin.gz", "student.json"
 BEST, BEST_CARD = "best.bin.gz", "best.json"
 CANDIDATE, CANDIDATE_CARD = "candidate.bin.gz", "candidate.json"

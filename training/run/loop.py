@@ -1,9 +1,9 @@
 """A training run: a folder (folder.py) that is trained in legs, each with a wall-clock budget, and goes on wherever
 it stopped.
 
-A leg is stable training at the full rate, then the decay of the rate to zero, which is what makes a network good: the
-decayed network is the product. As `optimiser.next_leg` says, the next leg goes on from it (Wen et al., "Understanding
-warmup-stable-decay learning rates: a river valley loss landscape perspective", 2024) or from the state before.
+A leg is training at the full rate, then the decay of the rate to zero, which is what makes a network good: the decayed
+network is the product, and the next leg goes on from it (Wen et al., "Understanding warmup-stable-decay learning rates:
+a river valley loss landscape perspective", 2024).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from training.run.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from training.run.folder import CHECKPOINT, CONFIG, LEG, STABLE
+from training.run.folder import CHECKPOINT, CONFIG, LEG
 from training.run.interruption import interruptible
 from training.run.product import product_of, write_product
 from training.run.progress import Reporter
@@ -39,8 +39,8 @@ from training.samples.origin import Origin, read_origin
 from training.student.distiller import Distiller
 from training.student.evaluation import evaluate_with
 from training.student.network import shape_name
+from training.student.optimiser import rate_share
 from training.student.restore import load_weights
-from training.student.schedule import is_decaying, rate_share
 
 FETCH_EVERY = 20
 """Steps between readings of the losses: each reading waits for the device."""
@@ -95,15 +95,14 @@ class Run:
 
     def _train(self, feed: Feed, stint: Stint, interrupted: threading.Event) -> None:
         progress, run, optimiser = self._progress, self._config.run, self._config.optimiser
-        decay_share = optimiser.decay_share
         started = last = saved = measured = time.monotonic()
         first_samples, revived = progress.samples, 0
         pending: list[tuple[str, dict[str, torch.Tensor]]] = []
         while progress.spent < 1.0 and not interrupted.is_set():
             if stint.pause_after is not None and last - started >= stint.pause_after:
                 break
-            share = rate_share(progress.step - progress.leg_began, optimiser.warm_up, progress.spent, decay_share)
-            self._distiller.use_integers(is_decaying(progress.spent, optimiser.integers_share))
+            leg_step = progress.step - progress.leg_began
+            share = rate_share(leg_step, optimiser.warm_up, progress.spent, optimiser.decay_share)
             try:
                 item = feed.next(progress.step)
             except TrainingError:  # a damaged sample file, say
@@ -124,14 +123,9 @@ class Run:
                 if self._distiller.revived > revived:
                     self._reporter.note(f"{self._distiller.revived - revived} dead units begin anew")
                     revived = self._distiller.revived
-            was_decaying = is_decaying(progress.spent, decay_share)
             now = time.monotonic()
             progress.leg_spent += now - last
             last = now
-            if is_decaying(progress.spent, decay_share) and not was_decaying:
-                self._fetch(pending)
-                if self._could_save():
-                    copy_checkpoint(self._folder / CHECKPOINT, self._folder / STABLE)
             if now - measured >= run.measure_every * 60:
                 measured = now
                 self._fetch(pending)
@@ -139,7 +133,7 @@ class Run:
             if now - saved >= run.save_every * 60:
                 saved = now
                 self._fetch(pending)
-                self._could_save()
+                self._try_to_save()
         self._fetch(pending)
         if progress.spent >= 1.0:
             self._finish_leg()
@@ -155,12 +149,8 @@ class Run:
         measures = self._measure()
         write_product(self._folder, product_of(self._distiller.average.network, self._config, progress), measures)
         self._report(measures)
-        following = self._checkpoint()
-        if self._config.optimiser.next_leg == "stable" and has_checkpoint(self._folder / STABLE):
-            stable = load_checkpoint(self._folder / STABLE, torch.device("cpu"))
-            following = stable if stable.progress.legs == progress.legs else following
-        begun = replace(following.progress, leg_budget=0.0, leg_spent=0.0, legs=progress.legs + 1)
-        save_checkpoint(self._folder / CHECKPOINT, replace(following, progress=begun))
+        begun = replace(progress, leg_budget=0.0, leg_spent=0.0, legs=progress.legs + 1)
+        save_checkpoint(self._folder / CHECKPOINT, replace(self._checkpoint(), progress=begun))
 
     def begin_from(self, model: Model, learned: Progress) -> None:
         """Have a run that has not begun start with the weights of another's network, and with what that had `learned`.
@@ -233,22 +223,23 @@ class Run:
         )
 
     def _checkpoint(self) -> Checkpoint:
-        learner, distiller = self._distiller.learner, self._distiller
+        distiller = self._distiller
         return Checkpoint(
-            learner.state_dict(), distiller.average.state_dict(), distiller.optimisers.state_dict(), self._progress
+            distiller.student.state_dict(),
+            distiller.average.state_dict(),
+            distiller.optimisers.state_dict(),
+            self._progress,
         )
 
     def _save(self) -> None:
         save_checkpoint(self._folder / CHECKPOINT, self._checkpoint())
 
-    def _could_save(self) -> bool:
+    def _try_to_save(self) -> None:
         """Save; where that fails, by a full disk say, tell and go on: the next time may do better."""
         try:
             self._save()
         except TrainingError as error:
             self._reporter.note(str(error))
-            return False
-        return True
 
     def _restore(self) -> Progress:
         folder = self._folder / CHECKPOINT
@@ -256,7 +247,7 @@ class Run:
             return Progress()
         checkpoint = load_checkpoint(folder, self._distiller.device)
         try:
-            self._distiller.learner.load_state_dict(checkpoint.weights)
+            self._distiller.student.load_state_dict(checkpoint.weights)
             self._distiller.average.load_state_dict(checkpoint.average)
             self._distiller.optimisers.load_state_dict(checkpoint.optimiser)
         except (RuntimeError, ValueError, KeyError) as error:

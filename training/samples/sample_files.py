@@ -135,9 +135,8 @@ class SampleWriter:
         make_folder(folder)
         self._folder, self._capacity = folder, capacity
         self._parts: dict[int, list[Samples]] = {canvas: [] for canvas in CANVASES}
-        self.written = 0
-        """Samples, in `files` files."""
         self.files = 0
+        """Files written so far."""
 
     def add(self, samples: Samples) -> None:
         """Keep samples, writing a file as often as there are enough. Raises TrainingError."""
@@ -156,7 +155,6 @@ class SampleWriter:
         samples = concatenate(self._parts[canvas])
         write_new(partial(next_path, self._folder, canvas), encode_samples(samples))
         self._parts[canvas] = []
-        self.written += samples.length
         self.files += 1
 
 

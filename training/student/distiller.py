@@ -11,16 +11,15 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from nets.evaluator import LEAD
 from training.config import TrainingConfig
-from training.integers import use_integers
 from training.positions.feed import Item
 from training.positions.komi_balancing import evened
 from training.run.devices import device_of, is_faster_in_bf16, placed
 from training.student.dormant_units import Reviver
-from training.student.losses import Targets, loss_of, trunk_distance
+from training.student.losses import Targets, loss_of
 from training.student.network import PLAIN, Outputs, Student
 from training.student.optimiser import Average, Optimisers
 from training.teacher.labels import by_record, by_teacher
@@ -34,16 +33,6 @@ LEAST_RATE = 0.2
 """Share of the full rate below which dead units stay dead: there is too little left for them to learn."""
 MOST_VARIANTS = 64
 """Of compiled code for one kind of block."""
-
-
-class Learner(nn.Module):
-    """What is trained: the student and, while trunks are compared, a projection of its trunk to the teacher's."""
-
-    def __init__(self, student: Student, teacher_channels: int) -> None:
-        super().__init__()
-        self.student = student
-        channels = student.config.channels
-        self.projection = nn.Conv2d(channels, teacher_channels, 1) if teacher_channels else None
 
 
 class Lesson(NamedTuple):
@@ -71,19 +60,14 @@ class Distiller:
         torch.set_float32_matmul_precision("high")
         torch.backends.cudnn.benchmark = True
         self.teacher = self._open_teacher()
-        channels = 0
-        if config.loss.trunk > 0 and isinstance(self.teacher, Teacher):
-            channels = self.teacher.policy.first.in_channels
-        self.learner = placed(Learner(Student(config.network), channels), self.device)
-        self.student = self.learner.student
-        self.optimisers = Optimisers(self.learner, config.optimiser)
+        self.student = placed(Student(config.network), self.device)
+        self.optimisers = Optimisers(self.student, config.optimiser)
         self.average = Average(self.student, config.optimiser.average)
         self._reviver = None
         if config.optimiser.revive:
             self._reviver = Reviver(self.student, self.average.network, self.optimisers)
         self.revived = 0
         """Dead units brought back so far."""
-        self._in_integers = False
         self._loss = loss_of
         if config.run.compile and self.device.type == "cuda":
             self._compile()
@@ -93,22 +77,12 @@ class Distiller:
     def pass_alive_under_suicide(self) -> bool:
         return self.teacher is not None and self.teacher.pass_alive_under_suicide
 
-    def use_integers(self, wanted: bool) -> None:
-        """Have the student compute in 8 bits, as the engine will, or in floating point."""
-        if wanted != self._in_integers:
-            self._in_integers = wanted
-            use_integers(self.student, wanted)
-
     def step(self, item: Item, rate_share: float) -> dict[str, Tensor]:
         """Learn from one batch; games among it are told their next moves. Returns the parts of the loss, on the
         device, so that nothing waits for them."""
         spatial, global_, targets, opinion = self._lesson(item)
         outputs = self._asked(spatial, global_, item.fills_canvas)
-        mask = spatial[:, :1]
-        total, parts = self._loss(outputs, targets, mask, self.config.loss)
-        if self.learner.projection is not None and targets.trunk is not None:
-            parts["trunk"] = trunk_distance(self.learner.projection(outputs.trunk), targets.trunk, mask)
-            total = total + self.config.loss.trunk * parts["trunk"]
+        total, parts = self._loss(outputs, targets, spatial[:, :1], self.config.loss)
         total.backward()
         norm = self.optimisers.step(rate_share)
         self.average.update(self.student)
@@ -164,17 +138,15 @@ class Distiller:
             return Lesson(spatial, global_, targets, None)
         if self.teacher is None:
             return Lesson(spatial, global_, by_record(labels, spatial.shape[2] * spatial.shape[3]), None)
-        has_errors, with_trunk = self.teacher.has_errors, self.learner.projection is not None
+        has_errors = self.teacher.has_errors
         with torch.no_grad():
             opinion = self.teacher(spatial, global_, item.fills_canvas)
-            targets = by_teacher(opinion, labels, has_errors, with_trunk)
+            targets = by_teacher(opinion, labels, has_errors)
             if item.evening is not None and len(item.evening.index):
                 index, noise = (part.to(self.device) for part in item.evening)
                 boards = spatial[index]
                 numbers = evened(global_[index], opinion.score[index, LEAD], noise, boards[:, 0].sum((1, 2)))
-                again = by_teacher(
-                    self.teacher(boards, numbers, item.fills_canvas), labels[index], has_errors, with_trunk
-                )
+                again = by_teacher(self.teacher(boards, numbers, item.fills_canvas), labels[index], has_errors)
                 spatial, global_ = torch.cat([spatial, boards]), torch.cat([global_, numbers])
                 targets = targets.and_also(again)
         return Lesson(spatial.contiguous(memory_format=torch.channels_last), global_, targets, opinion)
@@ -232,5 +204,4 @@ class Distiller:
         run, data = self.config.run, self.config.data
         if not data.teacher:
             return None
-        with_trunk = self.config.loss.trunk > 0
-        return open_teacher(Path(data.teacher), self.device, run.teacher_precision, run.threads, with_trunk)
+        return open_teacher(Path(data.teacher), self.device, run.teacher_precision, run.threads)

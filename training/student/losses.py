@@ -44,17 +44,14 @@ class Targets(NamedTuple):
     ownership: Tensor
     """[N, S*S] in [-1, 1]"""
     ownership_weight: Tensor
-    trunk: Tensor | None = None
-    """[N, C', S, S] the teacher's"""
 
     def to(self, device: torch.device) -> Targets:
         """Copied to `device`."""
-        return Targets._make(None if part is None else part.to(device, non_blocking=True) for part in self)
+        return Targets._make(part.to(device, non_blocking=True) for part in self)
 
     def and_also(self, other: Targets) -> Targets:
         """These and those of more positions."""
-        pairs = zip(self, other, strict=True)
-        return Targets._make(None if one is None or two is None else torch.cat([one, two]) for one, two in pairs)
+        return Targets._make(torch.cat(pair) for pair in zip(self, other, strict=True))
 
 
 class Loss(NamedTuple):
@@ -89,15 +86,6 @@ def softened(policy: Tensor, moves: Tensor) -> Tensor:
     """The policy at temperature 4. `moves` [N, S*S + 1]: 1 for points of the board and the pass."""
     roots = (policy + SOFT_FLOOR).pow(1.0 / SOFT_TEMPERATURE) * moves
     return roots / roots.sum(1, keepdim=True)
-
-
-def trunk_distance(projected: Tensor, teacher: Tensor, mask: Tensor) -> Tensor:
-    """Mean square distance of a projection of the student's trunk [N, C', S, S] from the teacher's, both scaled to unit
-    mean square over the batch's boards."""
-    count = mask.sum() * teacher.shape[1]
-    projected, teacher = projected.float() * mask, teacher.float() * mask
-    scale = (teacher.square().sum() / count).sqrt() + 1e-6
-    return ((projected - teacher / scale) * mask).square().sum() / count
 
 
 def _mean(errors: Tensor, weight: Tensor) -> Tensor:

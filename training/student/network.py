@@ -25,7 +25,6 @@ from torch.nn import functional
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from training.config import NetworkConfig
 from training.errors import TrainingError
-from training.integers import IntegerConvolution, Writes
 from training.positions.batch import OFF_BOARD
 
 PLAIN, OPTIMISTIC, SOFT, REPLY = range(4)
@@ -87,8 +86,6 @@ class Outputs(NamedTuple):
     """[N, 6] the columns of `Evaluation.score` in their own units"""
     ownership: Tensor
     """[N, S*S] before tanh"""
-    trunk: Tensor
-    """[N, C, S, S] what the heads read, zero outside the board"""
 
 
 def shifted_relu(x: Tensor, shift: Tensor) -> Tensor:
@@ -102,8 +99,8 @@ class PlainBlock(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.shift = nn.Parameter(torch.zeros(channels))
-        self.first = IntegerConvolution(channels, channels, 3, Writes.ACTIVATION)
-        self.second = IntegerConvolution(channels, channels, 3, Writes.SIGNED, bias=False)
+        self.first = nn.Conv2d(channels, channels, 3, padding=1)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         hidden = self.first(board.cut(shifted_relu(x, self.shift)))
@@ -117,10 +114,10 @@ class PoolingBlock(nn.Module):
         super().__init__()
         regular = channels - pooled
         self.shift = nn.Parameter(torch.zeros(channels))
-        self.first = IntegerConvolution(channels, regular, 3, Writes.SIGNED)
-        self.pooled = IntegerConvolution(channels, pooled, 3, Writes.POOLED)
+        self.first = nn.Conv2d(channels, regular, 3, padding=1)
+        self.pooled = nn.Conv2d(channels, pooled, 3, padding=1)
         self.to_bias = nn.Linear(3 * pooled, regular, bias=False)
-        self.second = IntegerConvolution(regular, channels, 3, Writes.SIGNED, bias=False)
+        self.second = nn.Conv2d(regular, channels, 3, padding=1, bias=False)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         given = board.cut(shifted_relu(x, self.shift))
@@ -182,7 +179,7 @@ class Student(nn.Module):
             raise TrainingError("network.pooled_channels must be smaller than network.channels")
         self.config = config
         channels = config.channels
-        self.stem = IntegerConvolution(SPATIAL_PLANES, channels, 3, Writes.SIGNED, bias=False, reads_bits=True)
+        self.stem = nn.Conv2d(SPATIAL_PLANES, channels, 3, padding=1, bias=False)
         self.stem_global = nn.Linear(GLOBAL_FEATURES, channels, bias=False)
         self.blocks = nn.ModuleList(
             PoolingBlock(channels, config.pooled_channels)
@@ -205,15 +202,15 @@ class Student(nn.Module):
         with torch.autocast(x.device.type, enabled=False):
             x = board.cut(shifted_relu(x.float(), self.shift))
             value, score, ownership = self.value(x, board)
-            return Outputs(self.policy(x, board), value, score, ownership, x)
+            return Outputs(self.policy(x, board), value, score, ownership)
 
     @property
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())
 
-    def macs(self, points: int = 361) -> int:
-        """Multiply-accumulates of the convolutions for one position of so many points."""
-        return sum(points * module.weight.numel() for module in self.modules() if isinstance(module, nn.Conv2d))
+    def macs(self) -> int:
+        """Multiply-accumulates of the convolutions for one 19×19 position."""
+        return sum(361 * module.weight.numel() for module in self.modules() if isinstance(module, nn.Conv2d))
 
     def _initialise(self) -> None:
         for module in self.modules():

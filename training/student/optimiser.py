@@ -1,4 +1,5 @@
-"""Optimisers: Muon on the convolutions with AdamW on the rest, AdamW or SGD on everything; and the weights' average."""
+"""Optimisers: Muon on the convolutions with AdamW on the rest, or AdamW on everything; the schedule of the learning
+rate; and the average of the weights."""
 
 from __future__ import annotations
 
@@ -76,6 +77,16 @@ def orthogonal(matrices: Tensor) -> Tensor:
     return (x.mT if is_tall else x).to(matrices.dtype)
 
 
+def rate_share(step: int, warm_up: int, spent: float, decay_share: float) -> float:
+    """Share of the full learning rate at a leg's `step` (0, 1, ...), when `spent` (0 to 1) of its budget is used up.
+
+    It rises linearly over `warm_up` steps, stays, and falls linearly to zero over the last `decay_share` of the budget:
+    the shape of Hägele et al., "Scaling laws and compute-optimal training beyond fixed training durations" (2024).
+    """
+    warm = min(1.0, (step + 1) / (warm_up + 1))
+    return warm * min(1.0, max(0.0, (1.0 - spent) / decay_share)) if decay_share > 0 else warm
+
+
 class Optimisers:
     """The optimisers of a run as one, with the learning rate of the schedule."""
 
@@ -102,11 +113,8 @@ class Optimisers:
             {"params": vectors, "weight_decay": 0.0},
         ]
         groups = [group for group in groups if group["params"]]
-        if config.kind == "sgd":
-            self._all.append(torch.optim.SGD(groups, rate, config.momentum, nesterov=config.momentum > 0))
-        else:
-            on_cuda = next(network.parameters()).is_cuda
-            self._all.append(torch.optim.AdamW(groups, rate, ADAM_BETAS, fused=on_cuda))
+        on_cuda = next(network.parameters()).is_cuda
+        self._all.append(torch.optim.AdamW(groups, rate, ADAM_BETAS, fused=on_cuda))
         self._parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
 
     def step(self, rate_share: float) -> Tensor:

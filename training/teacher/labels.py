@@ -11,10 +11,10 @@ from training.student.losses import Targets
 from training.teacher.network import Opinion
 
 
-def by_teacher(opinion: Opinion, labels: Tensor, has_errors: bool, with_trunk: bool = False) -> Targets:
+def by_teacher(opinion: Opinion, labels: Tensor, has_errors: bool) -> Targets:
     """A teacher's opinion as labels; the opponent's reply is the record's. `labels` int16 [N, LABELS].
 
-    `has_errors`: the teacher estimates the time left and short-term errors. `with_trunk`: compare trunks too."""
+    `has_errors`: the teacher estimates the time left and short-term errors."""
     ones = torch.ones_like(opinion.value[:, 0])
     optimistic = opinion.policy if opinion.optimistic is None else opinion.optimistic
     return Targets(
@@ -30,7 +30,6 @@ def by_teacher(opinion: Opinion, labels: Tensor, has_errors: bool, with_trunk: b
         errors_weight=ones if has_errors else torch.zeros_like(ones),
         ownership=opinion.ownership,
         ownership_weight=ones,
-        trunk=opinion.trunk if with_trunk else None,
     )
 
 

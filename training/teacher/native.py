@@ -26,7 +26,7 @@ AT_ONCE = 8
 
 
 class NativeTeacher:
-    """Gives the opinions of teacher.Teacher, but for the trunk."""
+    """Gives the opinions that training.teacher.network.Teacher gives."""
 
     def __init__(self, evaluator: NativeEvaluator, has_errors: bool, threads: int) -> None:
         """On so many `threads`."""
@@ -65,7 +65,7 @@ class NativeTeacher:
         except EvaluatorError as error:
             raise TrainingError(str(error)) from None
         policy, optimistic, value, score, ownership = (torch.from_numpy(array) for array in answers)
-        return Opinion(policy, optimistic if self.has_optimistic else None, value, score, ownership, None)
+        return Opinion(policy, optimistic if self.has_optimistic else None, value, score, ownership)
 
 
 class _Answers(NamedTuple):

@@ -51,8 +51,6 @@ class Opinion(NamedTuple):
     """[N, 6] in points; -1 where the network does not estimate a column"""
     ownership: Tensor
     """[N, S*S] in [-1, 1]"""
-    trunk: Tensor | None
-    """[N, C, S, S] what the heads read, where the teacher shows it"""
 
 
 def load_teacher(path: Path) -> Teacher:
@@ -103,7 +101,7 @@ class Teacher(nn.Module):
         trunk = self.tip(x, board)
         policy = self.policy(trunk, board)
         value, score, ownership = self.value(trunk, board, global_)
-        return Opinion(policy[:, 0], policy[:, 1] if policy.shape[1] > 1 else None, value, score, ownership, trunk)
+        return Opinion(policy[:, 0], policy[:, 1] if policy.shape[1] > 1 else None, value, score, ownership)
 
     def lower(self, dtype: torch.dtype) -> Teacher:
         """Convolve and multiply in a lower precision from now on; what is added up, norms and heads stay in float32."""

@@ -14,14 +14,12 @@ from training.teacher.network import Teacher, load_teacher
 AnyTeacher = Teacher | NativeTeacher
 
 
-def open_teacher(
-    path: Path, device: torch.device, precision: str = "auto", threads: int = 0, with_trunk: bool = False
-) -> AnyTeacher:
+def open_teacher(path: Path, device: torch.device, precision: str = "auto", threads: int = 0) -> AnyTeacher:
     """Open a KataGo network. `precision` is a RunConfig's of teachers; `threads` compute what is in 16 bits, 0: one a
-    core; `with_trunk`: opinions are to show the trunk. Raises TrainingError."""
-    can_be_native = device.type == "cpu" and not with_trunk
+    core. Raises TrainingError."""
+    can_be_native = device.type == "cpu"
     if precision == "int16" and not can_be_native:
-        raise TrainingError("run.teacher_precision: int16 is for processors, and for loss.trunk = 0")
+        raise TrainingError("run.teacher_precision: int16 is for processors")
     if can_be_native and precision in ("auto", "int16"):
         native = load_native_teacher(path, threads, is_required=precision == "int16")
         if native is not None:

@@ -16,6 +16,7 @@ from nets.symmetry import symmetry_images
 from tests.training.games import SIZE, random_games, write_records
 from training.config import RecordsConfig
 from training.errors import TrainingError
+from training.positions.batch import Positions, new_positions
 from training.positions.records import RecordPositions, load_records
 from training.positions.replay import MOVE, OUTCOME, REPLY
 from training.positions.terms import new_terms
@@ -35,6 +36,13 @@ def stream(path: Path, workers: Workers, seed: int = 1, **config: float) -> Reco
     return RecordPositions(RecordsConfig(path=str(path), skip=0, **settings), TERMS, seed, workers)
 
 
+def drawn(records: RecordPositions, count: int, first: int) -> Positions:
+    """Samples first to first + count - 1."""
+    positions = new_positions(count, SIZE)
+    records.fill(positions, first)
+    return positions
+
+
 def replayed(cells: list[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The slow truth: network input after these moves, by the game's own history."""
     rules, komi = preset("chinese")
@@ -48,7 +56,7 @@ def replayed(cells: list[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]
 
 
 def test_samples_are_positions_of_the_games(tmp_path: Path, workers: Workers) -> None:
-    positions = stream(write_records(tmp_path / "games.npz", GAMES, [1, -1, 0]), workers).draw(24, first=100)
+    positions = drawn(stream(write_records(tmp_path / "games.npz", GAMES, [1, -1, 0]), workers), 24, first=100)
     images = symmetry_images(SIZE, SIZE)
     known = {}
     for number, game in enumerate(GAMES):
@@ -72,18 +80,18 @@ def test_samples_are_positions_of_the_games(tmp_path: Path, workers: Workers) ->
 
 def test_a_sample_is_the_same_whoever_makes_it(tmp_path: Path, workers: Workers) -> None:
     path = write_records(tmp_path / "games.npz", GAMES)
-    whole = stream(path, workers, deviating=0.5, handicap=0.3).draw(60, first=0)
-    part = stream(path, Workers(threads=1), deviating=0.5, handicap=0.3).draw(20, first=30)
+    whole = drawn(stream(path, workers, deviating=0.5, handicap=0.3), 60, first=0)
+    part = drawn(stream(path, Workers(threads=1), deviating=0.5, handicap=0.3), 20, first=30)
     for one, other in zip(whole.part(30, 50), part, strict=True):
         np.testing.assert_array_equal(one, other)
-    other_seed = stream(path, workers, seed=2, deviating=0.5, handicap=0.3).draw(60, first=0)
+    other_seed = drawn(stream(path, workers, seed=2, deviating=0.5, handicap=0.3), 60, first=0)
     assert (whole.spatial != other_seed.spatial).any()
 
 
 def test_a_result_holds_under_its_own_komi_alone(tmp_path: Path, workers: Workers) -> None:
     for komi, is_known in ((7.5, True), (6.5, True), (5.5, False), (float("nan"), False)):
         path = write_records(tmp_path / "games.npz", GAMES, komi=komi)
-        outcomes = stream(path, workers).draw(20, first=0).labels[:, OUTCOME]
+        outcomes = drawn(stream(path, workers), 20, first=0).labels[:, OUTCOME]
         assert bool((outcomes != 0).all()) == is_known
         assert is_known or not outcomes.any()
 
@@ -91,7 +99,7 @@ def test_a_result_holds_under_its_own_komi_alone(tmp_path: Path, workers: Worker
 def test_deviating_and_handicap_samples_have_no_record_to_follow(tmp_path: Path, workers: Workers) -> None:
     path = write_records(tmp_path / "games.npz", GAMES)
     for config in ({"deviating": 1.0}, {"handicap": 1.0}):
-        positions = stream(path, workers, **config).draw(50, first=0)
+        positions = drawn(stream(path, workers, **config), 50, first=0)
         stones = positions.spatial[:, 1:3].sum(axis=(1, 2, 3))
         is_late = stones > 8
         assert (positions.labels[is_late] == (-1, -1, 0)).all()
@@ -102,7 +110,7 @@ def test_deviating_and_handicap_samples_have_no_record_to_follow(tmp_path: Path,
 
 def test_handicap_games_begin_with_black_stones(tmp_path: Path, workers: Workers) -> None:
     path = write_records(tmp_path / "games.npz", [game[:13] for game in GAMES])
-    positions = stream(path, workers, handicap=1.0).draw(40, first=0)
+    positions = drawn(stream(path, workers, handicap=1.0), 40, first=0)
     difference = positions.spatial[:, 1].sum(axis=(1, 2)).astype(int) - positions.spatial[:, 2].sum(axis=(1, 2))
     assert np.abs(difference).max() >= 4
 
@@ -145,7 +153,7 @@ def test_records_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
 
 
 def test_black_moves_first_without_handicap(tmp_path: Path, workers: Workers) -> None:
-    positions = stream(write_records(tmp_path / "games.npz", [[60]]), workers).draw(8, first=0)
+    positions = drawn(stream(write_records(tmp_path / "games.npz", [[60]]), workers), 8, first=0)
     turns = positions.spatial[:, 1:3].sum(axis=(1, 2, 3))
     komi = preset("chinese")[1]
     for turn, global_ in zip(turns, positions.global_, strict=True):

@@ -32,7 +32,6 @@ def random_outputs() -> Outputs:
         torch.randn(COUNT, 3, generator=generator).requires_grad_(),
         score.requires_grad_(),
         torch.randn(COUNT, CANVAS * CANVAS, generator=generator).requires_grad_(),
-        torch.zeros(COUNT, 1, CANVAS, CANVAS),
     )
 
 

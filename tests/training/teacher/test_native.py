@@ -63,8 +63,6 @@ def test_which_kind_opens(tmp_path: Path) -> None:
     write_katago(to_model(new_student(), "tiny", has_optimistic=True), tiny)
     assert isinstance(open_teacher(tiny, CPU), Teacher), "the engine itself would not run it in integers"
     assert isinstance(open_teacher(tiny, CPU, "fp32"), Teacher)
-    with pytest.raises(TrainingError, match=r"loss\.trunk"):
-        open_teacher(tiny, CPU, "int16", with_trunk=True)
     path = tmp_path / "teacher.bin.gz"
     path.write_bytes(b"hello")
     with pytest.raises(TrainingError, match=r"teacher\.bin\.gz"):
