@@ -38,6 +38,7 @@ SUBCOMMANDS = {
     "match": Subcommand("gtp_engine.match.command", "match", "Let two GTP engines play a match and judge it."),
     "benchmark": Subcommand("gtp_engine.tools.benchmark", "benchmark", "Measure how fast this machine searches."),
     "tune": Subcommand("gtp_engine.tools.tune", "tune", "Find the settings that suit this machine, and keep them."),
+    "picture": Subcommand("gtp_engine.tools.picture", "picture", "Analyse a position and draw it as an SVG file."),
     "convert": Subcommand("gtp_engine.tools.utilities", "convert", "Convert a KataGo network to ONNX."),
     "quantize": Subcommand("gtp_engine.tools.utilities", "quantize", "Write the 8-bit version of a KataGo network."),
     "train": Subcommand("training.command", "train", "Train a network, in legs of a given time."),

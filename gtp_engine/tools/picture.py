@@ -1,0 +1,65 @@
+"""`nobi picture`: analyse one position and draw what the search found as an SVG file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gtp_engine.configuration.options import config_options, parameter_options
+from gtp_engine.configuration.parameters import parse_size
+from gtp_engine.configuration.sources import load
+from gtp_engine.errors import UserError
+
+DEFAULT_VISITS = 500
+
+
+@click.command()
+@click.argument("target", metavar="OUT.svg", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("record", metavar="[GAME.sgf]", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--move", type=click.IntRange(0), metavar="N", help="The position after N moves.  [default: the last]")
+@parameter_options("net", "player", "visits", "size", "komi", "rules")
+@config_options
+def picture(
+    target: Path,
+    record: Path | None,
+    move: int | None,
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Analyse a position and draw the board, the candidate moves, the ownership and the best line.
+
+    The position is one of a game record's main line; without a record it is the empty board. Numbers on a candidate
+    are its winrate in percent, its visits and its lead in points, all as the side to move sees them.
+    """
+    if target.suffix != ".svg" or not target.parent.is_dir():
+        raise UserError(f"{target}: the picture must be a file .svg in a folder that exists")
+    configuration = load(config_file, settings, options)
+    from go_rules.game import Game
+    from go_rules.machine.files import PUBLIC, write_whole
+    from go_rules.rules import preset
+    from go_rules.sgf.reader import read_sgf
+    from gtp_engine.players import make_player
+    from gtp_engine.tools.drawing import draw
+    from search.limits import Limits
+    from search.player import ReportRequest
+
+    width, height = parse_size(configuration["size"])
+    rules, komi = preset(configuration["rules"])
+    komi = komi if configuration["komi"] is None else configuration["komi"]
+    game, title = Game(width, height, rules, komi), "Nobi"
+    if record is not None:
+        loaded = read_sgf(record)
+        if move is not None and move > len(loaded.moves):
+            raise UserError(f"{record}: the game has {len(loaded.moves)} moves, not {move}")
+        game = loaded.to_game(None if move is None else move + 1, rules, komi)
+        title = " – ".join(name for name in (loaded.black, loaded.white) if name) or record.stem
+    player = make_player(configuration)
+    player.warm_up(game.width, game.height)
+    report = ReportRequest(lambda result: None, every=1e6, ownership=True)
+    limits = Limits(visits=configuration["visits"] or DEFAULT_VISITS)
+    result = player.search(game, game.to_play, limits, report=report, analysis=True)
+    player.close()
+    write_whole(target, draw(game, result, title).encode(), PUBLIC)

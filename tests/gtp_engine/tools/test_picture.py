@@ -1,0 +1,140 @@
+"""Pictures of analyses: what is drawn, and one line for what cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from go_rules.game import Game
+from go_rules.points import BLACK, PASS, WHITE, from_vertex
+from gtp_engine import cli
+from gtp_engine.tools.drawing import draw
+from search.result import MoveInfo, SearchResult
+
+SVG = "{http://www.w3.org/2000/svg}"
+RECORD = "(;SZ[9]KM[7]PB[Ann & <Bob>]PW[Carl];B[ee];W[gc];B[cg];W[gg])"
+
+
+def move(vertex: str, order: int, visits: int, *line: str) -> MoveInfo:
+    """A move on 9×9 as a search reports it."""
+    points = tuple(from_vertex(each, 9, 9) for each in (vertex, *line))
+    return MoveInfo(
+        point=points[0],
+        visits=visits,
+        edge_visits=visits,
+        winrate=0.625,
+        utility=0.2,
+        score_mean=2.0,
+        score_stdev=5.0,
+        lead=2.26,
+        prior=0.3,
+        lcb=0.5,
+        utility_lcb=0.1,
+        weight=float(visits),
+        order=order,
+        pv=points,
+    )
+
+
+def result(*moves: MoveInfo, ownership: np.ndarray | None = None) -> SearchResult:  # type: ignore[type-arg]
+    """What a search for white on 9×9 found."""
+    return SearchResult(
+        colour=WHITE,
+        visits=1234,
+        winrate=0.625,
+        utility=0.2,
+        score_mean=2.0,
+        score_stdev=5.0,
+        lead=2.26,
+        weight=1234.0,
+        moves=moves,
+        ownership=ownership,
+    )
+
+
+def texts(picture: ElementTree.Element) -> list[str]:
+    return [each.text or "" for each in picture.iter(f"{SVG}text")]
+
+
+def candidates(picture: ElementTree.Element) -> dict[str, list[str]]:
+    """The texts on each candidate, by its vertex."""
+    groups = [group for group in picture.iter(f"{SVG}g") if group.get("class") == "candidate"]
+    return {group.get("data-move", ""): texts(group) for group in groups}
+
+
+def filled(picture: ElementTree.Element, tag: str, fill: str) -> int:
+    return sum(each.get("fill") == fill for each in picture.iter(f"{SVG}{tag}"))
+
+
+@pytest.fixture
+def game() -> Game:
+    game = Game(9, 9)
+    for colour, vertex in ((BLACK, "E5"), (WHITE, "G7"), (BLACK, "C3")):
+        game.play(colour, from_vertex(vertex, 9, 9))
+    return game
+
+
+def test_stones_candidates_and_the_best_line_are_drawn(game: Game) -> None:
+    found = result(move("G3", 0, 1200, "C7", "pass"), move("D3", 1, 30), move("J9", 2, 3), move("pass", 3, 100))
+    picture = ElementTree.fromstring(draw(game, found, "A <game> & more\x00"))
+    assert filled(picture, "circle", "url(#black)") == 2 + 1  # on the board, in the best line
+    assert filled(picture, "circle", "url(#white)") == 1 + 2
+    assert candidates(picture) == {"G3": ["62.5", "1.2k", "+2.3"], "D3": ["62.5", "30", "+2.3"]}
+    told = texts(picture)
+    assert told[:2] == ["A <game> & more", "move 3"]
+    assert told[-7:] == ["White to play: 62.5 %, W+2.3 after 1234 visits", "1", "G3", "2", "C7", "3", "pass"]
+
+
+def test_ownership_is_shaded_where_no_stone_of_the_owner_is(game: Game) -> None:
+    ownership = np.zeros((9, 9), np.float32)
+    ownership[4, 4] = 0.9  # black's stone at E5, which is dead
+    ownership[2, 6] = 0.9  # white's own stone at G7
+    ownership[0, :3] = -0.5
+    picture = ElementTree.fromstring(draw(game, result(move("G3", 0, 10), ownership=ownership.reshape(-1)), "x"))
+    squares = [each for each in picture.iter(f"{SVG}rect") if each.get("opacity")]
+    assert sorted(str(each.get("fill")) for each in squares) == ["#000"] * 3 + ["#fff"]
+
+
+def test_a_game_that_is_over_is_drawn(game: Game) -> None:
+    game.play(WHITE, PASS)
+    assert candidates(ElementTree.fromstring(draw(game, result(), "x"))) == {}
+
+
+@pytest.mark.parametrize(("arguments", "stones"), [((), 4), (("--move", "2"), 2), (("--move", "0"), 0)])
+def test_a_position_of_a_record(tmp_path: Path, arguments: tuple[str, ...], stones: int) -> None:
+    record, target = tmp_path / "game.sgf", tmp_path / "out.svg"
+    record.write_text(RECORD)
+    assert cli.run(["picture", str(target), str(record), "--visits", "8", "--set", "workers=1", *arguments]) == 0
+    picture = ElementTree.fromstring(target.read_bytes())
+    assert texts(picture)[:2] == ["Ann & <Bob> – Carl", f"move {stones}"]
+    assert candidates(picture)
+    assert f"after {8} visits" in " ".join(texts(picture))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["out.png"], "out.png: the picture must be a file .svg in a folder that exists"),
+        (["nowhere/out.svg"], "nowhere/out.svg: the picture must be a file .svg in a folder that exists"),
+        (["out.svg", "missing.sgf"], "cannot read missing.sgf: No such file or directory"),
+        (["out.svg", "broken.sgf"], "no SGF game found"),
+        (["out.svg", "game.sgf", "--move", "5"], "game.sgf: the game has 4 moves, not 5"),
+        (["out.svg", "--net", "missing.bin.gz"], "missing.bin.gz: No such file or directory"),
+    ],
+)
+def test_mistakes_get_one_line(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "game.sgf").write_text(RECORD)
+    (tmp_path / "broken.sgf").write_text("hello")
+    assert cli.run(["picture", *arguments]) == 1
+    assert capsys.readouterr() == ("", f"nobi: {message}\n")
+    assert not (tmp_path / "out.svg").exists()
