@@ -27,7 +27,8 @@ CELL, EDGE, TITLE, CAPTION = 44, 46, 58, 96
 """Units of the drawing: between two lines, from the board's edge to its first line, above the board, below it."""
 SHOWN_SHARE, MOST_SHOWN = 0.02, 10
 """A candidate is drawn if it has this share of the best move's visits, and of these so many at most."""
-PV_LENGTH = 12
+SURE, PV_LENGTH = 0.15, 12
+"""Ownership from which a point is shaded, and moves of the best line that are drawn."""
 BEST, OTHERS = "#13b5b1", ("#7bbf3a", "#e0b13a", "#e08a4a")
 """Colours of the best move, and of the others by their share of its visits: a fifth, a twentieth, less."""
 STONES = {BLACK: ("url(#black)", "#000", "#fff"), WHITE: ("url(#white)", "#888", "#000")}
@@ -112,7 +113,7 @@ def _ownership(game: Game, result: SearchResult) -> Iterator[str]:
     board, owners = game.position["board"], result.ownership.tolist()
     for point, owner in zip(board_points(game.width, game.height), owners, strict=True):
         colour = result.colour if owner > 0 else opponent(result.colour)
-        if abs(owner) > 0.1 and board[point] != colour:
+        if abs(owner) > SURE and board[point] != colour:
             side, (x, y) = 0.42 * CELL * abs(owner), _place(point)
             fill = "#000" if colour == BLACK else "#fff"
             yield (
