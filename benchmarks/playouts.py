@@ -16,9 +16,9 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.machine.jit import kernel
 from go_rules.points import BLACK, NO_POINT
-from search.limits import Limits
 from search.playouts.board import area_score, copy_board, load_position, new_playout_boards
 from search.playouts.playout import MOVES_PER_POINT, PlayoutTools, new_policy, new_tools, playout
+from search.request import Limits, SearchRequest
 from search.uct.parameters import UctParameters
 from search.uct.player import PlayoutPlayer
 
@@ -62,7 +62,7 @@ def measure_search(size: int, seconds: float) -> dict[str, float]:
     player = PlayoutPlayer(workers=1, seed=1)
     player.warm_up(size, size)
     started = time.process_time()
-    result = player.search(Game(size, size), BLACK, Limits(seconds=seconds, may_stop_early=False))
+    result = player.search(SearchRequest(Game(size, size), BLACK, Limits(seconds=seconds, may_stop_early=False)))
     elapsed = time.process_time() - started
     player.close()
     return {"per_second": result.visits / elapsed}

@@ -1,68 +1,52 @@
-"""The interface between a search of whatever kind and whoever drives it: GTP, a match, self-play."""
+"""The interface that every player implements: GTP, matches and self-play know no other."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from go_rules.game import Game
-from search.limits import Limits, MoveFilter
+from nets.evaluator import Evaluator
+from search.request import SearchRequest
 from search.result import SearchResult
 
 
-@dataclass(frozen=True)
-class ReportRequest:
-    """Snapshots wanted while a search runs."""
-
-    callback: Callable[[SearchResult], None]
-    """Called from the searching thread; it must be quick."""
-    every: float = 1.0
-    """Seconds between reports."""
-    ownership: bool = False
-    ownership_stdev: bool = False
-    moves_ownership: bool = False
-
-
 class Player(Protocol):
-    """A search with a memory. One search at a time."""
+    """A searcher with a memory: what it learned about a position helps its next search. It runs one search at a time.
+
+    A new kind of player is a folder `search/NAME/` with such a class, and an entry in gtp_engine/players.py.
+    """
 
     name: str
-    """As in `--player NAME`."""
+    """What `--player NAME` calls it."""
+
+    parameters: Any
+    """The player's own frozen dataclass of declared parameters. A changed copy may be assigned between two searches."""
+
+    @property
+    def evaluator(self) -> Evaluator | None:
+        """The network that the player asks, or None if it plays without one."""
+        ...
 
     def warm_up(self, width: int, height: int) -> None:
         """Compile, load and allocate whatever a first search on such a board needs, so that no clock pays for it."""
         ...
 
-    def search(
-        self,
-        game: Game,
-        colour: int,
-        limits: Limits,
-        *,
-        filter: MoveFilter | None = None,
-        report: ReportRequest | None = None,
-        analysis: bool = False,
-        stop: threading.Event | None = None,
-    ) -> SearchResult:
-        """Search the game's present position with `colour` to move; blocks until a limit is reached or
-        another thread sets `stop` (noticed within 50 ms).
+    def search(self, request: SearchRequest) -> SearchResult:
+        """Run the search and return its result. Blocks until a limit is reached or `request.stop` is set.
 
-        What earlier searches learned of this position is reused. `analysis` asks for a tree without root noise and
-        early stops, and with whatever widening analysis wants. Always returns a result with at least one legal move
-        or the pass, however short the limits.
+        The result has at least one legal move (a pass counts), however short the limits are. Raises EvaluatorError if
+        the network fails.
         """
         ...
 
     def choose(self, game: Game, result: SearchResult) -> int:
-        """The point to play after `search` (PASS included), or RESIGN, by temperature, LCB and the rules of passing."""
+        """Return the point to play after `search`, PASS or RESIGN, as the player's parameters say."""
         ...
 
     def clear(self) -> None:
-        """Forget everything learned: tree and caches."""
+        """Forget everything that was learned: the tree and all caches."""
         ...
 
     def close(self) -> None:
-        """Release threads and memory. The player is not used afterwards."""
+        """End all threads and free the memory. The player cannot be used afterwards."""
         ...

@@ -1,16 +1,30 @@
-"""What a search found out. Values are the view of the side to move at the root unless a field says otherwise."""
+"""What a search found out, and why it ended.
+
+All values are from the view of the side to move at the root, unless a field says otherwise.
+"""
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from search.limits import StopReason
-
 RESIGN = -2
-"""Returned instead of a point by a player that gives up."""
+"""The "point" that a player returns to give up the game."""
+
+
+class StopReason(enum.Enum):
+    """Why a search ended."""
+
+    VISITS = "visits"
+    TIME = "time"
+    DECIDED = "decided"
+    """The rest of the budget could not have changed the move."""
+    MEMORY = "memory"
+    """The tree has reached the size that the user allows. The result is what the tree knows."""
+    INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)

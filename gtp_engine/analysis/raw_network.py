@@ -50,10 +50,9 @@ class OptimisticEvaluator(Protocol):
 
 def raw_text(player: Player, game: Game, colour: int, symmetry: int) -> str:
     """The lines for `colour` to move, seen through one of KataGo's eight symmetries. Raises GtpError."""
-    evaluator = getattr(player, "evaluator", None)
-    if evaluator is None:
+    if player.evaluator is None:
         raise GtpError("this player has no network")
-    evaluation = evaluate(evaluator, game, colour, symmetry)
+    evaluation = evaluate(player.evaluator, game, colour, symmetry)
     sign = 1.0 if colour == WHITE else -1.0
     win, loss = (WIN, LOSS) if colour == WHITE else (LOSS, WIN)
     value, score = evaluation.value[0], evaluation.score[0]

@@ -24,8 +24,7 @@ from gtp_engine.dialogue.protocol import (
     interpret_vertex,
     is_colour,
 )
-from search.limits import MoveFilter
-from search.player import ReportRequest
+from search.request import MoveFilter, ReportRequest
 from search.result import MoveInfo, SearchResult
 
 FLAGS = frozenset(

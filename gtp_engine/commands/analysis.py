@@ -11,8 +11,7 @@ from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_colour, interpret_integer, is_colour
 from gtp_engine.thinking.decide import decide, play_decision
-from search.limits import Limits
-from search.player import ReportRequest
+from search.request import Limits, ReportRequest, SearchRequest
 from search.result import SearchResult
 
 MOST_BENCHMARK_VISITS = 10_000_000
@@ -66,7 +65,9 @@ def kata_benchmark(engine: Engine, call: Call) -> str:
     player = engine.player
     player.clear()
     started = time.monotonic()
-    result = player.search(engine.game, engine.game.to_play, Limits(visits, may_stop_early=False), stop=call.stop)
+    result = player.search(
+        SearchRequest(engine.game, engine.game.to_play, Limits(visits, may_stop_early=False), stop=call.stop)
+    )
     seconds = max(1e-6, time.monotonic() - started)
     return (
         f"visits {result.new_visits} evaluations {result.evaluations} seconds {seconds:.3f} "
@@ -88,13 +89,15 @@ def _analyze(engine: Engine, call: Call, kata: bool) -> str:
         call.stream(reporter.line(result))
 
     result = player.search(
-        game,
-        reporter.request.colour,
-        Limits(may_stop_early=False),
-        filter=reporter.request.filter,
-        report=reporter.subscription(send),
-        analysis=True,
-        stop=call.stop,
+        SearchRequest(
+            game,
+            reporter.request.colour,
+            Limits(may_stop_early=False),
+            filter=reporter.request.filter,
+            report=reporter.subscription(send),
+            analysis=True,
+            stop=call.stop,
+        )
     )
     if (sent == 0 or not call.stop.is_set()) and any(move.visits > 0 for move in result.moves):
         # No report was due yet; or the tree is as large as it may get and this is the last word.

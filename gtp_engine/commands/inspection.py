@@ -58,7 +58,7 @@ def gomill_describe_engine(engine: Engine, _call: Call) -> str:
     """Name, version, search and network."""
     player = engine.player
     lines = [f"{engine.settings.gtp_name} {engine.settings.version}", f"player {player.name}"]
-    evaluator = getattr(player, "evaluator", None)
+    evaluator = player.evaluator
     if evaluator is not None:
         lines.append(f"network {evaluator.name} ({evaluator.precision}, {evaluator.provider})")
     return "\n".join(lines)

@@ -74,7 +74,7 @@ def clear_cache(engine: Engine, _call: Call) -> str:
 
 def changeable(engine: Engine) -> list[Parameter]:
     """The parameters these commands know: the engine's, and the search's where the player has them."""
-    has_search = tunable(engine) is not None
+    has_search = search_parameters(engine) is not None
     known = {*SETTINGS_FIELDS, *([PROFILE] if imitator(engine) else [])}
     return [p for p in parameters() if p.name in known or (has_search and p.section == "search")]
 
@@ -84,16 +84,10 @@ def shown_name(parameter: Parameter) -> str:
     return parameter.kata or parameter.name
 
 
-class TunablePlayer(Protocol):
-    """A player whose parameters may be replaced between searches."""
-
-    parameters: SearchParameters
-
-
-def tunable(engine: Engine) -> TunablePlayer | None:
-    """The player, if it is such a one."""
-    player: Any = engine.player
-    return player if isinstance(getattr(player, "parameters", None), SearchParameters) else None
+def search_parameters(engine: Engine) -> SearchParameters | None:
+    """The parameters of the player's PUCT search, or None where the player searches otherwise."""
+    known = engine.player.parameters
+    return known if isinstance(known, SearchParameters) else None
 
 
 class Imitator(Protocol):
@@ -106,7 +100,7 @@ class Imitator(Protocol):
 
 def imitator(engine: Engine) -> Imitator | None:
     """The player's network, if it is a HumanSL one."""
-    evaluator: Any = getattr(engine.player, "evaluator", None)
+    evaluator: Any = engine.player.evaluator
     return evaluator if getattr(evaluator, "profile", None) is not None else None
 
 
@@ -114,10 +108,10 @@ def value_of(engine: Engine, parameter: Parameter) -> Any:
     """None means that there is no limit."""
     if parameter.name in SETTINGS_FIELDS:
         return getattr(engine.settings, SETTINGS_FIELDS[parameter.name])
-    network, player = imitator(engine), tunable(engine)
+    network, known = imitator(engine), search_parameters(engine)
     if parameter.name == PROFILE:
         return network.profile.name if network is not None else None
-    return getattr(player.parameters, parameter.name) if player is not None else None
+    return getattr(known, parameter.name) if known is not None else None
 
 
 def _find(engine: Engine, name: str) -> Parameter:
@@ -133,8 +127,7 @@ def _find(engine: Engine, name: str) -> Parameter:
 def _change(engine: Engine, values: dict[str, object]) -> None:
     settings: dict[str, Any] = {}
     network, profile = imitator(engine), None
-    player = tunable(engine)
-    changed = player.parameters if player is not None else None
+    known = changed = search_parameters(engine)
     for name, value in values.items():
         if _is_pda(name):
             _check_pda(value)
@@ -149,8 +142,8 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
                 changed = changed.with_value(parameter.name, value)
         except (ConfigError, ParameterError) as error:
             raise GtpError(str(error)) from None
-    if player is not None and changed is not None and changed != player.parameters:
-        player.parameters = changed
+    if changed != known:
+        engine.player.parameters = changed
     if network is not None and profile is not None:
         network.use_profile(profile)
         engine.player.clear()

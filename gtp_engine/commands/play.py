@@ -17,7 +17,7 @@ from gtp_engine.dialogue.protocol import (
 )
 from gtp_engine.thinking.decide import decide, move_text, play_decision
 from gtp_engine.thinking.estimate import estimate
-from search.limits import MoveFilter
+from search.request import MoveFilter
 
 
 def play(engine: Engine, call: Call) -> str:

@@ -10,8 +10,7 @@ from gtp_engine import stderr
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Decision, Engine
 from gtp_engine.thinking.time_management import SMALLEST, seconds_for_move
-from search.limits import Limits, MoveFilter
-from search.player import ReportRequest
+from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import RESIGN, SearchResult
 
 OVERSHOOT_MEMORY = 0.8
@@ -45,7 +44,7 @@ def decide(
     player, game = engine.player, engine.game
     limits = move_limits(engine, colour, time.monotonic() - call.received)
     started = time.monotonic()
-    result = player.search(game, colour, limits, filter=filter, report=report, stop=call.stop)
+    result = player.search(SearchRequest(game, colour, limits, filter=filter, report=report, stop=call.stop))
     point = legal_choice(game, colour, player.choose(game, result), result)
     if limits.seconds is not None:
         late = time.monotonic() - started - limits.seconds

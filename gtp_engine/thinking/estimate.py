@@ -20,8 +20,7 @@ from go_rules.position import PHASE_MAIN, new_stack
 from go_rules.rules import SCORING_AREA
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
-from search.limits import Limits
-from search.player import ReportRequest
+from search.request import Limits, ReportRequest, SearchRequest
 from search.result import SearchResult
 
 VISITS = 150
@@ -71,12 +70,14 @@ def estimate(engine: Engine, call: Call) -> Estimate:
 def _search(engine: Engine, call: Call, game: Game, colour: int) -> SearchResult:
     """With ownership in the result."""
     return engine.player.search(
-        game,
-        colour,
-        Limits(VISITS, SECONDS, may_stop_early=False),
-        report=ReportRequest(lambda _result: None, every=1e6, ownership=True),
-        analysis=True,
-        stop=call.stop,
+        SearchRequest(
+            game,
+            colour,
+            Limits(VISITS, SECONDS, may_stop_early=False),
+            report=ReportRequest(lambda _result: None, every=1e6, ownership=True),
+            analysis=True,
+            stop=call.stop,
+        )
     )
 
 

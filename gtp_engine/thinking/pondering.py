@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 
 from go_rules.game import Game
-from search.limits import Limits
 from search.player import Player
+from search.request import Limits, SearchRequest
 
 
 class Pondering:
@@ -35,7 +35,7 @@ class Pondering:
 
     def _search(self, player: Player, game: Game, stop: threading.Event) -> None:
         try:
-            player.search(game, game.to_play, Limits(may_stop_early=False), stop=stop)
+            player.search(SearchRequest(game, game.to_play, Limits(may_stop_early=False), stop=stop))
         except Exception as error:
             # The next genmove meets the same trouble, if it lasts, and reports it.
             self._on_error(error)

@@ -21,7 +21,7 @@ from gtp_engine.players import PLAYERS, chosen_player, make_player, open_evaluat
 from gtp_engine.tools.benchmark_report import for_people, progress_bar, surroundings
 from gtp_engine.tools.benchmark_trials import MIN_ROUNDS, ROUND_SECONDS, Tick, Trial, best_of, measure, position
 from nets.devices import CPU, device_of
-from search.limits import Limits
+from search.request import Limits, SearchRequest
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator
@@ -141,7 +141,9 @@ def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -
     for i in range(rounds):
         game: Game = position(i, width, height)
         player.clear()
-        result = player.search(game, game.to_play, Limits(seconds=seconds / rounds, may_stop_early=False))
+        result = player.search(
+            SearchRequest(game, game.to_play, Limits(seconds=seconds / rounds, may_stop_early=False))
+        )
         playouts.append(result.evaluations / result.seconds)
         visits.append(result.new_visits / result.seconds)
         tick(seconds / rounds)

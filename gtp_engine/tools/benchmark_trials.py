@@ -22,8 +22,8 @@ from go_rules.game import Game
 from go_rules.machine.cores import usable_cores
 from go_rules.points import BLACK, WHITE
 from gtp_engine.match.openings import openings
-from search.limits import Limits
 from search.puct.parameters import SearchParameters
+from search.request import Limits, SearchRequest
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluation, Evaluator
@@ -114,7 +114,7 @@ class Trial:
             game = position(number, self.width, self.height)
             _warm_up(search, game, max(seconds, MIN_TRIAL_SECONDS))
             self.recorder.batches.clear()
-            result = search.run(game, game.to_play, Limits(seconds=seconds, may_stop_early=False))
+            result = search.run(SearchRequest(game, game.to_play, Limits(seconds=seconds, may_stop_early=False)))
         finally:
             search.close()
         self.batches.update(self.recorder.batches)
@@ -226,7 +226,7 @@ def _warm_up(search: Search, game: Game, seconds: float) -> None:
     """Have kernels, threads and the network's buffers ready, and batches as large as they get in so many seconds."""
     search.warm_up(game.width, game.height)
     visits = max(4 * search.workers, VISITS_TO_FILL) * search.parameters.batch
-    search.run(game, game.to_play, Limits(visits, seconds, may_stop_early=False))
+    search.run(SearchRequest(game, game.to_play, Limits(visits, seconds, may_stop_early=False)))
 
 
 def position(number: int, width: int, height: int) -> Game:

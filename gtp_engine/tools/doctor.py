@@ -125,14 +125,14 @@ def _move(configuration: Configuration) -> str:
     from go_rules.game import Game
     from go_rules.points import BLACK, to_vertex
     from gtp_engine.players import make_player
-    from search.limits import Limits
+    from search.request import Limits, SearchRequest
 
     player = make_player(configuration)
     started = time.perf_counter()
     player.warm_up(TRIAL_SIZE, TRIAL_SIZE)
     ready = time.perf_counter() - started
     game = Game(TRIAL_SIZE, TRIAL_SIZE)
-    result = player.search(game, BLACK, Limits(visits=TRIAL_VISITS))
+    result = player.search(SearchRequest(game, BLACK, Limits(visits=TRIAL_VISITS)))
     point = player.choose(game, result)
     player.close()
     vertex = to_vertex(point, TRIAL_SIZE)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 
 from go_rules.game import Game
 from go_rules.points import PASS
 from nets.evaluator import Evaluator
-from search.limits import Limits, MoveFilter
-from search.player import ReportRequest
 from search.puct.parameters import SearchParameters
 from search.puct.player import NetworkPlayer
+from search.request import SearchRequest
 from search.result import SearchResult
 
 
@@ -24,21 +22,11 @@ class PolicyPlayer(NetworkPlayer):
         # A move's likelihood must not be lost to the moves that symmetry makes its equals.
         super().__init__(evaluator, dataclasses.replace(parameters or SearchParameters(), root_symmetry_pruning=False))
 
-    def search(
-        self,
-        game: Game,
-        colour: int,
-        limits: Limits,
-        *,
-        filter: MoveFilter | None = None,
-        report: ReportRequest | None = None,
-        analysis: bool = False,
-        stop: threading.Event | None = None,
-    ) -> SearchResult:
-        """See `Player.search`; one evaluation, except for analysis. Raises EvaluatorError."""
-        if not analysis:
-            limits = dataclasses.replace(limits, visits=1)
-        return super().search(game, colour, limits, filter=filter, report=report, analysis=analysis, stop=stop)
+    def search(self, request: SearchRequest) -> SearchResult:
+        """Evaluate the position once, without a search; for analysis, search as `NetworkPlayer` does."""
+        if not request.analysis:
+            request = dataclasses.replace(request, limits=dataclasses.replace(request.limits, visits=1))
+        return super().search(request)
 
     def choose(self, game: Game, result: SearchResult) -> int:
         """See `Player.choose`. A pass is never drawn by chance: it is played where it is the likeliest move."""

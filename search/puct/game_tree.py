@@ -9,13 +9,13 @@ import numpy as np
 
 from go_rules.game import Game, Move
 from go_rules.points import PASS
-from search.limits import MoveFilter
 from search.puct.parameters import SearchParameters
 from search.puct.root import evaluate_root, place_root, score_center
 from search.puct.root_moves import excluded_until
 from search.puct.tree.nodes import NODES, NONE, ROOT, clear_tree, new_node
 from search.puct.tree.reuse import child_after, collect_garbage, forget_unreachable, recompute
 from search.puct.workspace import Workspace
+from search.request import SearchRequest
 
 CENTER_TOLERANCE = 0.25
 """Points by which the dynamic score's centre may be off in a tree that is kept, before all is brought up to date."""
@@ -44,27 +44,20 @@ class GameTree:
         self.space.cache.keys[:] = 0
         self._owner = None
 
-    def take_root(
-        self,
-        game: Game,
-        colour: int,
-        filter: MoveFilter | None,
-        analysis: bool,
-        parameters: SearchParameters,
-        generator: np.random.Generator,
-    ) -> None:
-        """Make the game's position the root, with what an earlier search knows of it, and have it evaluated.
+    def take_root(self, request: SearchRequest, parameters: SearchParameters, generator: np.random.Generator) -> None:
+        """Make the requested position the root, with what an earlier search knows of it, and have it evaluated.
 
         Raises EvaluatorError.
         """
         space, tree = self.space, self.space.tree
-        if analysis:
+        game, colour = request.game, request.colour
+        if request.analysis:
             parameters = dataclasses.replace(parameters, root_noise=False, root_symmetry_pruning=False)
-        space.set_parameters(parameters, analysis)
-        index = self._find(game, colour, filter, parameters)
-        place_root(space.context, game, colour, excluded_until(filter))
+        space.set_parameters(parameters, request.analysis)
+        index = self._find(request, parameters)
+        place_root(space.context, game, colour, excluded_until(request.filter))
         space.set_cache_salt(game, parameters)
-        self._owner = _owner(game, filter)
+        self._owner = _owner(request)
         self._moves = list(game.moves)
         if index == NONE:
             clear_tree(tree)
@@ -91,14 +84,16 @@ class GameTree:
             settings["score_center"] = center
             recompute(self.space.tree, self.space.context)
 
-    def _find(self, game: Game, colour: int, filter: MoveFilter | None, parameters: SearchParameters) -> int:
-        """The node of the game's position, or NONE."""
-        space, tree = self.space, self.space.tree
+    def _find(self, request: SearchRequest, parameters: SearchParameters) -> int:
+        """The node of the requested position, or NONE."""
+        space, tree, game = self.space, self.space.tree, request.game
         index = int(tree.used[ROOT])
         known = len(self._moves)
-        if index == NONE or self._owner != _owner(game, filter) or game.moves[:known] != self._moves:
+        if index == NONE or self._owner != _owner(request) or game.moves[:known] != self._moves:
             return NONE
-        if len(game.moves) > known and (filter is not None or (parameters.conservative_pass and _pass_may_end(game))):
+        if len(game.moves) > known and (
+            request.filter is not None or (parameters.conservative_pass and _pass_may_end(game))
+        ):
             # Excluded moves are counted from the root, and below it the root's pass was taken to end the game.
             return NONE
         for move in game.moves[known:]:
@@ -108,11 +103,12 @@ class GameTree:
             index = int(child_after(tree, index, position))
             if index == NONE:
                 return NONE
-        return index if int(tree.nodes[index]["to_play"]) == colour else NONE
+        return index if int(tree.nodes[index]["to_play"]) == request.colour else NONE
 
 
-def _owner(game: Game, filter: MoveFilter | None) -> Hashable:
+def _owner(request: SearchRequest) -> Hashable:
     """What a tree depends on beside the moves."""
+    game, filter = request.game, request.filter
     frozen = None if filter is None else (tuple(filter.allow.items()), tuple(filter.avoid.items()))
     return (game.identity(), game.record.tobytes(), frozen)
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Hashable
 
 import numpy as np
 
 from go_rules.game import Game
 from nets.evaluator import Evaluator
-from search.limits import Limits, MoveFilter
-from search.player import ReportRequest
 from search.puct.move_choice import choose_move
 from search.puct.parameters import SearchParameters
 from search.puct.search import Search
+from search.request import SearchRequest
 from search.result import SearchResult
 
 
@@ -47,19 +45,9 @@ class NetworkPlayer:
         """Compile, load and allocate what a first search on such a board needs."""
         self._search.warm_up(width, height)
 
-    def search(
-        self,
-        game: Game,
-        colour: int,
-        limits: Limits,
-        *,
-        filter: MoveFilter | None = None,
-        report: ReportRequest | None = None,
-        analysis: bool = False,
-        stop: threading.Event | None = None,
-    ) -> SearchResult:
+    def search(self, request: SearchRequest) -> SearchResult:
         """See `Player.search`. Raises EvaluatorError."""
-        return self._search.run(game, colour, limits, filter=filter, report=report, analysis=analysis, stop=stop)
+        return self._search.run(request)
 
     def choose(self, game: Game, result: SearchResult) -> int:
         """See `Player.choose`."""

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.points import WHITE
-from search.limits import StopReason
-from search.player import ReportRequest
 from search.puct.parameters import SearchParameters
 from search.puct.tree.nodes import ROOT, decode_priors
 from search.puct.tree.ownership import tree_ownership
 from search.puct.tree.rank import rank_root, variations
 from search.puct.workspace import Workspace
-from search.result import MoveInfo, SearchResult
+from search.request import ReportRequest
+from search.result import MoveInfo, SearchResult, StopReason
 
 MAX_VARIATION = 60
 """Moves of a principal variation, at most."""

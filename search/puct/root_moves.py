@@ -11,8 +11,8 @@ from go_rules.game import Game
 from go_rules.points import EMPTY, N_POINTS, NO_POINT, PASS, STRIDE, WALL, WHITE
 from go_rules.rules import SCORING_AREA
 from go_rules.tactics.life import new_life_work, pass_alive_area
-from search.limits import MoveFilter
 from search.puct.parameters import SearchParameters
+from search.request import MoveFilter
 
 SETTLED = 0.95
 """Ownership from which on a point counts as someone's for certain."""

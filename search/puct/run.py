@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import time
 
-from search.limits import Limits, StopReason
+from search.request import SearchRequest
+from search.result import StopReason
 
 
 class Run:
     """Shared by a search's workers; read and changed under the search's lock only."""
 
-    def __init__(self, limits: Limits, first_visits: int, started: float, stop: threading.Event | None) -> None:
+    def __init__(self, request: SearchRequest, first_visits: int, started: float) -> None:
         """`first_visits`: visits the root has already; `started`: time.perf_counter() when the search was asked for."""
-        self.limits = limits
+        self.request = request
         self.started = started
         self.first_visits = first_visits
         self.visits = first_visits
@@ -25,14 +25,15 @@ class Run:
         """Why it ended; None while it goes on."""
         self.error: BaseException | None = None
         """What went wrong in a worker."""
-        self._stop = stop
+        limits = request.limits
+        self._visits = limits.visits
         self._deadline = None if limits.seconds is None else started + limits.seconds
 
     def room(self) -> int:
         """How many more visits may be begun."""
-        if self.limits.visits is None:
+        if self._visits is None:
             return 1 << 30
-        return self.limits.visits - self.visits - self.in_flight
+        return self._visits - self.visits - self.in_flight
 
     def end(self, reason: StopReason) -> None:
         """The first reason given counts."""
@@ -45,9 +46,9 @@ class Run:
 
     def check(self) -> None:
         """End it if a limit is reached."""
-        if self.limits.visits is not None and self.visits >= self.limits.visits:
+        if self._visits is not None and self.visits >= self._visits:
             self.end(StopReason.VISITS)
-        elif self._stop is not None and self._stop.is_set():
+        elif self.request.stop is not None and self.request.stop.is_set():
             self.end(StopReason.INTERRUPTED)
         elif self._deadline is not None and time.perf_counter() >= self._deadline:
             self.end(StopReason.TIME)
@@ -64,8 +65,8 @@ class Run:
         so far; infinite without limits."""
         visits = self.visits + more
         left = float("inf")
-        if self.limits.visits is not None:
-            left = self.limits.visits - visits
+        if self._visits is not None:
+            left = self._visits - visits
         if self._deadline is not None:
             seconds = max(self.seconds(), 1e-3)
             speed = (visits - self.first_visits + 1) / seconds

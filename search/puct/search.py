@@ -21,8 +21,6 @@ from go_rules.game import Game
 from go_rules.machine.cores import usable_cores
 from go_rules.points import BLACK, WHITE
 from nets.evaluator import Evaluator
-from search.limits import Limits, MoveFilter, StopReason
-from search.player import ReportRequest
 from search.puct.game_tree import GameTree
 from search.puct.iteration import DECIDED, NO_ROOM, NOT_YET
 from search.puct.parameters import SearchParameters
@@ -32,7 +30,8 @@ from search.puct.tree.nodes import NODES
 from search.puct.tree.reuse import collect_garbage, forget_unreachable, recompute, settle
 from search.puct.tree.select import COLLISION, FULL
 from search.puct.workspace import Desk, Workspace
-from search.result import SearchResult
+from search.request import Limits, ReportRequest, SearchRequest
+from search.result import SearchResult, StopReason
 
 POLL_SECONDS = 0.02
 """How often the waiting thread looks whether it is told to stop. Workers do after every evaluation, and whenever it
@@ -103,17 +102,18 @@ class Search:
         """Have whatever any search on such a board calls compiled or loaded, and its memory allocated."""
         game = Game(width, height)
         owners = ReportRequest(lambda _result: None, every=1e9, ownership=True, moves_ownership=True)
-        first = self.run(game, BLACK, Limits(visits=8), report=owners, analysis=True).moves[0].point
+        first = self.run(SearchRequest(game, BLACK, Limits(visits=8), report=owners, analysis=True)).moves[0].point
         game.play(BLACK, first)
-        self.run(game, WHITE, Limits(visits=8))
+        last = SearchRequest(game, WHITE, Limits(visits=8))
+        self.run(last)
         with self._changed:
-            space = self._workspace(game, None).space
+            space = self._workspace(last).space
             forget_unreachable(space.tree, space.context)
             settle(space.tree)
             recompute(space.tree, space.context)
             collect_garbage(space.tree)
         self._release()
-        self._workspace(game, None)
+        self._workspace(last)
 
     def clear(self) -> None:
         """Forget the tree and all evaluations."""
@@ -131,46 +131,36 @@ class Search:
             thread.join(timeout=CLOSE_SECONDS)
         self._release()
 
-    def run(
-        self,
-        game: Game,
-        colour: int,
-        limits: Limits,
-        *,
-        filter: MoveFilter | None = None,
-        report: ReportRequest | None = None,
-        analysis: bool = False,
-        stop: threading.Event | None = None,
-    ) -> SearchResult:
+    def run(self, request: SearchRequest) -> SearchResult:
         """Search the game's present position; see `Player.search`. Raises EvaluatorError."""
         started = time.perf_counter()
-        if analysis:
-            limits = dataclasses.replace(limits, may_stop_early=False)
+        if request.analysis:
+            request = dataclasses.replace(request, limits=dataclasses.replace(request.limits, may_stop_early=False))
         self._start_threads()
         with self._changed:
-            tree = self._workspace(game, report)
+            tree = self._workspace(request)
             self._abandon_outstanding()
-            tree.take_root(game, colour, filter, analysis, self._parameters, self._generator)
-            run = Run(limits, int(tree.root["visits"]), started, stop)
+            tree.take_root(request, self._parameters, self._generator)
+            run = Run(request, int(tree.root["visits"]), started)
             run.check()
             self._next_look = 0
             self._run = run
             self._changed.notify_all()
             try:
-                self._await(run, tree, report)
+                self._await(run, tree)
             finally:
                 run.end(StopReason.INTERRUPTED)
                 self._run = None
                 self._changed.notify_all()
             if run.error is not None:
                 raise run.error
-            return self._snapshot(run, tree, report)
+            return self._snapshot(run, tree)
 
     # --- The memory -------------------------------------------------------------------------------------------
 
-    def _workspace(self, game: Game, report: ReportRequest | None) -> GameTree:
+    def _workspace(self, request: SearchRequest) -> GameTree:
         """The tree for this board: a new one where the board's size or what is to be kept of evaluations changes."""
-        with_ownership = report is not None and (report.ownership or report.ownership_stdev or report.moves_ownership)
+        game, with_ownership = request.game, request.wants_ownership
         cache = None
         if self._tree is not None:
             space = self._tree.space
@@ -201,13 +191,14 @@ class Search:
 
     # --- The calling thread -----------------------------------------------------------------------------------
 
-    def _await(self, run: Run, tree: GameTree, report: ReportRequest | None) -> None:
+    def _await(self, run: Run, tree: GameTree) -> None:
         """Wait for the end, reporting on the way."""
+        report = run.request.report
         next_report = float("inf") if report is None else run.started + report.every
         while run.reason is None:
             now = time.perf_counter()
             if report is not None and now >= next_report:
-                snapshot = self._snapshot(run, tree, report)
+                snapshot = self._snapshot(run, tree)
                 self._changed.release()
                 try:
                     report.callback(snapshot)
@@ -217,11 +208,11 @@ class Search:
             self._changed.wait(max(0.0, min(POLL_SECONDS, next_report - now, run.seconds_left())))
             run.check()
 
-    def _snapshot(self, run: Run, tree: GameTree, report: ReportRequest | None) -> SearchResult:
+    def _snapshot(self, run: Run, tree: GameTree) -> SearchResult:
         progress = Progress(
             run.seconds(), run.visits - run.first_visits, run.evaluations, run.reason or StopReason.VISITS, tree.raw
         )
-        return take_snapshot(tree.space, self._parameters, progress, report)
+        return take_snapshot(tree.space, self._parameters, progress, run.request.report)
 
     # --- The workers ------------------------------------------------------------------------------------------
 
@@ -293,10 +284,10 @@ class Search:
         """The most visits that may still come after these `leaves`, where it is time to see whether they can change the
         move. Where only visits count, there is no time to be saved."""
         visits = run.visits + leaves
-        if not run.limits.may_stop_early or leaves == 0 or visits < self._next_look:
+        if not run.request.limits.may_stop_early or leaves == 0 or visits < self._next_look:
             return NOT_YET
         self._next_look = visits + DECIDED_EVERY
-        return min(run.visits_left(leaves) if run.limits.seconds is not None else float("inf"), 1e9)
+        return min(run.visits_left(leaves) if run.request.limits.seconds is not None else float("inf"), 1e9)
 
     def _wait_for_others(self) -> None:
         """Nothing to do until an evaluation comes back."""

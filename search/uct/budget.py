@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from search.limits import StopReason
+from search.result import StopReason
 
 SLICE = 128
 """Iterations a thread takes at a time: a few milliseconds."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
-import threading
 import time
 from collections.abc import Callable, Hashable
 
@@ -21,10 +20,10 @@ from go_rules.phases import live_phase
 from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
 from go_rules.position import PHASE_OVER
 from go_rules.superko import new_seen, seen_refill
-from search.limits import Limits, MoveFilter, StopReason
-from search.player import ReportRequest
+from nets.evaluator import Evaluator
 from search.playouts.playout import new_policy, new_tools
-from search.result import SearchResult
+from search.request import Limits, MoveFilter, SearchRequest
+from search.result import SearchResult, StopReason
 from search.uct import ending as uct_ending
 from search.uct.budget import Budget
 from search.uct.parameters import UctParameters
@@ -52,6 +51,7 @@ class PlayoutPlayer:
         """`workers`: threads, one a core by default. `seed`: the same gives the same search with one worker and a
         limit of visits."""
         self.name = name
+        self.evaluator: Evaluator | None = None
         self.parameters = parameters or UctParameters()
         self.workers = workers or usable_cores()
         base = seed if seed is not None else int.from_bytes(os.urandom(6), "little")
@@ -68,28 +68,19 @@ class PlayoutPlayer:
     def warm_up(self, width: int, height: int) -> None:
         """Compile every kernel of a search: one compiled version serves all boards and rules."""
         game = Game(width, height)
-        self.search(game, BLACK, Limits(visits=1))
+        self.search(SearchRequest(game, BLACK, Limits(visits=1)))
         game.play(BLACK, PASS)
-        self.choose(game, self.search(game, WHITE, Limits(visits=2)))
+        self.choose(game, self.search(SearchRequest(game, WHITE, Limits(visits=2))))
         self.clear()
 
-    def search(
-        self,
-        game: Game,
-        colour: int,
-        limits: Limits,
-        *,
-        filter: MoveFilter | None = None,
-        report: ReportRequest | None = None,
-        analysis: bool = False,
-        stop: threading.Event | None = None,
-    ) -> SearchResult:
-        """See Player.search. `analysis` explores more."""
+    def search(self, request: SearchRequest) -> SearchResult:
+        """See `Player.search`. A search for analysis explores more."""
         started = time.perf_counter()
+        game, colour, limits, analysis = request.game, request.colour, request.limits, request.analysis
         known = self.parameters
         self._context.settings["exploration"] = max(known.exploration, known.analysis_exploration if analysis else 0.0)
         self._set_root(game, colour)
-        self._set_filter(game, filter)
+        self._set_filter(request.filter)
         self._context.stop[0] = 0
         before = int(self._nodes[ROOT]["visits"])
         if self._nodes[ROOT]["children"] == 0:
@@ -116,7 +107,7 @@ class PlayoutPlayer:
             )
 
         futures = [self._threads().submit(self._work, work, budget) for work in self._works]
-        self._watch(futures, budget, started, limits, report, stop, snapshot)
+        self._watch(futures, budget, started, request, snapshot)
         for future in futures:
             future.result()
         return snapshot()
@@ -195,7 +186,7 @@ class PlayoutPlayer:
             work.totals[:] *= kept
             work.ownership[:] = (work.ownership * kept).astype(np.int64)
 
-    def _set_filter(self, game: Game, filter: MoveFilter | None) -> None:
+    def _set_filter(self, filter: MoveFilter | None) -> None:
         banned = self._context.banned
         banned[:] = 0
         if filter is None:
@@ -231,12 +222,11 @@ class PlayoutPlayer:
         futures: list[concurrent.futures.Future[None]],
         budget: Budget,
         started: float,
-        limits: Limits,
-        report: ReportRequest | None,
-        stop: threading.Event | None,
+        request: SearchRequest,
         snapshot: Callable[[], SearchResult],
     ) -> None:
         """Wait for the threads, ending the search at the first limit that is not a number of visits."""
+        limits, report, stop = request.limits, request.report, request.stop
         next_report = started + report.every if report is not None else float("inf")
         deadline = started + limits.seconds if limits.seconds is not None else float("inf")
         while True:

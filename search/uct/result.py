@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import WHITE, board_points
-from search.limits import StopReason
-from search.result import MoveInfo, SearchResult
+from search.result import MoveInfo, SearchResult, StopReason
 from search.uct.search import UctWork
 from search.uct.tree import ROOT, first_child, number_of_children
 

@@ -15,10 +15,10 @@ from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import parse_line
-from search.limits import Limits, MoveFilter, StopReason
-from search.player import ReportRequest
+from nets.evaluator import Evaluator
 from search.puct.parameters import SearchParameters
-from search.result import RESIGN, MoveInfo, SearchResult
+from search.request import SearchRequest
+from search.result import RESIGN, MoveInfo, SearchResult, StopReason
 
 SEARCH_ENDS = 10.0
 """Seconds after which an unlimited search gives up, so that a failing test ends."""
@@ -36,7 +36,8 @@ class FakePlayer:
         self.dead = list(dead)
         self.parameters = SearchParameters()
         self.warmed: list[tuple[int, int]] = []
-        self.searches: list[tuple[int, Limits, MoveFilter | None]] = []
+        self.evaluator: Evaluator | None = None
+        self.searches: list[SearchRequest] = []
         self.searching = threading.Event()
         self.cleared = 0
         self.closed = False
@@ -44,22 +45,13 @@ class FakePlayer:
     def warm_up(self, width: int, height: int) -> None:
         self.warmed.append((width, height))
 
-    def search(
-        self,
-        game: Game,
-        colour: int,
-        limits: Limits,
-        *,
-        filter: MoveFilter | None = None,
-        report: ReportRequest | None = None,
-        analysis: bool = False,
-        stop: threading.Event | None = None,
-    ) -> SearchResult:
-        self.searches.append((colour, limits, filter))
-        result = self._result(game, colour, limits, filter, report)
+    def search(self, request: SearchRequest) -> SearchResult:
+        self.searches.append(request)
+        limits, report = request.limits, request.report
+        result = self._result(request)
         unlimited = limits.visits is None and limits.seconds is None
         remaining = SEARCH_ENDS if unlimited else self.thinks
-        stop = stop or threading.Event()
+        stop = request.stop or threading.Event()
         self.searching.set()
         while remaining > 0 and not stop.is_set():
             pause = min(remaining, report.every if report is not None else remaining)
@@ -81,9 +73,8 @@ class FakePlayer:
     def close(self) -> None:
         self.closed = True
 
-    def _result(
-        self, game: Game, colour: int, limits: Limits, filter: MoveFilter | None, report: ReportRequest | None
-    ) -> SearchResult:
+    def _result(self, request: SearchRequest) -> SearchResult:
+        game, colour, filter, report = request.game, request.colour, request.filter, request.report
         points = game.legal_moves(colour)
         if filter is not None and colour in filter.allow:
             points = [point for point in points if point in filter.allow[colour][0]] or [PASS]
@@ -94,7 +85,7 @@ class FakePlayer:
         wants = report is not None and report.ownership
         return SearchResult(
             colour=colour,
-            visits=limits.visits or 10,
+            visits=request.limits.visits or 10,
             winrate=0.52,
             utility=0.04,
             score_mean=0.5,

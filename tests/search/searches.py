@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from search.limits import Limits
 from search.puct.parameters import SearchParameters
 from search.puct.player import NetworkPlayer
+from search.request import Limits
 
 SMALL = SearchParameters(workers=1, batch=1, memory=32, cache_memory=1, seed=7)
 

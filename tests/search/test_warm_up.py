@@ -13,9 +13,8 @@ import go_rules.machine.jit as jit
 from go_rules.game import Game
 from go_rules.rules import preset
 from nets.constant import ConstantEvaluator
-from search.limits import Limits
+from search.request import Limits, ReportRequest, SearchRequest
 from search.puct.player import NetworkPlayer
-from search.player import ReportRequest
 from search.uct.player import PlayoutPlayer
 
 def new_player(name):
@@ -31,13 +30,13 @@ everything = ReportRequest(lambda result: None, every=0.01, ownership=True, move
 for rules in ("chinese", "tromp-taylor", "japanese", "aga-button"):
     game = Game(7, 7, preset(rules)[0], 7.5)
     for _ in range(4):
-        result = player.search(game, game.to_play, Limits(visits=60))
+        result = player.search(SearchRequest(game, game.to_play, Limits(visits=60)))
         game.play(game.to_play, max(0, player.choose(game, result)))
-    player.search(game, game.to_play, Limits(visits=60), report=everything, analysis=True)
+    player.search(SearchRequest(game, game.to_play, Limits(visits=60), report=everything, analysis=True))
     for _ in range(2):
         game.play(game.to_play, 0)
-        player.choose(game, player.search(game, game.to_play, Limits(visits=60)))
-    player.search(game, 3 - game.to_play, Limits(visits=60))
+        player.choose(game, player.search(SearchRequest(game, game.to_play, Limits(visits=60))))
+    player.search(SearchRequest(game, 3 - game.to_play, Limits(visits=60)))
     game.score()
 player.close()
 print(sorted(set(late)))

@@ -24,11 +24,10 @@ from go_rules.points import BLACK, WHITE, point_at
 from go_rules.rules import preset
 from nets.evaluator import Evaluator
 from nets.features import scratch_for
-from search.limits import Limits
-from search.player import ReportRequest
 from search.policy.player import PolicyPlayer
 from search.puct.parameters import SearchParameters
 from search.puct.player import NetworkPlayer
+from search.request import Limits, ReportRequest, SearchRequest
 from training.config import DataConfig
 from training.positions.batch import OFF_BOARD, board_cells, sizes_on
 from training.positions.shares import canvas_shares, pick
@@ -106,12 +105,12 @@ class SelfPlayer:
             if is_full and self._full is not None:
                 limits = Limits(visits=settings.visits, may_stop_early=False)
                 report = None if self._teacher is None else AT_THE_END
-                result = self._full.search(game, game.to_play, limits, report=report)
+                result = self._full.search(SearchRequest(game, game.to_play, limits, report=report))
                 positions.append(searched(game, result, self._scratch, canvas))
             player = self._opponent if self._opponent is not None and game.to_play == opponent else self._quick
             if result is None or self._teacher is not None:
                 visits = settings.visits if is_full and self._full is None else settings.quick_visits
-                result = player.search(game, game.to_play, Limits(visits=visits))
+                result = player.search(SearchRequest(game, game.to_play, Limits(visits=visits)))
             lost[result.colour] = lost[result.colour] + 1 if result.winrate < settings.resign_below else 0
             if may_resign and lost[result.colour] >= RESIGN_TURNS:
                 loser = result.colour

@@ -13,13 +13,13 @@ from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from gtp_engine import stderr
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.thinking.decide import move_limits
-from search.limits import Limits, MoveFilter
+from search.request import Limits, MoveFilter, SearchRequest
 from search.result import SearchResult
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
 
 
 def limits_of_last_search(dialogue: Dialogue) -> Limits:
-    return dialogue.player.searches[-1][1]
+    return dialogue.player.searches[-1].limits
 
 
 # --- Limits and clocks --------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def test_white_plays_first_after_handicap() -> None:
     dialogue = Dialogue()
     dialogue.ask("set_free_handicap A1 B2 C3")
     dialogue.ask("lz-analyze 10")
-    assert dialogue.player.searches[-1][0] == WHITE
+    assert dialogue.player.searches[-1].colour == WHITE
 
 
 def test_cleanup_moves_go_for_dead_stones() -> None:
@@ -147,7 +147,7 @@ def test_cleanup_moves_go_for_dead_stones() -> None:
     assert dialogue.ask("final_status_list dead") == "A1"
     move = dialogue.ask("kgs-genmove_cleanup b")
     assert move in {"A2", "B1", "B2"}
-    used = dialogue.player.searches[-1][2]
+    used = dialogue.player.searches[-1].filter
     assert isinstance(used, MoveFilter)
     allowed, depth = used.allow[BLACK]
     assert {from_vertex(v, 5, 5) for v in ("A2", "B1", "B2")} == set(allowed)
@@ -155,7 +155,7 @@ def test_cleanup_moves_go_for_dead_stones() -> None:
     dialogue.player.dead = []
     dialogue.ask("clear_cache")
     dialogue.ask("kgs-genmove_cleanup b")
-    assert dialogue.player.searches[-1][2] is None
+    assert dialogue.player.searches[-1].filter is None
 
 
 # --- The end of a game --------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def test_one_search_serves_all_questions_about_the_end() -> None:
     dialogue.ask("gogui-play_sequence b pass w pass")
     for line in ("final_score", "final_status_list dead", "final_status_list alive", "final_status_list seki"):
         dialogue.ask(line)
-    assert [colour for colour, _, _ in dialogue.player.searches] == [BLACK, WHITE]
+    assert [request.colour for request in dialogue.player.searches] == [BLACK, WHITE]
     dialogue.ask("undo")
     dialogue.ask("final_score")
     assert len(dialogue.player.searches) == 4
@@ -218,8 +218,8 @@ def test_pondering_runs_on_a_copy_until_the_next_command() -> None:
     dialogue = Dialogue(settings=EngineSettings(width=9, height=9, ponder=True))
     dialogue.ask("genmove b")
     assert dialogue.player.searching.wait(2)
-    colour, limits, _ = dialogue.player.searches[-1]
-    assert (colour, limits) == (WHITE, Limits(may_stop_early=False))
+    request = dialogue.player.searches[-1]
+    assert (request.colour, request.limits) == (WHITE, Limits(may_stop_early=False))
     dialogue.ask("name")
     assert dialogue.player.searching.is_set()
     dialogue.ask("play w e5")
@@ -298,7 +298,7 @@ def test_printsgf(tmp_path: Path) -> None:
 
 
 class BrokenPlayer(FakePlayer):
-    def search(self, *args: object, **kwargs: object) -> SearchResult:
+    def search(self, request: SearchRequest) -> SearchResult:
         raise ZeroDivisionError("a bug\nwith a second line")
 
 

@@ -11,9 +11,9 @@ from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation
-from search.limits import Limits
 from search.policy.player import PolicyPlayer
 from search.puct.parameters import SearchParameters
+from search.request import Limits, SearchRequest
 
 SIDE = 5
 SAMPLED = SearchParameters(temperature_early=1.0, temperature=1.0, workers=1, seed=1, random_symmetry=False)
@@ -38,7 +38,7 @@ class Preferences(ConstantEvaluator):
 def chosen(evaluator: Preferences, draws: int) -> Counter[int]:
     player = PolicyPlayer(evaluator, SAMPLED)
     game = Game(SIDE, SIDE)
-    result = player.search(game, BLACK, Limits(seconds=60.0))
+    result = player.search(SearchRequest(game, BLACK, Limits(seconds=60.0)))
     assert result.visits == 1
     counts = Counter(player.choose(game, result) for _ in range(draws))
     player.close()
@@ -60,10 +60,12 @@ def test_one_evaluation_a_move_but_a_search_for_analysis() -> None:
     evaluator = Preferences(-1.0)
     player = PolicyPlayer(evaluator, SAMPLED)
     game = Game(SIDE, SIDE)
-    player.search(game, BLACK, Limits(visits=100))
+    player.search(SearchRequest(game, BLACK, Limits(visits=100)))
     assert evaluator.evaluated == 1
-    assert player.search(game, BLACK, Limits(visits=100), analysis=True).visits == 100
-    counts = Counter(player.choose(game, player.search(game, BLACK, Limits(visits=1))) for _ in range(200))
+    assert player.search(SearchRequest(game, BLACK, Limits(visits=100), analysis=True)).visits == 100
+    counts = Counter(
+        player.choose(game, player.search(SearchRequest(game, BLACK, Limits(visits=1)))) for _ in range(200)
+    )
     assert len(counts) == 2, "what the analysis found changes nothing"
     player.close()
 
@@ -94,9 +96,9 @@ def test_evaluators_are_told_who_is_to_move() -> None:
     evaluator = ColourBlind()
     player = PolicyPlayer(evaluator, SAMPLED)
     game = Game(SIDE, SIDE)
-    player.search(game, BLACK, Limits(visits=1))
-    player.search(game, WHITE, Limits(visits=1))
+    player.search(SearchRequest(game, BLACK, Limits(visits=1)))
+    player.search(SearchRequest(game, WHITE, Limits(visits=1)))
     assert evaluator.colours == [BLACK, WHITE]
-    player.search(game, BLACK, Limits(visits=12), analysis=True)
+    player.search(SearchRequest(game, BLACK, Limits(visits=12), analysis=True))
     assert set(evaluator.colours[3:]) == {BLACK, WHITE}
     player.close()

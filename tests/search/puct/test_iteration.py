@@ -11,6 +11,7 @@ from search.puct.game_tree import GameTree
 from search.puct.iteration import DECIDED, NO_ROOM, NOT_YET, VISITS_A_LEAF
 from search.puct.parameters import SearchParameters
 from search.puct.workspace import Desk, Workspace
+from search.request import SearchRequest
 from tests.search.evaluators import FancifulEvaluator
 
 BATCH = 3
@@ -27,7 +28,7 @@ def tree() -> GameTree:
 
 
 def take_root(tree: GameTree, parameters: SearchParameters) -> None:
-    tree.take_root(Game(5, 5), BLACK, None, False, parameters, np.random.default_rng(1))
+    tree.take_root(SearchRequest(Game(5, 5), BLACK), parameters, np.random.default_rng(1))
 
 
 def grow(tree: GameTree, desk: Desk, visits: int) -> None:

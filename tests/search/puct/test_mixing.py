@@ -8,6 +8,7 @@ from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from go_rules.rules import preset
 from nets.constant import ConstantEvaluator
+from search.request import SearchRequest
 from search.result import SearchResult
 from tests.search.evaluators import FancifulEvaluator
 from tests.search.searches import Maker, visits
@@ -28,7 +29,7 @@ def won_by(owner: int, rules: str = "tromp-taylor") -> Game:
 
 def searched(make: Maker, game: Game, **changes: object) -> SearchResult:
     player = make(changes.pop("evaluator", None) or ConstantEvaluator(), **changes)
-    return player.search(game, game.to_play, visits(VISITS))
+    return player.search(SearchRequest(game, game.to_play, visits(VISITS)))
 
 
 @pytest.mark.parametrize("owner", [BLACK, WHITE])
@@ -70,5 +71,5 @@ def test_evaluations_are_remembered_with_their_share(make: Maker) -> None:
     values = []
     for share in (0.0, 1.0, 0.0):
         player.parameters = player.parameters.with_value("playout_share", share)
-        values.append(player.search(game, game.to_play, visits(VISITS)).winrate)
+        values.append(player.search(SearchRequest(game, game.to_play, visits(VISITS))).winrate)
     assert values[0] == values[2] != values[1]

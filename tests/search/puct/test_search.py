@@ -18,11 +18,10 @@ from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_ve
 from go_rules.rules import preset
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, Evaluator, EvaluatorError
-from search.limits import Limits, MoveFilter, StopReason
-from search.player import ReportRequest
 from search.puct.player import NetworkPlayer
 from search.puct.tree.nodes import EXPANDED, NODES
-from search.result import SearchResult
+from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
+from search.result import SearchResult, StopReason
 from tests.search.evaluators import CountingEvaluator, FailingEvaluator, FancifulEvaluator, SlowEvaluator
 from tests.search.searches import SMALL, Maker, visits
 
@@ -43,7 +42,7 @@ def vertices(result: SearchResult, height: int) -> list[str]:
 @pytest.mark.parametrize("count", [1, 2, 3, 50, 333])
 def test_visits_are_exactly_as_asked(make: Maker, workers: int, batch: int, count: int) -> None:
     player = make(FancifulEvaluator(), workers=workers, batch=batch)
-    result = player.search(Game(5, 5), BLACK, visits(count))
+    result = player.search(SearchRequest(Game(5, 5), BLACK, visits(count)))
     assert result.visits == count
     assert result.reason is StopReason.VISITS
     assert sum(move.edge_visits for move in result.moves) == count - 1
@@ -58,7 +57,7 @@ def test_batches_grow_with_the_tree(make: Maker) -> None:
             sizes.append(len(spatial))
             return super().evaluate(spatial, global_)
 
-    make(Recording(), batch=4).search(Game(9, 9), BLACK, visits(300))
+    make(Recording(), batch=4).search(SearchRequest(Game(9, 9), BLACK, visits(300)))
     assert sum(sizes[:10]) == 10
     assert max(sizes) == 4
     assert sizes.index(2) < sizes.index(3) < sizes.index(4)
@@ -68,7 +67,7 @@ def test_time_limit(make: Maker) -> None:
     player = make(FancifulEvaluator(), workers=2)
     player.warm_up(9, 9)
     started = time.perf_counter()
-    result = player.search(Game(9, 9), BLACK, Limits(seconds=0.3, may_stop_early=False))
+    result = player.search(SearchRequest(Game(9, 9), BLACK, Limits(seconds=0.3, may_stop_early=False)))
     assert 0.29 <= time.perf_counter() - started < 0.6
     assert result.reason is StopReason.TIME
     assert result.new_visits > 10
@@ -76,7 +75,7 @@ def test_time_limit(make: Maker) -> None:
 
 def test_no_time_at_all_still_gives_a_move(make: Maker) -> None:
     player = make(FancifulEvaluator())
-    result = player.search(Game(9, 9), BLACK, Limits(seconds=0.0))
+    result = player.search(SearchRequest(Game(9, 9), BLACK, Limits(seconds=0.0)))
     assert result.visits >= 1
     assert Game(9, 9).is_legal(BLACK, player.choose(Game(9, 9), result))
 
@@ -88,20 +87,20 @@ def test_interruption_within_50_ms(make: Maker, evaluator: Evaluator) -> None:
     stop = threading.Event()
     threading.Timer(0.5, stop.set).start()
     started = time.perf_counter()
-    result = player.search(Game(9, 9), BLACK, ALL, stop=stop)
+    result = player.search(SearchRequest(Game(9, 9), BLACK, ALL, stop=stop))
     late = time.perf_counter() - started - 0.5
     assert result.reason is StopReason.INTERRUPTED
     assert late < 0.05 + 0.1  # a busy machine may take longer to wake a thread
     # What comes back late does no harm to what follows.
     game = Game(9, 9)
     game.play(BLACK, from_vertex("E5", 9, 9))
-    assert player.search(game, WHITE, visits(4)).visits >= 4
+    assert player.search(SearchRequest(game, WHITE, visits(4))).visits >= 4
 
 
 def test_stop_set_before_the_search(make: Maker) -> None:
     stop = threading.Event()
     stop.set()
-    result = make(FancifulEvaluator()).search(Game(9, 9), BLACK, ALL, stop=stop)
+    result = make(FancifulEvaluator()).search(SearchRequest(Game(9, 9), BLACK, ALL, stop=stop))
     assert (result.reason, result.visits) == (StopReason.INTERRUPTED, 1)
     assert result.moves
 
@@ -110,21 +109,21 @@ def test_full_memory_ends_the_search_and_not_the_engine(make: Maker) -> None:
     player = make(ConstantEvaluator(), memory=16, graph_search=False)
     game = Game(19, 19, CHINESE)
     endless = Limits(visits=10**9, seconds=60, may_stop_early=False)
-    result = player.search(game, BLACK, endless)
+    result = player.search(SearchRequest(game, BLACK, endless))
     assert result.reason is StopReason.MEMORY
     assert result.visits > 10_000
-    assert player.search(game, BLACK, endless).reason is StopReason.MEMORY
+    assert player.search(SearchRequest(game, BLACK, endless)).reason is StopReason.MEMORY
     game.play(BLACK, player.choose(game, result))
     # What the move made useless is dropped, and there is room again.
-    after = player.search(game, WHITE, visits(result.visits // 2))
+    after = player.search(SearchRequest(game, WHITE, visits(result.visits // 2)))
     assert after.new_visits > 0
 
 
 def test_decided_search_stops_early(make: Maker) -> None:
     player = make(FancifulEvaluator(sharpness=4.0), random_symmetry=False)
-    full = player.search(Game(5, 5), BLACK, visits(600))
+    full = player.search(SearchRequest(Game(5, 5), BLACK, visits(600)))
     player.clear()
-    early = player.search(Game(5, 5), BLACK, Limits(visits=600, seconds=60))
+    early = player.search(SearchRequest(Game(5, 5), BLACK, Limits(visits=600, seconds=60)))
     assert early.reason is StopReason.DECIDED
     assert early.visits < 600
     assert early.moves[0].point == full.moves[0].point
@@ -134,9 +133,9 @@ def test_evaluator_failure_is_raised_and_survived(make: Maker) -> None:
     evaluator = FailingEvaluator(EvaluatorError("net: broken"), 20)
     player = make(evaluator, workers=2)
     with pytest.raises(EvaluatorError, match="net: broken"):
-        player.search(Game(5, 5), BLACK, visits(100))
+        player.search(SearchRequest(Game(5, 5), BLACK, visits(100)))
     evaluator._good_calls = 10**9
-    assert player.search(Game(5, 5), BLACK, visits(100)).visits == 100
+    assert player.search(SearchRequest(Game(5, 5), BLACK, visits(100))).visits == 100
 
 
 # --- Reports ----------------------------------------------------------------------------------------------------------
@@ -147,7 +146,9 @@ def test_reports_while_searching(make: Maker) -> None:
     player.warm_up(5, 5)
     seen: list[SearchResult] = []
     report = ReportRequest(seen.append, 0.05, ownership=True, ownership_stdev=True, moves_ownership=True)
-    result = player.search(Game(5, 5), BLACK, Limits(seconds=0.6, may_stop_early=False), report=report, analysis=True)
+    result = player.search(
+        SearchRequest(Game(5, 5), BLACK, Limits(seconds=0.6, may_stop_early=False), report=report, analysis=True)
+    )
     assert len(seen) >= 3
     assert [each.visits for each in seen] == sorted(each.visits for each in seen)
     assert result.ownership is not None
@@ -175,7 +176,7 @@ def test_tree_ownership_is_the_average_of_evaluations(make: Maker) -> None:
 
     player = make(Owner())
     report = ReportRequest(lambda result: None, 10.0, ownership=True, moves_ownership=True)
-    result = player.search(Game(4, 4), BLACK, visits(2), report=report)
+    result = player.search(SearchRequest(Game(4, 4), BLACK, visits(2), report=report))
     # One evaluation says 1/2 for black, the other, white to move, 1/2 for white.
     assert result.ownership is not None
     assert result.ownership == pytest.approx(np.zeros(16), abs=0.01)
@@ -188,12 +189,12 @@ def test_tree_ownership_is_the_average_of_evaluations(make: Maker) -> None:
 def test_tree_is_kept_after_both_moves(make: Maker) -> None:
     player = make(FancifulEvaluator())
     game = Game(5, 5)
-    first = player.search(game, BLACK, visits(400))
+    first = player.search(SearchRequest(game, BLACK, visits(400)))
     reply = first.moves[0].pv[1]
     kept = first.moves[0].pv_visits[1]
     game.play(BLACK, first.moves[0].point)
     game.play(WHITE, reply)
-    second = player.search(game, BLACK, visits(400))
+    second = player.search(SearchRequest(game, BLACK, visits(400)))
     assert kept > 20
     assert second.visits == 400
     assert second.new_visits == 400 - kept
@@ -202,9 +203,9 @@ def test_tree_is_kept_after_both_moves(make: Maker) -> None:
 def test_same_position_goes_on_from_where_it_was(make: Maker) -> None:
     player = make(FancifulEvaluator())
     game = Game(5, 5)
-    player.search(game, BLACK, visits(100))
-    assert player.search(game, BLACK, visits(150)).new_visits == 50
-    assert player.search(game, BLACK, visits(150)).new_visits == 0
+    player.search(SearchRequest(game, BLACK, visits(100)))
+    assert player.search(SearchRequest(game, BLACK, visits(150))).new_visits == 50
+    assert player.search(SearchRequest(game, BLACK, visits(150))).new_visits == 0
 
 
 CHANGES: list[tuple[str, Callable[[Game], None]]] = [
@@ -220,27 +221,27 @@ def test_another_game_is_another_tree(make: Maker, what: str, change: Callable[[
     player = make(FancifulEvaluator())
     game = Game(5, 5)
     game.play(BLACK, from_vertex("C3", 5, 5))
-    player.search(game, game.to_play, visits(100))
+    player.search(SearchRequest(game, game.to_play, visits(100)))
     change(game)
-    assert player.search(game, game.to_play, visits(100)).new_visits == 99
+    assert player.search(SearchRequest(game, game.to_play, visits(100))).new_visits == 99
 
 
 def test_the_other_colour_is_another_tree(make: Maker) -> None:
     player = make(FancifulEvaluator())
     game = Game(5, 5)
-    player.search(game, BLACK, visits(100))
-    result = player.search(game, WHITE, visits(100))
+    player.search(SearchRequest(game, BLACK, visits(100)))
+    result = player.search(SearchRequest(game, WHITE, visits(100)))
     assert (result.colour, result.new_visits) == (WHITE, 99)
 
 
 def test_cache_spares_evaluations(make: Maker) -> None:
     player = make(FancifulEvaluator(), random_symmetry=False)
     game = Game(5, 5)
-    first = player.search(game, BLACK, visits(200))
+    first = player.search(SearchRequest(game, BLACK, visits(200)))
     game.play(BLACK, from_vertex("A1", 5, 5))
-    player.search(game, WHITE, visits(10))
+    player.search(SearchRequest(game, WHITE, visits(10)))
     game.undo()
-    again = player.search(game, BLACK, visits(200))
+    again = player.search(SearchRequest(game, BLACK, visits(200)))
     assert again.new_visits == 199
     assert again.evaluations < 0.1 * first.evaluations
     assert vertices(again, 5)[:3] == vertices(first, 5)[:3]
@@ -251,7 +252,7 @@ def test_reused_tree_equals_one_brought_up_to_date(make: Maker) -> None:
     from search.puct.tree.reuse import recompute
 
     player = make(FancifulEvaluator(sharpness=0.2), memory=64)
-    player.search(Game(9, 9), BLACK, visits(6000))
+    player.search(SearchRequest(Game(9, 9), BLACK, visits(6000)))
     tree = player._search._tree
     assert tree is not None
     space = tree.space
@@ -272,7 +273,7 @@ def test_avoided_moves_are_not_searched(make: Maker) -> None:
     player = make(FancifulEvaluator())
     banned = frozenset(board_points(5, 5)[:20])
     filter = MoveFilter(avoid={BLACK: ((banned, 1),)})
-    result = player.search(Game(5, 5), BLACK, visits(100), filter=filter)
+    result = player.search(SearchRequest(Game(5, 5), BLACK, visits(100), filter=filter))
     assert not {move.point for move in result.moves} & banned
     assert PASS in {move.point for move in result.moves}
 
@@ -281,7 +282,7 @@ def test_allowed_moves_alone_are_searched(make: Maker) -> None:
     player = make(FancifulEvaluator(), root_symmetry_pruning=False)
     corner, centre = from_vertex("A1", 5, 5), from_vertex("C3", 5, 5)
     filter = MoveFilter(allow={BLACK: (frozenset({corner, centre}), 1), WHITE: (frozenset({PASS}), 2)})
-    result = player.search(Game(5, 5), BLACK, visits(200), filter=filter)
+    result = player.search(SearchRequest(Game(5, 5), BLACK, visits(200), filter=filter))
     assert {move.point for move in result.moves} == {corner, centre}
     assert all(move.pv[1] == PASS for move in result.moves if len(move.pv) > 1)
     assert any(len(move.pv) > 3 for move in result.moves)
@@ -290,7 +291,7 @@ def test_allowed_moves_alone_are_searched(make: Maker) -> None:
 def test_everything_forbidden(make: Maker) -> None:
     player = make(FancifulEvaluator())
     filter = MoveFilter(avoid={BLACK: ((frozenset({*board_points(5, 5), PASS}), 1),)})
-    result = player.search(Game(5, 5), BLACK, visits(20), filter=filter)
+    result = player.search(SearchRequest(Game(5, 5), BLACK, visits(20), filter=filter))
     assert [move.point for move in result.moves] == [PASS]
 
 
@@ -308,7 +309,7 @@ def signature(player: NetworkPlayer) -> str:
         game = Game(size, size, rules, 6.5)
         player.clear()
         for _ in range(4):
-            result = player.search(game, game.to_play, visits(150))
+            result = player.search(SearchRequest(game, game.to_play, visits(150)))
             for move in result.moves:
                 digest.update(f"{move.point} {move.visits};".encode())
             game.play(game.to_play, player.choose(game, result))
@@ -332,7 +333,7 @@ def test_another_seed_another_search() -> None:
     found = set()
     for seed in (1, 2, 3):
         player = NetworkPlayer(FancifulEvaluator(), dataclasses.replace(SMALL, seed=seed, root_noise=True))
-        result = player.search(Game(5, 5), BLACK, visits(200))
+        result = player.search(SearchRequest(Game(5, 5), BLACK, visits(200)))
         found.add(tuple((move.point, move.visits) for move in result.moves))
         player.close()
     assert len(found) > 1
@@ -345,9 +346,11 @@ def test_nothing_compiles_after_warm_up(make: Maker) -> None:
     report = ReportRequest(lambda result: None, 0.01, ownership=True, moves_ownership=True)
     game = Game(5, 5)
     for _ in range(12):
-        result = player.search(game, game.to_play, visits(60), report=report, analysis=True)
+        result = player.search(SearchRequest(game, game.to_play, visits(60), report=report, analysis=True))
         game.play(game.to_play, max(PASS, player.choose(game, result)))
-    player.search(Game(7, 7, preset("japanese")[0]), BLACK, visits(60))
+    player.search(SearchRequest(Game(7, 7, preset("japanese")[0]), BLACK, visits(60)))
     game.undo()
-    player.search(game, game.to_play, visits(60), filter=MoveFilter(avoid={1: ((frozenset({PASS}), 3),)}))
+    player.search(
+        SearchRequest(game, game.to_play, visits(60), filter=MoveFilter(avoid={1: ((frozenset({PASS}), 3),)}))
+    )
     assert jit.compilations == before

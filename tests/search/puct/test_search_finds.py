@@ -6,8 +6,8 @@ from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex, to_vertex
 from go_rules.rules import preset
 from nets.constant import ConstantEvaluator
-from search.limits import Limits
 from search.puct.tree.nodes import NODES, ROOT, TERMINAL
+from search.request import Limits, SearchRequest
 from search.result import SearchResult
 from tests.go_rules.diagrams import game_from
 from tests.search.evaluators import CountingEvaluator, FancifulEvaluator
@@ -20,7 +20,7 @@ CHINESE = preset("chinese-ogs")[0]
 def solve(make: Maker, diagram: str, colour: int, count: int, komi: float = 0.0) -> tuple[str, SearchResult]:
     game = game_from(diagram, to_play=colour, rules=TROMP_TAYLOR, komi=komi)
     player = make(CountingEvaluator(), root_prune_useless=False, conservative_pass=False, root_ending_bonus=0.0)
-    result = player.search(game, colour, visits(count))
+    result = player.search(SearchRequest(game, colour, visits(count)))
     return to_vertex(result.moves[0].point, game.height), result
 
 
@@ -67,7 +67,7 @@ def test_terminal_values_are_exact(make: Maker) -> None:
     game = game_from("X X .\nX . X\nX X X", to_play=BLACK, rules=TROMP_TAYLOR, komi=0.5)
     game.play(BLACK, PASS)
     player = make(ConstantEvaluator(), conservative_pass=False)
-    player.search(game, WHITE, visits(50))
+    player.search(SearchRequest(game, WHITE, visits(50)))
     tree = player._search._tree
     assert tree is not None
     space = tree.space
@@ -94,7 +94,7 @@ def test_superko_is_known_inside_the_tree(make: Maker) -> None:
     take, retake = from_vertex("B3", 4, 4), from_vertex("C3", 4, 4)
     assert game.is_legal(WHITE, take)
     player = make(FancifulEvaluator(), root_symmetry_pruning=False)
-    player.search(game, WHITE, visits(3000))
+    player.search(SearchRequest(game, WHITE, visits(3000)))
     tree = player._search._tree
     assert tree is not None
     space = tree.space
@@ -115,7 +115,7 @@ def test_plays_whole_games(make: Maker) -> None:
     for rules in ("tromp-taylor", "chinese", "japanese", "aga-button", "stone-scoring"):
         game = Game(5, 5, preset(rules)[0], 6.5)
         while not game.is_over and len(game.moves) < 120:
-            point = player.choose(game, player.search(game, game.to_play, Limits(visits=24)))
+            point = player.choose(game, player.search(SearchRequest(game, game.to_play, Limits(visits=24))))
             game.play(game.to_play, point)
         assert game.moves
 
@@ -124,6 +124,6 @@ def test_any_size_of_board(make: Maker) -> None:
     player = make(ConstantEvaluator())
     for width, height in ((1, 1), (1, 3), (2, 1), (3, 7), (25, 25), (19, 2)):
         game = Game(width, height)
-        result = player.search(game, BLACK, visits(40))
+        result = player.search(SearchRequest(game, BLACK, visits(40)))
         assert result.visits == 40
         assert game.is_legal(BLACK, player.choose(game, result))

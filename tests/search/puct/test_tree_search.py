@@ -11,10 +11,10 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, from_vertex
 from go_rules.rules import preset
-from search.limits import Limits
 from search.puct.parameters import SearchParameters
 from search.puct.search import Search
 from search.puct.tree.nodes import NONE, ROOT, TERMINAL, Tree
+from search.request import Limits, SearchRequest
 from tests.search.evaluators import FancifulEvaluator
 from tests.search.puct.naive_search import NaiveSearch, Node
 
@@ -89,7 +89,7 @@ def test_same_tree_as_naive_search(
     evaluator = FancifulEvaluator(seed=size, with_errors=errors)
     search = Search(evaluator, parameters)
     searches.append(search)
-    search.run(game, game.to_play, Limits(visits=visits, may_stop_early=False))
+    search.run(SearchRequest(game, game.to_play, Limits(visits=visits, may_stop_early=False)))
     assert search._tree is not None
     space = search._tree.space
     center = float(space.context["settings"]["score_center"][0])
@@ -100,6 +100,6 @@ def test_same_tree_as_naive_search(
 def test_pass_is_a_move_of_the_tree(searches: list[Search]) -> None:
     search = Search(FancifulEvaluator(), PLAIN)
     searches.append(search)
-    result = search.run(Game(3, 3), BLACK, Limits(visits=50, may_stop_early=False))
+    result = search.run(SearchRequest(Game(3, 3), BLACK, Limits(visits=50, may_stop_early=False)))
     assert PASS in {move.point for move in result.moves}
     assert len(result.moves) == 10

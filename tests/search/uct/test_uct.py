@@ -15,9 +15,8 @@ from go_rules.game import Game
 from go_rules.machine import jit
 from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, point_at, to_vertex
 from go_rules.rules import PRESETS
-from search.limits import Limits, MoveFilter, StopReason
-from search.player import ReportRequest
-from search.result import RESIGN, MoveInfo, SearchResult
+from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
+from search.result import RESIGN, MoveInfo, SearchResult, StopReason
 from search.uct.ending import choose
 from search.uct.parameters import PURE_UCT, UctParameters
 from search.uct.player import PlayoutPlayer
@@ -37,7 +36,7 @@ def player() -> Iterator[PlayoutPlayer]:
 
 def best(player: PlayoutPlayer, game: Game, colour: int, visits: int) -> str:
     player.clear()
-    return to_vertex(player.search(game, colour, Limits(visits=visits)).moves[0].point, game.height)
+    return to_vertex(player.search(SearchRequest(game, colour, Limits(visits=visits))).moves[0].point, game.height)
 
 
 # --- Finding moves ------------------------------------------------------------------------------------------------
@@ -92,7 +91,7 @@ def test_every_board_and_rule_set(size: tuple[int, int]) -> None:
     for rules, komi in PRESETS.values():
         game = Game(*size, rules, komi)
         for _ in range(4):
-            result = player.search(game, game.to_play, Limits(visits=20))
+            result = player.search(SearchRequest(game, game.to_play, Limits(visits=20)))
             assert result.moves[-1].point == PASS or len(result.moves) > 1
             point = player.choose(game, result)
             game.play(game.to_play, PASS if point == RESIGN else point)
@@ -106,23 +105,26 @@ def test_visits_are_exact_and_playouts_reproducible() -> None:
     for _ in range(2):
         player = PlayoutPlayer(workers=1, seed=7)
         game = Game(9, 9)
-        first = player.search(game, BLACK, Limits(visits=500, may_stop_early=False))
+        first = player.search(SearchRequest(game, BLACK, Limits(visits=500, may_stop_early=False)))
         assert first.visits == first.new_visits == 500
         game.play(BLACK, first.moves[0].point)
-        second = player.search(game, WHITE, Limits(visits=1000, may_stop_early=False))
+        second = player.search(SearchRequest(game, WHITE, Limits(visits=1000, may_stop_early=False)))
         results.append((first.moves, second.moves, second.ownership))
     assert results[0][:2] == results[1][:2]
     assert (results[0][2] == results[1][2]).all()
 
 
 def test_different_seeds_differ() -> None:
-    leads = {PlayoutPlayer(workers=1, seed=seed).search(Game(9, 9), BLACK, Limits(visits=100)).lead for seed in (1, 2)}
+    leads = {
+        PlayoutPlayer(workers=1, seed=seed).search(SearchRequest(Game(9, 9), BLACK, Limits(visits=100))).lead
+        for seed in (1, 2)
+    }
     assert len(leads) == 2
 
 
 def test_several_workers_share_one_tree() -> None:
     player = PlayoutPlayer(workers=4, seed=1)
-    result = player.search(Game(9, 9), BLACK, Limits(visits=3000, may_stop_early=False))
+    result = player.search(SearchRequest(Game(9, 9), BLACK, Limits(visits=3000, may_stop_early=False)))
     # Lost updates are rare, and no move is lost or invented.
     assert 2970 <= result.visits <= 3000
     assert abs(sum(move.visits for move in result.moves) - 2999) < 30
@@ -134,7 +136,9 @@ def test_time_limit_and_reports(player: PlayoutPlayer) -> None:
     player.warm_up(9, 9)
     started = time.perf_counter()
     result = player.search(
-        Game(9, 9), BLACK, Limits(seconds=0.5, may_stop_early=False), report=ReportRequest(seen.append, 0.1)
+        SearchRequest(
+            Game(9, 9), BLACK, Limits(seconds=0.5, may_stop_early=False), report=ReportRequest(seen.append, 0.1)
+        )
     )
     assert 0.4 < time.perf_counter() - started < 1.5
     assert result.reason == StopReason.TIME
@@ -146,7 +150,9 @@ def test_stop_is_noticed_at_once(player: PlayoutPlayer) -> None:
     player.warm_up(19, 19)
     stop = threading.Event()
     result: list[SearchResult] = []
-    thread = threading.Thread(target=lambda: result.append(player.search(Game(), BLACK, Limits(), stop=stop)))
+    thread = threading.Thread(
+        target=lambda: result.append(player.search(SearchRequest(Game(), BLACK, Limits(), stop=stop)))
+    )
     thread.start()
     time.sleep(0.2)
     asked = time.perf_counter()
@@ -160,14 +166,14 @@ def test_stop_is_noticed_at_once(player: PlayoutPlayer) -> None:
 def test_a_stop_before_the_start_still_gives_a_move(player: PlayoutPlayer) -> None:
     stop = threading.Event()
     stop.set()
-    assert player.search(Game(5, 5), BLACK, Limits(), stop=stop).moves
+    assert player.search(SearchRequest(Game(5, 5), BLACK, Limits(), stop=stop)).moves
 
 
 def test_a_decided_search_ends_early(player: PlayoutPlayer) -> None:
     diagram, komi, colour, vertex = PROBLEMS["take nine stones"]
     game = game_from(diagram, colour, CHINESE, komi)
     player.clear()
-    result = player.search(game, colour, Limits(visits=20000))
+    result = player.search(SearchRequest(game, colour, Limits(visits=20000)))
     assert result.reason == StopReason.DECIDED
     assert result.visits < 20000
     assert to_vertex(result.moves[0].point, 7) == vertex
@@ -176,12 +182,12 @@ def test_a_decided_search_ends_early(player: PlayoutPlayer) -> None:
 def test_a_full_tree_goes_on_without_growing() -> None:
     player = PlayoutPlayer(parameters=UctParameters(memory_mb=1.0), workers=2, seed=1)
     game = Game(9, 9)
-    result = player.search(game, BLACK, Limits(visits=10000, may_stop_early=False))
+    result = player.search(SearchRequest(game, BLACK, Limits(visits=10000, may_stop_early=False)))
     # Workers share the tree without a lock: now and then two count the same visit.
     assert 9990 <= result.visits <= 10000
     assert all(work.room[0] <= work.room[1] for work in player._works)
     game.play(BLACK, result.moves[0].point)
-    assert player.search(game, WHITE, Limits(visits=100)).moves
+    assert player.search(SearchRequest(game, WHITE, Limits(visits=100))).moves
 
 
 # --- The tree -----------------------------------------------------------------------------------------------------
@@ -190,29 +196,29 @@ def test_a_full_tree_goes_on_without_growing() -> None:
 def test_the_tree_is_kept_after_moves_of_both_sides(player: PlayoutPlayer) -> None:
     player.clear()
     game = Game(9, 9)
-    first = player.search(game, BLACK, Limits(visits=3000, may_stop_early=False))
+    first = player.search(SearchRequest(game, BLACK, Limits(visits=3000, may_stop_early=False)))
     for point in first.moves[0].pv[:2]:
         game.play(game.to_play, point)
-    second = player.search(game, BLACK, Limits(visits=1))
+    second = player.search(SearchRequest(game, BLACK, Limits(visits=1)))
     assert second.visits == first.moves[0].pv_visits[1]
     assert second.new_visits == 0
     assert sum(move.visits for move in second.moves) > 0
     game.undo()
-    assert player.search(game, WHITE, Limits(visits=10)).visits == 10
+    assert player.search(SearchRequest(game, WHITE, Limits(visits=10))).visits == 10
 
 
 def test_another_komi_is_another_tree(player: PlayoutPlayer) -> None:
     player.clear()
     game = Game(9, 9)
-    player.search(game, BLACK, Limits(visits=300))
+    player.search(SearchRequest(game, BLACK, Limits(visits=300)))
     game.set_komi(0.5)
-    assert player.search(game, BLACK, Limits(visits=10)).visits == 10
+    assert player.search(SearchRequest(game, BLACK, Limits(visits=10))).visits == 10
 
 
 def test_either_colour_may_be_asked(player: PlayoutPlayer) -> None:
     game = Game(9, 9)
     game.play(BLACK, point_at(4, 4))
-    assert player.search(game, BLACK, Limits(visits=50)).colour == BLACK
+    assert player.search(SearchRequest(game, BLACK, Limits(visits=50))).colour == BLACK
 
 
 def test_copying_a_subtree() -> None:
@@ -251,11 +257,11 @@ def test_moves_may_be_forbidden(player: PlayoutPlayer) -> None:
     game = Game(5, 5)
     centre = from_vertex("C3", 5, 5)
     avoid = MoveFilter(avoid={BLACK: ((frozenset({centre}), 1),)})
-    result = player.search(game, BLACK, Limits(visits=500), filter=avoid)
+    result = player.search(SearchRequest(game, BLACK, Limits(visits=500), filter=avoid))
     assert next(move for move in result.moves if move.point == centre).visits == 0
     allow = MoveFilter(allow={BLACK: (frozenset({from_vertex("B2", 5, 5), centre}), 1)})
     player.clear()
-    result = player.search(game, BLACK, Limits(visits=500), filter=allow)
+    result = player.search(SearchRequest(game, BLACK, Limits(visits=500), filter=allow))
     assert {to_vertex(move.point, 5) for move in result.moves if move.visits} <= {"B2", "C3"}
 
 
@@ -275,7 +281,7 @@ def test_superko_is_respected(player: PlayoutPlayer) -> None:
     play_all(game, "W B4")
     assert not game.is_legal(BLACK, from_vertex("C4", 5, 5))
     player.clear()
-    result = player.search(game, BLACK, Limits(visits=200))
+    result = player.search(SearchRequest(game, BLACK, Limits(visits=200)))
     assert from_vertex("C4", 5, 5) not in {move.point for move in result.moves}
     legal = set(game.legal_moves(BLACK))
     assert {move.point for move in result.moves} <= legal
@@ -351,7 +357,7 @@ def test_territory_is_not_filled(player: PlayoutPlayer) -> None:
         game = game_from(FINISHED, BLACK, JAPANESE, komi)
         for colour in (BLACK, WHITE):
             player.clear()
-            result = player.search(game, colour, Limits(visits=2000))
+            result = player.search(SearchRequest(game, colour, Limits(visits=2000)))
             assert player.choose(game, result) == PASS
             game.play(colour, PASS)
 
@@ -362,7 +368,7 @@ def test_the_score_of_a_finished_position(player: PlayoutPlayer) -> None:
         for colour, sign in ((BLACK, 1), (WHITE, -1)):
             game = game_from(FINISHED, colour, rules, 0.5)
             player.clear()
-            result = player.search(game, colour, Limits(visits=2000))
+            result = player.search(SearchRequest(game, colour, Limits(visits=2000)))
             assert result.ownership is not None
             assert result.ownership.shape == (49,)
             area = result.ownership.sum() * sign
@@ -377,7 +383,7 @@ def test_games_end_by_themselves(player: PlayoutPlayer) -> None:
         game = Game(5, 5, rules, komi)
         passes = 0
         while passes < 2:
-            point = quick.choose(game, quick.search(game, game.to_play, Limits(visits=100)))
+            point = quick.choose(game, quick.search(SearchRequest(game, game.to_play, Limits(visits=100))))
             game.play(game.to_play, point)
             passes = passes + 1 if point == PASS else 0
             assert len(game.moves) < 150
@@ -390,8 +396,8 @@ def test_nothing_compiles_after_warming_up() -> None:
     for rules, komi in PRESETS.values():
         game = Game(6, 5, rules, komi)
         for _ in range(3):
-            result = player.search(game, game.to_play, Limits(visits=200))
+            result = player.search(SearchRequest(game, game.to_play, Limits(visits=200)))
             game.play(game.to_play, result.moves[0].point)
-        player.search(game, 3 - game.to_play, Limits(visits=10, seconds=1.0))
+        player.search(SearchRequest(game, 3 - game.to_play, Limits(visits=10, seconds=1.0)))
         player.choose(game, result)
     assert jit.compilations == before

@@ -1,0 +1,77 @@
+"""What a caller asks of a search: a position, when to stop, which moves to look at, and what to report on the way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from go_rules.game import Game
+from search.result import SearchResult
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a search ends: at the first limit that is reached. None means no limit.
+
+    A search without any limit runs until it is interrupted.
+    """
+
+    visits: int | None = None
+    """Visits of the root. The visits of a reused tree are included."""
+    seconds: float | None = None
+    """Time from the start of this search."""
+    may_stop_early: bool = True
+    """Whether to end once the rest of the budget cannot change the move. Off for analysis and pondering."""
+
+
+@dataclass(frozen=True)
+class MoveFilter:
+    """Which moves a search may look at, for each colour: `allow` and `avoid` of the GTP analysis commands.
+
+    The keys are colours. A value is (points, depth): in the first `depth` moves from the root, that colour plays only
+    these points (`allow`) or never plays them (`avoid`).
+    """
+
+    allow: Mapping[int, tuple[frozenset[int], int]] = field(default_factory=dict)
+    avoid: Mapping[int, tuple[tuple[frozenset[int], int], ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReportRequest:
+    """Which reports a search sends while it runs, and what the reports and the final result contain."""
+
+    callback: Callable[[SearchResult], None]
+    """Receives each report, in the thread that called the search. It must be quick."""
+    every: float = 1.0
+    """Seconds between two reports."""
+    ownership: bool = False
+    ownership_stdev: bool = False
+    moves_ownership: bool = False
+    """Whether to report the ownership after each move, too."""
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """One search of one position: everything that a player needs to know to start it."""
+
+    game: Game
+    """The search starts from this game's present position. The game must not change while the search runs."""
+    colour: int
+    """The side to move, whoever's turn the game says it is."""
+    limits: Limits = Limits()
+    filter: MoveFilter | None = None
+    """None means that every legal move may be looked at."""
+    report: ReportRequest | None = None
+    """None means no reports."""
+    analysis: bool = False
+    """Whether to search for an analyst: without root noise, never stopping early, and with the wider root that the
+    player's parameters ask for."""
+    stop: threading.Event | None = None
+    """Another thread may set this event to end the search. The search ends within 50 ms."""
+
+    @property
+    def wants_ownership(self) -> bool:
+        """Whether the result contains ownership of any kind."""
+        report = self.report
+        return report is not None and (report.ownership or report.ownership_stdev or report.moves_ownership)
