@@ -43,8 +43,7 @@ def picture(
     from go_rules.sgf.reader import read_sgf
     from gtp_engine.players import make_player
     from gtp_engine.tools.drawing import draw
-    from search.limits import Limits
-    from search.player import ReportRequest
+    from search.request import Limits, ReportRequest, SearchRequest
 
     width, height = parse_size(configuration["size"])
     rules, komi = preset(configuration["rules"])
@@ -60,6 +59,6 @@ def picture(
     player.warm_up(game.width, game.height)
     report = ReportRequest(lambda result: None, every=1e6, ownership=True)
     limits = Limits(visits=configuration["visits"] or DEFAULT_VISITS)
-    result = player.search(game, game.to_play, limits, report=report, analysis=True)
+    result = player.search(SearchRequest(game, game.to_play, limits, report=report, analysis=True))
     player.close()
     write_whole(target, draw(game, result, title).encode(), PUBLIC)
