@@ -1,7 +1,7 @@
-"""The board kernels: clear, copy, legality, play and captures.
+"""The board kernels: clear and copy a position, ask which moves are legal, play a move with its captures.
 
-`is_legal` is the checked twin of `play`: play trusts its caller. Superko is not decided here, since it needs
-the game's history (superko.py).
+`play` does not check its move: ask `is_legal` first. Superko is not decided here, since it needs the game's history
+(superko.py).
 """
 
 from __future__ import annotations
@@ -34,21 +34,20 @@ from go_rules.rules import SCORING_TERRITORY
 from go_rules.zobrist import STONE_KEYS
 
 SCRATCH = 64
-"""A bit of `marks` that is clear between kernels; chain walks use it to count each point once."""
-
+"""A bit of `marks` that is 0 between kernels; walks along a chain use it to count each point once."""
 
 STEPS = np.array([NORTH, WEST, EAST, SOUTH])
 
 
 @kernel
 def neighbour(point, i):
-    """The i-th orthogonal neighbour: north, west, east, south."""
+    """Return the neighbour of `point` to the north (i = 0), west (1), east (2) or south (3)."""
     return point + STEPS[i]
 
 
 @kernel
 def clear(pos, width, height, button):
-    """Make `pos` the empty board, black to play. `button`: 1 if the rules have one."""
+    """Make `pos` the empty board with black to play. `button` is 1 if the rules have a button, else 0."""
     for point in range(N_POINTS):
         pos.board[point] = WALL
         pos.marks[point] = 0
@@ -77,7 +76,7 @@ def clear(pos, width, height, button):
 
 @kernel
 def copy_position(target, source):
-    """Copy field by field: numba assigns whole records 20 times slower, and compiles slices slowly."""
+    """Copy `source` to `target` field by field: numba assigns whole records 20 times slower."""
     for point in range(N_POINTS):
         target.board[point] = source.board[point]
         target.marks[point] = source.marks[point]
@@ -104,7 +103,7 @@ def copy_position(target, source):
 
 @kernel
 def is_legal(pos, point, colour, rules):
-    """Whether `colour` may play `point` now, superko aside. A pass is always legal."""
+    """Tell whether `colour` may play at `point` now, without regard to superko. A pass is always legal."""
     if point == PASS:
         return True
     if pos.board[point] != EMPTY or (point == pos.ko and colour == pos.to_play):
@@ -126,9 +125,9 @@ def is_legal(pos, point, colour, rules):
 
 @kernel
 def legal_points(pos, colour, rules, out):
-    """Write the legal points of `colour` to `out`, row by row, superko aside and without the pass.
+    """Write the points where `colour` may play to `out`, row by row, and return their number.
 
-    Returns their number. `out`: integers, at least height * width of them.
+    The pass is left out, and superko is not regarded. `out` is an array of at least height * width integers.
     """
     n = 0
     for y in range(pos.height):
@@ -142,7 +141,7 @@ def legal_points(pos, colour, rules, out):
 
 @kernel
 def hash_after(pos, point, colour):
-    """The stones' Zobrist hash after `colour` plays `point`, captures and suicide included, without playing it."""
+    """Compute the Zobrist hash of the stones after `colour` plays `point`, without playing it."""
     result = pos.hash
     if point == PASS:
         return result
@@ -176,9 +175,10 @@ def hash_after(pos, point, colour):
 
 @kernel
 def place_stone(pos, point, colour):
-    """Put a stone on an empty point: captures, suicide, chains, liberties and hash; nothing else changes.
+    """Put a stone on an empty point and remove what it captures, itself included if it is suicide.
 
-    Returns (number of enemy stones captured, number of own stones removed by suicide, a captured point or NO_POINT).
+    Only stones, chains, liberties, `captured` and the hash change. Returns (number of enemy stones captured, number of
+    own stones removed by suicide, a captured point or NO_POINT).
     """
     enemy = 3 - colour
     pos.board[point] = colour
@@ -225,7 +225,7 @@ def place_stone(pos, point, colour):
 
 @kernel
 def remove_chain(pos, head):
-    """Take a chain off the board, giving its neighbours their liberties back; return its number of stones."""
+    """Take a chain off the board, give its neighbours their liberties back, and return its number of stones."""
     colour = pos.board[head]
     enemy = 3 - colour
     removed = 0
@@ -254,7 +254,7 @@ def remove_chain(pos, head):
 
 @kernel
 def count_liberties(pos, head):
-    """Count a chain's liberties from scratch, by marking them in a scratch bit of `pos.marks`."""
+    """Count the liberties of a chain point by point, with a scratch bit of `pos.marks` to count each once."""
     count = 0
     stone = head
     while True:
@@ -318,10 +318,11 @@ def _merge(pos, point, head):
 
 @kernel
 def play(pos, point, colour, rules):
-    """Play a legal move or PASS (unchecked): stones, ko, recent moves, passes, phase, side to play, bonus points.
+    """Play a move or PASS that is known to be legal, and return the number of enemy stones captured.
 
-    Returns the number of enemy stones captured. After the end of a game the last phase is resumed. What depends
-    on the game's history, Game adds: the end by a repeated pass, and no result by a long cycle.
+    Updates all of `pos`: stones, ko, recent moves, passes, phase, side to play, bonus points. A move after the end of
+    a game resumes its last phase. What depends on the game's history is left to Game: the end by a repeated pass, and
+    no result by a long cycle.
     """
     if pos.phase == PHASE_OVER:
         # Someone plays on after the end: the networks see the last move, not what led to it.
@@ -357,10 +358,10 @@ def play(pos, point, colour, rules):
 
 @kernel
 def ko_capture(pos, point, colour):
-    """The stone that `colour` would take by a ko capture at the empty `point`, or NO_POINT.
+    """Return the stone that `colour` would take by a ko capture at the empty `point`, or NO_POINT.
 
-    In the clean-up phases, where that stone is marked as blocked, such a move is a "pass for ko": it removes the
-    mark, and nothing else on the board changes.
+    In the clean-up phases such a stone may be marked as blocked. The move is then a "pass for ko": it removes the mark
+    and changes nothing else on the board.
     """
     enemy = 3 - colour
     taken = NO_POINT

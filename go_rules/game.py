@@ -1,4 +1,4 @@
-"""A game: its rules, its history and the moves that may be played now. Checked; the kernels beneath are not."""
+"""A game: its rules, its history and the moves that may be played now. It checks what the kernels take for granted."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, KO_SIMPLE, SCORING_TERRI
 from go_rules.scoring import final_score
 
 FIRST_ROOM = 64
-"""Positions a new game has room for; the room doubles when it is used up."""
+"""How many positions a new game has room for; the room doubles when it is used up."""
 
 NO_PATH = np.zeros(1, np.uint64)
 
 
 class RuleViolation(Exception):
-    """A move or a setup that the rules do not allow.
+    """The rules do not allow this move or this setup.
 
-    `reason`: "occupied", "off board", "ko", "superko", "suicide", "no liberties", "board not empty" or
+    `reason` is "occupied", "off board", "ko", "superko", "suicide", "no liberties", "board not empty" or
     "nothing to undo".
     """
 
@@ -48,11 +48,11 @@ class Game:
     width: int
     height: int
     rules: Rules
-    """Change it with `set_rules`."""
+    """The rules of the game. Change them with `set_rules`."""
     komi: float
     """Points for white. Change it with `set_komi`."""
     record: np.void
-    """RULES record for the kernels: rules, komi and the handicap bonus, always current."""
+    """The RULES record for the kernels: rules, komi and the handicap bonus, always up to date."""
     setup: tuple[Move, ...]
     """Stones on the board before the first move, handicap stones included."""
     handicap: tuple[int, ...]
@@ -60,7 +60,8 @@ class Game:
     moves: list[Move]
     """The moves since the setup, passes included; `moves[i]` led from `stack[i]` to `stack[i + 1]`."""
     stack: NDArray[np.void]
-    """POSITION[room]; 0..length-1 are the positions since the setup. Replaced by a longer one as the game grows."""
+    """POSITION[room]: the first `length` are the positions since the setup. A longer array replaces it as the game
+    grows."""
     length: int
     """len(moves) + 1."""
 
@@ -69,16 +70,16 @@ class Game:
     _situations: NDArray[np.uint64]
     """[room]: superko.situation_key of each position of `stack`."""
     _seen: NDArray[np.uint64]
-    """The set of `keys`."""
+    """The hash set of `keys`."""
     _no_result_length: int
-    """`length` at which a long cycle was completed, 0 before."""
+    """The `length` at which a long cycle was completed; 0 if none was."""
     _bonus_stones: int
     """`handicap_stones` when `record` was made."""
 
     def __init__(
         self, width: int = 19, height: int = 19, rules: Rules = DEFAULT_RULES, komi: float = DEFAULT_KOMI
     ) -> None:
-        """An empty board, black to play. Raises ValueError for a side outside 1..MAX_SIZE."""
+        """Start a game on the empty board with black to play. Raises ValueError for a side outside 1..MAX_SIZE."""
         if not (1 <= width <= MAX_SIZE and 1 <= height <= MAX_SIZE):
             raise ValueError(f"unacceptable size: {width}x{height} (1x1 to {MAX_SIZE}x{MAX_SIZE})")
         self.width = width
@@ -91,11 +92,12 @@ class Game:
 
     @property
     def position(self) -> np.void:
-        """The present position: a view of `stack`, not to be written to."""
+        """The present position: a view of `stack` that must not be written to."""
         return self.stack[self.length - 1]
 
     @property
     def to_play(self) -> int:
+        """The colour whose turn it is."""
         return int(self.position["to_play"])
 
     @property
@@ -105,24 +107,24 @@ class Game:
 
     @property
     def is_over(self) -> bool:
-        """The passes that end a game were played (under territory rules after both clean-up phases), or no result."""
+        """Whether the game has ended: by passes (with clean-up, after both clean-up phases) or without a result."""
         return bool(self.position["phase"] == PHASE_OVER) or self.is_no_result
 
     @property
     def is_no_result(self) -> bool:
-        """The last move brought a position about for the third time without a pass between.
+        """Whether the last move made a position that was there twice before, without a pass between.
 
-        Under simple ko, and in the clean-up phases, this ends the game without a winner.
+        Under simple ko and in the clean-up phases this ends the game without a winner.
         """
         return self._no_result_length == self.length
 
     def identity(self) -> Hashable:
-        """Names size, rules, komi and setup: games with the same identity differ in their moves only."""
+        """Return size, rules, komi and setup as one key: games with equal keys differ in their moves only."""
         first = int(self.stack[0]["to_play"])
         return (self.width, self.height, self.rules, self.komi, self.handicap_stones, self.setup, first)
 
     def copy(self) -> Game:
-        """An independent copy."""
+        """Return a copy that shares nothing with this game."""
         other = Game.__new__(Game)
         other.__dict__.update(self.__dict__)
         other.record = self.record.copy()
@@ -140,13 +142,14 @@ class Game:
     # --- Changing the terms -----------------------------------------------------------------------------------
 
     def set_komi(self, komi: float) -> None:
+        """Change the points that white gets; the moves stay."""
         self.komi = float(komi)
         self.record = self.rules.record(self.komi, self.handicap_stones)
 
     def set_rules(self, rules: Rules) -> None:
-        """Play under other rules from the start: the moves so far are replayed.
+        """Change the rules and replay the moves so far under them.
 
-        Raises RuleViolation, and changes nothing, if one of them would have been illegal.
+        If one of them is illegal under the new rules, raises RuleViolation and changes nothing.
         """
         other = Game(self.width, self.height, rules, self.komi)
         other._begin(self.setup, self.handicap, int(self.stack[0]["to_play"]))
@@ -155,11 +158,12 @@ class Game:
         self.__dict__.update(other.__dict__)
 
     def clear(self) -> None:
-        """Empty the board, black to play; size, rules and komi stay."""
+        """Start again on the empty board with black to play; size, rules and komi stay."""
         self._begin((), (), BLACK)
 
     def set_position(self, stones: Iterable[tuple[int, int]], to_play: int) -> None:
-        """Start again from these (colour, point) stones, without history. Raises RuleViolation, changing nothing."""
+        """Start again from these stones, each (colour, point). Raises RuleViolation if they cannot stand like that, and
+        then changes nothing."""
         self._begin(tuple(Move(int(colour), int(point)) for colour, point in stones), (), to_play)
 
     def place_handicap(self, points: Sequence[int]) -> None:
@@ -170,11 +174,11 @@ class Game:
 
     @property
     def handicap_stones(self) -> int:
-        """How many stones black is ahead, for rules that give white points for them; 0 instead of 1.
+        """The number of black's handicap stones, for rules that give white points for them; never 1.
 
-        Counted are a setup of black stones only, and black's stones before white's first, since servers place
-        handicap stones as ordinary moves too. An isolated white pass between them does not end the count; two
-        white moves in a row mean that a position is being set up.
+        These are the stones of a setup that has black stones only, and the stones that black plays before white's
+        first, because servers place handicap stones by ordinary moves too. A single white pass between them does not
+        end the count; two white moves in a row mean that a position is being set up.
         """
         if any(stone.colour == WHITE for stone in self.setup):
             return 0
@@ -192,7 +196,7 @@ class Game:
     # --- Moves ------------------------------------------------------------------------------------------------
 
     def play(self, colour: int, point: int) -> None:
-        """Play a stone or PASS. Either colour may play at any time. Raises RuleViolation, changing nothing."""
+        """Play a stone or PASS; either colour may play at any time. Raises RuleViolation and then changes nothing."""
         colour, point = int(colour), int(point)  # kernels compile anew for every other type of integer
         reason = self.violation(colour, point)
         if reason is not None:
@@ -225,11 +229,11 @@ class Game:
         self._update_bonus()
 
     def is_legal(self, colour: int, point: int) -> bool:
-        """Whether `colour` may play there now, superko included."""
+        """Tell whether `colour` may play there now, with regard to superko."""
         return self.violation(colour, point) is None
 
     def legal_moves(self, colour: int) -> list[int]:
-        """Every point `colour` may play now, row by row, superko included, and PASS last."""
+        """List every point where `colour` may play now, row by row and with regard to superko, and PASS last."""
         colour = int(colour)
         out = np.zeros(N_POINTS, np.int16)
         n = board.legal_points(self.position, colour, self.record, out)
@@ -237,7 +241,7 @@ class Game:
         return [*out[:n].tolist(), PASS]
 
     def violation(self, colour: int, point: int) -> str | None:
-        """Why `colour` may not play there (RuleViolation's reasons), or None if it may."""
+        """Return the reason why `colour` may not play there, as in RuleViolation, or None if it may."""
         colour, point = int(colour), int(point)
         if point == PASS:
             return None
@@ -250,16 +254,16 @@ class Game:
         return "superko" if self._is_superko_banned(colour, point) else None
 
     def score(self, dead: Iterable[int] = ()) -> float:
-        """White's points minus black's on the present position as it stands, the stones `dead` taken off first.
+        """Count white's points minus black's in the present position, after the chains at `dead` are taken off.
 
-        Komi, handicap bonus, button, captures and taxes are in it as the rules say.
+        Komi, handicap bonus, button, captures and taxes count as the rules say.
         """
         return final_score(self.position, self.record, dead)
 
     # --- Inside -----------------------------------------------------------------------------------------------
 
     def _begin(self, setup: tuple[Move, ...], handicap: tuple[int, ...], to_play: int) -> None:
-        """Become the game that starts from this setup."""
+        """Start again from this setup."""
         stack = new_stack(FIRST_ROOM)
         start = stack[0]
         board.clear(start, self.width, self.height, int(self.rules.has_button))
@@ -335,7 +339,7 @@ class Game:
 
 
 def warm_up() -> None:
-    """Have every kernel loaded or compiled that a game of whatever rules calls, so that no clock pays for it."""
+    """Load or compile every kernel that a game under any rules calls, before a clock runs."""
     game = Game(2, 2, Rules(ko=KO_SIMPLE, scoring=SCORING_TERRITORY))
     for x in (0, 1, 0):
         game.legal_moves(game.to_play)

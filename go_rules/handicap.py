@@ -1,4 +1,4 @@
-"""Where handicap stones go: the fixed pattern of the GTP 2 specification (section 4.1), and a free placement."""
+"""Where handicap stones go: the fixed pattern of the GTP 2 specification (section 4.1), and our free placement."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _PATTERNS = {
     8: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B"), ("L", "M"), ("R", "M"), ("M", "B"), ("M", "T")),
     9: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B"), ("L", "M"), ("R", "M"), ("M", "B"), ("M", "T"), ("M", "M")),
 }
-"""Stones by their column (left, middle, right) and row (top, middle, bottom)."""
+"""For each number of stones: the column (left, middle, right) and row (top, middle, bottom) of each."""
 
 
 class HandicapError(ValueError):
-    """A number of stones that cannot be placed on this board."""
+    """This number of stones cannot be placed on this board."""
 
 
 def max_fixed_handicap(width: int, height: int) -> int:
-    """How many stones the fixed pattern has room for: 0 under 7x7, 4 on 7 and even sides, else 9."""
+    """Return the most stones of the fixed pattern: 0 if a side is under 7, 4 if one is 7 or even, else 9."""
     if min(width, height) < 7:
         return 0
     return 9 if min(width, height) >= 9 and width % 2 == 1 and height % 2 == 1 else 4
 
 
 def max_free_handicap(width: int, height: int) -> int:
-    """How many stones may be placed freely: all but one point must be left, or the stones had no liberty."""
+    """Return the most stones that may be placed freely: one point must stay empty, or they have no liberty."""
     return width * height - 1
 
 
 def fixed_handicap(n: int, width: int, height: int) -> list[int]:
-    """The points of the fixed pattern of `n` stones. Raises HandicapError."""
+    """List the points of the fixed pattern of `n` stones. Raises HandicapError if the board has none for `n`."""
     most = max_fixed_handicap(width, height)
     if not 2 <= n <= most:
         choice = f"2 to {most} stones" if most else "no fixed handicap"
@@ -47,10 +47,10 @@ def fixed_handicap(n: int, width: int, height: int) -> list[int]:
 
 
 def free_handicap(n: int, width: int, height: int) -> list[int]:
-    """`n` points for black to take before the game, for 1 <= n <= `max_free_handicap`. Raises HandicapError.
+    """Choose `n` points for black's handicap stones. Raises HandicapError unless 1 <= n <= `max_free_handicap`.
 
-    The fixed pattern as far as it goes. Further stones, and all on small boards, go one by one where they are
-    farthest from every stone and from the edge.
+    The fixed pattern comes first. Each further stone, and on small boards every stone, goes where it is farthest from
+    all other stones and from the edge.
     """
     if not 1 <= n <= max_free_handicap(width, height):
         raise HandicapError(f"a {width}x{height} board has room for 1 to {max_free_handicap(width, height)} stones")
@@ -70,11 +70,11 @@ def free_handicap(n: int, width: int, height: int) -> list[int]:
 
 
 def _lines(side: int) -> tuple[int, int, int]:
-    """The pattern's three coordinates along one side: on the third line up to 12, on the fourth from 13."""
+    """The pattern's three coordinates along one side: from the third line on sides up to 12, else the fourth."""
     first = 2 if side < 13 else 3
     return first, side // 2, side - 1 - first
 
 
 def _take(room: NDArray[np.float64], x: NDArray[np.int64], y: NDArray[np.int64], point: int) -> None:
-    """Lower `room` [height, width] to the distances from `point`."""
+    """Lower `room` [height, width] to the distance from `point` where that is less."""
     np.minimum(room, np.hypot(x - column_of(point), y - row_of(point)), out=room)

@@ -1,4 +1,4 @@
-"""The phases of a game: the main one, clean-up under territory rules, and the end."""
+"""The phases of a game: the main phase, two clean-up phases under some territory rules, and the end."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from go_rules.rules import SCORING_TERRITORY
 
 @kernel
 def pass_ends_phase(pos):
-    """Whether a pass now would be the last of this phase (repeated passes aside, which only Game can see)."""
+    """Tell whether a pass now would end this phase. The end by a repeated pass is not seen here, only by Game."""
     return pos.button == 0 and pos.passes >= 1
 
 
 @kernel
 def end_phase(pos, rules):
-    """Go on to the next clean-up phase under territory rules that have them, or end the game."""
+    """Go on to the next clean-up phase where the rules have one left, else end the game."""
     if rules.scoring != SCORING_TERRITORY or rules.cleanup == 0 or pos.phase >= PHASE_CLEANUP_2:
         pos.phase = PHASE_OVER
         return
@@ -41,7 +41,7 @@ def end_phase(pos, rules):
 
 @kernel
 def count_pass(pos, colour, rules):
-    """What a pass of `colour` changes: the button is taken, or a phase may end."""
+    """Count a pass of `colour`: it takes the button if that is still there, else it may end the phase."""
     if pos.button == 1:
         pos.button = 0
         pos.passes = 0
@@ -54,7 +54,7 @@ def count_pass(pos, colour, rules):
 
 @kernel
 def live_phase(pos, rules):
-    """The phase in which the next move will be: after the end of a game, the last one again."""
+    """Return the phase of the next move: after the end of a game it is the last phase once more."""
     if pos.phase != PHASE_OVER:
         return pos.phase
     return PHASE_CLEANUP_2 if rules.scoring == SCORING_TERRITORY and rules.cleanup == 1 else PHASE_MAIN
@@ -62,6 +62,6 @@ def live_phase(pos, rules):
 
 @kernel
 def forget_moves(pos, kept):
-    """Leave only the last `kept` moves in `recent`: the networks see no others."""
+    """Remove all but the last `kept` moves from `recent`, so that the networks do not see the others."""
     for i in range(kept, HISTORY_MOVES):
         pos.recent[i] = NO_POINT

@@ -1,7 +1,7 @@
-"""The POSITION record: everything the kernels know about one moment of a game.
+"""The POSITION record: all that the kernels know about one moment of a game.
 
-Positions live in arrays (`stack = new_stack(n)`), and `copy_position(stack[i + 1], stack[i])` copies one; a
-record taken from an array is a view, so a kernel that is handed `stack[i]` changes it in place.
+Positions live in arrays (`stack = new_stack(n)`), and `copy_position(stack[i + 1], stack[i])` copies one. A record of
+an array is a view, so a kernel that gets `stack[i]` changes the array.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from go_rules.points import N_POINTS
 
 HISTORY_MOVES = 5
-"""How many of the last moves a position carries: what the networks see."""
+"""How many of the last moves a position keeps, which is as many as the networks see."""
 
 POSITION = np.dtype(
     [
@@ -49,5 +49,5 @@ PHASE_MAIN, PHASE_CLEANUP_1, PHASE_CLEANUP_2, PHASE_OVER = 0, 1, 2, 3
 
 
 def new_stack(length: int) -> NDArray[np.void]:
-    """An array of `length` positions, uninitialised in meaning (all zero): call `clear` on one before use."""
+    """Make an array of `length` positions, all zeros: call `clear` on a position before you use it."""
     return np.zeros(length, POSITION)

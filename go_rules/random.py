@@ -1,7 +1,7 @@
 """Random numbers for kernels: xoroshiro128++ with its state as an explicit argument.
 
-Source: Blackman and Vigna, "Scrambled linear pseudorandom number generators" (2021); seeded by SplitMix64, as
-they advise. Not for secrets.
+Source: Blackman and Vigna, "Scrambled linear pseudorandom number generators" (2021). SplitMix64 makes the state from a
+seed, as they advise. Do not use it for secrets.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MASK = 2**64 - 1
 
 
 def seed_state(seed: int) -> NDArray[np.uint64]:
-    """A generator's state, uint64[2], from any integer; different seeds give unrelated sequences."""
+    """Make a generator's state, uint64[2], from any integer; different seeds give unrelated sequences."""
     words = []
     counter = seed & _MASK
     for _ in range(2):
@@ -28,7 +28,7 @@ def seed_state(seed: int) -> NDArray[np.uint64]:
 
 @kernel
 def next_u64(state):
-    """The next 64 random bits as uint64; advances `state`."""
+    """Return the next 64 random bits as uint64, and advance `state`."""
     s0 = state[0]
     s1 = state[1]
     total = s0 + s1
@@ -41,11 +41,11 @@ def next_u64(state):
 
 @kernel
 def below(state, n):
-    """A random integer 0..n-1, for 1 <= n < 2^31; no value is likelier than another by more than n / 2^32."""
+    """Return a random integer 0..n-1, for 1 <= n < 2^31. No value is likelier than another by more than n / 2^32."""
     return np.int64(((next_u64(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
 @kernel
 def uniform(state):
-    """A random float64 in [0, 1)."""
+    """Return a random float64 in [0, 1)."""
     return np.float64(next_u64(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)

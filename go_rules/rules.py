@@ -1,4 +1,4 @@
-"""Rule sets: KataGo's rules as a value, its presets by name, and the record the kernels read."""
+"""Rule sets: a rule set in KataGo's terms, KataGo's presets by name, and the record that the kernels read."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ RULES = np.dtype(
     ],
     align=True,
 )
-"""What the kernels need of a game's rules. Made by `Rules.record`."""
+"""What the kernels need of a game's rules. `Rules.record` makes it."""
 
 
 class RulesError(ValueError):
-    """A rule set, rule or value that does not exist."""
+    """There is no such rule set, rule or value."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """One rule set, in KataGo's terms (https://lightvector.github.io/KataGo/rules.html)."""
+    """One rule set in KataGo's terms (https://lightvector.github.io/KataGo/rules.html)."""
 
     ko: int = KO_POSITIONAL
     scoring: int = SCORING_AREA
@@ -52,11 +52,12 @@ class Rules:
     white_handicap_bonus: int = BONUS_N
     friendly_pass: bool = True
     cleanup: bool = False
-    """Under territory scoring disputes are played out in two clean-up phases, instead of the players agreeing which
-    stones are dead. Searches and self-play do so; it is no part of a rule set's name or JSON."""
+    """Whether, under territory scoring, two clean-up phases follow the game, in which disputes are played out; without
+    them the players agree which stones are dead. Searches and self-play need them. No part of a rule set's name or
+    JSON."""
 
     def record(self, komi: float, handicap_stones: int = 0) -> np.void:
-        """The RULES record of a game with this komi and that many black handicap stones."""
+        """Make the RULES record of a game with this komi and this number of black handicap stones."""
         bonus = {BONUS_NONE: 0, BONUS_N_MINUS_1: max(0, handicap_stones - 1), BONUS_N: handicap_stones}
         out = np.zeros(1, RULES)
         out["komi"] = komi
@@ -71,7 +72,7 @@ class Rules:
         return out[0]
 
     def to_json(self) -> dict[str, Any]:
-        """The object `kata-get-rules` prints."""
+        """Return the object that `kata-get-rules` prints."""
         return {
             "hasButton": self.has_button,
             "ko": KO_NAMES[self.ko],
@@ -83,7 +84,7 @@ class Rules:
         }
 
     def with_value(self, key: str, value: object) -> Rules:
-        """This rule set with one of `to_json`'s keys changed, in any letter case. Raises RulesError."""
+        """Return this rule set with one of the keys of `to_json` changed, in any letter case. Raises RulesError."""
         text = str(value).strip().strip('"').upper()
         folded = key.strip().lower()
         if folded in _CHOICES:
@@ -131,16 +132,16 @@ PRESETS: dict[str, tuple[Rules, float]] = {
     "aga-button": (dataclasses.replace(_AGA, has_button=True), 7.0),
     "new-zealand": (Rules(KO_SITUATIONAL, SCORING_AREA, TAX_NONE, True, False, BONUS_NONE, True), 7.5),
 }
-"""KataGo's presets: rules and customary komi."""
+"""KataGo's presets by name: the rules and their usual komi."""
 
 DEFAULT_PRESET = "chinese-ogs"
-"""Area scoring, positional superko, no suicide: what we play under it is legal on OGS, KGS and CGOS alike."""
+"""Area scoring, positional superko, no suicide: a move that is legal under it is legal on OGS, KGS and CGOS."""
 
 DEFAULT_RULES, DEFAULT_KOMI = PRESETS[DEFAULT_PRESET]
 
 
 def preset(name: str) -> tuple[Rules, float]:
-    """A preset's rules and komi; `_`, `-` and spaces are the same, case is free. Raises RulesError."""
+    """Return a preset's rules and komi. Its name may have `_`, `-` or spaces and any letter case. Raises RulesError."""
     key = "-".join(name.strip().strip('"').lower().replace("_", " ").replace("-", " ").split())
     key = {"tromptaylor": "tromp-taylor", "newzealand": "new-zealand", "nz": "new-zealand"}.get(key, key)
     if key not in PRESETS:
@@ -152,7 +153,7 @@ _KATAGO_RULES = re.compile(r"ko(\w+?)score(\w+?)tax(\w+?)sui([01])(?:button([01]
 
 
 def rules_from_sgf(text: str) -> Rules | None:
-    """The rules an RU property names: a preset, or KataGo's `koSIMPLEscoreAREAtaxNONEsui0...`; None if unknown."""
+    """Return the rules that an RU property names: a preset, or KataGo's `koSIMPLEscoreAREA...`; None if unknown."""
     try:
         match = _KATAGO_RULES.fullmatch(text)
         if match is None:
@@ -166,7 +167,7 @@ def rules_from_sgf(text: str) -> Rules | None:
 
 
 def rules_to_sgf(rules: Rules) -> str:
-    """The RU property of these rules: the name other programs know where there is one, else KataGo's notation."""
+    """Write the RU property of these rules: the name that other programs know, or else KataGo's notation."""
     common = {"japanese": "Japanese", "chinese": "Chinese", "aga": "AGA", "new-zealand": "NZ"}
     for name, (preset_rules, _) in PRESETS.items():
         if dataclasses.replace(rules, cleanup=preset_rules.cleanup) == preset_rules:

@@ -1,7 +1,7 @@
 """The score of a position at the end of a game, under every rule set.
 
-Territory scoring needs no count of prisoners: with a point for white for each black stone ever played, and the
-reverse (`white_bonus`), territory is area.
+Territory is counted as area: `white_bonus` gives white a point for each stone that black has played, and the reverse,
+so prisoners need not be counted.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from go_rules.tactics.life import final_area, new_life_work
 
 @kernel
 def tromp_taylor_area(pos, area):
-    """Area scoring as Tromp and Taylor define it: stones, and empty regions that reach one colour only.
+    """Count white's points minus black's by area as Tromp and Taylor define it.
 
-    Fills `area` (int8[N_POINTS]) with BLACK, WHITE or EMPTY; returns white's points minus black's.
+    A colour owns its stones, and each empty region that reaches no stone of the other colour. Fills `area`,
+    int8[N_POINTS], with the owners: BLACK, WHITE or EMPTY.
     """
     waiting = np.empty(N_POINTS, np.int16)
     region = np.empty(N_POINTS, np.int16)
@@ -71,10 +72,10 @@ def tromp_taylor_area(pos, area):
 
 
 def final_score(position: np.void, rules: np.void, dead: Iterable[int] = ()) -> float:
-    """White's points minus black's if the game ended here, komi and everything else included.
+    """Count white's points minus black's if the game ended here, with komi, bonuses and taxes.
 
-    The stones of the chains at the points `dead` are taken off first. What is left on the board lives, except
-    where Benson's algorithm finds it dead (life.py): that is how KataGo scores, whose networks expect it.
+    The chains at the points `dead` are taken off first. All other stones count as alive, unless Benson's algorithm
+    finds them dead (tactics/life.py): KataGo scores so, and its networks expect it.
     """
     on_the_board, _ = _count(position, rules, dead)
     beside = float(rules["komi"]) + float(rules["handicap_bonus"]) + float(position["white_bonus"])
@@ -85,12 +86,12 @@ def final_score(position: np.void, rules: np.void, dead: Iterable[int] = ()) -> 
 
 
 def final_owners(position: np.void, rules: np.void, dead: Iterable[int] = ()) -> NDArray[np.int8]:
-    """Who gets each point in `final_score`: int8[N_POINTS] of BLACK, WHITE or EMPTY for nobody."""
+    """Return who owns each point in `final_score`: int8[N_POINTS] of BLACK, WHITE, or EMPTY for nobody."""
     return _count(position, rules, dead)[1]
 
 
 def result_text(score: float) -> str:
-    """A result as GTP and SGF write it, from white's points minus black's: `B+3.5`, `W+0.5`, `0` for a draw."""
+    """Write a result as GTP and SGF do, from white's points minus black's: `B+3.5`, `W+0.5`, or `0` for a draw."""
     if score == 0:
         return "0"
     points = f"{abs(score):.2f}".rstrip("0").rstrip(".")

@@ -1,8 +1,8 @@
-"""Superko: which moves would repeat a position, asked of a hash set of the game's history and a search's path.
+"""Superko: which moves would repeat a position of the game or of a search's path.
 
-A key names what must not come back. In the main phase that is the position (positional superko: the stones;
-situational: the stones and the side to move). In the clean-up phases of territory rules it is the capture of a
-ko in one position by one player, which may happen once.
+A key is the hash of what must not come back. In the main phase this is the position: the stones alone under positional
+superko, the stones and the side to move under situational superko. In the clean-up phases of territory rules it is the
+capture of a ko in one position by one player, which may happen once.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from go_rules.rules import KO_POSITIONAL, KO_SIMPLE
 from go_rules.zobrist import BLOCKED_KEYS, BUTTON_KEY, KO_KEYS, PHASE_KEYS, TO_PLAY_KEYS
 
 NO_KEY = np.uint64(0)
-"""An empty slot of a table, and the key of a position that bans nothing."""
+"""Marks an empty slot of a table, and is the key of a position that may come back."""
 
 
 def new_seen(keys: int) -> NDArray[np.uint64]:
-    """An empty set with room for `keys` keys, at most half full then: uint64[2^k]."""
+    """Make an empty hash set, uint64[2^k], that `keys` keys fill to a half at most."""
     return np.zeros(max(16, 1 << (2 * max(1, keys) - 1).bit_length()), np.uint64)
 
 
 @kernel
 def seen_has(table, key):
-    """Whether the set holds `key`."""
+    """Tell whether the hash set holds `key`."""
     mask = len(table) - 1
     slot = np.int64(key & np.uint64(mask))
     while table[slot] != NO_KEY:
@@ -41,7 +41,7 @@ def seen_has(table, key):
 
 @kernel
 def seen_add(table, key):
-    """Add `key` (NO_KEY is ignored). The caller keeps the table at most three quarters full."""
+    """Add `key` to the hash set unless it is NO_KEY. The caller keeps the set at most three quarters full."""
     if key == NO_KEY:
         return
     mask = len(table) - 1
@@ -53,7 +53,7 @@ def seen_add(table, key):
 
 @kernel
 def seen_refill(table, keys):
-    """Make the set hold exactly `keys`."""
+    """Make the hash set hold exactly `keys`."""
     seen_clear(table)
     for i in range(len(keys)):
         seen_add(table, keys[i])
@@ -61,14 +61,14 @@ def seen_refill(table, keys):
 
 @kernel
 def seen_clear(table):
-    """Make the set empty."""
+    """Remove all keys from the hash set."""
     for slot in range(len(table)):
         table[slot] = NO_KEY
 
 
 @kernel
 def superko_key(stones_hash, to_play_after, ko_rule):
-    """The key of a main-phase position (rules without a button) with `to_play_after` to move."""
+    """Compute the key of a position of the main phase, without a button, where `to_play_after` is to move."""
     if ko_rule == KO_POSITIONAL:
         return stones_hash ^ TO_PLAY_KEYS[0]
     return stones_hash ^ TO_PLAY_KEYS[to_play_after]
@@ -76,7 +76,7 @@ def superko_key(stones_hash, to_play_after, ko_rule):
 
 @kernel
 def position_key(pos, rules):
-    """The superko key of a position that no move led to, NO_KEY if it bans nothing."""
+    """Compute the superko key of a position that no move led to, or NO_KEY if it may come back."""
     if live_phase(pos, rules) != PHASE_MAIN:
         return NO_KEY
     # Taking the button ends the history: positions before it never ban anything afterwards.
@@ -86,7 +86,7 @@ def position_key(pos, rules):
 
 @kernel
 def history_key(before, after, rules):
-    """The key that the move from `before` to `after` adds to the history, NO_KEY if it adds none."""
+    """Compute the key that the move from `before` to `after` adds to the history, or NO_KEY if it adds none."""
     phase = live_phase(before, rules)
     if phase == PHASE_MAIN:
         return position_key(after, rules)
@@ -99,9 +99,9 @@ def history_key(before, after, rules):
 
 @kernel
 def is_superko_banned(pos, point, colour, rules, table, path_keys, n_path):
-    """Whether a move that `is_legal` allows repeats what `table` or the first `n_path` of `path_keys` hold.
+    """Tell whether a move that `is_legal` allows repeats a key of `table` or of the first `n_path` of `path_keys`.
 
-    A pass never does. Under simple ko only the clean-up phases ban anything.
+    A pass never does. Under simple ko moves are banned only in the clean-up phases.
     """
     if point == PASS:
         return False
@@ -126,7 +126,7 @@ def is_superko_banned(pos, point, colour, rules, table, path_keys, n_path):
 
 @kernel
 def drop_superko_banned(pos, colour, rules, table, points, n):
-    """Keep of the first `n` of `points` those that `table` does not ban, in order; return their number."""
+    """Remove from the first `n` of `points` those that superko bans, keep the order, and return how many are left."""
     kept = 0
     for i in range(n):
         if not is_superko_banned(pos, points[i], colour, rules, table, table, 0):
@@ -137,7 +137,7 @@ def drop_superko_banned(pos, colour, rules, table, points, n):
 
 @kernel
 def situation_key(pos, rules):
-    """Stones, phase, button and blocked stones, the side to move aside: what long cycles repeat."""
+    """Compute the key of what a long cycle repeats: stones, phase, button, blocked stones, not the side to move."""
     phase = live_phase(pos, rules)
     key = pos.hash ^ PHASE_KEYS[phase]
     if pos.button == 1:

@@ -1,6 +1,6 @@
-"""Zobrist keys: random 64-bit numbers whose exclusive or names a position.
+"""Zobrist keys: random 64-bit numbers; the exclusive or of those that apply is the hash of a position.
 
-Made by a fixed generator, so hashes are the same on every machine and in every run.
+A fixed generator makes them, so hashes are the same on every machine and in every run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from go_rules.points import N_POINTS
 _generator = np.random.Generator(np.random.PCG64(20161010))
 
 STONE_KEYS = _generator.integers(1, 2**64, size=(3, N_POINTS), dtype=np.uint64)
-"""[colour, point]: a stone there; row 0 is zero so that EMPTY costs nothing."""
+"""[colour, point]: a stone of that colour there. Row 0 is zero: EMPTY changes no hash."""
 STONE_KEYS[0] = 0
 
 KO_KEYS = _generator.integers(1, 2**64, size=N_POINTS, dtype=np.uint64)
@@ -22,7 +22,7 @@ TO_PLAY_KEYS = _generator.integers(1, 2**64, size=3, dtype=np.uint64)
 """[colour]: that colour is to move."""
 
 PHASE_KEYS = _generator.integers(1, 2**64, size=4, dtype=np.uint64)
-"""[phase]: the game is in that phase; the main phase costs nothing."""
+"""[phase]: the game is in that phase. The main phase changes no hash."""
 PHASE_KEYS[0] = 0
 
 BUTTON_KEY = _generator.integers(1, 2**64, dtype=np.uint64)

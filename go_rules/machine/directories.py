@@ -1,4 +1,4 @@
-"""Where the project keeps files of its own on a user's machine. Imports nothing heavy."""
+"""Where the project keeps files of its own on a user's machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def cache_root() -> Path:
-    """`$NOBI_CACHE_DIR`, or the user's cache directory: whatever lies there can be made again."""
+    """Return the directory for files that can be made again: `$NOBI_CACHE_DIR`, or else the user's cache directory."""
     root = os.environ.get("NOBI_CACHE_DIR")
     if not root:
         from platformdirs import user_cache_dir

@@ -1,6 +1,6 @@
-"""A hash of a module's source and of all it imports: what was computed by older code is found out by it.
+"""A hash of a module's source and of all that it imports, to tell which code a stored result was computed with.
 
-Compiled kernels, converted networks and calibrations are kept in files that are named by such a hash.
+Compiled kernels, converted networks and calibrations are kept in files that have such a hash in their names.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 PROJECT_IMPORT = re.compile(
     r"^from ((?:go_rules|nets|search|training|benchmarks)[\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE
 )
-"""An import at the top of one of our modules; what a function imports when it is called is not followed."""
+"""An import of our own at the top of a module. Imports inside functions are not followed."""
 
 
 @cache
 def source_fingerprint(module: str) -> str:
-    """A SHA-256 in hexadecimal digits of a module's source and of each of our modules it imports, directly or not."""
+    """Compute a SHA-256 in hexadecimal of a module's source and of all of ours that it imports, directly or not."""
     digest = hashlib.sha256()
     for name in sorted(_reachable(module)):
         digest.update(name.encode())

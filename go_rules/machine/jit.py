@@ -1,11 +1,10 @@
-"""The one place that starts numba: `@kernel` compiles a function once per machine.
+"""The only place that starts numba: `@kernel` compiles a function once on each machine.
 
-Numba's own disk cache misses edits across files, trips over corrupt entries and shares one index between
-processes. This one keeps a file per compiled signature, named by a hash of everything the machine code
-depends on: the sources of the kernel's module and of the project modules it imports, the signature, the
-processor and the versions of Python and numba. Files are written whole and renamed into place, and carry a
-checksum; whatever cannot be read is compiled again, whatever cannot be written stays in memory. What another process
-is compiling is waited for (turns.py).
+Numba's own disk cache misses edits in other files, fails on corrupt entries and shares one index between processes.
+This cache has a file for each compiled signature, with a hash in its name of all that the machine code depends on: the
+sources of the kernel's module and of our modules that it imports, the signature, the processor and the versions of
+Python and numba. Files are written whole and have a checksum. What cannot be read is compiled again, and what cannot be
+written stays in memory. While another process compiles a kernel, this one waits for it (locks.py).
 """
 
 from __future__ import annotations
@@ -26,28 +25,32 @@ from numba.core.caching import CompileResultCacheImpl, _Cache
 from go_rules.machine.directories import cache_root
 from go_rules.machine.files import write_whole
 from go_rules.machine.fingerprint import source_fingerprint
-from go_rules.machine.turns import end_turn, take_turn
+from go_rules.machine.locks import acquire, release
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 UNUSED_DAYS = 30
+"""A file that nobody has loaded for so long is removed."""
 
 _pickling: Any = CompileResultCacheImpl
-"""numba's way to take compiled code apart for a file and together again; both methods ignore their `self`."""
+"""How numba turns compiled code into what can be written to a file, and back; both methods ignore their `self`."""
 
 _listener: Callable[[str], None] | None = None
 compilations = 0
-"""How many kernel signatures this process compiled because no cache held them."""
+"""How many kernel signatures this process has compiled because the cache did not have them."""
 
 
 def kernel(function: F) -> F:
-    """Compile `function` without the GIL, cached on disk. Division by zero gives inf or nan, as in numpy."""
+    """Compile `function` to run without the GIL; keep it on disk. Division by zero gives inf or nan, as in numpy."""
     return _compiled(function, inline="never")
 
 
 def kernel_part(function: F) -> F:
-    """A kernel that other kernels take in as if it were written there. Where it is called from one place only this
-    compiles faster: a kernel that is called is optimised by itself first, and with its caller once more."""
+    """Compile `function` as a part of each kernel that calls it, as if it were written there.
+
+    For a function with one caller this compiles faster: numba optimises a called kernel alone, and then again with its
+    caller.
+    """
     return _compiled(function, inline="always")
 
 
@@ -62,18 +65,18 @@ def _compiled(function: F, inline: str) -> F:
 
 
 def on_compile(listener: Callable[[str], None] | None) -> None:
-    """Have `listener(kernel name)` called before each compilation that no cache spares us."""
+    """Call `listener(kernel name)` before each compilation from now on, or nothing if it is None."""
     global _listener
     _listener = listener
 
 
 def cache_directory() -> Path:
-    """Where compiled kernels are kept."""
+    """Return the directory of the compiled kernels."""
     return cache_root() / "kernels"
 
 
 class KernelCache(_Cache):
-    """What a numba dispatcher asks for compiled code, and hands it to."""
+    """The cache that a numba dispatcher asks for compiled code, and gives it to."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._name = f"{function.__module__}.{function.__qualname__}"
@@ -90,10 +93,10 @@ class KernelCache(_Cache):
         path = self._path(sig, target_context)
         compiled = _load(path, target_context)
         if compiled is None:
-            take_turn(path)
+            acquire(path)
             compiled = _load(path, target_context)  # another process may have compiled it meanwhile
             if compiled is not None:
-                end_turn(path)
+                release(path)
         if compiled is not None:
             return compiled
         compilations += 1
@@ -113,7 +116,7 @@ class KernelCache(_Cache):
         except Exception:
             pass
         finally:
-            end_turn(self._path(sig, data.target_context))
+            release(self._path(sig, data.target_context))
 
     def enable(self) -> None:
         pass
@@ -137,7 +140,7 @@ class KernelCache(_Cache):
 
 
 def _load(path: Path, target_context: Any) -> Any:
-    """What a file holds; None where it is of no use."""
+    """The compiled code that a file holds; None if it cannot be used."""
     try:
         content = path.read_bytes()
         checksum, payload = content[:32], content[32:]
@@ -154,7 +157,7 @@ _pruned = False
 
 
 def _prune(directory: Path) -> None:
-    """Once per process, drop what nobody has loaded for UNUSED_DAYS."""
+    """Once in a process, remove what nobody has loaded for UNUSED_DAYS."""
     global _pruned
     if _pruned:
         return

@@ -1,7 +1,7 @@
-"""SGF files read (FF[4], https://www.red-bean.com/sgf/): the main line of the first game. writer.py writes them.
+"""Reads SGF files (FF[4], https://www.red-bean.com/sgf/): the main line of the first game. writer.py writes them.
 
-Text from strangers is measured before it is parsed, so that a hostile file is refused early and cheaply.
-sgfmill does the grammar; what the properties mean on a board that need not be square is decided here.
+The size of a text is measured before it is parsed, so that a hostile file is refused early. sgfmill parses the grammar;
+this module interprets the properties, on boards that need not be square.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, Rules, rules_from_sgf
 
 MAX_BYTES = 10_000_000
 MAX_TOKENS = 250_000
-"""Delimiters, property names, values and escaped characters: sgfmill keeps some 200 bytes for each."""
+"""The most delimiters, property names, values and escaped characters: sgfmill keeps some 200 bytes for each."""
 MAX_DEPTH = 5_000
-"""Nested variations. Some editors nest every move of a game, so hundreds are ordinary."""
+"""The most nested variations. Some editors nest every move of a game, so hundreds are normal."""
 MAX_MOVES = 10_000
 MAX_SETUPS = 300
-"""Nodes of the main line that set stones up."""
+"""The most nodes of the main line that set stones up."""
 
 
 class SgfError(ValueError):
-    """A file or text that is no SGF game we can play; the message is one line."""
+    """The file or text is no SGF game that we can play; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Stones put on the board or taken off it, other than by play."""
+    """Stones put on the board or taken off it by other means than a move."""
 
     stones: tuple[Move, ...] = ()
     cleared: tuple[int, ...] = ()
     to_play: int | None = None
-    """The side to move afterwards, where the file says so."""
+    """The colour to move afterwards, if the file says so."""
 
 
 @dataclass(frozen=True)
 class SgfGame:
-    """What an SGF file says of its first game, not yet played out on a board."""
+    """What an SGF file says of its first game, before it is played on a board."""
 
     width: int
     height: int
@@ -67,23 +67,24 @@ class SgfGame:
     """The main line in order."""
     komi: float | None = None
     rules: Rules | None = None
-    """The RU property where we know the rules it names."""
+    """The rules that the RU property names, if we know them."""
     handicap: int = 0
     black: str = ""
     white: str = ""
     result: str = ""
     """The RE property: `B+3.5`, `W+Resign`, `0`, ..."""
     comments: Mapping[int, str] = field(default_factory=dict)
-    """By the number of moves played before the comment: 0 is the root's."""
+    """The comments by the number of moves played before: 0 is the root's."""
 
     @property
     def moves(self) -> list[Move]:
+        """The moves of the main line, without setups."""
         return [step for step in self.steps if isinstance(step, Move)]
 
     def to_game(self, before_move: int | None = None, rules: Rules = DEFAULT_RULES, komi: float = DEFAULT_KOMI) -> Game:
-        """Play the game out up to the position before move `before_move` (1 is the first; None: to the end).
+        """Play the game up to the position before move `before_move`, where 1 is the first; None plays all moves.
 
-        `rules` and `komi` hold where the file names none. Raises SgfError for illegal moves and stones.
+        `rules` and `komi` are used if the file names none. Raises SgfError for illegal moves and setups.
         """
         game = Game(self.width, self.height, self.rules or rules, komi if self.komi is None else self.komi)
         played = 0
@@ -103,7 +104,7 @@ class SgfGame:
         return game
 
     def _steps_with_handicap(self) -> tuple[Move | Setup, ...]:
-        """Some servers write HA and leave the stones of the fixed pattern to the reader; white's first move tells."""
+        """The steps, with the fixed handicap that some servers mean by HA alone; then the first move is white's."""
         if not 2 <= self.handicap <= max_fixed_handicap(self.width, self.height):
             return self.steps
         first = self.steps[0] if self.steps else None
@@ -137,7 +138,7 @@ class SgfGame:
 
 
 def read_sgf(path: str | os.PathLike[str]) -> SgfGame:
-    """Parse a file: a regular one only, of at most MAX_BYTES. Raises SgfError."""
+    """Parse a regular file of at most MAX_BYTES. Raises SgfError."""
     try:
         # A FIFO would block its reader until someone writes to it.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -154,7 +155,7 @@ def read_sgf(path: str | os.PathLike[str]) -> SgfGame:
 
 
 def parse_sgf(data: bytes) -> SgfGame:
-    """The first game in `data`, ignoring whatever comes before it. Raises SgfError."""
+    """Parse the first game in `data`, whatever comes before it. Raises SgfError."""
     if len(data) > MAX_BYTES:
         raise SgfError(f"more than {MAX_BYTES} bytes")
     start = _START.search(data)
@@ -176,7 +177,7 @@ _INSIDE = re.compile(rb"\\.|\]", re.DOTALL)
 
 
 def _measure(data: bytes) -> None:
-    """Refuse what would cost a parser too much: walks the tokens of the first game, keeping none."""
+    """Refuse what would cost a parser too much: walk the tokens of the first game without keeping them."""
     depth = tokens = position = 0
     pattern = _OUTSIDE
     while match := pattern.search(data, position):
@@ -206,7 +207,7 @@ _BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
 
 
 class _Reader:
-    """Reads property maps (name -> raw values) with what the root says of size and encoding."""
+    """Reads nodes (property name -> raw values), with the board size and encoding that the root states."""
 
     def __init__(self, root: Mapping[str, list[bytes]]) -> None:
         self.root = root
@@ -214,6 +215,7 @@ class _Reader:
         self.width, self.height = _size(root.get("SZ", [b"19"])[0])
 
     def game(self, nodes: list[Mapping[str, list[bytes]]]) -> SgfGame:
+        """Interpret the nodes of the main line. Raises SgfError."""
         steps: list[Move | Setup] = []
         comments: dict[int, str] = {}
         played = 0
@@ -239,7 +241,7 @@ class _Reader:
         )
 
     def _steps(self, node: Mapping[str, list[bytes]]) -> Iterator[Move | Setup]:
-        """The setup and moves of one node. FF[4] allows only one kind in a node; files mix them, setup meant first."""
+        """The setup and moves of one node. FF[4] allows only one kind; where files mix them, setup comes first."""
         stones = [Move(BLACK, p) for p in self._points(node, "AB")] + [Move(WHITE, p) for p in self._points(node, "AW")]
         cleared = self._points(node, "AE")
         side = node.get("PL", [b""])[0].strip().upper()[:1]
@@ -309,7 +311,7 @@ class _Reader:
 
 
 _ENCODINGS = re.compile(r"utf[-_]8|ascii|(iso8859|iso2022_jp|koi8|cp|gb|big5|shift_jis|euc_)[-\w]*")
-"""Encodings of text, by Python's names for them. Others that Python knows decode slowly or to something else."""
+"""The encodings of text by Python's names. Other codecs of Python's are slow or decode to something else."""
 
 
 def _known_encoding(name: bytes) -> str:
@@ -332,7 +334,7 @@ def _size(value: bytes) -> tuple[int, int]:
 
 
 def printable_path(path: str | os.PathLike[str]) -> str:
-    """A path for messages of one line."""
+    """Return a path as text for a message of one line: what cannot be printed becomes `?`."""
     return "".join(c if c.isprintable() else "?" for c in str(path))
 
 

@@ -1,4 +1,4 @@
-"""SGF files written (FF[4], https://www.red-bean.com/sgf/): one game, its setup and its moves."""
+"""Writes SGF files (FF[4], https://www.red-bean.com/sgf/): one game with its setup and its moves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def to_sgf(
     comments: Mapping[int, str] | None = None,
     application: str = "Nobi",
 ) -> str:
-    """A game as SGF text, its setup and all its moves. `comments` as in SgfGame; `result` as RE wants it."""
+    """Write a game with its setup and all its moves as SGF text. `comments` are as in SgfGame, `result` is for RE."""
     root: dict[str, list[bytes]] = {
         "FF": [b"4"],
         "GM": [b"1"],
@@ -55,7 +55,7 @@ def to_sgf(
 
 
 def write_sgf(path: str | os.PathLike[str], text: str) -> None:
-    """Write a new file; an existing one is left alone. Raises SgfError."""
+    """Write `text` to a new file. Raises SgfError if that cannot be done or the file exists."""
     try:
         with Path(path).open("x", encoding="utf-8") as file:
             file.write(text)

@@ -1,12 +1,12 @@
 """Ladders: which chains of one or two liberties are caught by a run of ataris, and with which first moves.
 
-The networks were trained on these answers, so they are defined as KataGo defines them. The attacker always gives
-atari, or takes; the defender extends from his one liberty or takes a chain in atari beside him. He is caught when he
-never gets a third liberty. Kos favour the defender, a ladder that is too long counts as caught, one that takes too
-many moves to read as not caught. Only where KataGo's answer hangs on the order in which its board happens to list the
-stones of a chain, about once in a thousand positions of random play, is the answer here that of the definition.
+The networks were trained on these answers, so KataGo's definition is used. The attacker always gives atari or takes;
+the defender extends from the one liberty or takes a chain in atari beside it. The chain is caught when it never gets a
+third liberty. Kos favour the defender. A ladder that is too long counts as caught, one that takes too many moves to
+read as not caught. In about one of a thousand positions of random play KataGo's answer depends on the order in which
+its board lists the stones of a chain; there this module follows the definition.
 
-The reader plays on a board of its own (ladder_board.py).
+The search plays its moves on a board of its own (ladder_board.py).
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ LADDERS = np.dtype(
     ],
     align=True,
 )
-"""All ladders of one position."""
+"""All ladders of one position, and the key of that position."""
 
 SIZE_KEY = np.uint64(0x9E3779B97F4A7C15)
-"""Spreads the board's size over the bits of a key."""
+"""Spreads the size of the board over the bits of a key."""
 
 CAUGHT, ESCAPED, UNDECIDED = 0, 1, 2
 
 
 @kernel
 def find_ladders(pos, work, memory):
-    """The index in `memory` of the ladders of `pos`, read now unless they are remembered.
+    """Return the index in `memory` of the ladders of `pos`; they are searched now unless they are there already.
 
-    Every chain of one liberty is read (its owner to move) and every chain of two (the opponent to move). The answer
-    depends on stones, board size and ko point, not on whose turn it is. `memory`: LADDERS[2^k], zeros to begin with;
-    each position has one place there, which it shares with others.
+    A chain of one liberty is searched with its owner to move, a chain of two with the opponent to move. The answer
+    depends on stones, board size and ko point, not on whose turn it is. `memory` is LADDERS[2^k], zeros at first;
+    each position has one place in it, which it shares with others.
     """
     key = pos.hash ^ (np.uint64(pos.width * STRIDE + pos.height) * SIZE_KEY)
     if pos.ko != NO_POINT:
@@ -110,7 +110,7 @@ def find_ladders(pos, work, memory):
 def _is_caught(work, target, ko, depth):
     """Whether the chain of the stone `target` is caught.
 
-    `depth`: moves played; the defender is to move where it is even. `ko`: the point that may not be retaken.
+    `depth` is the number of moves played; if it is even, the defender is to move. `ko` is the point that ko bans.
     """
     if depth >= work.max_depth:
         return True
@@ -145,7 +145,7 @@ def _is_caught(work, target, ko, depth):
 
 @kernel
 def _defences(work, target, ko):
-    """List the defender's moves, takes first, or decide at once. Returns CAUGHT, ESCAPED or UNDECIDED."""
+    """List the defender's moves, captures first, or decide at once. Returns CAUGHT, ESCAPED or UNDECIDED."""
     head = head_of(work, target)
     if liberties_of(work, head) >= 2 or ko != NO_POINT:
         return ESCAPED
@@ -180,7 +180,7 @@ def _defences(work, target, ko):
 
 @kernel
 def _attacks(work, target):
-    """List the attacker's moves, the more pressing first, or decide at once. Returns CAUGHT, ESCAPED or UNDECIDED."""
+    """List the attacker's moves, the likelier first, or decide at once. Returns CAUGHT, ESCAPED or UNDECIDED."""
     head = head_of(work, target)
     liberties = liberties_of(work, head)
     if liberties <= 1:
@@ -212,7 +212,7 @@ def _attacks(work, target):
 
 @kernel
 def _is_double_ko(work, head, first, second):
-    """Whether both liberties are ko mouths that give the defender nothing: he may win one ko, not both."""
+    """Whether both liberties are kos that gain the defender no liberty: only one of the two can be won."""
     defender = content_of(work, head)
     for i in range(2):
         liberty = first if i == 0 else second
@@ -239,7 +239,7 @@ def _is_double_ko(work, head, first, second):
 
 @kernel
 def _is_ko_mouth(work, point, defender):
-    """Whether the attacker takes a ko there: only the defender's stones around, one of them a lone one in atari."""
+    """Whether the attacker takes a ko there: all around is the defender's, and only a single stone of it in atari."""
     taken = np.int64(NO_POINT)
     for i in range(4):
         q = neighbour(point, i)

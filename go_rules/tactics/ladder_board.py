@@ -1,6 +1,6 @@
-"""The board that ladders are read on: moves are played and taken back in place, with legality and liberties exact.
+"""The board on which ladders are searched: moves are played and taken back in place.
 
-It is one array of cells, and a journal of the cells overwritten restores it exactly.
+The board is one array of cells. A journal keeps what was overwritten, so that a move is taken back exactly.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from go_rules.machine.jit import kernel
 from go_rules.points import EMPTY, N_POINTS, NO_POINT, WALL
 
 MAX_NODES = 25_000
-"""Moves tried for one chain, or one first move, before it is given up as not caught."""
+"""How many moves are tried for one chain, or for one first move, before it counts as not caught."""
 
 JOURNAL = 1 << 16
 JOURNAL_MARGIN = 8 * N_POINTS
-"""More cells than one move can overwrite: four stones' worth for each captured one, and the joined chains."""
+"""More cells than one move can overwrite, with its captures and the chains it joins."""
 
 BOARD, CHAIN, NEXT, LIBERTIES, STONES = 0, N_POINTS, 2 * N_POINTS, 3 * N_POINTS, 4 * N_POINTS
-"""Where in `cells` the fields of the same names of a POSITION begin."""
+"""Where the fields of a POSITION with these names begin in `cells`."""
 
 LADDER_WORK = np.dtype(
     [
@@ -37,17 +37,17 @@ LADDER_WORK = np.dtype(
     ],
     align=True,
 )
-"""The board and the counters of one reader. Zeros are a good start; the contents mean nothing between calls."""
+"""The board and the counters of one search for ladders. It may start as zeros, and holds nothing between calls."""
 
 
 def new_ladder_work() -> NDArray[np.void]:
-    """LADDER_WORK[1]: hand element 0 to the kernels. Threads must not share one."""
+    """Make a LADDER_WORK[1], whose element 0 the kernels take. Threads must not share one."""
     return np.zeros(1, LADDER_WORK)
 
 
 @kernel
 def load(pos, work):
-    """Take over the stones of `pos`."""
+    """Copy the stones of `pos` to the board of `work`, and forget what was there."""
     for point in range(N_POINTS):
         work.cells[BOARD + point] = pos.board[point]
     for point in range(N_POINTS):
@@ -61,37 +61,37 @@ def load(pos, work):
 
 @kernel
 def content_of(work, point):
-    """EMPTY, BLACK, WHITE or WALL. Like all that is read from `cells` as int64, so that each kernel compiles once."""
+    """Return EMPTY, BLACK, WHITE or WALL. All that is read from `cells` is int64, so that each kernel compiles once."""
     return np.int64(work.cells[BOARD + point])
 
 
 @kernel
 def head_of(work, stone):
-    """The head of the stone's chain."""
+    """Return the head of the chain of a stone."""
     return np.int64(work.cells[CHAIN + stone])
 
 
 @kernel
 def next_of(work, stone):
-    """The next stone of its chain, a ring."""
+    """Return the next stone of the same chain; the last is followed by the first."""
     return np.int64(work.cells[NEXT + stone])
 
 
 @kernel
 def liberties_of(work, head):
-    """How many liberties the chain has."""
+    """Return the number of liberties of a chain."""
     return np.int64(work.cells[LIBERTIES + head])
 
 
 @kernel
 def stones_of(work, head):
-    """How many stones the chain has."""
+    """Return the number of stones of a chain."""
     return np.int64(work.cells[STONES + head])
 
 
 @kernel
 def _set(work, cell, value):
-    """Overwrite a cell and enter it in the journal."""
+    """Overwrite a cell and note its old value in the journal."""
     work.changed[work.n_changed] = cell
     work.before[work.n_changed] = work.cells[cell]
     work.n_changed += 1
@@ -100,7 +100,7 @@ def _set(work, cell, value):
 
 @kernel
 def take_back(work, n_changed):
-    """Restore the board as it was when the journal was that long."""
+    """Restore the board to what it was when the journal had `n_changed` entries."""
     i = work.n_changed
     while i > n_changed:
         i -= 1
@@ -110,7 +110,7 @@ def take_back(work, n_changed):
 
 @kernel
 def is_legal(work, point, colour, ko):
-    """Whether `colour` may play the empty `point`. Suicide never helps in a ladder, so it never is legal here."""
+    """Tell whether `colour` may play at the empty `point`. Suicide never helps in a ladder, so here it is illegal."""
     if point == ko:
         return False
     if work.n_changed + JOURNAL_MARGIN > JOURNAL:
@@ -128,7 +128,7 @@ def is_legal(work, point, colour, ko):
 
 @kernel
 def place(work, point, colour):
-    """Play a legal move; return the point that ko now bans, or NO_POINT."""
+    """Play a legal move, and return the point that ko bans now, or NO_POINT."""
     enemy = 3 - colour
     _set(work, BOARD + point, colour)
     _set(work, CHAIN + point, point)
@@ -252,7 +252,7 @@ def _count_liberties(work, head):
 
 @kernel
 def first_liberties(work, head):
-    """Two liberties of a chain; the second is NO_POINT if it has but one."""
+    """Return two liberties of a chain; the second is NO_POINT if the chain has only one."""
     first = np.int64(NO_POINT)
     stone = head
     while True:
@@ -269,6 +269,7 @@ def first_liberties(work, head):
 
 @kernel
 def empty_neighbours(work, point):
+    """Count the empty points beside `point`."""
     count = 0
     for i in range(4):
         if content_of(work, neighbour(point, i)) == EMPTY:

@@ -1,11 +1,11 @@
-"""Unconditional life, and who owns which point: what area and territory scoring count, and two of the networks' planes.
+"""Unconditional life and the owner of each point, for scoring and for two of the networks' input planes.
 
-A chain is pass-alive when its owner may pass for ever and still keep it (Benson, "Life in the game of Go", Information
-Sciences 10, 1976). Everything else here is built on that: areas, territories, and the living regions that a group tax
-counts. The definitions are those of KataGo's rules (https://lightvector.github.io/KataGo/rules.html), so that scores
-agree with those the networks were trained on.
+A chain is pass-alive if its owner may always pass and still keeps it (Benson, "Life in the game of Go", Information
+Sciences 10, 1976). Areas, territories and the living regions that a group tax counts are defined by it. The definitions
+are those of KataGo's rules (https://lightvector.github.io/KataGo/rules.html), because the networks were trained on such
+scores.
 
-Results stand in the work space (LIFE_WORK), as areas: EMPTY, BLACK or WHITE for each point, the colour that owns it.
+Results are in the work record (LIFE_WORK) as areas: the owner of each point, EMPTY, BLACK or WHITE.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from go_rules.position import MARK_BLACK_AT_CLEANUP_2, MARK_WHITE_AT_CLEANUP_2, 
 from go_rules.rules import SCORING_AREA, TAX_ALL, TAX_NONE
 
 MAX_REGIONS = (MAX_SIZE * MAX_SIZE + 1) // 2 + 1
-"""No two regions touch, so a chequerboard of them is the most there can be; plus an end mark."""
+"""The most regions, which do not touch each other: those of a chequerboard; and one more for the end mark."""
 
 LIFE_WORK = np.dtype(
     [
         # Results.
-        ("area", "i1", (N_POINTS,)),  # who owns each point at the end of the game, by final_area
+        ("area", "i1", (N_POINTS,)),  # who owns each point, by final_area or safe_area
         ("owned", "i1", (N_POINTS,)),  # by pass_alive_area, a work field of final_area
         # Work.
         ("region", "i2", (N_POINTS,)),  # number of the point's region, NO_REGION where it has none
@@ -40,23 +40,23 @@ LIFE_WORK = np.dtype(
     ],
     align=True,
 )
-"""What the kernels of this module fill; zeros are a good start."""
+"""The results and the working memory of this module's kernels. It may start as zeros."""
 
 NO_REGION = -1
 
 
 def new_life_work() -> NDArray[np.void]:
-    """LIFE_WORK[1]: hand element 0 to the kernels. Threads must not share one."""
+    """Make a LIFE_WORK[1], whose element 0 the kernels take. Threads must not share one."""
     return np.zeros(1, LIFE_WORK)
 
 
 @kernel
 def final_area(pos, rules, phase, suicide, work):
-    """Who owns each point if the game ended here, everything on the board alive that Benson does not find dead.
+    """Find the owner of each point if the game ended here, and return white's points minus black's on the board.
 
-    `phase`: the phase the game is in, of phases.live_phase. `suicide` (bool): whether pass-alive chains must withstand
-    suicide moves: True where the rules allow suicide. Fills `work.area`; returns white's points minus black's on
-    the board, group tax included, komi, captures and bonuses not.
+    Stones count as alive unless Benson's algorithm finds them dead. `phase` is the phase of the game, by
+    phases.live_phase. `suicide` (bool) says whether pass-alive chains must withstand suicide moves: whether the rules
+    allow suicide. Fills `work.area`. The points include group tax, but not komi, captures and bonuses.
     """
     pass_alive_area(pos, suicide, work)
     _complete_area(pos, False, work)
@@ -86,9 +86,9 @@ def final_area(pos, rules, phase, suicide, work):
 
 @kernel
 def safe_area(pos, suicide, work):
-    """Whose each point is for certain: pass-alive chains, what they enclose, and empty regions next to no other chain.
+    """Find who owns a point for certain: pass-alive chains, what they enclose, and empty regions beside them alone.
 
-    Fills `work.area`.
+    Fills `work.area`. `suicide` is as in `final_area`.
     """
     pass_alive_area(pos, suicide, work)
     _complete_area(pos, True, work)
@@ -98,12 +98,12 @@ def safe_area(pos, suicide, work):
 
 @kernel
 def pass_alive_area(pos, suicide, work):
-    """Both colours' pass-alive chains and the regions they enclose; fills `work.owned`.
+    """Find both colours' pass-alive chains and the regions that they enclose; fills `work.owned`.
 
-    A region of a colour is a connected set of points without stones of it. It is vital to a chain when each of its
-    empty points (with `suicide`: each of its points) is next to that chain. A chain is pass-alive when two regions
-    are vital to it whose surrounding chains are pass-alive too. A region that only pass-alive chains surround is
-    theirs if the opponent cannot live inside: if at most one of its points touches none of their stones.
+    A region of a colour is a connected set of points without stones of that colour. It is vital to a chain if each of
+    its empty points (with `suicide`: each of its points) is next to that chain. A chain is pass-alive if two regions
+    are vital to it and the chains around these are pass-alive too. A region that only pass-alive chains surround
+    belongs to them if the opponent cannot live inside: if at most one of its points touches none of their stones.
     """
     for point in range(N_POINTS):
         work.owned[point] = EMPTY
@@ -122,10 +122,10 @@ def pass_alive_area(pos, suicide, work):
 
 @kernel
 def _independent_life(pos, work):
-    """Keep of `work.owned` the regions that live without seki; fills `work.area`.
+    """Fill `work.area` with the regions of `work.owned` that live without seki.
 
-    A connected region of one owner is left out, stones and all, when it touches a neutral empty point or when one
-    of its stones is in atari. Returns white's number of kept regions minus black's, which a tax on all groups counts.
+    A connected region of one owner is left out, with its stones, if it touches a neutral empty point or one of its
+    stones is in atari. Returns white's number of kept regions minus black's, which a tax on all groups counts.
     """
     for point in range(N_POINTS):
         work.area[point] = EMPTY
@@ -165,7 +165,7 @@ def _independent_life(pos, work):
 
 @kernel
 def _find_regions(pos, colour, suicide, work):
-    """Divide the points without stones of `colour` into regions, with all that Benson asks of each.
+    """Divide the points without stones of `colour` into regions, with what Benson's algorithm needs of each.
 
     Fills all fields about regions; returns their number.
     """
@@ -190,9 +190,8 @@ def _find_regions(pos, colour, suicide, work):
                 point = work.members[done]
                 done += 1
                 touches = False
-                beside = (
-                    0  # bit k: the point is next to the k-th chain of `vital`, which starts with those next to `start`
-                )
+                # Bit k: the point is next to the k-th chain of `vital`, which starts with those next to `start`.
+                beside = 0
                 for i in range(4):
                     q = neighbour(point, i)
                     content = pos.board[q]
@@ -228,7 +227,7 @@ def _find_regions(pos, colour, suicide, work):
 
 @kernel
 def _eliminate(pos, colour, n_regions, work):
-    """Benson's elimination: strike out chains with fewer than two eyes, and with each the regions around it.
+    """Benson's elimination: remove every chain with fewer than two eyes, and with it the regions around it.
 
     Afterwards `work.eyes` is at least 2 for pass-alive chains only. Returns the number of pass-alive chains.
     """
@@ -275,11 +274,10 @@ def _eliminate(pos, colour, n_regions, work):
 
 @kernel
 def _complete_area(pos, only_safe, work):
-    """Complete `work.owned`, with the pass-alive areas in it, to the area that area scoring without tax counts.
+    """Add to the pass-alive areas in `work.owned` what area scoring without tax counts besides.
 
-    Connected empty regions that reach one colour only, and are nobody's yet, go to that colour, and the stones that
-    are left to their owners. With `only_safe` stones that are not pass-alive remain nobody's, and so do the regions
-    that reach them.
+    A connected empty region that reaches one colour only goes to that colour, and the other stones to their colours.
+    With `only_safe`, stones that are not pass-alive and the regions that reach them stay nobody's.
     """
     for point in range(N_POINTS):
         work.region[point] = NO_REGION

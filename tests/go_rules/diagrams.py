@@ -1,4 +1,4 @@
-"""Boards as text for the tests: `.` empty, `X` black, `O` white, rows from the top; spaces are ignored."""
+"""Boards as text for the tests: `.` empty, `X` black, `O` white, rows from the top, one a line or with `/` between."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from go_rules.rules import DEFAULT_RULES, Rules
 
 
 def rows_of(diagram: str) -> list[str]:
-    rows = ["".join(line.split()) for line in diagram.strip().splitlines()]
+    rows = ["".join(line.split()) for line in diagram.strip().replace("/", "\n").splitlines()]
     assert len({len(row) for row in rows}) == 1, "ragged diagram"
     return rows
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from go_rules.machine import fingerprint
-
 PROGRAM = """
 import numpy as np
 from go_rules.machine import jit
@@ -62,21 +60,31 @@ def test_kernels_run_as_python_too(tmp_path):
     assert run(tmp_path, NUMBA_DISABLE_JIT="1", PYTHONWARNINGS="ignore") == [value, "0"]
 
 
-def test_fingerprints_cover_imported_modules(tmp_path, monkeypatch):
-    package = tmp_path / "search"
+def test_fingerprints_cover_imported_modules(tmp_path):
+    """In a folder whose name is one of ours, and which Python finds before any other."""
+    package = tmp_path / "benchmarks"
     package.mkdir()
-    (package / "a_kernel_module.py").write_text("from search.a_helper_module import x\n")
-    (package / "a_helper_module.py").write_text("x = 1\n")
-    sources = {f"search.{name}": (package / f"{name}.py") for name in ("a_kernel_module", "a_helper_module")}
-    monkeypatch.setattr(fingerprint, "_source", lambda name: sources[name].read_bytes() if name in sources else b"")
-    fingerprint.source_fingerprint.cache_clear()
-    first = fingerprint.source_fingerprint("search.a_kernel_module")
-    fingerprint.source_fingerprint.cache_clear()
-    assert fingerprint.source_fingerprint("search.a_kernel_module") == first
-    (package / "a_helper_module.py").write_text("x = 2\n")
-    fingerprint.source_fingerprint.cache_clear()
-    assert fingerprint.source_fingerprint("search.a_kernel_module") != first
-    fingerprint.source_fingerprint.cache_clear()
+    (package / "__init__.py").write_text("")
+    (package / "a_kernel.py").write_text("from benchmarks import a_member\nfrom benchmarks.a_helper import x\n")
+    for name in ("a_member", "a_helper", "a_stranger"):
+        (package / f"{name}.py").write_text("x = 1\n")
+    program = """
+        import benchmarks
+        from go_rules.machine.fingerprint import source_fingerprint
+        print(source_fingerprint("benchmarks.a_kernel"))
+        """
+
+    def fingerprint() -> list[str]:
+        return run(tmp_path, program, PYTHONPATH=str(tmp_path))
+
+    found = [fingerprint()]
+    assert fingerprint() == found[0]
+    for name in ("a_helper", "a_member", "a_kernel"):
+        (package / f"{name}.py").write_text("x = 2\n" + (package / f"{name}.py").read_text())
+        assert fingerprint() not in found
+        found.append(fingerprint())
+    (package / "a_stranger.py").write_text("x = 2\n")
+    assert fingerprint() == found[-1]
 
 
 def test_listener_hears_of_compilations(tmp_path):

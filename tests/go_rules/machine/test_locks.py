@@ -1,4 +1,4 @@
-"""Turns between processes: one makes a file, the others wait for it; nothing makes anyone wait for ever."""
+"""Locks between processes: one makes a file, the others wait for it; nobody waits for ever."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from go_rules.machine import turns
-from go_rules.machine.turns import end_turn, take_turn
+from go_rules.machine import locks
+from go_rules.machine.locks import acquire, release
 
-pytestmark = pytest.mark.skipif(turns.fcntl is None, reason="this system has no such locks")
+pytestmark = pytest.mark.skipif(locks.fcntl is None, reason="this system has no such locks")
 
 HOLD = """
 import sys
 from pathlib import Path
-from go_rules.machine.turns import end_turn, take_turn
+from go_rules.machine.locks import acquire, release
 path = Path(sys.argv[1])
-take_turn(path)
+acquire(path)
 print("taken", flush=True)
 sys.stdin.readline()
 path.write_text("made")
-end_turn(path)
+release(path)
 """
 
 
@@ -42,9 +42,9 @@ def test_the_others_wait(tmp_path: Path) -> None:
     assert process.stdin is not None
     process.stdin.write("\n")
     process.stdin.flush()
-    take_turn(path)
+    acquire(path)
     assert path.read_text() == "made"
-    end_turn(path)
+    release(path)
     assert process.wait(10) == 0
     assert [each.name for each in tmp_path.iterdir()] == ["kernel"]
 
@@ -54,27 +54,27 @@ def test_a_process_that_is_gone_holds_nothing(tmp_path: Path) -> None:
     process = holder(path)
     process.kill()
     process.wait()
-    take_turn(path)
-    end_turn(path)
+    acquire(path)
+    release(path)
     assert not path.exists()
 
 
 def test_nobody_waits_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "kernel"
     process = holder(path)
-    monkeypatch.setattr(turns, "LONGEST", 0.1)
+    monkeypatch.setattr(locks, "LONGEST", 0.1)
     started = time.monotonic()
-    take_turn(path)
+    acquire(path)
     assert time.monotonic() - started >= 0.1
-    end_turn(path)  # which was never ours
+    release(path)  # which was never ours
     process.kill()
     process.wait()
 
 
 def test_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
-    take_turn(tmp_path / "file" / "kernel")
-    end_turn(tmp_path / "file" / "kernel")
-    monkeypatch.setattr(turns, "fcntl", None)
-    take_turn(tmp_path / "kernel")
+    acquire(tmp_path / "file" / "kernel")
+    release(tmp_path / "file" / "kernel")
+    monkeypatch.setattr(locks, "fcntl", None)
+    acquire(tmp_path / "kernel")
     assert [each.name for each in tmp_path.iterdir()] == ["file"]

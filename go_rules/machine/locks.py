@@ -1,7 +1,7 @@
-"""Turns between processes: one compiles a kernel, and others that need it meanwhile wait for it and load it.
+"""Locks between processes: one process compiles a kernel, and others that need it wait and then load its file.
 
-A turn is a lock on a file, which the system takes back from a process that ends. Nothing depends on turns: where there
-are no such locks, or no place for them, or somebody takes too long, all compile for themselves.
+The system takes a lock back from a process that ends. Nothing depends on these locks: where the system has none, where
+their files cannot be written, or where a process keeps one for too long, every process compiles for itself.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ except ImportError:  # on Windows
     fcntl = None  # type: ignore[assignment]
 
 LONGEST = 60.0
-"""Seconds that anyone is waited for."""
+"""How many seconds to wait for a lock at most."""
 POLL_SECONDS = 0.02
 
-_taken: dict[Path, int] = {}
-"""Descriptors of the files that this process has locked."""
+_held: dict[Path, int] = {}
+"""The descriptor of each lock file that this process has locked."""
 
 
-def take_turn(path: Path) -> None:
-    """Return when no other process is making the file `path`, or when that takes too long."""
-    if fcntl is None or path in _taken:
+def acquire(path: Path) -> None:
+    """Wait until no other process holds the lock of the file `path`, and take it; give up after LONGEST seconds."""
+    if fcntl is None or path in _held:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -42,14 +42,14 @@ def take_turn(path: Path) -> None:
         except OSError:
             break
         else:
-            _taken[path] = descriptor
+            _held[path] = descriptor
             return
     os.close(descriptor)
 
 
-def end_turn(path: Path) -> None:
-    """Let others have `path`."""
-    descriptor = _taken.pop(path, None)
+def release(path: Path) -> None:
+    """Give the lock of the file `path` back, if this process holds it."""
+    descriptor = _held.pop(path, None)
     if descriptor is not None:
         with contextlib.suppress(OSError):
             os.unlink(_lock_of(path))
