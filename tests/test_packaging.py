@@ -89,6 +89,17 @@ def test_the_readme_knows_every_command_and_option() -> None:
         assert option.opts[0] in readme
 
 
+def test_the_python_of_the_readme_runs() -> None:
+    """The code block as it stands there, in a process of its own."""
+    (code,) = re.findall(r"^```python\n(.*?)^```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        assert re.fullmatch(r"[A-HJ][1-9] \d+ \d+\.\d% [+-]\d+\.\d", line), line
+
+
 def test_the_document_of_parameters_is_current() -> None:
     path = REPOSITORY / "docs" / "parameters.md"
     assert path.read_text(encoding="utf-8") == document(), "a parameter changed: run `make docs`"
@@ -112,7 +123,49 @@ def test_tables_of_the_present_are_short(page: str) -> None:
     assert len((REPOSITORY / page).read_text(encoding="utf-8").splitlines()) <= 60, "move what is old to docs/log/"
 
 
+ARCHITECTURE = REPOSITORY / "docs" / "architecture.md"
+ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
+
+
+def section(title: str) -> str:
+    """The part of docs/architecture.md under this heading."""
+    return ARCHITECTURE.read_text(encoding="utf-8").split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def rows(title: str) -> list[list[str]]:
+    """The cells of the table under a heading of docs/architecture.md, without its head."""
+    lines = [line for line in section(title).splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+def paths(text: str) -> list[str]:
+    return re.findall(rf"`((?:{'|'.join(ROOMS)}|tests|docs|benchmarks)/[\w/.]*)`", text)
+
+
 def test_paths_named_in_the_architecture_exist() -> None:
-    text = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
-    for path in re.findall(r"`((?:go_rules|nets|search|gtp_engine|training|tests)/[\w/.]*)`", text):
-        assert (REPOSITORY / path).exists(), path
+    named = paths(ARCHITECTURE.read_text(encoding="utf-8"))
+    assert len(named) > 80
+    assert [path for path in named if not (REPOSITORY / path).exists()] == []
+
+
+def test_the_map_has_every_folder_and_the_files_to_start_with() -> None:
+    folders = {}
+    for folder, _, files in rows("The map")[:-1]:
+        folders[folder.strip("`/")] = re.findall(r"`([\w.]+)`", files)
+    code = {
+        path.parent.relative_to(REPOSITORY).as_posix() for room in ROOMS for path in (REPOSITORY / room).rglob("*.py")
+    }
+    assert set(folders) == code | {"nets/weights"}
+    assert [
+        f"{folder}/{file}"
+        for folder in folders
+        for file in folders[folder]
+        if not (REPOSITORY / folder / file).exists()
+    ] == []
+
+
+@pytest.mark.parametrize(("title", "count"), [("Nine questions of a newcomer", 9), ("To add ...", 9)])
+def test_every_question_and_recipe_names_a_file(title: str, count: int) -> None:
+    table = rows(title)
+    assert len(table) == count
+    assert [row for row in table if not paths(row[-1])] == []
