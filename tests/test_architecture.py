@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -109,6 +110,24 @@ def test_nothing_heavy_is_loaded_before_the_first_answer() -> None:
     assert done.stdout.strip() == ""
 
 
+MOST_MODULES = 20
+"""Of a folder: a folder is the answer to a question, and about fifteen modules are its aim."""
+MOST_LINES = 400
+"""Of a module: a longer one has a second thought that moved in."""
+
+
+def test_folders_have_few_modules() -> None:
+    folders: dict[str, int] = {}
+    for path in sources():
+        folders[name(path.parent)] = folders.get(name(path.parent), 0) + (path.name != "__init__.py")
+    assert not {folder: count for folder, count in folders.items() if count > MOST_MODULES}
+
+
+@pytest.mark.parametrize("path", sources(), ids=name)
+def test_modules_are_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
 def test_every_folder_is_a_package() -> None:
     """A folder without `__init__.py` works in a checkout and is missing once installed."""
     for path in sources():
@@ -136,14 +155,25 @@ def test_only_kernels_go_without_types(path: Path) -> None:
     check(ast.parse(path.read_text(encoding="utf-8")), False)
 
 
-def test_every_third_party_import_is_declared() -> None:
-    setup = configparser.ConfigParser()
-    setup.read(REPOSITORY / "setup.cfg", encoding="utf-8")
-    extras = " ".join(setup["options.extras_require"].values())
-    declared = setup["options"]["install_requires"] + extras
-    names = {line.strip().split(">")[0].split("<")[0].split(";")[0] for line in declared.split() if line[0].isalpha()}
-    # protobuf comes with onnx and llvmlite with numba, each pinned to the version it needs.
-    known = names | set(sys.stdlib_module_names) | set(ROOMS) | {"google", "llvmlite"}
-    for path in sources():
-        for module, _ in imports(path):
-            assert module.split(".")[0] in known, f"{name(path)} imports {module}"
+SETUP = configparser.ConfigParser()
+SETUP.read(REPOSITORY / "setup.cfg", encoding="utf-8")
+
+
+def packages(requirements: str) -> set[str]:
+    """The names in one of setup.cfg's lists."""
+    return {re.split("[<>=;]", line)[0].strip() for line in requirements.strip().splitlines()}
+
+
+def test_every_third_party_import_is_declared_and_every_declaration_is_used() -> None:
+    declared = packages(SETUP["options"]["install_requires"]) | packages(SETUP["options.extras_require"]["train"])
+    used = {module.split(".")[0] for path in sources() for module, _ in imports(path)}
+    used -= set(sys.stdlib_module_names) | set(ROOMS)
+    # llvmlite comes with numba, which pins the version it needs.
+    assert used - declared == {"llvmlite"}
+    # msgspec reads TOML with tomli where Python cannot.
+    assert declared - used <= {"tomli", "tomlkit"}
+
+
+def test_setup_cfg_can_be_read() -> None:
+    lines = (REPOSITORY / "setup.cfg").read_text(encoding="utf-8").splitlines()
+    assert max(map(len, lines)) <= 200
