@@ -89,17 +89,6 @@ def test_the_readme_knows_every_command_and_option() -> None:
         assert option.opts[0] in readme
 
 
-def test_the_python_of_the_readme_runs() -> None:
-    """The code block as it stands there, in a process of its own."""
-    (code,) = re.findall(r"^```python\n(.*?)^```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.M | re.S)
-    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert len(lines) == 3
-    for line in lines:
-        assert re.fullmatch(r"[A-HJ][1-9] \d+ \d+\.\d% [+-]\d+\.\d", line), line
-
-
 def test_the_document_of_parameters_is_current() -> None:
     path = REPOSITORY / "docs" / "parameters.md"
     assert path.read_text(encoding="utf-8") == document(), "a parameter changed: run `make docs`"
