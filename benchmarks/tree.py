@@ -14,15 +14,19 @@ import time
 
 import numpy as np
 
-from benchmarks.constant_search import search_constantly
 from go_rules.game import Game
+from go_rules.machine.jit import kernel
 from go_rules.points import BLACK
-from search.puct.context import Work, new_context, new_work
+from search.puct.context import SCORE_ERROR, VALUES, WINLOSS_ERROR, Work, new_context, new_work
+from search.puct.leaves.digest import mark_legal
+from search.puct.leaves.path import mark_banned
 from search.puct.parameters import SearchParameters
 from search.puct.root import place_root
 from search.puct.root_moves import excluded_until
 from search.puct.settings import make_settings
-from search.puct.tree.nodes import NODES, ROOT, Tree, clear_tree, new_node, new_tree
+from search.puct.tree.expand import expand_and_back_up
+from search.puct.tree.nodes import NODES, ROOT, Tree, clear_tree, encode_prior, new_node, new_tree
+from search.puct.tree.select import UNCOUNTED, select_leaves
 from search.puct.workspace import MEGABYTE
 
 
@@ -55,6 +59,38 @@ def measure(tree: Tree, context: np.ndarray, work: Work, policy: np.ndarray, vis
     made = search_constantly(tree, context, work, policy, visits)
     assert made == visits, "the tree is full"
     return time.thread_time() - started, int(tree.used[NODES])
+
+
+@kernel
+def evaluate_constantly(ctx, leaf, policy):
+    """The game is even, and moves are as good as `policy` [P] says wherever they are legal."""
+    mark_banned(ctx, leaf)
+    mark_legal(ctx, leaf)
+    total = 0.0
+    for i in range(ctx.moves):
+        total += leaf.codes[i] * policy[i]
+    for i in range(ctx.moves):
+        if leaf.codes[i] == 1:
+            leaf.codes[i] = encode_prior(policy[i] / total)
+    for i in range(VALUES):
+        leaf.values[i] = 0.0
+    leaf.values[WINLOSS_ERROR] = -1.0
+    leaf.values[SCORE_ERROR] = -1.0
+
+
+@kernel
+def search_constantly(tree, ctx, work, policy, visits):
+    """Search with `evaluate_constantly` for so many visits of the root. Returns the visits made."""
+    done = 0
+    while done < visits:
+        leaves, counted, outcome = select_leaves(tree, ctx, work, 1, visits - done)
+        done += counted
+        if leaves == 1:
+            evaluate_constantly(ctx[0], work.leaves[0], policy)
+            done += expand_and_back_up(tree, ctx, work, 1)
+        elif counted == 0 and outcome != UNCOUNTED:
+            break
+    return done
 
 
 if __name__ == "__main__":

@@ -166,9 +166,9 @@ def _profile(configuration: Configuration) -> HumanProfile | None:
 def compile_beside(configuration: Configuration) -> None:
     """Have a second process help where this one is compiling for a player with a network."""
     if PLAYERS[chosen_player(configuration)].needs_network:
-        from search.puct.compiler_process import help_compiling
+        from search.puct.compiler_process import start_compiler_process
 
-        help_compiling()
+        start_compiler_process()
 
 
 def _compile_ends() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,21 @@ class Evaluation(NamedTuple):
     of the winning chance and of the score (-1 where the network has none)."""
     ownership: NDArray[np.float32]
     """[N, H*W] in [-1, 1]: +1 is the side to move's."""
+
+
+def softmax(logits: NDArray[Any], legal: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+    """Probabilities of the same shape and precision as `logits` [..., P]; every row sums to 1.
+
+    `legal` [P]: which moves of one position (`logits` [P]) may be played. The others have the probability 0, and all
+    have it where no move is legal.
+    """
+    if legal is not None:
+        out = np.zeros_like(logits)
+        if legal.any():
+            out[legal] = softmax(logits[legal])
+        return out
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
 class EvaluatorError(Exception):

@@ -24,6 +24,7 @@ from nets.evaluator import (
     WIN,
     Evaluation,
     Evaluator,
+    softmax,
 )
 from nets.features import AS_IS, encode, scratch_for
 from search.player import Player
@@ -144,10 +145,3 @@ def legal_mask(game: Game, colour: int) -> NDArray[np.bool_]:
     board = game.position["board"]
     points = board_points(game.width, game.height)
     return np.array([board[p] == EMPTY and game.is_legal(colour, p) for p in points] + [True])
-
-
-def softmax(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Probabilities of the legal moves; 0 elsewhere."""
-    shifted = np.where(legal, logits - logits[legal].max(), -np.inf)
-    weights = np.exp(shifted)
-    return weights / weights.sum()

@@ -4,7 +4,7 @@ Chains count pseudo-liberties: an empty point counts once for every stone of the
 the sum of the points and the sum of their squares share one 64-bit word, so that placing a stone, joining two
 chains and taking one off the board are single additions; the sums tell a chain in atari and its last liberty
 (the method of Łukasz Lew's libEGO). Each point also knows its eight neighbours as one 16-bit number, under which
-tables answer for eyes and patterns (playout_tables.py).
+tables answer for eyes and patterns (patterns.py).
 
 Left out are what playouts never need: superko, suicide (never played), prisoners and the hash. Points are those of
 go_rules.points, so nothing is translated between the two boards.

@@ -37,7 +37,7 @@ class PlayoutTools(NamedTuple):
     """What playouts need beside the board; one set per thread."""
 
     table: NDArray[np.uint8]
-    """[65536], see playout_tables."""
+    """[65536], see patterns.py."""
     policy: NDArray[np.void]
     """POLICY[1]."""
     random: NDArray[np.uint64]

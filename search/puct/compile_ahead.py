@@ -1,7 +1,7 @@
-"""Compiling in a second process, on a machine that has not played yet.
+"""The program of the second process, which compiles the search's kernels on a machine that has not played yet.
 
-Only one thread of a process can compile. While the parent compiles the rules, opens its network and calibrates it, a
-child compiles the search, and each finds the other's kernels in the cache.
+compiler_process.py starts it. Only one thread of a process can compile: while the parent compiles the rules, opens its
+network and calibrates it, this process compiles the search, and each finds the other's kernels in the cache on disk.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.points import BLACK
 from nets.constant import ConstantEvaluator
-from search.puct.iteration import NO_ROOM, NOT_YET
+from search.puct.iteration import NO_ROOM, NOT_YET, advance, evaluate_leaves
 from search.puct.parameters import SearchParameters
 from search.puct.report import MAX_VARIATION
-from search.puct.root import place_root, set_root
+from search.puct.root import expand_root, place_root
 from search.puct.root_moves import excluded_until
 from search.puct.search import Search
 from search.puct.tree.nodes import ROOT, clear_tree, new_node
@@ -33,8 +33,10 @@ MEMORY = 16
 
 
 def compile_all() -> None:
-    """Have every kernel of a search compiled, what takes longest first: meanwhile the parent compiles the rules and
-    what its network needs, calibrates it and calls `compile_ends`."""
+    """Compile every kernel of a search, those that take longest first.
+
+    Meanwhile the parent compiles the rules and what its network needs, calibrates it and calls `compile_ends`.
+    """
     parameters = SearchParameters(memory=MEMORY, cache_memory=MEMORY, workers=1)
     _compile_iteration(_small_workspace(parameters))
     compile_ends()
@@ -44,12 +46,12 @@ def compile_all() -> None:
 
 
 def compile_ends() -> None:
-    """Have compiled what a search calls only when it has grown its tree."""
+    """Compile the kernels that a search calls only after its tree has grown, so they are wanted last."""
     parameters = SearchParameters(memory=MEMORY, cache_memory=MEMORY, workers=1)
     space = _small_workspace(parameters)
     _plant(space)
-    work, ranks = space.desks[0].work, np.zeros((3, space.area + 1))
-    set_root(space.tree, space.context, work)
+    work, ranks = space.workers[0].work, np.zeros((3, space.area + 1))
+    expand_root(space.tree, space.context, work)
     rank_root(space.tree, space.context, work, ranks)
     none = np.zeros((0, MAX_VARIATION), np.int64)
     variations(space.tree, space.context, ranks, none, none, none, np.zeros(0, np.int64))
@@ -61,10 +63,10 @@ def compile_ends() -> None:
 
 
 def _compile_iteration(space: Workspace) -> None:
-    """What a search does over and over: call it for no leaves at all."""
+    """Compile the kernels of an iteration, by calling them for no leaves at all."""
     _plant(space)
-    space.evaluate_missing(space.desks[0])
-    space.advance(space.desks[0], NO_ROOM, NOT_YET)
+    evaluate_leaves(space, space.workers[0])
+    advance(space, space.workers[0], NO_ROOM, NOT_YET)
 
 
 def _small_workspace(parameters: SearchParameters) -> Workspace:
@@ -72,7 +74,7 @@ def _small_workspace(parameters: SearchParameters) -> Workspace:
 
 
 def _plant(space: Workspace) -> None:
-    """Give it a tree of one node."""
+    """Give the workspace a tree of one node."""
     place_root(space.context, Game(SIDE, SIDE), BLACK, excluded_until(None))
     clear_tree(space.tree)
     space.tree.used[ROOT] = new_node(space.tree, np.uint64(0), BLACK)

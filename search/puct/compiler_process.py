@@ -1,5 +1,7 @@
-"""Starting the child process that compiles ahead (compile_ahead.py): light, for it is done before the search is
-imported."""
+"""Starts the second process, whose program is compile_ahead.py.
+
+It is started before this process imports the search, so this module imports next to nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ import go_rules.machine.jit
 from go_rules.machine.cores import usable_cores
 
 _child: subprocess.Popen[bytes] | None = None
-"""Kept, since it ends when our end of its pipe is closed: at the latest with this process."""
+"""The process ends when our end of its pipe is closed. The reference keeps the pipe open as long as we live."""
 
 
-def help_compiling() -> None:
-    """Start the child, once, if this process had to compile anything: then it will have to compile all the rest too."""
+def start_compiler_process() -> None:
+    """Start the second process, once, if this one had to compile anything: then all the rest must be compiled too."""
     global _child
     if _child is not None or go_rules.machine.jit.compilations == 0 or usable_cores() < 2:
         return

@@ -20,10 +20,10 @@ from search.puct.settings import SETTINGS
 from search.puct.tree.tables import SCORE_MEANS, SCORE_STDEVS, WEIGHT_HALF, score_table, weight_table
 
 MAX_DEPTH = 1000
-"""Moves from the root to a leaf, at most."""
+"""The largest number of moves from the root to a leaf."""
 
 HISTORY = 3
-"""Positions a network sees: the present one and two before it."""
+"""How many positions a network sees: the present one and two before it."""
 
 MAX_POINTS = MAX_SIZE * MAX_SIZE
 MAX_MOVES = MAX_POINTS + 1
@@ -64,7 +64,7 @@ CONTEXT = np.dtype(
     ],
     align=True,
 )
-"""What stays the same during a search."""
+"""What all workers' kernels read. It stays the same during a search."""
 
 # Indices into `values` of a LEAF: white's view.
 WIN_LOSS, NO_RESULT, SCORE, SCORE_SQ, LEAD, WINLOSS_ERROR, SCORE_ERROR = range(7)
@@ -91,7 +91,7 @@ LEAF = np.dtype(
     ],
     align=True,
 )
-"""A position on its way through an iteration."""
+"""A leaf: a position on its way through an iteration, with its path from the root and its evaluation."""
 
 SCRATCH = np.dtype(
     [
@@ -103,11 +103,11 @@ SCRATCH = np.dtype(
     ],
     align=True,
 )
-"""What a worker's kernels write on."""
+"""Scratch memory of one worker's kernels."""
 
 
 class Work(NamedTuple):
-    """One worker's records."""
+    """The records that one worker's kernels read and write."""
 
     leaves: NDArray[np.void]
     """LEAF[batch]"""
@@ -116,7 +116,10 @@ class Work(NamedTuple):
 
 
 def new_context(width: int, height: int, exponent: float) -> NDArray[np.void]:
-    """CONTEXT[1] for such a board, its settings, rules and root still to be filled in."""
+    """A CONTEXT[1] for boards of this size. Settings, rules and root must still be filled in.
+
+    `exponent`: SearchParameters.value_weight_exponent.
+    """
     out = np.zeros(1, CONTEXT)
     points = [point_at(i % width, i // width) for i in range(width * height)]
     out["moves"] = len(points) + 1
@@ -127,7 +130,7 @@ def new_context(width: int, height: int, exponent: float) -> NDArray[np.void]:
 
 
 def new_work(batch: int, seed: int) -> Work:
-    """Room for a worker that has `batch` leaves at a time."""
+    """The records of a worker that has up to `batch` leaves at a time. `seed`: for its random choices."""
     work = Work(np.zeros(batch, LEAF), np.zeros(1, SCRATCH))
     work.scratch["random"][0] = seed_state(seed)
     return work

@@ -1,4 +1,4 @@
-"""Which game's tree a workspace holds, and how it follows that game from position to position."""
+"""Which game the tree belongs to, and how its root follows that game from position to position."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ CENTER_TOLERANCE = 0.25
 
 
 class GameTree:
-    """The tree of a workspace and the position its root stands for. Used under the search's lock."""
+    """A workspace's tree together with the game that it belongs to. Used under the search's lock."""
 
     def __init__(self, space: Workspace) -> None:
         self.space = space
         self.raw: dict[str, float] = {}
-        """The network's own opinion of the root."""
+        """The network's own evaluation of the root, before the search (SearchResult.raw)."""
         self._owner: Hashable = None
         self._moves: list[Move] = []
 

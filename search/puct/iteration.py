@@ -1,44 +1,127 @@
-"""Between two evaluations: all that a worker does to the tree, in one call and so under the lock only once."""
+"""One iteration of the search, with the stages that the AlphaGo paper names: select, evaluate, expand and back up.
+
+Every worker repeats two calls. `advance` is the only one that touches the tree; the worker holds the search's lock
+meanwhile. `evaluate_leaves` runs beside the other workers.
+
+    advance:          expand the last leaves and back up -> remember -> stop if decided -> select new leaves -> look up
+    evaluate_leaves:  encode -> evaluate -> digest
+
+Source: Silver et al., "Mastering the game of Go with deep neural networks and tree search", 2016.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from go_rules.machine.jit import kernel
-from search.puct.leaves.nn_cache import find_cached, store
-from search.puct.tree.expand import insert_all
+from nets.evaluator import Evaluation
+from nets.features import IN_TREE
+from search.puct.leaves.digest import digest_evaluation
+from search.puct.leaves.encode import encode_leaves
+from search.puct.leaves.nn_cache import look_up, remember
+from search.puct.tree.expand import expand_and_back_up
 from search.puct.tree.nodes import ROOT
 from search.puct.tree.rank import is_decided
-from search.puct.tree.select import select
+from search.puct.tree.select import select_leaves
+from search.puct.worker_buffers import WorkerBuffers
+from search.puct.workspace import Workspace
 
 VISITS_AT_ONCE = 256
-"""Visits that end without an evaluation in one hold of the lock, at most."""
+"""The most visits without an evaluation that one call of `advance` completes, so that others get the lock."""
 
 VISITS_A_LEAF = 16
-"""Visits of the root for each further leaf that a worker collects: leaves under way make a small tree worse."""
+"""For each further leaf that a worker selects at a time, the root needs that many visits. Leaves are selected without
+knowing each other's value, which makes a small tree worse."""
 
 NO_ROOM, NOT_YET = -1, -1.0
-"""For `advance`: nothing more is to be begun; it is not to see whether the search is decided."""
+"""Arguments of `advance`: select nothing more; do not check whether the search is decided."""
 
 DECIDED = -1
-"""How a call ends, beside the ways in which a descent does (tree/select.py): the search is decided."""
+"""How a call of `advance` ends (beside the ways in which a descent ends, tree/select.py): the search is decided."""
 
 
 @kernel
-def advance(tree, cache, ctx, work, keys, missing, leaves, asked, room, left):
-    """Insert a worker's `leaves`, remember the `asked` ones that the evaluator was asked for, and collect new ones.
+def advance_tree(tree, cache, ctx, work, keys, missing, leaves, asked, room, left):
+    """Put a worker's evaluated leaves into the tree and select its next ones.
 
-    `keys` and `missing` are as `find_cached` left them, and are filled again. `room`: how many visits may be begun, or
-    NO_ROOM. `left`: visits that may still come, to end where these cannot change the move, or NOT_YET.
-    Returns (visits completed, leaves collected, how many of them to ask for, how the last descent ended).
+    `leaves`: how many leaves wait to be expanded; `asked`: how many of them the network evaluated. `keys` and `missing`
+    are as `look_up` left them, and are filled again. `room`: how many visits may begin, or NO_ROOM. `left`: how many
+    visits may still come, to stop if these cannot change the move, or NOT_YET.
+    Returns (visits completed, leaves selected, how many of them to evaluate, how the last descent ended).
     """
-    done = insert_all(tree, ctx, work, leaves)
-    store(cache, ctx, work, keys, missing, asked)
+    done = expand_and_back_up(tree, ctx, work, leaves)
+    remember(cache, ctx, work, keys, missing, asked)
     if left != NOT_YET and is_decided(tree, left):
         return done, 0, 0, DECIDED
     if room != NO_ROOM:
-        # An inserted leaf that counts for no visit of the root makes room for one that does.
+        # A leaf that did not count as a visit of the root leaves room for one that does.
         room += leaves - done
     grown = 1 + tree.nodes[tree.used[ROOT]].visits // VISITS_A_LEAF
     wanted = min(len(work.leaves), room, grown)
-    leaves, counted, outcome = select(tree, ctx, work, wanted, min(room, VISITS_AT_ONCE))
-    asked = find_cached(cache, ctx, work, leaves, keys, missing)
+    leaves, counted, outcome = select_leaves(tree, ctx, work, wanted, min(room, VISITS_AT_ONCE))
+    asked = look_up(cache, ctx, work, leaves, keys, missing)
     return done + counted, leaves, asked, outcome
+
+
+def advance(space: Workspace, buffers: WorkerBuffers, room: int, left: float) -> tuple[int, int]:
+    """Expand a worker's leaves, back up their values and select new leaves (`advance_tree`), under the search's lock.
+
+    Returns (visits completed, how the last descent ended).
+    """
+    visits, buffers.under_way, buffers.asked, outcome = advance_tree(
+        space.tree,
+        space.cache,
+        space.context,
+        buffers.work,
+        buffers.keys,
+        buffers.missing,
+        buffers.under_way,
+        buffers.asked,
+        room,
+        left,
+    )
+    return visits, outcome
+
+
+def evaluate_leaves(space: Workspace, buffers: WorkerBuffers) -> None:
+    """Have the network evaluate the leaves that the cache does not know. Raises EvaluatorError."""
+    count = buffers.asked
+    evaluation = encode_and_evaluate(space, buffers, count, IN_TREE, space.optimism[:count], len(space.images))
+    digest_evaluation(
+        space.context, buffers.work, buffers.missing, count, *evaluation, buffers.symmetries, space.images
+    )
+
+
+def encode_and_evaluate(
+    space: Workspace, buffers: WorkerBuffers, count: int, view: int, optimism: NDArray[np.float32], draw_of: int = 0
+) -> Evaluation:
+    """Evaluate the first `count` leaves of `buffers.missing`, each as one symmetry of the board shows it.
+
+    `view`: features.IN_TREE or AT_ROOT. `optimism` [count]: shares of the optimistic policy, in networks that have
+    one. `draw_of`: from how many symmetries to draw one for each leaf; 0 uses those in `buffers.symmetries`. Raises
+    EvaluatorError.
+    """
+    encode_leaves(
+        space.context,
+        buffers.work,
+        buffers.missing,
+        count,
+        view,
+        draw_of,
+        buffers.symmetries,
+        space.images,
+        buffers.features,
+        buffers.planes,
+        buffers.flat,
+        buffers.global_,
+    )
+    spatial, global_ = buffers.inputs[count]
+    evaluator = space.evaluator
+    if getattr(evaluator, "needs_colours", False):
+        leaves, chosen = buffers.leaves, buffers.missing[:count]
+        colours = leaves["stack"]["to_play"][chosen, leaves["last"][chosen]]
+        return evaluator.evaluate(spatial, global_, optimism, colours)  # type: ignore[call-arg]
+    if space.has_optimism:
+        return evaluator.evaluate(spatial, global_, optimism)  # type: ignore[call-arg]
+    return evaluator.evaluate(spatial, global_)

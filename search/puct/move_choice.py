@@ -1,4 +1,4 @@
-"""From a search's result to a move: temperature, when to pass, when to resign.
+"""The choice of the move after a search: temperature, when to pass, when to resign.
 
 Lower confidence bounds are already in `MoveInfo.choice` (rank.py).
 """

@@ -177,12 +177,6 @@ class SearchParameters:
         kata="subtreeValueBiasFreeProp",
     )
 
-    # --- Playouts ---------------------------------------------------------------------------------------------
-    playout_share: float = knob(
-        0.0, "Share of a leaf's value that playouts from it decide, under area rules.", low=0.0, high=1.0
-    )
-    playouts: int = knob(1, "How many of them each leaf has, where that share is not 0.", low=1, high=1000)
-
     # --- The root ---------------------------------------------------------------------------------------------
     root_noise: bool = knob(False, "Dirichlet noise on the root's policy.", kata="rootNoiseEnabled")
     root_noise_concentration: float = knob(

@@ -22,7 +22,7 @@ class NetworkPlayer:
     name = "network"
 
     def __init__(self, evaluator: Evaluator, parameters: SearchParameters | None = None) -> None:
-        self._search = Search(evaluator, parameters)
+        self.searcher = Search(evaluator, parameters)
         seed = self.parameters.seed
         self._generator = np.random.default_rng(seed if seed >= 0 else int.from_bytes(os.urandom(8), "little"))
         self._game: Hashable = None
@@ -30,35 +30,35 @@ class NetworkPlayer:
 
     @property
     def evaluator(self) -> Evaluator:
-        return self._search.evaluator
+        return self.searcher.evaluator
 
     @property
     def parameters(self) -> SearchParameters:
         """Assign to it to change how the next search goes."""
-        return self._search.parameters
+        return self.searcher.parameters
 
     @parameters.setter
     def parameters(self, parameters: SearchParameters) -> None:
-        self._search.parameters = parameters
+        self.searcher.parameters = parameters
 
     def warm_up(self, width: int, height: int) -> None:
         """Compile, load and allocate what a first search on such a board needs."""
-        self._search.warm_up(width, height)
+        self.searcher.warm_up(width, height)
 
     def search(self, request: SearchRequest) -> SearchResult:
         """See `Player.search`. Raises EvaluatorError."""
-        return self._search.run(request)
+        return self.searcher.run(request)
 
     def choose(self, game: Game, result: SearchResult) -> int:
         """See `Player.choose`."""
         return choose_move(game, result, self.parameters, self._generator, self._remember(game, result))
 
     def clear(self) -> None:
-        self._search.clear()
+        self.searcher.clear()
         self._recent = {}
 
     def close(self) -> None:
-        self._search.close()
+        self.searcher.close()
 
     def _remember(self, game: Game, result: SearchResult) -> list[float]:
         """Win minus loss at this side's searches of the game so far, this one last."""

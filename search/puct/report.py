@@ -1,4 +1,4 @@
-"""Snapshots: from a tree to a `SearchResult`."""
+"""The report of a search: reads a tree into a `SearchResult`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_VARIATION = 60
 
 @dataclass(frozen=True)
 class Progress:
-    """What a search says of itself, beside its tree."""
+    """What a report contains that the tree does not know."""
 
     seconds: float
     new_visits: int
@@ -72,7 +72,7 @@ def _moves(
     node = tree.nodes[index]
     count = int(node["n_links"])
     ranks = np.zeros((3, space.area + 1))
-    rank_root(tree, space.context, space.root_desk.work, ranks)
+    rank_root(tree, space.context, space.root_buffers.work, ranks)
     values = ranks[0, :count]
     _prune(values, parameters)
     lines = _variations(space, count)

@@ -1,4 +1,4 @@
-"""The root of a search: where the game stands, and the root's own evaluation."""
+"""The root of a search: the game's position for the kernels, and the evaluation that only the root gets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from go_rules.machine.jit import kernel
 from go_rules.phases import live_phase, pass_ends_phase
 from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
 from go_rules.position import HISTORY_MOVES, PHASE_OVER
-from go_rules.rules import SCORING_TERRITORY
 from go_rules.superko import seen_add, seen_clear
 from nets.evaluator import (
     LEAD,
@@ -24,12 +23,14 @@ from nets.evaluator import (
     VAR_TIME_LEFT,
     WIN,
     Evaluation,
+    softmax,
 )
 from nets.evaluator import NO_RESULT as NET_NO_RESULT
 from nets.features import AT_ROOT, IN_TREE
 from search.puct.context import HISTORY, MAX_SEEN, SCORE
-from search.puct.iteration import NOT_YET, advance
+from search.puct.iteration import NOT_YET, advance, encode_and_evaluate
 from search.puct.leaves.cycles import set_cycles
+from search.puct.leaves.digest import digest_evaluation
 from search.puct.parameters import SearchParameters
 from search.puct.root_moves import (
     ending_bonuses,
@@ -39,9 +40,12 @@ from search.puct.root_moves import (
     useless_moves,
 )
 from search.puct.tree.backup import count_own_evaluation, refresh
-from search.puct.tree.expand import digest_all, set_values
+from search.puct.tree.expand import set_values
 from search.puct.tree.nodes import EXPANDED, NEW, PASS_ENDS_PHASE, ROOT, decode_prior, encode_priors, find_next
 from search.puct.workspace import Workspace
+
+LOWEST_PRIOR = 1e-12
+"""A legal root move's prior is at least this much, so that 0 means illegal."""
 
 
 @kernel
@@ -77,7 +81,7 @@ def set_position(ctx, stack, length, keys, colour):
 
 
 @kernel
-def set_root(tree, ctx, work):
+def expand_root(tree, ctx, work):
     """Give the root the evaluation in leaf 0 of `work`: as its first visit, or in place of an older one."""
     leaf = work.leaves[0]
     context = ctx[0]
@@ -108,10 +112,8 @@ def set_root(tree, ctx, work):
 
 
 def place_root(context: NDArray[np.void], game: Game, colour: int, until: NDArray[np.int16]) -> None:
-    """Tell the kernels where the game stands and which moves are excluded (root_moves.excluded_until)."""
+    """Write the game's position and rules, and the excluded moves (root_moves.excluded_until), into the context."""
     context["rules"][0] = game.record
-    # Two passes may end the game for the players; the networks judge what is dead by cleaning it up.
-    context["rules"]["cleanup"] = int(game.rules.scoring == SCORING_TERRITORY)
     # Between players two passes end the game and dead stones are agreed upon; a search has to play them out.
     context["rules"]["cleanup"] = 1
     context["until"][0] = until
@@ -132,21 +134,25 @@ def evaluate_root(
     generator: np.random.Generator,
     recenter: Callable[[float], None],
 ) -> dict[str, float]:
-    """Have the root evaluated as the root and give its node what comes out, priors with noise and bonuses included.
+    """Evaluate the root and expand its node, with noise on its priors, excluded moves and bonuses as wanted.
 
-    `recenter` is told the expected score (white's view) before utilities depend on it. Returns the network's own
-    opinion for reports. Raises EvaluatorError.
+    `recenter` is called with the expected score (white's view) before utilities depend on it. Returns the network's own
+    evaluation for reports. Raises EvaluatorError.
     """
-    tree, context, desk = space.tree, space.context, space.root_desk
+    tree, context, buffers = space.tree, space.context, space.root_buffers
     # An evaluated root is evaluated again: as the root, it may be shown to the network otherwise.
     tree.nodes[tree.used[ROOT]]["state"] = NEW
-    advance(tree, space.cache, context, desk.work, desk.keys, desk.missing, 0, 0, 1, NOT_YET)
+    buffers.under_way = buffers.asked = 0
+    advance(space, buffers, 1, NOT_YET)
     average = _averaged_evaluation(space, parameters, generator)
     context["errors_known"] = int(average.score[0, SHORTTERM_WINLOSS_ERROR] >= 0)
-    digest_all(context, desk.work, np.zeros(1, np.int64), 1, *average, np.zeros(1, np.int64), space.images)
-    leaf = desk.leaves[0]
+    first = np.zeros(1, np.int64)
+    digest_evaluation(context, buffers.work, first, 1, *average, first, space.images)
+    leaf = buffers.leaves[0]
     legal = leaf["codes"][: space.area + 1] > 0
-    priors = root_priors(_softmax(average.policy[0], legal), parameters, generator)
+    policy = softmax(average.policy[0].astype(np.float64), legal)
+    policy[legal] = np.maximum(policy[legal], LOWEST_PRIOR)
+    priors = root_priors(policy, parameters, generator)
 
     safe = pass_alive(game.position, game.record)
     _exclude(priors, useless_moves(game, colour, safe, space.points) if parameters.root_prune_useless else [])
@@ -164,7 +170,7 @@ def evaluate_root(
     context["settings"]["ending_bonuses"] = int(bonuses.any())
 
     recenter(float(leaf["values"][SCORE]))
-    set_root(tree, context, desk.work)
+    expand_root(tree, context, buffers.work)
     value, score = average.value[0], average.score[0]
     return {
         "winrate": float(value[WIN] + 0.5 * value[NET_NO_RESULT]),
@@ -186,24 +192,22 @@ def score_center(parameters: SearchParameters, expected: float, sqrt_area: float
 
 
 def _averaged_evaluation(space: Workspace, parameters: SearchParameters, generator: np.random.Generator) -> Evaluation:
-    """The evaluation of leaf 0 of the root's desk as the board lies, averaged over as many symmetries as wanted."""
-    desk = space.root_desk
+    """The evaluation of the root, which is leaf 0 of the root's buffers, averaged over as many symmetries as wanted."""
+    buffers = space.root_buffers
     count = min(parameters.root_symmetries, len(space.images))
     chosen = np.zeros(1, np.int64)
     if parameters.random_symmetry or count > 1:
         chosen = np.sort(generator.choice(len(space.images), count, replace=False))
     images = space.images[chosen]
-    desk.symmetries[:count] = chosen
-    desk.missing[:count] = 0
+    buffers.symmetries[:count] = chosen
+    buffers.missing[:count] = 0
     view = AT_ROOT if parameters.conservative_pass else IN_TREE
     optimism = np.full(count, parameters.root_policy_optimism, np.float32)
-    policy, value, score, ownership = space.evaluate(desk, count, view, optimism)
+    policy, value, score, ownership = encode_and_evaluate(space, buffers, count, view, optimism)
     logits = np.take_along_axis(policy, images.astype(np.int64), axis=1)
     owners = np.take_along_axis(ownership, images[:, :-1].astype(np.int64), axis=1)
     if len(images) > 1:
-        probabilities = np.exp(logits - logits.max(axis=1, keepdims=True))
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
-        logits = np.log(np.maximum(probabilities.mean(axis=0, keepdims=True), 1e-30))
+        logits = np.log(np.maximum(softmax(logits).mean(axis=0, keepdims=True), 1e-30))
         square = (score[:, SCORE_MEAN] ** 2 + score[:, SCORE_STDEV] ** 2).mean()
         score = score.mean(axis=0, keepdims=True)
         score[0, SCORE_STDEV] = max(0.0, square - score[0, SCORE_MEAN] ** 2) ** 0.5
@@ -211,17 +215,6 @@ def _averaged_evaluation(space: Workspace, parameters: SearchParameters, generat
         owners = owners.mean(axis=0, keepdims=True)
     arrays = (logits, value, score, owners)
     return Evaluation(*(np.ascontiguousarray(array, dtype=np.float32) for array in arrays))
-
-
-def _softmax(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Probabilities of the legal moves; all zero where there are none."""
-    out = np.zeros(len(logits), np.float64)
-    if legal.any():
-        wanted = logits[legal].astype(np.float64)
-        out[legal] = np.exp(wanted - wanted.max())
-        out[legal] /= out[legal].sum()
-        out[legal] = np.maximum(out[legal], 1e-12)
-    return out
 
 
 def _exclude(priors: NDArray[np.float64], moves: list[int]) -> None:

@@ -1,4 +1,4 @@
-"""The root's moves: which are looked at, with what prior, and what is added to their scores to end games well."""
+"""What is special about the root's moves: excluded ones, noise on the priors, and bonuses to end games well."""
 
 from __future__ import annotations
 

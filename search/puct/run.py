@@ -1,4 +1,4 @@
-"""One search in progress: its limits, what it has done, and when it is over."""
+"""One search in progress: its request, what it has done so far, and when it is over."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from search.result import StopReason
 
 
 class Run:
-    """Shared by a search's workers; read and changed under the search's lock only."""
+    """A search in progress. All workers share it, and read and change it only under the search's lock."""
 
     def __init__(self, request: SearchRequest, first_visits: int, started: float) -> None:
         """`first_visits`: visits the root has already; `started`: time.perf_counter() when the search was asked for."""

@@ -1,9 +1,6 @@
 """The network-guided search: the threads that grow a tree, and when they stop.
 
-Every worker repeats the same stages. Only the first touches the tree, under the lock; everything else runs beside the
-other workers, without the interpreter's lock:
-
-    insert the last leaves and back up, select up to `batch` new ones  ->  encode them  ->  evaluate  ->  digest
+What a thread does over and over, the stages of the search itself, is in iteration.py.
 """
 
 from __future__ import annotations
@@ -22,14 +19,15 @@ from go_rules.machine.cores import usable_cores
 from go_rules.points import BLACK, WHITE
 from nets.evaluator import Evaluator
 from search.puct.game_tree import GameTree
-from search.puct.iteration import DECIDED, NO_ROOM, NOT_YET
+from search.puct.iteration import DECIDED, NO_ROOM, NOT_YET, advance, evaluate_leaves
 from search.puct.parameters import SearchParameters
 from search.puct.report import Progress, take_snapshot
 from search.puct.run import Run
 from search.puct.tree.nodes import NODES
 from search.puct.tree.reuse import collect_garbage, forget_unreachable, recompute, settle
 from search.puct.tree.select import COLLISION, FULL
-from search.puct.workspace import Desk, Workspace
+from search.puct.worker_buffers import WorkerBuffers
+from search.puct.workspace import Workspace
 from search.request import Limits, ReportRequest, SearchRequest
 from search.result import SearchResult, StopReason
 
@@ -46,11 +44,8 @@ DECIDED_EVERY = 16
 FULL_SHARE = 0.95
 """A tree of which more than this is still needed after a collection is full."""
 
-FIXED = (
-    "workers", "batch", "memory", "cache_memory", "seed", "value_weight_exponent", "policy_optimism", "playout_share",
-    "playouts",
-)  # fmt: skip
-"""Parameters that the memory of a search is made for."""
+FIXED = ("workers", "batch", "memory", "cache_memory", "seed", "value_weight_exponent", "policy_optimism")
+"""Parameters that the workspace is made for: when one of them changes, a new workspace is made."""
 
 
 class Search:
@@ -61,7 +56,8 @@ class Search:
         self._parameters = parameters or SearchParameters()
         self._seed = self._parameters.seed if self._parameters.seed >= 0 else int.from_bytes(os.urandom(6), "little")
         self._generator = np.random.default_rng(self._seed)
-        self._tree: GameTree | None = None
+        self.tree: GameTree | None = None
+        """What is kept from one search to the next; None before the first. Read it only while nothing searches."""
         self._lock = threading.RLock()
         """On the tree and everything below."""
         self._changed = threading.Condition(self._lock)
@@ -119,8 +115,8 @@ class Search:
         """Forget the tree and all evaluations."""
         with self._changed:
             self._abandon_outstanding()
-            if self._tree is not None:
-                self._tree.clear()
+            if self.tree is not None:
+                self.tree.clear()
 
     def close(self) -> None:
         """Stop the threads and release the memory."""
@@ -162,32 +158,32 @@ class Search:
         """The tree for this board: a new one where the board's size or what is to be kept of evaluations changes."""
         game, with_ownership = request.game, request.wants_ownership
         cache = None
-        if self._tree is not None:
-            space = self._tree.space
+        if self.tree is not None:
+            space = self.tree.space
             if (space.width, space.height) == (game.width, game.height):
                 if space.with_ownership >= with_ownership:
-                    return self._tree
+                    return self.tree
                 cache = space.cache
         self._release()
         space = Workspace(
             game.width, game.height, self._parameters, self.evaluator, self.workers, self._seed, with_ownership, cache
         )
-        self._tree = GameTree(space)
-        return self._tree
+        self.tree = GameTree(space)
+        return self.tree
 
     def _release(self) -> None:
         with self._changed:
             self._generation += 1
             self._outstanding = 0
-            self._tree = None
+            self.tree = None
 
     def _abandon_outstanding(self) -> None:
         """Whatever workers still have at the evaluator will be dropped."""
         if self._outstanding > 0:
             self._generation += 1
             self._outstanding = 0
-            if self._tree is not None:
-                settle(self._tree.space.tree)
+            if self.tree is not None:
+                settle(self.tree.space.tree)
 
     # --- The calling thread -----------------------------------------------------------------------------------
 
@@ -231,11 +227,11 @@ class Search:
                     self._changed.wait()
                 if self._closing:
                     return
-                run, tree = self._run, self._tree
+                run, tree = self._run, self.tree
             assert run is not None
             assert tree is not None
             try:
-                while self._iterate(run, tree.space, tree.space.desks[number]):
+                while self._iterate(run, tree.space, tree.space.workers[number]):
                     pass
             except BaseException as error:
                 with self._changed:
@@ -243,35 +239,35 @@ class Search:
                     self._changed.notify_all()
             finished = run
 
-    def _iterate(self, run: Run, space: Workspace, desk: Desk) -> bool:
-        """One round of a worker. False once the search is over."""
+    def _iterate(self, run: Run, space: Workspace, buffers: WorkerBuffers) -> bool:
+        """One iteration of a worker (iteration.py). Returns False once the search is over."""
         with self._lock:
-            self._advance(run, space, desk)
+            self._advance(run, space, buffers)
             if run.reason is not None:
                 self._changed.notify_all()
                 return False
-        if desk.asked > 0:
-            space.evaluate_missing(desk)
+        if buffers.asked > 0:
+            evaluate_leaves(space, buffers)
         return True
 
-    def _advance(self, run: Run, space: Workspace, desk: Desk) -> None:
-        """Insert the leaves of a worker's last round and collect those of its next one, unless the search is over."""
+    def _advance(self, run: Run, space: Workspace, buffers: WorkerBuffers) -> None:
+        """Expand the leaves of a worker's last iteration and, unless the search is over, select new ones."""
         run.check()
-        if desk.generation != self._generation:
-            desk.generation = self._generation
-            desk.under_way = desk.asked = 0
-        leaves, asked = desk.under_way, desk.asked
+        if buffers.generation != self._generation:
+            buffers.generation = self._generation
+            buffers.under_way = buffers.asked = 0
+        leaves, asked = buffers.under_way, buffers.asked
         room, left = NO_ROOM, NOT_YET
         if run.reason is None:
             room, left = run.room(), self._visits_left(run, leaves)
-        visits, outcome = space.advance(desk, room, left)
+        visits, outcome = advance(space, buffers, room, left)
         run.visits += visits
         run.evaluations += asked
-        run.in_flight += desk.under_way - leaves
-        self._outstanding += desk.under_way - leaves
+        run.in_flight += buffers.under_way - leaves
+        self._outstanding += buffers.under_way - leaves
         if leaves > 0 and self._waiting > 0:
             self._changed.notify_all()
-        if desk.under_way == 0:
+        if buffers.under_way == 0:
             run.check()
             if outcome == DECIDED:
                 run.end(StopReason.DECIDED)

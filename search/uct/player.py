@@ -113,7 +113,7 @@ class PlayoutPlayer:
         return snapshot()
 
     def choose(self, game: Game, result: SearchResult) -> int:
-        """See Player.choose. The most visited move; passing and giving up as uct_ending.py says."""
+        """See Player.choose. The most visited move; passing and giving up as ending.py says."""
         return uct_ending.choose(game, result, self.parameters)
 
     def clear(self) -> None:

@@ -147,7 +147,7 @@ def descend(nodes, ctx, work):
             break
         move = np.int64(nodes[child].move)
         if move != PASS and not is_legal(pos, move, colour, rules):
-            # Another thread is still writing these children; see uct_tree.py.
+            # Another thread is still writing these children; see tree.py.
             break
         nodes[child].visits += 1
         play(pos, move, colour, rules)

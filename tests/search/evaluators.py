@@ -97,10 +97,10 @@ class FailingEvaluator(ConstantEvaluator):
 
     def __init__(self, error: Exception, good_calls: int) -> None:
         self._error = error
-        self._good_calls = good_calls
+        self.good_calls = good_calls
 
     def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
-        self._good_calls -= 1
-        if self._good_calls < 0:
+        self.good_calls -= 1
+        if self.good_calls < 0:
             raise self._error
         return super().evaluate(spatial, global_)

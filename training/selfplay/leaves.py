@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.evaluator import SHORTTERM_SCORE_ERROR, Evaluation, Evaluator
+from nets.evaluator import SHORTTERM_SCORE_ERROR, Evaluation, Evaluator, softmax
 from training.positions.batch import board_cells
 from training.run.yardstick import evaluate_function
 from training.samples.sample_files import (
@@ -76,7 +76,7 @@ def labelled(leaves: list[Leaf], teacher: Evaluator, canvas: int) -> Samples:
     planes = np.zeros((count, boards.shape[1], canvas, canvas), np.uint8)
     planes[:, :, :size, :size] = boards
     chances = np.zeros((count, cells + 1), np.float32)
-    chances[:, [*points, cells]] = _softmax(policy)
+    chances[:, [*points, cells]] = softmax(policy)
     owners = np.zeros((count, cells), np.int8)
     owners[:, points] = np.rint(ownership * 127.0)
     known = np.full(count, HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP, np.uint8)
@@ -92,8 +92,3 @@ def labelled(leaves: list[Leaf], teacher: Evaluator, canvas: int) -> Samples:
         ownership=owners,
         known=known,
     )
-
-
-def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True), np.float32)

@@ -1,4 +1,4 @@
-"""Where the rules let positions come back for ever: how repetition ends a phase or the game, inside the tree.
+"""How repetition ends a phase or the game inside the tree, under rules that let positions come back for ever.
 
 Under simple ko, and in the clean-up phases, a pass in a situation in which the same side has passed before ends the
 phase even if it is not answered, and a position that comes about for the third time without a pass between is no
@@ -16,13 +16,16 @@ from search.puct.context import MAX_CYCLE, MAX_PASSES
 
 @kernel
 def cycle_key(pos, rules):
-    """Names a position and the side to move."""
+    """The hash of a position and the side to move."""
     return situation_key(pos, rules) ^ TO_PLAY_KEYS[pos.to_play]
 
 
 @kernel
 def set_cycles(ctx, stack, length, passes):
-    """Note what the game's first `length` positions and its passes (indices of the positions passed in) make matter."""
+    """Store those of the game's positions that later repetitions refer to.
+
+    `stack` [length]: the game's positions; `passes`: the indices of the positions in which somebody passed.
+    """
     context = ctx[0]
     rules = context.rules
     context.may_cycle = 1 if rules.ko == KO_SIMPLE or rules.scoring == SCORING_TERRITORY else 0

@@ -1,4 +1,4 @@
-"""The second stage of an iteration: leaves as network input, each under a symmetry of its own."""
+"""The start of the evaluation stage: leaves become network input, each under a symmetry of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nets.symmetry import turn_planes
 
 
 @kernel
-def encode_all(ctx, work, chosen, count, view, draw_of, symmetries, images, features, planes, spatial, global_):
+def encode_leaves(ctx, work, chosen, count, view, draw_of, symmetries, images, features, planes, spatial, global_):
     """Encode the `count` leaves listed in `chosen` into `spatial` [count, 22, H*W] and `global_` [count, 19].
 
     The i-th is shown under the symmetry `symmetries[i]`, a row of `images`: board point p is found at `images[., p]`.

@@ -1,7 +1,7 @@
-"""Evaluations remembered beyond the tree they were made for: whoever returns to a position finds them again.
+"""The cache of network evaluations: a position that the search comes back to needs no second evaluation.
 
-A table of fixed size, two places for each key. Everything that the network was shown is in the key, the symmetry aside,
-and so is everything that decided which priors were kept. Used under the search's lock.
+It is a table of fixed size with two places for each key. The key contains everything that the network was shown, except
+the symmetry, and everything that decided which moves have priors. The cache is used under the search's lock.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from search.puct.leaves.path import mark_banned, mix
 
 
 class Cache(NamedTuple):
-    """C entries for boards of H*W points, P = H*W + 1 moves."""
+    """The arrays of a cache with C entries, for boards of H*W points and P = H*W + 1 moves."""
 
     keys: NDArray[np.uint64]
-    """[C], a power of two; 0 where nothing is kept."""
+    """[C], where C is a power of two; 0 marks an empty entry."""
     codes: NDArray[np.uint16]
     """[C, P] as LEAF's"""
     values: NDArray[np.float32]
@@ -32,7 +32,7 @@ class Cache(NamedTuple):
     ownership: NDArray[np.int8]
     """[C, H*W] as LEAF's"""
     salt: NDArray[np.uint64]
-    """[1] mixed into all keys: rules, komi and whatever else evaluations depend on."""
+    """[1] a number mixed into all keys. It stands for rules, komi and whatever else evaluations depend on."""
 
 
 def new_cache(points: int, memory: int) -> Cache:
@@ -49,10 +49,10 @@ def new_cache(points: int, memory: int) -> Cache:
 
 
 @kernel_part
-def find_cached(cache, ctx, work, leaves, keys, missing):
-    """Fill in the first `leaves` leaves' evaluations as far as they are known.
+def look_up(cache, ctx, work, leaves, keys, missing):
+    """Give the first `leaves` leaves the evaluations that the cache knows; returns how many leaves it does not know.
 
-    Sets `keys` [leaves], and lists in `missing` the leaves to be evaluated; returns their number. Marks banned points.
+    Those are listed in `missing`. Sets `keys` [leaves], and marks in every leaf the points that superko bans.
     """
     count = 0
     for i in range(leaves):
@@ -74,8 +74,8 @@ def find_cached(cache, ctx, work, leaves, keys, missing):
 
 
 @kernel_part
-def store(cache, ctx, work, keys, missing, count):
-    """Remember the evaluations of the `count` leaves listed in `missing`."""
+def remember(cache, ctx, work, keys, missing, count):
+    """Keep the evaluations of the first `count` leaves listed in `missing`, under their `keys`."""
     for i in range(count):
         leaf = work.leaves[missing[i]]
         key = keys[missing[i]]
@@ -93,7 +93,7 @@ def store(cache, ctx, work, keys, missing, count):
 
 @kernel
 def _key(cache, ctx, leaf):
-    """Names all that a leaf's evaluation depends on; 0 where it is not to be kept: while moves are excluded."""
+    """The hash of everything a leaf's evaluation depends on; 0 if it must not be kept: with a move filter."""
     if ctx.settings.has_filter == 1:
         return np.uint64(0)
     pos = leaf.stack[leaf.last]
@@ -111,7 +111,7 @@ def _key(cache, ctx, leaf):
 
 @kernel
 def _slot(cache, key):
-    """Where a key is kept, or else where to keep it: an empty one of its two places, or one of them by chance."""
+    """The entry that holds a key; if there is none, the entry to use for it: an empty one of its two, or either."""
     mask = np.uint64(len(cache.keys) - 1)
     first = np.int64((key >> np.uint64(2)) & mask)
     second = first ^ 1

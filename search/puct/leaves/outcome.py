@@ -1,4 +1,4 @@
-"""Finished games inside the tree."""
+"""Games that end inside the tree: whether they are over, and what their result is worth."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def keep_owners(ctx, scratch, row):
 
 @kernel
 def set_result(node, score, draw_wins):
-    """The own evaluation of a game that white won by `score` points. A draw is worth `draw_wins` wins to white."""
+    """Set the own evaluation of a finished game that white won by `score` points. A draw is worth `draw_wins` wins."""
     win = 1.0 if score > 0.0 else 0.0 if score < 0.0 else draw_wins
     node.own_win_loss = 2.0 * win - 1.0
     node.own_no_result = 0.0
@@ -60,7 +60,7 @@ def set_result(node, score, draw_wins):
 
 @kernel
 def set_no_result(node):
-    """The own evaluation of a game without result."""
+    """Set the own evaluation of a node whose game ended without result."""
     node.own_win_loss = 0.0
     node.own_no_result = 1.0
     node.own_score = 0.0

@@ -1,4 +1,4 @@
-"""From a path in the tree to the position it leads to."""
+"""Playing out the moves of a path in the tree, and the hash of the position that it leads to."""
 
 from __future__ import annotations
 
@@ -108,10 +108,10 @@ def _only_adds(pos, point, colour):
 
 @kernel
 def graph_key(ctx, scratch, leaf, over, parent_key):
-    """Names a leaf's position for sharing between move orders: what decides the rest of the game is in it. Never 0.
+    """The hash by which other move orders find a leaf's position. It contains all that decides the rest of the game.
 
     Where superko may tell histories apart, because few points are left around the last move, the parent's key is in
-    it too, and so the path (after KataGo).
+    it too, and with it the whole path (after KataGo). Never 0.
     """
     rules = ctx.rules
     pos = leaf.stack[leaf.last]

@@ -1,4 +1,4 @@
-"""After a visit: bring the averages on its path up to date, from the leaf back to the root.
+"""The backup stage: after a visit, bring the averages on its path up to date, from the leaf back to the root.
 
 A node's averages are its own evaluation together with its children, where children that look bad count less than
 their visits and surplus visits of bad moves are ignored. Weighing all children afresh at every visit would cost
@@ -21,6 +21,7 @@ from search.puct.tree.nodes import TERMINAL
 from search.puct.tree.subtree_bias import corrected, learn
 
 REFRESH_SHARE = 16
+"""See above: the larger, the more often a node computes its averages from all its children."""
 
 
 @kernel
@@ -56,7 +57,7 @@ def count_own_evaluation(ctx, biases, node):
 
 @kernel
 def release_path(nodes, links, leaf):
-    """Take back the marks that a descent left on its path."""
+    """Remove the virtual losses that a descent left on its path."""
     for level in range(leaf.depth):
         links[nodes[leaf.nodes[level]].links + leaf.slots[level]].in_flight -= 1
 
@@ -84,7 +85,7 @@ def back_up(nodes, links, biases, ctx, scratch, leaf, child_before):
 
 @kernel
 def averages(node):
-    """What `back_up` needs of a node as it was: weight, weight_sq and the seven averages."""
+    """A node's weight, weight_sq and seven averages. `back_up` needs them as they were before a visit."""
     return (
         node.weight,
         node.weight_sq,
@@ -100,7 +101,7 @@ def averages(node):
 
 @kernel
 def replace_contribution(node, link, child, before):
-    """Replace what a link's child gave to its parent's averages by what it gives after one more visit of the link."""
+    """Replace a child's part in its parent's averages by its part after one more visit of the link."""
     weight0, weight_sq0, win_loss0, no_result0, score0, score_sq0, lead0, utility0, utility_sq0 = before
     old = link.weight
     new = child.weight * link.visits / max(1, child.visits)

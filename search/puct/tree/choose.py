@@ -1,4 +1,4 @@
-"""Which of a node's moves to visit next."""
+"""The choice of the move to visit next at one node, by PUCT."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ def _widened(s, scratch, utility, explore, prior, weight):
 
 @kernel
 def forced_choice(links, priors, pass_move, node, slot):
-    """Where a pass may end the game: the pass, or else the best other move, if the node knows nothing of it yet.
+    """The move that a node must try because a pass may end the game: the pass, or the best other move.
 
-    Returns a move to open, or NONE. `slot` is what `choose` wants, `priors` the node's row.
+    Returns a move that has no link yet, or NONE. `slot` is what `choose` wants, `priors` the node's row.
     """
     if node.visits < 3 or slot == NO_MOVE:
         return NONE

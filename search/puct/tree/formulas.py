@@ -1,7 +1,7 @@
-"""The search's formulas, pure functions all of them.
+"""The search's formulas, as pure functions.
 
-`s` is a SETTINGS record. Utilities are white's view unless the name says `own`: the side to move's. Sources:
-Silver et al. 2017 (PUCT); Wu 2019 and KataGo's notes on its methods (score utility, first play urgency,
+`s` is a SETTINGS record (settings.py). Utilities are white's view unless the name says `own`: the side to move's.
+Sources: Silver et al. 2017 (PUCT); Wu 2019 and KataGo's notes on its methods (score utility, first play urgency,
 variance-scaled exploration, weights); lc0 (exploration growing with the logarithm of visits).
 """
 
@@ -37,7 +37,7 @@ def explore_scaling(s, child_weight, stdev_factor):
 
 @kernel
 def utility_stdev_factor(s, weight, utility, utility_sq):
-    """Exploration's factor for a node whose utilities vary more or less than usual."""
+    """The factor on exploration at a node: above 1 where utilities vary more than usual, below 1 where less."""
     stdev = s.cpuct_stdev_prior
     if weight > 1.0:
         square = utility * utility
@@ -62,7 +62,7 @@ def first_play_urgency(s, own_average, own_evaluation, mass, is_root):
 
 @kernel
 def puct(own_utility, explore, prior, weight):
-    """What selection maximises."""
+    """The value that selection maximises: Q + U in the papers' notation."""
     return own_utility + explore * prior / (1.0 + weight)
 
 
@@ -120,7 +120,7 @@ def score_utility_gain(s, table, score, score_sq, points):
 
 @kernel
 def score_utility_slope(s, score):
-    """d utility / d score, the spread of the score neglected."""
+    """The derivative of white's utility by the score, as if the score had no spread."""
     static = STATIC_SCORE_SCALE * s.sqrt_area
     dynamic = s.dynamic_score_center_scale * s.sqrt_area
     off = score - s.score_center
@@ -190,5 +190,5 @@ def confidence_radius(s, weight, weight_sq, utility, utility_sq):
 
 @kernel
 def own_view(value, to_play):
-    """A value of white's view as the side to move sees it, and back."""
+    """Turn a value of white's view into the side to move's view, or back."""
     return value if to_play == WHITE else -value

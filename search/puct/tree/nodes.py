@@ -55,7 +55,7 @@ NODE = np.dtype(
         ("n_links", "i2"),
         ("room", "i2"),  # links its range has room for
         # What is read at the node itself.
-        ("key", "u8"),  # graph search: names the position; 0 for a node that is never shared
+        ("key", "u8"),  # graph search: hash of the position; 0 for a node that is never shared
         ("child_weight", "f8"),  # sum of the links' weights, before bad moves are given less
         ("mass", "f4"),  # sum of the links' priors
         ("next_refresh", "i4"),  # visits at which the averages are next computed afresh from the children
@@ -92,7 +92,7 @@ LINK = np.dtype(
 
 BIAS = np.dtype(
     [
-        ("key", "u8"),  # names the local situation (bias.py); 0 where the slot is free
+        ("key", "u8"),  # hash of the local situation (subtree_bias.py); 0 where the slot is free
         ("delta", "f8"),  # sum over its nodes: weight times (average of the children's utility - own utility)
         ("weight", "f8"),  # sum of those weights
     ],
@@ -100,7 +100,7 @@ BIAS = np.dtype(
 )
 
 # Entries of `Tree.used`.
-NODES, LINKS, ROOT, TABLED = 0, 1, 2, 3
+NODES, LINKS, ROOT = range(3)
 
 SMALLEST_ROOM = 2
 ROOM_CLASSES = 10
@@ -128,7 +128,7 @@ class Tree(NamedTuple):
     free: NDArray[np.int32]
     """[ROOM_CLASSES] first free range of each size, or NONE."""
     used: NDArray[np.int64]
-    """[4] nodes in use, links in use, the root node or NONE, keys in the table."""
+    """[3] nodes in use, links in use, the root node or NONE."""
 
 
 def node_bytes(points: int, with_ownership: bool) -> int:
@@ -159,7 +159,7 @@ def _reserve(points: int, capacity: int, with_ownership: bool) -> Tree:
         biases=np.empty(1 << max(6, capacity.bit_length() - 2), BIAS),
         ownership=np.empty((capacity if with_ownership else 1, points), np.int8),
         free=np.empty(ROOM_CLASSES, np.int32),
-        used=np.zeros(4, np.int64),
+        used=np.zeros(3, np.int64),
     )
     clear_tree(tree)
     return tree
@@ -179,7 +179,6 @@ def clear_tree(tree):
     tree.used[NODES] = 0
     tree.used[LINKS] = 0
     tree.used[ROOT] = NONE
-    tree.used[TABLED] = 0
 
 
 @kernel
@@ -239,7 +238,6 @@ def add_key(tree, index):
     while tree.table[slot] != NONE:
         slot = (slot + 1) & mask
     tree.table[slot] = index
-    tree.used[TABLED] += 1
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Who owns which point, averaged over the evaluations of a tree."""
+"""The ownership of every point, averaged over the evaluations of a tree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from go_rules.machine.jit import kernel
 from search.puct.tree.nodes import EXPANDED, HAS_OWNERSHIP, NODES, Tree
 
 SMALLEST_SHARE = 1e-4
-"""A node that weighs less in the average stands for everything below it."""
+"""A node whose share of the average is smaller stands for everything below it."""
 
 
 def tree_ownership(tree: Tree, index: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

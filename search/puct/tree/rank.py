@@ -1,4 +1,4 @@
-"""How good a searched node's moves are compared with each other: what move choice, analysis and variations go by."""
+"""The ranking of a searched node's moves, for the choice of the move, analysis and principal variations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LCB_MAX_FACTOR = 0.2
 
 @kernel
 def rank_root(tree, ctx, work, ranks):
-    """`rank_moves` for the root."""
+    """Rank the moves of the root (`rank_moves`)."""
     rank_moves(
         tree.nodes, tree.links, ctx[0], tree.nodes[tree.used[ROOT]], np.bool_(True), ctx[0].settings.lcb == 1, ranks
     )
@@ -109,7 +109,7 @@ def _utility(nodes, ctx, node, link, is_root):
 
 @kernel
 def variations(tree, ctx, ranks, moves, visits, edge_visits, lengths):
-    """The principal variation of every tried move of the root.
+    """Find the principal variation of every tried move of the root.
 
     Fills row i of `moves`, `visits` and `edge_visits` [n_links, longest] with the network positions of the variation
     that starts with link i, the visits of the positions they lead to and of the links themselves, and `lengths[i]`.
@@ -148,7 +148,7 @@ def _best_slot(nodes, links, ctx, node, ranks):
 
 @kernel
 def is_decided(tree, visits_left):
-    """Whether so many more visits of the root cannot change which of its moves has the most.
+    """Whether `visits_left` more visits of the root cannot change which of its moves has the most visits.
 
     True also where there is only one move.
     """

@@ -17,7 +17,6 @@ from search.puct.tree.nodes import (
     NONE,
     ROOM_CLASSES,
     ROOT,
-    TABLED,
     TERMINAL,
     WAITING,
     Tree,
@@ -53,7 +52,7 @@ def settle(tree):
 
 
 def recompute(tree: Tree, context: NDArray[np.void]) -> None:
-    """Compute all averages afresh, children first: after the utility function changed.
+    """Compute all averages again, children first. This is needed after the utility function changed.
 
     Nodes are older than their children, except where positions are shared: there, an average may be one step behind.
     """
@@ -148,11 +147,10 @@ def _gather_links(tree, places, out):
 
 @kernel
 def _adopt(tree, nodes, links, root):
-    """Take over the counts after a collection and index the keys anew."""
+    """Set the tree's counts after a collection and rebuild its table of keys."""
     tree.used[NODES] = nodes
     tree.used[LINKS] = links
     tree.used[ROOT] = root
-    tree.used[TABLED] = 0
     for size in range(ROOM_CLASSES):
         tree.free[size] = NONE
     for slot in range(len(tree.table)):

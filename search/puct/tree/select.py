@@ -1,4 +1,4 @@
-"""The first stage of an iteration: walk down the tree to leaves worth evaluating, by PUCT.
+"""The selection stage: walk down the tree to leaves worth evaluating, by PUCT.
 
 The walk needs no board. Only when it arrives at a move never tried are the moves of its path played out, to see
 which position that is: a finished game is scored and counted at once, a position known from another move order is
@@ -44,8 +44,8 @@ ARRIVED = 5  # at a link that leads to no node yet; only between `walk` and `arr
 
 
 @kernel_part
-def select(tree, ctx, work, wanted, most):
-    """Collect up to `wanted` leaves, completing up to `most` visits altogether, leaves included.
+def select_leaves(tree, ctx, work, wanted, most):
+    """Walk down again and again: select up to `wanted` leaves, and begin up to `most` visits, leaves included.
 
     Returns (leaves, visits completed without evaluation, how the last descent ended).
     """
@@ -131,7 +131,7 @@ def walk(tree, ctx, scratch, leaf):
 
 @kernel_part
 def arrive(tree, ctx, scratch, leaf):
-    """Give the new link at the end of a path its node, now that its position is known."""
+    """Give the new link at the end of a path its node, whose position is known now. Returns how the descent ended."""
     nodes = tree.nodes
     links = tree.links
     parent = nodes[leaf.nodes[leaf.depth - 1]]

@@ -16,9 +16,13 @@ from go_rules.zobrist import KO_KEYS, TO_PLAY_KEYS
 from search.puct.tree.nodes import NONE
 
 RADIUS = 2
-"""Of the square of points around the last move that must agree."""
+"""Situations are alike only if the points within this distance of the last move (a square) are alike."""
 
 MIN_WEIGHT = 0.001
+"""An entry with less weight corrects nothing."""
+
+PROBES = 16
+"""How many slots of the table are looked at for a key before the node goes without an entry."""
 
 _generator = np.random.Generator(np.random.PCG64(20210517))
 _CELLS = (2 * RADIUS + 1) ** 2
@@ -30,7 +34,7 @@ MOVE_KEYS = _generator.integers(1, 2**64, size=(2, N_POINTS), dtype=np.uint64)
 
 @kernel
 def bias_key(before, after):
-    """Names the local situation of the move that led from position `before` to `after`; 0 where there is none."""
+    """The hash of the local situation of the move that led from `before` to `after`; 0 if there is none (a pass)."""
     point = np.int64(after.recent[0])
     earlier = np.int64(before.recent[0])
     if point <= PASS or earlier == NO_POINT:
@@ -55,7 +59,7 @@ def bias_key(before, after):
 
 @kernel
 def find_bias(biases, key):
-    """The entry with this key, added if there is room; else NONE."""
+    """The index of the entry with this key, a new one if there is room, or NONE."""
     mask = len(biases) - 1
     slot = np.int64(key & np.uint64(mask))
     for _ in range(PROBES):
@@ -68,13 +72,9 @@ def find_bias(biases, key):
     return np.int64(NONE)
 
 
-PROBES = 16
-"""Slots looked at before an entry is given up."""
-
-
 @kernel
 def corrected(s, biases, node):
-    """A node's own utility, bias corrected."""
+    """A node's own utility, corrected by its bias entry."""
     if node.bias == NONE or biases[node.bias].weight <= MIN_WEIGHT:
         return np.float64(node.own_utility)
     entry = biases[node.bias]
@@ -83,7 +83,7 @@ def corrected(s, biases, node):
 
 @kernel
 def learn(s, biases, node, weight, children_utility):
-    """Replace what a node contributes to its entry: its children weigh `weight` and average `children_utility`."""
+    """Replace a node's part in its entry. `weight` is its children's total weight, `children_utility` their average."""
     if node.bias == NONE:
         return
     entry = biases[node.bias]
@@ -97,7 +97,7 @@ def learn(s, biases, node, weight, children_utility):
 
 @kernel
 def forget(s, biases, node):
-    """Take most of a node's contribution away: its subtree is gone."""
+    """Take most of a node's part out of its entry, because its subtree is no longer searched."""
     if node.bias == NONE:
         return
     entry = biases[node.bias]

@@ -1,4 +1,4 @@
-"""Tables of the functions that the search asks for at every visit and that are slow to compute."""
+"""Tables of functions that every visit needs and that are slow to compute."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_what_takes_longest_comes_first() -> None:
         "search.puct.tree.rank.variations",
     )
     assert all(
-        first[name] > first["search.puct.iteration.advance"] > first["search.puct.leaves.encode.encode_all"]
+        first[name] > first["search.puct.iteration.advance_tree"] > first["search.puct.leaves.encode.encode_leaves"]
         for name in others
     )
 
@@ -60,8 +60,8 @@ def test_the_parent_takes_over_the_ends() -> None:
     """So that it need not wait for the child where its network is ready before."""
     script = AHEAD.replace("compile_all", "compile_ends")
     names = {line.split("'")[1] for line in kernels_asked_for(script)}
-    assert {"search.puct.tree.rank.rank_root", "search.puct.tree.reuse._adopt", "search.puct.root.set_root"} <= names
-    assert not {"search.puct.iteration.advance", "search.puct.leaves.encode.encode_all"} & names
+    assert {"search.puct.tree.rank.rank_root", "search.puct.tree.reuse._adopt", "search.puct.root.expand_root"} <= names
+    assert not {"search.puct.iteration.advance_tree", "search.puct.leaves.encode.encode_leaves"} & names
 
 
 def test_it_ends_with_its_parent() -> None:

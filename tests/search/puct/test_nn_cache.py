@@ -9,7 +9,7 @@ from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from go_rules.rules import preset
 from search.puct.context import LEAF, Work, new_context, new_work
-from search.puct.leaves.nn_cache import find_cached, new_cache, store
+from search.puct.leaves.nn_cache import look_up, new_cache, remember
 from search.puct.parameters import SearchParameters
 from search.puct.root import place_root
 from search.puct.root_moves import excluded_until
@@ -53,14 +53,14 @@ def test_found_where_everything_is_the_same(moves: str, found: bool) -> None:
     cache = new_cache(SIZE * SIZE, 1 << 20)
     keys, missing = np.zeros(1, np.uint64), np.zeros(1, np.int64)
     context, work = work_at(game_of(BASE))
-    assert find_cached(cache, context, work, 1, keys, missing) == 1
+    assert look_up(cache, context, work, 1, keys, missing) == 1
     work.leaves["codes"][0, : SIZE * SIZE + 1] = np.arange(1, SIZE * SIZE + 2)
     work.leaves["values"] = np.arange(7)
     work.leaves["ownership"][0, : SIZE * SIZE] = -5
-    store(cache, context, work, keys, missing, 1)
+    remember(cache, context, work, keys, missing, 1)
 
     context, again = work_at(game_of(moves))
-    assert find_cached(cache, context, again, 1, keys, missing) == (0 if found else 1)
+    assert look_up(cache, context, again, 1, keys, missing) == (0 if found else 1)
     if found:
         for name in ("codes", "values", "ownership"):
             assert (again.leaves[name] == work.leaves[name]).all()
@@ -71,8 +71,8 @@ def test_not_used_while_moves_are_excluded() -> None:
     keys, missing = np.zeros(1, np.uint64), np.zeros(1, np.int64)
     context, work = work_at(game_of(BASE))
     context["settings"]["has_filter"] = 1
-    assert find_cached(cache, context, work, 1, keys, missing) == 1
-    store(cache, context, work, keys, missing, 1)
+    assert look_up(cache, context, work, 1, keys, missing) == 1
+    remember(cache, context, work, keys, missing, 1)
     assert not cache.keys.any()
 
 

@@ -134,7 +134,7 @@ def test_evaluator_failure_is_raised_and_survived(make: Maker) -> None:
     player = make(evaluator, workers=2)
     with pytest.raises(EvaluatorError, match="net: broken"):
         player.search(SearchRequest(Game(5, 5), BLACK, visits(100)))
-    evaluator._good_calls = 10**9
+    evaluator.good_calls = 10**9
     assert player.search(SearchRequest(Game(5, 5), BLACK, visits(100))).visits == 100
 
 
@@ -253,7 +253,7 @@ def test_reused_tree_equals_one_brought_up_to_date(make: Maker) -> None:
 
     player = make(FancifulEvaluator(sharpness=0.2), memory=64)
     player.search(SearchRequest(Game(9, 9), BLACK, visits(6000)))
-    tree = player._search._tree
+    tree = player.searcher.tree
     assert tree is not None
     space = tree.space
     tree = space.tree

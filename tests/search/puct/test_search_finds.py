@@ -68,7 +68,7 @@ def test_terminal_values_are_exact(make: Maker) -> None:
     game.play(BLACK, PASS)
     player = make(ConstantEvaluator(), conservative_pass=False)
     player.search(SearchRequest(game, WHITE, visits(50)))
-    tree = player._search._tree
+    tree = player.searcher.tree
     assert tree is not None
     space = tree.space
     terminal = space.tree.nodes[: int(space.tree.used[NODES])]
@@ -95,7 +95,7 @@ def test_superko_is_known_inside_the_tree(make: Maker) -> None:
     assert game.is_legal(WHITE, take)
     player = make(FancifulEvaluator(), root_symmetry_pruning=False)
     player.search(SearchRequest(game, WHITE, visits(3000)))
-    tree = player._search._tree
+    tree = player.searcher.tree
     assert tree is not None
     space = tree.space
     tree = space.tree

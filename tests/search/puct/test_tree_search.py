@@ -90,8 +90,8 @@ def test_same_tree_as_naive_search(
     search = Search(evaluator, parameters)
     searches.append(search)
     search.run(SearchRequest(game, game.to_play, Limits(visits=visits, may_stop_early=False)))
-    assert search._tree is not None
-    space = search._tree.space
+    assert search.tree is not None
+    space = search.tree.space
     center = float(space.context["settings"]["score_center"][0])
     naive = NaiveSearch(game, evaluator, parameters, center).run(visits)
     compare(space.tree, int(space.tree.used[ROOT]), naive, set())

@@ -1,0 +1,105 @@
+"""The end of the evaluation stage: from the network's answer to what the tree and the cache keep of it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from go_rules.board import is_legal
+from go_rules.machine.jit import kernel, kernel_part
+from go_rules.points import EMPTY, PASS, WHITE
+from nets.evaluator import (
+    LEAD as NET_LEAD,
+)
+from nets.evaluator import (
+    LOSS,
+    SCORE_MEAN,
+    SCORE_STDEV,
+    SHORTTERM_SCORE_ERROR,
+    SHORTTERM_WINLOSS_ERROR,
+    WIN,
+)
+from nets.evaluator import (
+    NO_RESULT as NET_NO_RESULT,
+)
+from search.puct.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, WIN_LOSS, WINLOSS_ERROR
+from search.puct.tree.nodes import encode_prior
+
+
+@kernel
+def digest_evaluation(ctx, work, chosen, count, policy, value, score, ownership, symmetries, images):
+    """Write row i of an evaluation into the i-th of the `count` leaves listed in `chosen`, for all i.
+
+    The network saw that leaf under the symmetry `symmetries[i]`, a row of `images`.
+    """
+    for i in range(count):
+        leaf = work.leaves[chosen[i]]
+        image = images[symmetries[i]]
+        _digest_row(ctx[0], work.scratch[0], leaf, policy[i], value[i], score[i], ownership[i], image)
+
+
+@kernel_part
+def _digest_row(ctx, scratch, leaf, policy, value, score, ownership, images):
+    """Write one evaluation into the leaf: its priors as codes, its values and its ownership.
+
+    `policy` [P] logits, `value` [3], `score` [6] and `ownership` [H*W] are the side to move's, of the leaf's position
+    under a symmetry that shows move i at `images[i]`.
+    """
+    pos = leaf.stack[leaf.last]
+    _set_priors(ctx, scratch, leaf, policy, images)
+    sign = 1.0 if pos.to_play == WHITE else -1.0
+    mean = score[SCORE_MEAN]
+    leaf.values[WIN_LOSS] = sign * (value[WIN] - value[LOSS])
+    leaf.values[NO_RESULT] = value[NET_NO_RESULT]
+    leaf.values[SCORE] = sign * mean
+    leaf.values[SCORE_SQ] = mean * mean + score[SCORE_STDEV] * score[SCORE_STDEV]
+    leaf.values[LEAD] = sign * score[NET_LEAD]
+    leaf.values[WINLOSS_ERROR] = score[SHORTTERM_WINLOSS_ERROR]
+    leaf.values[SCORE_ERROR] = score[SHORTTERM_SCORE_ERROR]
+    for i in range(len(ownership)):
+        leaf.ownership[i] = np.int8(round(sign * 127.0 * min(1.0, max(-1.0, ownership[images[i]]))))
+
+
+@kernel
+def mark_legal(ctx, leaf):
+    """Set the codes of the moves that are legal, not banned by superko and not excluded to 1, the others to 0.
+
+    Returns how many are legal.
+    """
+    pos = leaf.stack[leaf.last]
+    rules = ctx.rules
+    colour = np.int64(pos.to_play)
+    filtered = ctx.settings.has_filter == 1
+    count = 0
+    for i in range(ctx.moves):
+        point = np.int64(ctx.points[i])
+        leaf.codes[i] = 0
+        if point != PASS and (pos.board[point] != EMPTY or leaf.banned[point] == 1):
+            continue
+        if filtered and leaf.depth < ctx.until[colour, point]:
+            continue
+        if is_legal(pos, point, colour, rules):
+            leaf.codes[i] = 1
+            count += 1
+    return count
+
+
+@kernel
+def _set_priors(ctx, scratch, leaf, policy, images):
+    """Set the leaf's codes to the softmax of the logits over its legal moves."""
+    mark_legal(ctx, leaf)
+    codes = leaf.codes
+    weights = scratch.weights
+    highest = np.float32(-np.inf)
+    for i in range(ctx.moves):
+        if codes[i] == 1:
+            highest = max(highest, policy[images[i]])
+    total = 0.0
+    for i in range(ctx.moves):
+        if codes[i] == 1:
+            weights[i] = math.exp(policy[images[i]] - highest)
+            total += weights[i]
+    for i in range(ctx.moves):
+        if codes[i] == 1:
+            codes[i] = encode_prior(weights[i] / total)
