@@ -40,7 +40,7 @@ ROUNDS = 3
 
 
 @kernel
-def encode_all(stack, first, end, rules, scratch, ban, spatial, global_, remember):  # type: ignore[no-untyped-def]
+def encode_all(stack, first, end, rules, scratch, ban, spatial, global_, remember):
     view = np.int64(IN_TREE)
     for i in range(first, end):
         if not remember:
@@ -49,14 +49,14 @@ def encode_all(stack, first, end, rules, scratch, ban, spatial, global_, remembe
 
 
 @kernel
-def forget(stack, first, end, rules, scratch):  # type: ignore[no-untyped-def]
+def forget(stack, first, end, rules, scratch):
     for _ in range(first, end):
         for slot in range(len(scratch.ladders)):
             scratch.ladders[slot].key = np.uint64(0)
 
 
 @kernel
-def read_all_ladders(stack, first, end, rules, scratch):  # type: ignore[no-untyped-def]
+def read_all_ladders(stack, first, end, rules, scratch):
     memory = scratch.ladders[:1]
     for i in range(first, end):
         memory[0].key = np.uint64(0)
@@ -64,7 +64,7 @@ def read_all_ladders(stack, first, end, rules, scratch):  # type: ignore[no-unty
 
 
 @kernel
-def find_all_areas(stack, first, end, rules, scratch):  # type: ignore[no-untyped-def]
+def find_all_areas(stack, first, end, rules, scratch):
     phase = np.int64(0)
     for i in range(first, end):
         final_area(stack[i], rules, phase, False, scratch.life[0])

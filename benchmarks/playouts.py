@@ -27,7 +27,7 @@ ROUND = 200
 
 
 @kernel
-def run_playouts(boards, tools, n, max_moves):  # type: ignore[no-untyped-def]
+def run_playouts(boards, tools, n, max_moves):
     """`n` playouts from `boards[0]`, black first; returns the sums of their moves and scores."""
     moves = 0
     score = 0

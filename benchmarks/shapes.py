@@ -106,9 +106,9 @@ def with_attention(model: Model, count: int) -> Model:
     rope = Rope(generator.random((HEADS, size // 2, 2)).astype(np.float32))
     blocks: tuple[Any, ...] = ()
     for _ in range(count):
-        projections = [matrix(channels, channels) for _ in range(4)]
+        query, key, value, output = (matrix(channels, channels) for _ in range(4))
         blocks += (
-            AttentionBlock(HEADS, HEADS, ones, 1e-6, *projections, rope),
+            AttentionBlock(HEADS, HEADS, ones, 1e-6, query, key, value, output, rope),
             FeedForwardBlock(ones, 1e-6, matrix(channels, 2 * channels), None, matrix(2 * channels, channels)),
         )
     return replace(model, trunk=replace(model.trunk, blocks=model.trunk.blocks + blocks))

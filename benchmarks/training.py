@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -41,7 +42,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
 
-    teachers = {f"label {kind}": open_teacher(options.teacher, CPU, kind) for kind in ("fp32", "bf16", "int16")}
+    teachers: dict[str, Any] = {
+        f"label {kind}": open_teacher(options.teacher, CPU, kind) for kind in ("fp32", "bf16", "int16")
+    }
     shape = parse_shape(options.shape).config
     students = {
         f"learn {kind}": Distiller(TrainingConfig(network=shape, run=RunConfig(device="cpu", precision=kind)))

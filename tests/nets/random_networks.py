@@ -121,7 +121,7 @@ class RandomNetwork:
 
     def block(self, kind: str, channels: int, **options: Any) -> Layer:
         self.put(kind, "block")
-        return getattr(self, f"_{kind}")(channels, **options)  # type: ignore[no-any-return]
+        return getattr(self, f"_{kind}")(channels, **options)
 
     def _ordinary_block(self, channels: int, dilation: int = 1, middle: int = 6, size: int = 3) -> Layer:
         layers = [self.batch_norm(channels), self.act(), self.convolution(channels, middle, size, dilation)]
