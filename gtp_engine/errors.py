@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 
 USER_ERRORS = (
-    ("gtp_engine.configuration.parameters", "ConfigError"),
     ("go_rules.rules", "RulesError"),
     ("go_rules.sgf.reader", "SgfError"),
     ("nets.evaluator", "EvaluatorError"),
-    ("search.puct.parameters", "ParameterError"),
+    ("search.parameters", "ParameterError"),
     ("training.errors", "TrainingError"),
 )
 """Exceptions whose text is one line fit for a user, by module: one that was raised has had its module imported."""

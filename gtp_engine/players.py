@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gtp_engine.configuration.parameters import ConfigError
 from gtp_engine.configuration.sources import Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
@@ -19,7 +18,9 @@ from nets.devices import AUTO, device_of
 from nets.embedded import NETWORK, WEIGHTS
 from nets.human_profile import HumanProfile, parse_profile
 from nets.opened import remember_opened, was_opened
+from search.parameters import ParameterError
 from search.puct.parameters import SearchParameters
+from search.uct.parameters import PURE_UCT, UctParameters
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator
@@ -49,28 +50,27 @@ def _network(configuration: Configuration) -> Player:
     compile_beside(configuration)
     evaluator = open_evaluator(configuration)
     _compile_ends()
-    return NetworkPlayer(evaluator, configuration.search_parameters(suited_to(evaluator)))
+    return NetworkPlayer(evaluator, configuration.fill(suited_to(evaluator)))
 
 
 def _policy(configuration: Configuration) -> Player:
     from search.policy.player import PolicyPlayer
 
     compile_beside(configuration)
-    base = IMITATION if configuration["human_profile"] else None
-    return PolicyPlayer(open_evaluator(configuration), configuration.search_parameters(base))
+    base = IMITATION if configuration["human_profile"] else SearchParameters()
+    return PolicyPlayer(open_evaluator(configuration), configuration.fill(base))
 
 
 def _rave(configuration: Configuration) -> Player:
     from search.uct.player import PlayoutPlayer
 
-    return PlayoutPlayer("rave", configuration.uct_parameters(), **_machine(configuration))
+    return PlayoutPlayer("rave", configuration.fill(UctParameters()), **_machine(configuration))
 
 
 def _uct(configuration: Configuration) -> Player:
-    from search.uct.parameters import PURE_UCT
     from search.uct.player import PlayoutPlayer
 
-    return PlayoutPlayer("uct", configuration.uct_parameters(PURE_UCT), **_machine(configuration))
+    return PlayoutPlayer("uct", configuration.fill(PURE_UCT), **_machine(configuration))
 
 
 def _machine(configuration: Configuration) -> dict[str, Any]:
@@ -96,16 +96,16 @@ WITH_PROFILE, WITH_NETWORK, WITHOUT_NETWORK = "policy", "network", "rave"
 
 
 def chosen_player(configuration: Configuration) -> str:
-    """The player's name: what --player says, else by the network, if there is one. Raises ConfigError."""
+    """The player's name: what --player says, else by the network, if there is one. Raises ParameterError."""
     with_network = WITH_PROFILE if configuration["human_profile"] else WITH_NETWORK
     name = configuration["player"] or (with_network if configuration.net else WITHOUT_NETWORK)
     if name not in PLAYERS:
-        raise ConfigError(f"unknown player {name} (known: {', '.join(PLAYERS)})")
+        raise ParameterError(f"unknown player {name} (known: {', '.join(PLAYERS)})")
     needs_network = PLAYERS[name].needs_network
     if configuration["human_profile"] and not (needs_network and configuration.has_own_net):
-        raise ConfigError("human_profile needs a HumanSL network: --net FILE")
+        raise ParameterError("human_profile needs a HumanSL network: --net FILE")
     if needs_network and configuration.net is None:
-        raise ConfigError(f"the player {name} needs a network: --net FILE")
+        raise ParameterError(f"the player {name} needs a network: --net FILE")
     return str(name)
 
 
@@ -113,10 +113,11 @@ def check(configuration: Configuration) -> None:
     """Find what would keep the player from being made, before the engine answers anything.
 
     A network of the user's seen for the first time is opened to that end, which takes a second or two and is not done
-    again; the embedded one is trusted like the rest of the installation. Raises ConfigError, UserError, EvaluatorError.
+    again; the embedded one is trusted like the rest of the installation. Raises ParameterError, UserError,
+    EvaluatorError.
     """
     name = chosen_player(configuration)
-    configuration.search_parameters()
+    configuration.fill(SearchParameters())
     net = configuration.net
     if net is None and configuration["net"] is None and configuration["player"] is None:
         note(f"this installation lacks its network ({WEIGHTS / NETWORK}): playing without one, which is weak")
@@ -182,7 +183,7 @@ def _compile_ends() -> None:
 
 
 def make_player(configuration: Configuration) -> Player:
-    """Make the configured player. Raises ConfigError, EvaluatorError."""
+    """Make the configured player. Raises ParameterError, EvaluatorError."""
     return PLAYERS[chosen_player(configuration)].make(configuration)
 
 

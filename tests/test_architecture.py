@@ -50,7 +50,7 @@ LIGHT = (
     "gtp_engine.players",
 )
 """What `nobi gtp` imports before it can answer `name`."""
-HEAVY = ("numpy", "numba", "onnxruntime", "onnx", "rich", "msgspec", "sgfmill", "torch")
+HEAVY = ("numpy", "numba", "onnxruntime", "onnx", "rich", "msgspec", "tomlkit", "sgfmill", "torch")
 
 
 def sources() -> list[Path]:

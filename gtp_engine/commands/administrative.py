@@ -8,6 +8,7 @@ from gtp_engine import commands
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import GtpQuit
+from gtp_engine.version import VERSION
 
 ANALYZE_COMMANDS = """\
 string/Final Score/final_score
@@ -29,8 +30,8 @@ def name(engine: Engine, _call: Call) -> str:
     return engine.settings.gtp_name
 
 
-def version(engine: Engine, _call: Call) -> str:
-    return engine.settings.version
+def version(_engine: Engine, _call: Call) -> str:
+    return VERSION
 
 
 def known_command(_engine: Engine, call: Call) -> str:

@@ -7,6 +7,7 @@ from gtp_engine.commands.rules import rules_json
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.thinking.decide import move_text, pv_text
+from gtp_engine.version import VERSION
 
 CANDIDATES_SHOWN = 3
 
@@ -57,7 +58,7 @@ def gomill_explain_last_move(engine: Engine, _call: Call) -> str:
 def gomill_describe_engine(engine: Engine, _call: Call) -> str:
     """Name, version, search and network."""
     player = engine.player
-    lines = [f"{engine.settings.gtp_name} {engine.settings.version}", f"player {player.name}"]
+    lines = [f"{engine.settings.gtp_name} {VERSION}", f"player {player.name}"]
     evaluator = player.evaluator
     if evaluator is not None:
         lines.append(f"network {evaluator.name} ({evaluator.precision}, {evaluator.provider})")

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any, Protocol
 
-from gtp_engine.configuration.parameters import ConfigError, Parameter, find_parameter, parameters
+from gtp_engine.configuration.parameters import find_parameter, parameters
+from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError
 from nets.human_profile import HumanProfile, parse_profile
-from search.puct.parameters import ParameterError, SearchParameters
-
-SETTINGS_FIELDS = {
-    "visits": "visits",
-    "time": "seconds",
-    "ponder": "ponder",
-    "lag": "lag",
-    "analysis_pv": "analysis_pv",
-    "ogs_chat": "ogs_chat",
-}
-"""The engine's own parameters among them, and their fields in EngineSettings."""
-
+from search.parameters import Parameter, ParameterError, ParameterTable
 
 PROFILE = "human_profile"
-"""Another one, which only a HumanSL network has."""
+"""The parameter that only a HumanSL network has."""
 
 PDA = "playoutDoublingAdvantage"
 """KataGo's for playing as if one side searched more: clients ask for it and set it to 0, the only value it has here."""
@@ -72,22 +61,20 @@ def clear_cache(engine: Engine, _call: Call) -> str:
     return ""
 
 
+def tables(engine: Engine) -> dict[str, ParameterTable]:
+    """The tables of parameters that the engine works with, by their section: its own and the player's."""
+    return {table.section: table for table in (engine.settings, engine.player.parameters)}
+
+
 def changeable(engine: Engine) -> list[Parameter]:
-    """The parameters these commands know: the engine's, and the search's where the player has them."""
-    has_search = search_parameters(engine) is not None
-    known = {*SETTINGS_FIELDS, *([PROFILE] if imitator(engine) else [])}
-    return [p for p in parameters() if p.name in known or (has_search and p.section == "search")]
+    """The parameters these commands know: those of the tables in use that may change while the engine runs."""
+    sections, has_profile = tables(engine), imitator(engine) is not None
+    return [p for p in parameters() if p.live and p.section in sections and (has_profile or p.name != PROFILE)]
 
 
 def shown_name(parameter: Parameter) -> str:
     """KataGo's name where there is one: clients ask for those."""
     return parameter.kata or parameter.name
-
-
-def search_parameters(engine: Engine) -> SearchParameters | None:
-    """The parameters of the player's PUCT search, or None where the player searches otherwise."""
-    known = engine.player.parameters
-    return known if isinstance(known, SearchParameters) else None
 
 
 class Imitator(Protocol):
@@ -105,19 +92,17 @@ def imitator(engine: Engine) -> Imitator | None:
 
 
 def value_of(engine: Engine, parameter: Parameter) -> Any:
-    """None means that there is no limit."""
-    if parameter.name in SETTINGS_FIELDS:
-        return getattr(engine.settings, SETTINGS_FIELDS[parameter.name])
-    network, known = imitator(engine), search_parameters(engine)
+    """The present value. None means that there is no limit."""
+    network = imitator(engine)
     if parameter.name == PROFILE:
         return network.profile.name if network is not None else None
-    return getattr(known, parameter.name) if known is not None else None
+    return getattr(tables(engine)[parameter.section], parameter.name)
 
 
 def _find(engine: Engine, name: str) -> Parameter:
     try:
         parameter = find_parameter(name)
-    except ConfigError:
+    except ParameterError:
         raise GtpError(f"unknown parameter: {name}") from None
     if parameter not in changeable(engine):
         raise GtpError(f"unknown parameter: {name}")
@@ -125,30 +110,28 @@ def _find(engine: Engine, name: str) -> Parameter:
 
 
 def _change(engine: Engine, values: dict[str, object]) -> None:
-    settings: dict[str, Any] = {}
-    network, profile = imitator(engine), None
-    known = changed = search_parameters(engine)
+    before, network, profile = tables(engine), imitator(engine), None
+    after = dict(before)
     for name, value in values.items():
         if _is_pda(name):
             _check_pda(value)
             continue
         parameter = _find(engine, name)
         try:
-            if parameter.name == PROFILE:
-                profile = parse_profile(parameter.convert(value))
-            elif parameter.name in SETTINGS_FIELDS:
-                settings[SETTINGS_FIELDS[parameter.name]] = parameter.convert(value)
-            elif changed is not None:
-                changed = changed.with_value(parameter.name, value)
-        except (ConfigError, ParameterError) as error:
+            after[parameter.section] = after[parameter.section].with_value(parameter.name, value)
+        except ParameterError as error:
             raise GtpError(str(error)) from None
-    if changed != known:
-        engine.player.parameters = changed
+        if parameter.name == PROFILE:
+            profile = parse_profile(parameter.convert(value))
+    for section, table in after.items():
+        if isinstance(table, EngineSettings):
+            engine.settings = table
+        elif table != before[section]:
+            engine.player.parameters = table
     if network is not None and profile is not None:
         network.use_profile(profile)
         engine.player.clear()
         engine.estimated = None
-    engine.settings = dataclasses.replace(engine.settings, **settings)
 
 
 def _is_pda(name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
+from gtp_engine.version import VERSION
 
 
 def cgos_opponent_name(_engine: Engine, _call: Call) -> str:
@@ -27,7 +28,7 @@ def kgs_chat(engine: Engine, _call: Call) -> str:
     """Whoever talks to the engine hears what it thinks of the game."""
     decision = engine.decision
     if decision is None:
-        return f"I am {engine.settings.gtp_name} {engine.settings.version}, a Go program."
+        return f"I am {engine.settings.gtp_name} {VERSION}, a Go program."
     result = decision.result
     return (
         f"After {result.visits} visits I expect to win with {100 * result.winrate:.0f} %, by {result.lead:+.1f} points."

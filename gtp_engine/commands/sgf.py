@@ -8,6 +8,7 @@ from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import GtpError, interpret_integer
 from gtp_engine.stderr import note
+from gtp_engine.version import VERSION
 
 CANNOT_LOAD = "cannot load file"
 
@@ -35,7 +36,7 @@ def loadsgf(engine: Engine, call: Call) -> str:
 
 def printsgf(engine: Engine, call: Call) -> str:
     """The game as SGF, in the reply or in a new file."""
-    text = to_sgf(engine.game, application=f"{engine.settings.gtp_name}:{engine.settings.version}")
+    text = to_sgf(engine.game, application=f"{engine.settings.gtp_name}:{VERSION}")
     if not call.words:
         return text
     try:

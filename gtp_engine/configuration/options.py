@@ -8,91 +8,52 @@ from typing import Any, TypeVar
 
 import click
 
-from gtp_engine.configuration.parameters import ConfigError, Parameter, find_parameter
+from gtp_engine.configuration.parameters import parameters
+from search.parameters import Parameter, ParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-METAVARS = {
-    "net": "FILE",
-    "player": "NAME",
-    "time": "SECONDS",
-    "komi": "K",
-    "rules": "NAME",
-    "log": "FILE",
-    "human_profile": "NAME",
-    "device": "NAME",
-    "gtp_name": "NAME",
-}
-
-
-class ParameterListType(click.ParamType):  # type: ignore[type-arg]
-    """Checks an option that may have several values, with commas between."""
-
-    def __init__(self, parameter: Parameter) -> None:
-        self.parameter = parameter
-        self.name = parameter.name
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        # A file's name may have commas in it.
-        parts = [str(value)] if self.name == "net" else str(value).split(",")
-        try:
-            return [self.parameter.convert(part) for part in parts]
-        except ConfigError as error:
-            self.fail(str(error), param, ctx)
+MANY_CHOICES = 6
+"""From so many on, choices are listed in the option's help instead of in place of its value."""
 
 
 class ParameterType(click.ParamType):  # type: ignore[type-arg]
     """Checks an option as its parameter is checked in a file."""
 
-    def __init__(self, parameter: Parameter) -> None:
+    def __init__(self, parameter: Parameter, several: bool) -> None:
+        """`several`: the option takes a list of values with commas between; a file's name may have commas in it."""
         self.parameter = parameter
         self.name = parameter.name
+        self.several = several
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
-            return self.parameter.convert(value)
-        except ConfigError as error:
+            if not self.several:
+                return self.parameter.convert(value)
+            parts = [str(value)] if self.name == "net" else str(value).split(",")
+            return [self.parameter.convert(part) for part in parts]
+        except ParameterError as error:
             self.fail(str(error), param, ctx)
 
 
-def parameter_options(*names: str) -> Callable[[F], F]:
-    """A decorator that adds an option for each of these parameters; one that is not given is None."""
+def parameter_options(command: str, several: tuple[str, ...] = ()) -> Callable[[F], F]:
+    """A decorator that adds an option for each parameter that this command of `nobi` takes.
+
+    An option that is not given is None. Those named in `several` may be given several values: theirs is a tuple, empty
+    if there is none.
+    """
 
     def decorate(function: F) -> F:
-        for name in reversed(names):
-            function = _option(find_parameter(name))(function)
-        return function
-
-    return decorate
-
-
-def list_options(*names: str) -> Callable[[F], F]:
-    """Like `parameter_options`, for parameters that may be given several values: a tuple, empty if there is none."""
-
-    def flattened(_ctx: click.Context, _param: click.Parameter, values: tuple[list[Any], ...]) -> tuple[Any, ...]:
-        return tuple(dict.fromkeys(value for each in values for value in each))
-
-    def decorate(function: F) -> F:
-        for name in reversed(names):
-            parameter = find_parameter(name)
-            metavar = METAVARS.get(name, "|".join(parameter.choices) or "N") + ("" if name == "net" else ",...")
-            shown = parameter.absent if parameter.default is None else parameter.default
-            function = click.option(
-                "--" + name.replace("_", "-"),
-                name,
-                type=ParameterListType(parameter),
-                multiple=True,
-                callback=flattened,
-                metavar=metavar,
-                help=f"{parameter.help}  [default: {shown}]",
-            )(function)
+        for parameter in reversed(parameters()):
+            if command in parameter.commands:
+                function = _option(parameter, parameter.name in several)(function)
         return function
 
     return decorate
 
 
 def config_options(function: F) -> F:
-    """Adds --config and --set."""
+    """A decorator that adds --config and --set."""
     function = click.option(
         "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any parameter; `nobi config` lists them."
     )(function)
@@ -102,17 +63,25 @@ def config_options(function: F) -> F:
     )(function)  # fmt: skip
 
 
-def _option(parameter: Parameter) -> Callable[[F], F]:
+def _option(parameter: Parameter, several: bool) -> Callable[[F], F]:
     flag = "--" + parameter.name.replace("_", "-")
     if parameter.kind is bool:
         return click.option(flag, parameter.name, is_flag=True, default=None, help=parameter.help)
     shown = parameter.absent if parameter.default is None else parameter.default
-    metavar = "|".join(parameter.choices) if 0 < len(parameter.choices) < 6 else METAVARS.get(parameter.name, "N")
-    listed = f" One of {', '.join(parameter.choices)}." if len(parameter.choices) >= 6 else ""
+    has_many = len(parameter.choices) >= MANY_CHOICES
+    listed = f" One of {', '.join(parameter.choices)}." if has_many else ""
+    metavar = parameter.metavar if has_many or not parameter.choices else "|".join(parameter.choices)
+    repeatable: dict[str, Any] = {"multiple": True, "callback": _flattened} if several else {}
     return click.option(
         flag,
         parameter.name,
-        type=ParameterType(parameter),
-        metavar=metavar,
+        type=ParameterType(parameter, several),
+        metavar=metavar + (",..." if several and parameter.name != "net" else ""),
         help=f"{parameter.help}{listed}  [default: {shown}]",
+        **repeatable,
     )
+
+
+def _flattened(_ctx: click.Context, _param: click.Parameter, values: tuple[list[Any], ...]) -> tuple[Any, ...]:
+    """Each value once, in the order given."""
+    return tuple(dict.fromkeys(value for each in values for value in each))

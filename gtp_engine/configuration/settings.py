@@ -1,48 +1,127 @@
-"""What a GTP engine is told before its first command: everything but the player itself."""
+"""The engine's own parameters: everything that a GTP engine is told before its first command, except about its search.
+
+Nothing heavy is imported here: `nobi gtp` reads this before it may answer.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from gtp_engine.version import VERSION
+from nets.devices import AUTO
+from nets.devices import NAMES as DEVICE_NAMES
+from nets.human_profile import parse_profile
+from search.parameters import ParameterTable, parameter
 
 DEFAULT_SECONDS = 5.0
 """A move's thinking time where neither the user nor the controller limits anything."""
 
+RULE_NAMES = (
+    "tromp-taylor",
+    "chinese",
+    "chinese-ogs",
+    "chinese-kgs",
+    "japanese",
+    "korean",
+    "stone-scoring",
+    "ancient-territory",
+    "aga",
+    "bga",
+    "aga-button",
+    "new-zealand",
+)
+"""The presets of go_rules/rules.py, which imports numpy. A test compares them."""
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Width and height from `19` or `13x9`. Raises ValueError with the reason."""
+    sides = text.lower().replace(":", "x").split("x")
+    if not 1 <= len(sides) <= 2 or not all(s.isascii() and s.isdigit() and 2 <= int(s[:4]) <= 25 for s in sides):
+        raise ValueError(f"{text} is no board size (2 to 25, or WIDTHxHEIGHT)")
+    return int(sides[0]), int(sides[-1])
+
 
 @dataclass(frozen=True)
-class EngineSettings:
-    """Light on purpose: made before numpy or a network are loaded. Names are checked by whoever fills it in."""
+class EngineSettings(ParameterTable, section="engine", title="The engine"):
+    """The parameters of the engine itself."""
 
-    gtp_name: str = "Nobi"
-    """What `name` answers; some GUIs choose their dialect by it."""
-    version: str = VERSION
-    """What `version` answers. Lizzie needs `x.NN`, with an integer NN."""
-    width: int = 19
-    height: int = 19
-    """The board before the first `boardsize`."""
-    rules: str = "chinese-ogs"
-    """A preset of go_rules.rules."""
-    komi: float | None = None
-    """None is the preset's customary komi."""
-    visits: int | None = None
-    """Visits a move at most."""
-    seconds: float | None = None
-    """Seconds a move at most, clock or no clock."""
-    ponder: bool = False
-    """Search on while the opponent thinks."""
-    lag: float = 0.3
-    """Seconds a move that the controller's clock is expected to charge beyond our own thinking."""
-    analysis_pv: int = 20
-    """Moves of a principal variation shown at most."""
-    ogs_chat: bool = False
-    """After each move, write the line on stderr that gtp2ogs shows as the engine's analysis."""
-    log: Path | None = None
-    """Where the GTP dialogue and the tracebacks of internal errors go; None writes neither."""
+    # fmt: off
+    net: str | None = parameter(
+        None, "The network: a KataGo file (.bin.gz, .txt.gz) or an .onnx file; none plays without one.",
+        absent="the embedded one", example="network.bin.gz", metavar="FILE",
+        commands=("gtp", "picture", "benchmark", "tune", "doctor"),
+    )
+    player: str | None = parameter(
+        None, "The search, by name; `nobi players` lists them.", absent="by the network", example="network",
+        metavar="NAME", commands=("gtp", "picture", "benchmark", "doctor"),
+    )
+    visits: int | None = parameter(
+        None, "Visits a move at most.", unit="visits", low=1, high=10**12, absent="no limit", example=800,
+        kata="maxVisits", live=True, commands=("gtp", "picture"),
+    )
+    time: float | None = parameter(
+        None, "Thinking time of a move at most, clock or no clock.", unit="seconds", low=0.001, high=1e7,
+        absent=f"{DEFAULT_SECONDS:g} if nothing else limits a move", example=5.0, kata="maxTime", live=True,
+        metavar="SECONDS", commands=("gtp",),
+    )
+    precision: str = parameter(
+        "auto", "Arithmetic of the network.", choices=("auto", "int16", "int8", "fp32", "fp16"),
+        commands=("gtp", "benchmark", "doctor"),
+    )
+    device: str = parameter(
+        AUTO, "What computes the network; auto is a GPU where onnxruntime has one to offer.", choices=DEVICE_NAMES,
+        metavar="NAME", commands=("gtp", "benchmark", "tune", "doctor"),
+    )
+    human_profile: str | None = parameter(
+        None, "Whom a HumanSL network imitates: rank_5k, preaz_9d, rank_9d_5k, proyear_1990, ...", absent="none",
+        example="rank_5k", kata="humanSLProfile", check=parse_profile, live=True, metavar="NAME",
+        commands=("gtp", "benchmark", "tune", "doctor"),
+    )
+    size: str = parameter(
+        "19", "The first board: N or WIDTHxHEIGHT.", check=parse_size, commands=("gtp", "picture", "benchmark", "tune")
+    )
+    komi: float | None = parameter(
+        None, "Points for white.", unit="points", low=-1000, high=1000, absent="customary", example=7.5, metavar="K",
+        commands=("gtp", "picture"),
+    )
+    rules: str = parameter(
+        "chinese-ogs", "The rule set.", choices=RULE_NAMES, metavar="NAME", commands=("gtp", "picture")
+    )
+    ponder: bool = parameter(
+        False, "Think on the opponent's time.", kata="ponderingEnabled", live=True, commands=("gtp",)
+    )
+    lag: float = parameter(
+        0.3, "Time a controller's clock charges beyond our own thinking.", unit="seconds a move", low=0, high=60,
+        kata="lagBuffer", live=True,
+    )
+    gtp_name: str = parameter(
+        "Nobi", "What `name` answers; some GUIs choose their dialect by it.", metavar="NAME", commands=("gtp",)
+    )
+    analysis_pv: int = parameter(
+        20, "Moves of a principal variation shown at most.", unit="moves", low=1, high=1000, kata="analysisPVLen",
+        live=True,
+    )
+    ogs_chat: bool = parameter(
+        False, "Write a line to stderr after each move for gtp2ogs to show.", kata="ogsChatToStderr", live=True
+    )
+    log: str | None = parameter(
+        None, "File for the GTP dialogue and the tracebacks of internal errors.", absent="none", example="nobi.log",
+        metavar="FILE",
+    )
+    # fmt: on
+
+    @property
+    def board(self) -> tuple[int, int]:
+        """Width and height of the board before the first `boardsize`."""
+        return parse_size(self.size)
+
+    @property
+    def log_file(self) -> Path | None:
+        """The path of the log, with `~` expanded; None where nothing is to be logged."""
+        return Path(self.log).expanduser() if self.log else None
 
     def search_limits(self) -> tuple[int | None, float | None]:
         """Visits and seconds of a move without a clock: DEFAULT_SECONDS where the user sets neither."""
-        if self.visits is None and self.seconds is None:
+        if self.visits is None and self.time is None:
             return None, DEFAULT_SECONDS
-        return self.visits, self.seconds
+        return self.visits, self.time

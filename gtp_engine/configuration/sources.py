@@ -11,16 +11,16 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from gtp_engine.configuration.parameters import ConfigError, find_parameter, parse_size
-from gtp_engine.configuration.settings import EngineSettings
+from gtp_engine.configuration.parameters import find_parameter
 from nets.embedded import embedded_network
-from search.puct.parameters import ParameterError, SearchParameters
-from search.uct.parameters import UctParameters
+from search.parameters import ParameterError, ParameterTable, declared
+from search.toml import read_toml
+
+T = TypeVar("T", bound=ParameterTable)
 
 FILE_NAME = "config.toml"
-MAX_FILE_BYTES = 1 << 20
 NO_NETWORK = "none"
 """As the network's name: play without any."""
 
@@ -37,7 +37,7 @@ class Configuration:
         return self.values[name] if name in self.values else find_parameter(name).default
 
     def with_values(self, values: Iterable[tuple[str, object]], source: str = "") -> Configuration:
-        """This configuration with further values, by any name of the parameter. Raises ConfigError.
+        """This configuration with further values, by any name of the parameter. Raises ParameterError.
 
         Nobody may give one parameter two values in one source; between sources the later wins.
         """
@@ -47,47 +47,19 @@ class Configuration:
             try:
                 parameter = find_parameter(name)
                 if parameter.name in new:
-                    raise ConfigError(f"{parameter.name} is given twice")
+                    raise ParameterError(f"{parameter.name} is given twice")
                 new[parameter.name] = parameter.convert(value)
-            except ConfigError as error:
-                raise ConfigError(f"{prefix}{error}") from None
+            except ParameterError as error:
+                raise ParameterError(f"{prefix}{error}") from None
         return Configuration({**self.values, **new})
 
-    def engine_settings(self) -> EngineSettings:
-        """What the GTP loop is told."""
-        width, height = parse_size(self["size"])
-        log = self["log"]
-        return EngineSettings(
-            gtp_name=self["gtp_name"],
-            width=width,
-            height=height,
-            rules=self["rules"],
-            komi=self["komi"],
-            visits=self["visits"],
-            seconds=self["time"],
-            ponder=self["ponder"],
-            lag=self["lag"],
-            analysis_pv=self["analysis_pv"],
-            ogs_chat=self["ogs_chat"],
-            log=Path(log).expanduser() if log else None,
-        )
+    def fill(self, table: T) -> T:
+        """A table of parameters with the values given here, where it has them, in place of its own.
 
-    def search_parameters(self, base: SearchParameters | None = None) -> SearchParameters:
-        """What the search is told; `base` holds other defaults. Raises ConfigError for values that do not go
-        together."""
-        try:
-            return dataclasses.replace(base or SearchParameters(), **self._values_of(SearchParameters))
-        except ParameterError as error:
-            raise ConfigError(str(error)) from None
-
-    def uct_parameters(self, base: UctParameters | None = None) -> UctParameters:
-        """What the playout search is told; `base` holds other defaults."""
-        return dataclasses.replace(base or UctParameters(), **self._values_of(UctParameters))
-
-    def _values_of(self, kind: type) -> dict[str, Any]:
-        """The values given for the fields of a dataclass."""
-        names = {each.name for each in dataclasses.fields(kind)}
-        return {name: value for name, value in self.values.items() if name in names}
+        Raises ParameterError for values that do not go together.
+        """
+        given = {each.name: self.values[each.name] for each in declared(type(table)) if each.name in self.values}
+        return dataclasses.replace(table, **given)
 
     @property
     def net(self) -> Path | None:
@@ -106,7 +78,7 @@ class Configuration:
 def load(path: Path | None, settings: Iterable[str], options: Mapping[str, object]) -> Configuration:
     """The configuration of a run: the file (None: the user's, if there is one), `name=value` settings, options.
 
-    Options that are None were not given. Raises ConfigError.
+    Options that are None were not given. Raises ParameterError.
     """
     file = path or user_file()
     configuration = Configuration()
@@ -131,25 +103,13 @@ def user_file() -> Path:
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """The values in a TOML file, tables flattened: [search] and other headings only group. Raises ConfigError."""
-    import msgspec
-
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
-            raise ConfigError(f"{path}: too large for a configuration file")
-        decoded = msgspec.toml.decode(content, type=dict[str, Any])
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror or error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from None
+    """The values in a TOML file, tables flattened: [search] and other headings only group. Raises ParameterError."""
     values: dict[str, Any] = {}
-    for name, value in decoded.items():
+    for name, value in read_toml(path).items():
         entries = value if isinstance(value, dict) else {name: value}
         for key, entry in entries.items():
             if key in values:
-                raise ConfigError(f"{path}: {key} is given twice")
+                raise ParameterError(f"{path}: {key} is given twice")
             values[key] = entry
     return values
 
@@ -157,5 +117,5 @@ def read_file(path: Path) -> dict[str, Any]:
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise ConfigError(f"--set: {text} is not name=value")
+        raise ParameterError(f"--set: {text} is not name=value")
     return name.strip(), value.strip()

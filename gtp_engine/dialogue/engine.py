@@ -55,8 +55,8 @@ class Engine:
         self, settings: EngineSettings, make_player: Callable[[], Player], on_compile: Callable[[], None] = lambda: None
     ) -> None:
         self.settings = settings
-        self.journal = Journal(settings.log)
-        self.startup = Startup(make_player, settings.width, settings.height, on_compile)
+        self.journal = Journal(settings.log_file)
+        self.startup = Startup(make_player, *settings.board, on_compile)
         self.clock = Clock()
         self.decision = None
         self.estimated = None
@@ -64,7 +64,7 @@ class Engine:
         self.hurried = False
         self._game: Game | None = None
         self._pondering: Pondering | None = None
-        self._warm: set[tuple[int, int]] = {(settings.width, settings.height)}
+        self._warm: set[tuple[int, int]] = {settings.board}
         self._may_ponder = False
 
     # --- Parts that take time to load -------------------------------------------------------------------------
@@ -79,7 +79,7 @@ class Engine:
 
             rules, komi = preset(self.settings.rules)
             self.komi = komi if self.settings.komi is None else self.settings.komi
-            self._game = Game(self.settings.width, self.settings.height, rules, clamped(self.komi))
+            self._game = Game(*self.settings.board, rules, clamped(self.komi))
         return self._game
 
     @property

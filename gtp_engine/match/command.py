@@ -13,8 +13,8 @@ from types import FrameType
 import click
 import msgspec
 
-from go_rules.points import MAX_SIZE
 from go_rules.rules import preset
+from gtp_engine.configuration.settings import parse_size
 from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError
 from gtp_engine.match.clock import FORMS, ClockError, announcements, parse_control
@@ -37,10 +37,10 @@ class BoardSize(click.ParamType):  # type: ignore[type-arg]
     name = "size"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        sides = str(value).lower().replace(":", "x").split("x")
-        if not 1 <= len(sides) <= 2 or not all(s.isascii() and s.isdigit() and 2 <= int(s) <= MAX_SIZE for s in sides):
-            self.fail(f"{value} is no board size (2 to {MAX_SIZE}, or WIDTHxHEIGHT)", param, ctx)
-        return int(sides[0]), int(sides[-1])
+        try:
+            return parse_size(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 @click.command()

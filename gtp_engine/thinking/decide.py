@@ -28,8 +28,8 @@ def move_limits(engine: Engine, colour: int, waited: float = 0.0) -> Limits:
         visits, seconds = engine.settings.search_limits()
         return Limits(visits, seconds)
     seconds = max(SMALLEST, seconds - waited)
-    if engine.settings.seconds is not None:
-        seconds = min(seconds, engine.settings.seconds)
+    if engine.settings.time is not None:
+        seconds = min(seconds, engine.settings.time)
     return Limits(engine.settings.visits, seconds)
 
 

@@ -13,8 +13,8 @@ import click
 
 from go_rules.game import Game
 from go_rules.machine.cores import usable_cores
-from gtp_engine.configuration.options import config_options, list_options, parameter_options
-from gtp_engine.configuration.parameters import parse_size
+from gtp_engine.configuration.options import config_options, parameter_options
+from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.configuration.sources import Configuration, load
 from gtp_engine.errors import explain
 from gtp_engine.players import PLAYERS, chosen_player, make_player, open_evaluator, suited_to
@@ -37,8 +37,7 @@ VARIED = ("net", "size", "precision", "workers", "batch")
 
 
 @click.command()
-@list_options(*VARIED)
-@parameter_options("player", "device", "human_profile")
+@parameter_options("benchmark", several=VARIED)
 @click.option(
     "--seconds",
     type=click.FloatRange(1, 3600),
@@ -133,7 +132,7 @@ def measure_all(configurations: Sequence[Configuration], seconds: float, tick: T
 
 def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -> dict[str, Any]:
     """The report on a player without a network."""
-    width, height = parse_size(configuration["size"])
+    width, height = configuration.fill(EngineSettings()).board
     player = make_player(configuration)
     player.warm_up(width, height)
     rounds = max(MIN_ROUNDS, round(seconds / ROUND_SECONDS))
@@ -161,8 +160,8 @@ def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -
 
 def new_trial(configuration: Configuration, evaluator: Evaluator) -> Trial:
     """The configured setting of the search, with an opened network."""
-    width, height = parse_size(configuration["size"])
-    return Trial(evaluator, configuration.search_parameters(suited_to(evaluator)), width, height)
+    width, height = configuration.fill(EngineSettings()).board
+    return Trial(evaluator, configuration.fill(suited_to(evaluator)), width, height)
 
 
 def variations(evaluator: Evaluator, parameters: SearchParameters, width: int, height: int) -> list[Trial]:

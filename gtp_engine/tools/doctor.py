@@ -27,7 +27,7 @@ Check = Callable[[Configuration], str]
 
 
 @click.command()
-@parameter_options("net", "player", "precision", "device", "human_profile")
+@parameter_options("doctor")
 @config_options
 def doctor(config_file: Path | None, settings: tuple[str, ...], **options: object) -> int:
     """Check that this installation can play.

@@ -7,14 +7,12 @@ from pathlib import Path
 import click
 
 from gtp_engine.configuration.options import config_options, parameter_options
+from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.configuration.sources import load
 
 
 @click.command()
-@parameter_options(
-    "net", "player", "visits", "time", "precision", "device", "human_profile", "workers", "batch", "seed", "size",
-    "komi", "rules", "ponder", "gtp_name",
-)  # fmt: skip
+@parameter_options("gtp")
 @config_options
 def gtp(config_file: Path | None, settings: tuple[str, ...], **options: object) -> int:
     """Play: a GTP engine on stdin and stdout.
@@ -28,5 +26,5 @@ def gtp(config_file: Path | None, settings: tuple[str, ...], **options: object) 
 
     check(configuration)
     return run_gtp(
-        configuration.engine_settings(), lambda: make_player(configuration), lambda: compile_beside(configuration)
+        configuration.fill(EngineSettings()), lambda: make_player(configuration), lambda: compile_beside(configuration)
     )

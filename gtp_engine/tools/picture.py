@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gtp_engine.configuration.options import config_options, parameter_options
-from gtp_engine.configuration.parameters import parse_size
+from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 
@@ -19,7 +19,7 @@ DEFAULT_VISITS = 500
 @click.argument("target", metavar="OUT.svg", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("record", metavar="[GAME.sgf]", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--move", type=click.IntRange(0), metavar="N", help="The position after N moves.  [default: the last]")
-@parameter_options("net", "player", "visits", "size", "komi", "rules")
+@parameter_options("picture")
 @config_options
 def picture(
     target: Path,
@@ -45,10 +45,10 @@ def picture(
     from gtp_engine.tools.drawing import draw
     from search.request import Limits, ReportRequest, SearchRequest
 
-    width, height = parse_size(configuration["size"])
-    rules, komi = preset(configuration["rules"])
-    komi = komi if configuration["komi"] is None else configuration["komi"]
-    game, title = Game(width, height, rules, komi), "Nobi"
+    engine = configuration.fill(EngineSettings())
+    rules, customary_komi = preset(engine.rules)
+    komi = customary_komi if engine.komi is None else engine.komi
+    game, title = Game(*engine.board, rules, komi), "Nobi"
     if record is not None:
         loaded = read_sgf(record)
         if move is not None and move > len(loaded.moves):
@@ -58,7 +58,7 @@ def picture(
     player = make_player(configuration)
     player.warm_up(game.width, game.height)
     report = ReportRequest(lambda result: None, every=1e6, ownership=True)
-    limits = Limits(visits=configuration["visits"] or DEFAULT_VISITS)
+    limits = Limits(visits=engine.visits or DEFAULT_VISITS)
     result = player.search(SearchRequest(game, game.to_play, limits, report=report, analysis=True))
     player.close()
     write_whole(target, draw(game, result, title).encode(), PUBLIC)

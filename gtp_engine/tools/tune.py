@@ -12,20 +12,20 @@ import click
 from gtp_engine.configuration.edit import write_values
 from gtp_engine.configuration.options import config_options, parameter_options
 from gtp_engine.configuration.sources import Configuration, load, user_file
-from gtp_engine.configuration.texts import toml_value
 from gtp_engine.errors import UserError
 from gtp_engine.players import chosen_player, open_evaluator
 from gtp_engine.tools.benchmark import new_trial, variations
 from gtp_engine.tools.benchmark_report import progress_bar, surroundings
 from gtp_engine.tools.benchmark_trials import Trial, best_of
 from nets.evaluator import EvaluatorError
+from search.toml import toml_value
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator
 
 
 @click.command()
-@parameter_options("net", "device", "human_profile", "size")
+@parameter_options("tune")
 @click.option(
     "--seconds", type=click.FloatRange(5, 3600), default=60.0, show_default=True, help="How long to try, about."
 )

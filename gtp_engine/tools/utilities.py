@@ -8,11 +8,13 @@ from typing import Any
 import click
 
 from gtp_engine.configuration.options import config_options
-from gtp_engine.configuration.parameters import Parameter, parameters
+from gtp_engine.configuration.parameters import TABLES, parameters
 from gtp_engine.configuration.sources import load, user_file
-from gtp_engine.configuration.texts import document, template, toml_value
+from gtp_engine.configuration.texts import document, template
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
+from search.parameters import Parameter, declared
+from search.toml import toml_value
 
 
 @click.command()
@@ -113,16 +115,14 @@ def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_
         return
     state = "" if path.is_file() else ", which does not exist (`nobi config --write` creates it)"
     click.echo(f"# Configuration file: {path}{state}")
-    section = ""
-    for parameter in parameters():
-        if parameter.section != section:
-            section = parameter.section
-            click.echo(f"\n[{section}]")
-        click.echo(_line(parameter, values[parameter.name]))
+    for table in TABLES:
+        click.echo(f"\n[{table.section}]")
+        for parameter in declared(table):
+            click.echo(_line(parameter, values[parameter.name]))
 
 
 def _line(parameter: Parameter, value: Any) -> str:
     mark = " " if value == parameter.default else "*"
     shown = f"({parameter.absent})" if value is None else toml_value(value)
-    limits = "; ".join(text for text in (parameter.unit, parameter.bounds()) if text)
+    limits = parameter.limits()
     return f"{mark} {parameter.name:32} {shown:14} {parameter.help}" + (f" [{limits}]" if limits else "")

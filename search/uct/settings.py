@@ -6,9 +6,10 @@ import dataclasses
 
 import numpy as np
 
+from search.parameters import record_fields
 from search.uct.parameters import UctParameters
 
-UCT_SETTINGS = np.dtype([(field.name, "f8") for field in dataclasses.fields(UctParameters)], align=True)
+UCT_SETTINGS = np.dtype(record_fields(UctParameters), align=True)
 
 
 def uct_settings(parameters: UctParameters) -> np.ndarray:

@@ -134,7 +134,7 @@ class Dialogue:
 
     def __init__(self, player: FakePlayer | None = None, settings: EngineSettings | None = None) -> None:
         self.player = player or FakePlayer()
-        self.engine = Engine(settings or EngineSettings(width=9, height=9), lambda: self.player)
+        self.engine = Engine(settings or EngineSettings(size="9"), lambda: self.player)
         self.engine.startup.begin()
         self.ended = False
 

@@ -9,13 +9,14 @@ import pytest
 
 from go_rules.rules import PRESETS
 from gtp_engine import cli
-from gtp_engine.configuration.parameters import RULE_NAMES, ConfigError, find_parameter, parameters
-from gtp_engine.configuration.settings import EngineSettings
+from gtp_engine.configuration.parameters import find_parameter, parameters
+from gtp_engine.configuration.settings import RULE_NAMES, EngineSettings
 from gtp_engine.configuration.sources import Configuration, load, read_file
 from gtp_engine.configuration.texts import template
 from gtp_engine.players import check, chosen_player, suited_to
 from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network
+from search.parameters import ParameterError
 from search.puct.parameters import SearchParameters
 from search.uct.parameters import UctParameters
 
@@ -33,9 +34,9 @@ def write(path: Path, text: str) -> Path:
 
 def test_defaults_are_those_of_the_parts() -> None:
     configuration = load(None, [], {})
-    assert configuration.engine_settings() == EngineSettings()
-    assert configuration.search_parameters() == SearchParameters()
-    assert configuration.uct_parameters() == UctParameters()
+    assert configuration.fill(EngineSettings()) == EngineSettings()
+    assert configuration.fill(SearchParameters()) == SearchParameters()
+    assert configuration.fill(UctParameters()) == UctParameters()
     assert configuration.net == embedded_network()
 
 
@@ -61,7 +62,7 @@ def test_an_installation_without_its_network_plays_by_playouts(
     for setting in ("net=none", "player=uct"):
         check(load(None, [setting], {}))
         assert capsys.readouterr().err == ""
-    with pytest.raises(ConfigError, match="the player network needs a network"):
+    with pytest.raises(ParameterError, match="the player network needs a network"):
         check(load(None, ["player=network"], {}))
 
 
@@ -72,7 +73,7 @@ def test_a_device_has_its_own_defaults() -> None:
     defaults = suited_to(OnGpu())
     assert (defaults.workers, defaults.batch) == (2, 16)
     assert suited_to(ConstantEvaluator()) == SearchParameters()
-    parameters = load(None, [], {"batch": 3}).search_parameters(defaults)
+    parameters = load(None, [], {"batch": 3}).fill(defaults)
     assert (parameters.workers, parameters.batch) == (2, 3)
 
 
@@ -83,9 +84,9 @@ def test_later_sources_win(tmp_path: Path) -> None:
     assert configuration["komi"] == 2.5
     assert configuration["cpuct"] == 3.0
     assert configuration["size"] == "9"
-    settings = configuration.engine_settings()
-    assert (settings.visits, settings.komi, settings.width, settings.height) == (100, 2.5, 9, 9)
-    assert configuration.search_parameters().cpuct == 3.0
+    settings = configuration.fill(EngineSettings())
+    assert (settings.visits, settings.komi, settings.board) == (100, 2.5, (9, 9))
+    assert configuration.fill(SearchParameters()).cpuct == 3.0
 
 
 def test_the_users_file_is_read_unless_another_is_named(tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ def test_names_may_be_katagos_and_are_lenient() -> None:
     ],
 )
 def test_bad_settings(setting: str, message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ParameterError) as caught:
         load(None, [setting], {})
     assert str(caught.value).startswith(message)
 
@@ -142,7 +143,7 @@ def test_bad_settings(setting: str, message: str) -> None:
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     file = write(tmp_path / "config.toml", text)
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(ParameterError) as caught:
         load(file, [], {})
     assert str(caught.value).startswith(f"{file}: ")
     assert message in str(caught.value)
@@ -150,14 +151,14 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="No such file"):
+    with pytest.raises(ParameterError, match="No such file"):
         read_file(tmp_path / "none.toml")
-    with pytest.raises(ConfigError, match="directory"):
+    with pytest.raises(ParameterError, match="directory"):
         read_file(tmp_path)
-    with pytest.raises(ConfigError, match="too large"):
+    with pytest.raises(ParameterError, match="too large"):
         read_file(write(tmp_path / "big.toml", "#" * (1 << 20) + "\n"))
     (tmp_path / "latin.toml").write_bytes(b"net = '\xe9'")
-    with pytest.raises(ConfigError, match="not TOML"):
+    with pytest.raises(ParameterError, match="not TOML"):
         read_file(tmp_path / "latin.toml")
 
 

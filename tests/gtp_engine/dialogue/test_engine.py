@@ -30,8 +30,8 @@ def limits_of_last_search(dialogue: Dialogue) -> Limits:
     [
         (EngineSettings(), Limits(None, 5.0)),
         (EngineSettings(visits=100), Limits(100, None)),
-        (EngineSettings(seconds=2.0), Limits(None, 2.0)),
-        (EngineSettings(visits=100, seconds=2.0), Limits(100, 2.0)),
+        (EngineSettings(time=2.0), Limits(None, 2.0)),
+        (EngineSettings(visits=100, time=2.0), Limits(100, 2.0)),
     ],
 )
 def test_limits_without_a_clock(settings: EngineSettings, expected: Limits) -> None:
@@ -42,7 +42,7 @@ def test_limits_without_a_clock(settings: EngineSettings, expected: Limits) -> N
 
 
 def test_the_clock_limits_and_the_users_limits_hold_as_well() -> None:
-    dialogue = Dialogue(settings=EngineSettings(visits=50, seconds=0.5))
+    dialogue = Dialogue(settings=EngineSettings(visits=50, time=0.5))
     dialogue.ask("boardsize 9")
     dialogue.ask("time_settings 0 30 1")
     dialogue.ask("genmove b")
@@ -53,7 +53,7 @@ def test_the_clock_limits_and_the_users_limits_hold_as_well() -> None:
 
 
 def test_own_account_where_no_time_left_is_sent() -> None:
-    dialogue = Dialogue(FakePlayer(thinks=0.2), EngineSettings(width=9, height=9, lag=0.5))
+    dialogue = Dialogue(FakePlayer(thinks=0.2), EngineSettings(size="9", lag=0.5))
     dialogue.ask("time_settings 10 0 0")
     dialogue.ask("genmove b")
     left = dialogue.engine.clock.left
@@ -95,7 +95,7 @@ def test_settings_survive_a_new_game() -> None:
 
 
 def test_boards_are_warmed_up_before_the_clock_starts() -> None:
-    dialogue = Dialogue(settings=EngineSettings(width=19, height=19))
+    dialogue = Dialogue(settings=EngineSettings(size="19"))
     dialogue.ask("boardsize 9")
     dialogue.ask("boardsize 13 7")
     dialogue.ask("boardsize 9")
@@ -215,7 +215,7 @@ def test_seki() -> None:
 
 
 def test_pondering_runs_on_a_copy_until_the_next_command() -> None:
-    dialogue = Dialogue(settings=EngineSettings(width=9, height=9, ponder=True))
+    dialogue = Dialogue(settings=EngineSettings(size="9", ponder=True))
     dialogue.ask("genmove b")
     assert dialogue.player.searching.wait(2)
     request = dialogue.player.searches[-1]
@@ -232,7 +232,7 @@ def test_pondering_runs_on_a_copy_until_the_next_command() -> None:
 
 
 def test_no_pondering_after_resigning_or_the_last_pass() -> None:
-    dialogue = Dialogue(FakePlayer(["resign", "pass"]), EngineSettings(width=9, height=9, ponder=True))
+    dialogue = Dialogue(FakePlayer(["resign", "pass"]), EngineSettings(size="9", ponder=True))
     dialogue.ask("genmove b")
     dialogue.ask("play b pass")
     dialogue.ask("genmove w")
@@ -304,7 +304,7 @@ class BrokenPlayer(FakePlayer):
 
 def test_a_bug_costs_one_reply(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    dialogue = Dialogue(BrokenPlayer(), EngineSettings(width=9, height=9, log=log))
+    dialogue = Dialogue(BrokenPlayer(), EngineSettings(size="9", log=str(log)))
     assert dialogue.refuse("genmove b").startswith("internal error: ZeroDivisionError: a bug")
     assert dialogue.ask("name") == "Nobi"
     assert dialogue.ask("showboard").startswith("Moves: 0")
@@ -312,7 +312,7 @@ def test_a_bug_costs_one_reply(tmp_path: Path) -> None:
 
 
 def test_a_log_that_cannot_be_written_is_given_up(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    dialogue = Dialogue(BrokenPlayer(), EngineSettings(width=9, height=9, log=tmp_path / "no" / "log"))
+    dialogue = Dialogue(BrokenPlayer(), EngineSettings(size="9", log=str(tmp_path / "no" / "log")))
     dialogue.refuse("genmove b")
     dialogue.refuse("genmove b")
     assert capsys.readouterr().err.count("cannot write the log") == 1
@@ -328,7 +328,7 @@ def test_stderr_lines_are_no_replies(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_ogs_chat(capsys: pytest.CaptureFixture[str]) -> None:
-    dialogue = Dialogue(settings=EngineSettings(width=9, height=9, ogs_chat=True))
+    dialogue = Dialogue(settings=EngineSettings(size="9", ogs_chat=True))
     dialogue.ask("genmove b")
     assert "MALKOVICH:Visits 10 Winrate 52.00% ScoreLead 0.8 ScoreStdev 12.2 PV A9 pass" in capsys.readouterr().err
 

@@ -318,9 +318,9 @@ def test_a_line_without_end() -> None:
 def test_log(tmp_path: Any) -> None:
     log = tmp_path / "nobi.log"
     code = (
-        "from pathlib import Path; from gtp_engine.dialogue.loop import run_gtp;"
+        "from gtp_engine.dialogue.loop import run_gtp;"
         "from gtp_engine.configuration.settings import EngineSettings;"
-        f"run_gtp(EngineSettings(log=Path({str(log)!r})), lambda: None)"
+        f"run_gtp(EngineSettings(log={str(log)!r}), lambda: None)"
     )
     subprocess.run(
         [sys.executable, "-c", code], input=b"name\nquit\n", capture_output=True, timeout=60, cwd=REPOSITORY, check=True

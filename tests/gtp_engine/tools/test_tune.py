@@ -55,6 +55,14 @@ def user_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             '# precision = "auto"\nprecision = "auto"\n# batch = 2\nbatch = 4\n# workers = 0\nworkers = 3\n',
         ),
         (
+            'search = { batch = 2, workers = 1 } # s\nprecision = "int8"\n',
+            'search = { batch = 4, workers = 3 } # s\nprecision = "auto"\n',
+        ),
+        (
+            'batch = 2\nprecision = "int8"\n[search]\n"numSearch\\u0054hreads" = 1\n',
+            'batch = 4\nprecision = "auto"\n[search]\n"numSearch\\u0054hreads" = 3\n',
+        ),
+        (
             'log = "a # b = 1"\nsearch.batch = 2\nsearch.workers = 1\n"precision" = "fp32"\n',
             'log = "a # b = 1"\nsearch.batch = 4\nsearch.workers = 3\n"precision" = "auto"\n',
         ),
@@ -89,9 +97,7 @@ FOUND_LINES = ('precision = "auto"', "workers = 3", "batch = 4")
 @pytest.mark.parametrize(
     "text",
     [
-        "search = { batch = 2, workers = 1 }\n",
-        'log = """a\\\nbatch = 1\\\n"""\n',
-        'batch = 2\n[search]\n"numSearch\\u0054hreads" = 1\n',
+        'log = """a\\\n# batch = 1\\\n"""\n',
     ],
 )
 def test_files_beyond_editing_stay_as_they_are(text: str, user_file: Path) -> None:

@@ -1,0 +1,285 @@
+"""Parameters, each declared once: a field of a `ParameterTable` with its default, bounds, unit, text and uses.
+
+    @dataclass(frozen=True)
+    class PlayParameters(ParameterTable, section="play", title="Play"):
+        \"\"\"How games are played.\"\"\"
+
+        temperature: float = parameter(0.8, "Randomness of the moves.", low=0.0, high=5.0)
+
+Everything else is made from such a table: command-line options, configuration files, GTP's parameter commands, the
+documents and the records that kernels read. Nothing heavy is imported here: the engine reads its parameters before it
+answers the first command.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
+
+T = TypeVar("T", bound="ParameterTable")
+
+RECORD_TYPES: Mapping[type, str] = {float: "f8", int: "i8", bool: "i1"}
+"""How a parameter is stored in a kernel's record, by its kind."""
+
+
+class ParameterError(ValueError):
+    """A parameter that does not exist, or a value that it cannot have. The text is one line for the user."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What is known about one parameter."""
+
+    help: str
+    """One sentence for the user."""
+    default: Any
+    """None where leaving the parameter out means something of its own; `absent` says what."""
+    name: str = ""
+    """The field's name. Options write `-` for `_`."""
+    kind: type = str
+    """bool, int, float, str, tuple or dict (with texts as keys)."""
+    item: type = str
+    """Kind of the items of a tuple, or of the values of a dict."""
+    section: str = ""
+    """The table that declares the parameter, and its heading in files."""
+    unit: str = ""
+    low: float | None = None
+    """The smallest value."""
+    high: float | None = None
+    """The largest value."""
+    above: float | None = None
+    """Values are greater than this."""
+    below: float | None = None
+    """Values are smaller than this."""
+    choices: tuple[str, ...] = ()
+    """The values of a str, where only these are allowed."""
+    absent: str = ""
+    """What a default of None means."""
+    example: Any = None
+    """A value to show in files where the default is None."""
+    kata: str = ""
+    """KataGo's name, where KataGo has the same parameter."""
+    live: bool | None = None
+    """Whether GTP may change the parameter while the engine runs. None: as its table says."""
+    commands: tuple[str, ...] = ()
+    """The subcommands of `nobi` that have an option for it."""
+    metavar: str = "N"
+    """What the help of a command shows for the option's value."""
+    check: Callable[[str], Any] | None = None
+    """A further check of a str. It raises ValueError with the reason."""
+
+    def convert(self, value: object) -> Any:
+        """The checked value of the right type from a text, or from what a TOML or JSON file holds.
+
+        An empty text is a value only where it is the default. Raises ParameterError.
+        """
+        if value == "" and self.default == "":
+            return value
+        try:
+            converted = _convert(self.kind, self.item, value)
+        except (ValueError, OverflowError) as error:
+            raise ParameterError(f"{self.name} must be {error}, not {value}") from None
+        if self.choices:
+            converted = next((choice for choice in self.choices if folded(choice) == folded(converted)), converted)
+        self.verify(converted, value)
+        return converted
+
+    def verify(self, value: Any, written: object = None) -> None:
+        """Raise ParameterError for a value that has the right type but is not allowed.
+
+        `written` is the value as the user wrote it, for the message.
+        """
+        if value is None and self.default is None:
+            return
+        if self.kind in (int, float):
+            allowed = self._is_within(value)
+        else:
+            allowed = not self.choices or value in self.choices
+        if not allowed:
+            raise ParameterError(f"{self.name} must be {self.bounds()}, not {value if written is None else written}")
+        if self.check is not None:
+            try:
+                self.check(value)
+            except ValueError as error:
+                raise ParameterError(f"{self.name}: {error}") from None
+
+    def bounds(self) -> str:
+        """The allowed values in words: `0 to 1`, `at least 1`, `true or false`, `one of ...`. Empty for any text."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if self.kind is bool:
+            return "true or false"
+        if self.kind not in (int, float):
+            return ""
+        if self.low is not None and self.high is not None:
+            return f"{_number(self.low)} to {_number(self.high)}"
+        ends = (("at least", self.low), ("above", self.above), ("at most", self.high), ("below", self.below))
+        return " and ".join(f"{words} {_number(end)}" for words, end in ends if end is not None) or "a number"
+
+    def limits(self) -> str:
+        """The unit and the bounds, as documents show them."""
+        return "; ".join(text for text in (self.unit, self.bounds()) if text)
+
+    def _is_within(self, number: float) -> bool:
+        return (
+            (isinstance(number, int) or math.isfinite(number))
+            and (self.low is None or number >= self.low)
+            and (self.high is None or number <= self.high)
+            and (self.above is None or number > self.above)
+            and (self.below is None or number < self.below)
+        )
+
+
+def parameter(default: Any, help: str, **facts: Any) -> Any:
+    """Declare a parameter as a field of a `ParameterTable`. `facts` are the other fields of `Parameter`.
+
+    The field's annotation gives the kind: bool, int, float, str, `tuple[str, ...]`, `dict[str, float]`, each of them
+    with `| None` where the default is None.
+    """
+    metadata = {"parameter": Parameter(help, default, **facts)}
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=default.copy, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class ParameterTable:
+    """The base class of frozen dataclasses whose fields are parameters, or tables of parameters.
+
+    Every instance is valid: making one raises ParameterError for a value that its parameter cannot have.
+    """
+
+    section: ClassVar[str] = ""
+    """The heading in files."""
+    title: ClassVar[str] = ""
+    """The heading in documents."""
+    live: ClassVar[bool] = False
+    """Whether GTP may change the table's parameters while the engine runs."""
+
+    def __init_subclass__(cls, section: str = "", title: str = "", live: bool = False) -> None:
+        cls.section, cls.title, cls.live = section, title, live
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError for the first value that is not allowed."""
+        for each in declared(type(self)):
+            each.verify(getattr(self, each.name))
+
+    def with_value(self: T, name: str, value: object) -> T:
+        """This table with one value changed, by our name or KataGo's, from a value or its text.
+
+        Raises ParameterError.
+        """
+        wanted = folded(name)
+        for each in declared(type(self)):
+            if wanted in (folded(each.name), folded(each.kata)):
+                return dataclasses.replace(self, **{each.name: each.convert(value)})
+        raise ParameterError(f"unknown parameter: {name}")
+
+
+_declared: dict[type[ParameterTable], tuple[Parameter, ...]] = {}
+
+
+def declared(table: type[ParameterTable]) -> tuple[Parameter, ...]:
+    """The parameters that a table's own fields declare, in their order."""
+    if table not in _declared:
+        _declared[table] = tuple(_read_declarations(table))
+    return _declared[table]
+
+
+def _read_declarations(table: type[ParameterTable]) -> Iterator[Parameter]:
+    hints = get_type_hints(table)
+    for field in dataclasses.fields(table):
+        if "parameter" in field.metadata:
+            declaration: Parameter = field.metadata["parameter"]
+            kind, item = _kinds(hints[field.name])
+            live = table.live if declaration.live is None else declaration.live
+            yield dataclasses.replace(
+                declaration, name=field.name, kind=kind, item=item, section=table.section, live=live
+            )
+
+
+def from_values(table: type[T], values: Mapping[str, object], place: str = "") -> T:
+    """A table from nested mappings, such as a TOML file holds. What is missing keeps its default.
+
+    `place` goes before the names in messages. Raises ParameterError, for unknown names too.
+    """
+    known = {each.name: each for each in declared(table)}
+    inner = {field.name: field.default for field in dataclasses.fields(table)}
+    given: dict[str, Any] = {}
+    for name, value in values.items():
+        part = inner.get(name)
+        if name in known:
+            try:
+                given[name] = known[name].convert(value)
+            except ParameterError as error:
+                raise ParameterError(f"{place}{error}") from None
+        elif isinstance(part, ParameterTable) and isinstance(value, Mapping):
+            given[name] = from_values(type(part), value, f"{place}{name}.")
+        else:
+            raise ParameterError(f"unknown parameter: {place}{name}")
+    return table(**given)
+
+
+def record_fields(table: type[ParameterTable]) -> list[tuple[str, str]]:
+    """The fields of the record in which kernels read a table's parameters: name and numpy's type of each."""
+    return [(each.name, RECORD_TYPES[each.kind]) for each in declared(table)]
+
+
+def folded(name: str) -> str:
+    """A name without what users may write in different ways: case, `-`, `_` and spaces."""
+    return name.replace("_", "").replace("-", "").replace(" ", "").lower()
+
+
+def _kinds(hint: Any) -> tuple[type, type]:
+    """The kind of a field and of its items, from its annotation."""
+    parts = [part for part in get_args(hint) if part not in (type(None), ...)]
+    origin = get_origin(hint)
+    if origin in (tuple, dict):
+        return origin, parts[-1]
+    kind: type = parts[0] if parts else hint
+    return kind, kind
+
+
+def _convert(kind: type, item: type, value: object) -> Any:
+    """Raises ValueError that says what the value must be."""
+    if kind in (tuple, dict):
+        return _convert_items(kind, item, value)
+    if kind is bool:
+        text = str(value).strip().lower()
+        if text in ("true", "yes", "on", "1", "false", "no", "off", "0"):
+            return text in ("true", "yes", "on", "1")
+        raise ValueError("true or false")
+    if kind is str:
+        text = str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
+        if text and text.isprintable():
+            return text
+        raise ValueError("a text")
+    wanted = "a whole number" if kind is int else "a number"
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError(wanted)
+    try:
+        return float(value) if kind is float else int(value if isinstance(value, (int, str)) else str(value))
+    except (ValueError, OverflowError):
+        raise ValueError(wanted) from None
+
+
+def _convert_items(kind: type, item: type, value: object) -> Any:
+    """A tuple or a dict, from such a thing or from its text in JSON."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            value = None
+    if kind is dict and isinstance(value, Mapping):
+        return {str(key): _convert(item, item, each) for key, each in value.items()}
+    if kind is tuple and isinstance(value, (list, tuple)):
+        return tuple(_convert(item, item, each) for each in value)
+    raise ValueError("a list" if kind is tuple else "a table")
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value == int(value) else f"{value:g}"
