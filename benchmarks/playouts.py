@@ -20,7 +20,7 @@ from search.playouts.board import area_score, copy_board, load_position, new_pla
 from search.playouts.playout import MOVES_PER_POINT, PlayoutTools, new_policy, new_tools, playout
 from search.request import Limits, SearchRequest
 from search.uct.parameters import UctParameters
-from search.uct.player import PlayoutPlayer
+from search.uct.player import UctPlayer
 
 ROUND = 200
 """Playouts between two looks at the clock."""
@@ -59,7 +59,7 @@ def measure(size: int, tools: PlayoutTools, seconds: float) -> dict[str, float]:
 
 def measure_search(size: int, seconds: float) -> dict[str, float]:
     """A search of the empty board by one worker."""
-    player = PlayoutPlayer(workers=1, seed=1)
+    player = UctPlayer(workers=1, seed=1)
     player.warm_up(size, size)
     started = time.process_time()
     result = player.search(SearchRequest(Game(size, size), BLACK, Limits(seconds=seconds, may_stop_early=False)))

@@ -45,12 +45,12 @@ class PlayerKind:
 
 
 def _network(configuration: Configuration) -> Player:
-    from search.puct.player import NetworkPlayer
+    from search.puct.player import PuctPlayer
 
     compile_beside(configuration)
     evaluator = open_evaluator(configuration)
     _compile_ends()
-    return NetworkPlayer(evaluator, configuration.fill(suited_to(evaluator)))
+    return PuctPlayer(evaluator, configuration.fill(suited_to(evaluator)))
 
 
 def _policy(configuration: Configuration) -> Player:
@@ -62,15 +62,15 @@ def _policy(configuration: Configuration) -> Player:
 
 
 def _rave(configuration: Configuration) -> Player:
-    from search.uct.player import PlayoutPlayer
+    from search.uct.player import UctPlayer
 
-    return PlayoutPlayer("rave", configuration.fill(UctParameters()), **_machine(configuration))
+    return UctPlayer("rave", configuration.fill(UctParameters()), **_machine(configuration))
 
 
 def _uct(configuration: Configuration) -> Player:
-    from search.uct.player import PlayoutPlayer
+    from search.uct.player import UctPlayer
 
-    return PlayoutPlayer("uct", configuration.fill(PURE_UCT), **_machine(configuration))
+    return UctPlayer("uct", configuration.fill(PURE_UCT), **_machine(configuration))
 
 
 def _machine(configuration: Configuration) -> dict[str, Any]:

@@ -1,0 +1,5 @@
+"""Ways of choosing moves. The interface is here; each way has a folder: search/NAME/player.py is the player NAME.
+
+`puct` searches with a network, `uct` with playouts, and `policy` does not search. What several players share but is no
+player has a folder too: `playouts`. gtp_engine/players.py lists the players by name.
+"""

@@ -1,4 +1,4 @@
-"""The board that playouts are played on: less exact than POSITION, and several times faster.
+"""The board of playouts: less exact than POSITION (go_rules/position.py), and several times faster.
 
 Chains count pseudo-liberties: an empty point counts once for every stone of the chain beside it. Their number,
 the sum of the points and the sum of their squares share one 64-bit word, so that placing a stone, joining two
@@ -56,7 +56,7 @@ def new_playout_boards(n: int) -> np.ndarray:
 
 @kernel
 def load_position(b, pos):
-    """Make `b` the playout board of a POSITION."""
+    """Make `b` a playout board that shows the POSITION `pos`."""
     for point in range(N_POINTS):
         b.board[point] = pos.board[point]
         b.around[point] = 0
@@ -89,7 +89,7 @@ def load_position(b, pos):
 
 @kernel
 def copy_board(target, source):
-    """Copy field by field, as numba assigns whole records slowly."""
+    """Copy a board field by field, because numba assigns whole records slowly."""
     for point in range(N_POINTS):
         target.liberties[point] = source.liberties[point]
         target.board[point] = source.board[point]

@@ -1,6 +1,6 @@
-"""What the eight neighbours of an empty point say about a move there: one byte for each of the 65536 surroundings.
+"""A table of what the eight neighbours of an empty point say about a move there: eyes, patterns, empty neighbours.
 
-The index is PLAYOUT_BOARD's `around`. The byte holds, from the lowest bit:
+The index is PLAYOUT_BOARD's `around`: there are 65536 surroundings. The byte holds, from the lowest bit:
 
     bits 0-1   it is an eye of BLACK, of WHITE: `table[around] & colour`
     bits 2-3   a pattern invites BLACK, WHITE to play there: `table[around] & PATTERN * colour`

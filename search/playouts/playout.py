@@ -1,4 +1,4 @@
-"""Playouts: a game played to its end by a simple policy, fast enough to be averaged over by the thousand.
+"""Playouts: games played to the end by a simple policy, fast enough to average over thousands of them.
 
 The policy answers the last move where it matters, as MoGo's did (Gelly et al., "Modification of UCT with Patterns
 in Monte-Carlo Go", 2006): take what is in atari, save one's own, play where a 3x3 pattern beside the last move
@@ -30,11 +30,11 @@ POLICY = np.dtype(
 """How playouts choose their moves; all zero but self_atari_rate = 1 is uniformly random."""
 
 MOVES_PER_POINT = 3
-"""A playout is scored as it stands after that many moves per point of the board: only endless kos get there."""
+"""A playout ends after so many moves per point of the board and is scored as it stands. Only endless kos get there."""
 
 
 class PlayoutTools(NamedTuple):
-    """What playouts need beside the board; one set per thread."""
+    """What playouts need beside the board. Every thread has its own."""
 
     table: NDArray[np.uint8]
     """[65536], see patterns.py."""
@@ -49,13 +49,14 @@ class PlayoutTools(NamedTuple):
 
 
 def new_tools(seed: int, policy: np.ndarray) -> PlayoutTools:
+    """The tools of one thread. `seed`: for its random moves; `policy`: POLICY[1]."""
     return PlayoutTools(
         playout_table(), policy, seed_state(seed), np.zeros(N_POINTS, np.int8), np.zeros(N_POINTS, np.int16)
     )
 
 
 def new_policy(capture_rate: float, pattern_rate: float, self_atari_rate: float) -> np.ndarray:
-    """POLICY[1]."""
+    """A POLICY[1] with these rates."""
     return np.array([(capture_rate, pattern_rate, self_atari_rate)], POLICY)
 
 

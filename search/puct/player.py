@@ -1,4 +1,4 @@
-"""The player that asks a network: PUCT search in KataGo's manner."""
+"""The player `network`: PUCT search with a network, after KataGo."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from search.request import SearchRequest
 from search.result import SearchResult
 
 
-class NetworkPlayer:
-    """Implements `Player` with a `Search`."""
+class PuctPlayer:
+    """A `Player` that searches with PUCT, and chooses the move as move_choice.py says."""
 
     name = "network"
 
@@ -30,11 +30,12 @@ class NetworkPlayer:
 
     @property
     def evaluator(self) -> Evaluator:
+        """The network."""
         return self.searcher.evaluator
 
     @property
     def parameters(self) -> SearchParameters:
-        """Assign to it to change how the next search goes."""
+        """The parameters of the next search. Assigning others forgets the tree."""
         return self.searcher.parameters
 
     @parameters.setter
@@ -46,22 +47,24 @@ class NetworkPlayer:
         self.searcher.warm_up(width, height)
 
     def search(self, request: SearchRequest) -> SearchResult:
-        """See `Player.search`. Raises EvaluatorError."""
+        """Search as `Player.search` says. Raises EvaluatorError."""
         return self.searcher.run(request)
 
     def choose(self, game: Game, result: SearchResult) -> int:
-        """See `Player.choose`."""
+        """Choose the point to play, PASS or RESIGN. Remembers the winrate, for resigning needs several in a row."""
         return choose_move(game, result, self.parameters, self._generator, self._remember(game, result))
 
     def clear(self) -> None:
+        """Forget the tree, the cache and the winrates."""
         self.searcher.clear()
         self._recent = {}
 
     def close(self) -> None:
+        """End the threads and free the memory."""
         self.searcher.close()
 
     def _remember(self, game: Game, result: SearchResult) -> list[float]:
-        """Win minus loss at this side's searches of the game so far, this one last."""
+        """This side's win minus loss at its searches of the game so far, the latest last."""
         if self._game != game.identity():
             self._game = game.identity()
             self._recent = {}

@@ -22,9 +22,9 @@ class Run:
         """Visits whose evaluation is under way."""
         self.evaluations = 0
         self.reason: StopReason | None = None
-        """Why it ended; None while it goes on."""
+        """Why the search ended; None while it goes on."""
         self.error: BaseException | None = None
-        """What went wrong in a worker."""
+        """The error of a worker that failed."""
         limits = request.limits
         self._visits = limits.visits
         self._deadline = None if limits.seconds is None else started + limits.seconds
@@ -36,16 +36,17 @@ class Run:
         return self._visits - self.visits - self.in_flight
 
     def end(self, reason: StopReason) -> None:
-        """The first reason given counts."""
+        """End the search. The first reason given counts."""
         if self.reason is None:
             self.reason = reason
 
     def fail(self, error: BaseException) -> None:
+        """End the search because a worker failed."""
         self.error = self.error or error
         self.end(StopReason.INTERRUPTED)
 
     def check(self) -> None:
-        """End it if a limit is reached."""
+        """End the search if a limit is reached."""
         if self._visits is not None and self.visits >= self._visits:
             self.end(StopReason.VISITS)
         elif self.request.stop is not None and self.request.stop.is_set():
@@ -54,15 +55,18 @@ class Run:
             self.end(StopReason.TIME)
 
     def seconds(self) -> float:
+        """The seconds since the search was asked for."""
         return time.perf_counter() - self.started
 
     def seconds_left(self) -> float:
-        """Until the time limit; infinite where there is none."""
+        """The seconds until the time limit; infinite where there is none."""
         return float("inf") if self._deadline is None else self._deadline - time.perf_counter()
 
     def visits_left(self, more: int) -> float:
-        """The most visits that may come before a limit, after `more` that are about to be counted, going by the speed
-        so far; infinite without limits."""
+        """The most visits that may still come before a limit, estimated by the speed so far; infinite without limits.
+
+        `more`: visits that are about to be counted.
+        """
         visits = self.visits + more
         left = float("inf")
         if self._visits is not None:

@@ -32,24 +32,24 @@ from search.request import Limits, ReportRequest, SearchRequest
 from search.result import SearchResult, StopReason
 
 POLL_SECONDS = 0.02
-"""How often the waiting thread looks whether it is told to stop. Workers do after every evaluation, and whenever it
-wakes up one of them stands still."""
+"""How often the waiting thread checks whether it has to stop. Each check holds up a worker; the workers check after
+every evaluation themselves."""
 
 CLOSE_SECONDS = 1.0
-"""How long a worker may take to finish an evaluation when all is to end."""
+"""How long `close` waits for a worker to finish its evaluation."""
 
 DECIDED_EVERY = 16
-"""Visits between two looks whether the search is decided."""
+"""Visits between two checks whether the search is decided."""
 
 FULL_SHARE = 0.95
-"""A tree of which more than this is still needed after a collection is full."""
+"""If more than this share of the nodes is left after a garbage collection, the tree counts as full."""
 
 FIXED = ("workers", "batch", "memory", "cache_memory", "seed", "value_weight_exponent", "policy_optimism")
 """Parameters that the workspace is made for: when one of them changes, a new workspace is made."""
 
 
 class Search:
-    """Searches positions of games with an evaluator; keeps the tree from one search to the next."""
+    """A PUCT search with its threads. It keeps the tree from one search to the next."""
 
     def __init__(self, evaluator: Evaluator, parameters: SearchParameters | None = None) -> None:
         self.evaluator = evaluator
@@ -59,19 +59,19 @@ class Search:
         self.tree: GameTree | None = None
         """What is kept from one search to the next; None before the first. Read it only while nothing searches."""
         self._lock = threading.RLock()
-        """On the tree and everything below."""
+        """Protects the tree and all the attributes below."""
         self._changed = threading.Condition(self._lock)
-        """Notified when a waiting worker or caller should look again."""
+        """Notified when a waiting worker or the caller has to look again."""
         self._threads: list[threading.Thread] = []
         self._run: Run | None = None
         self._generation = 0
-        """Counts what makes visits under way worthless: their leaves are dropped."""
+        """Goes up when the leaves under way become worthless. Leaves of an older generation are dropped."""
         self._outstanding = 0
         """Visits under way of this generation."""
         self._waiting = 0
-        """Workers with nothing to do until an evaluation comes back."""
+        """How many workers have nothing to do until an evaluation comes back."""
         self._next_look = 0
-        """Visits at which to look again whether the search is decided."""
+        """The number of visits at which to check again whether the search is decided."""
         self._closing = False
         atexit.register(_close_at_exit, weakref.ref(self))
 
@@ -95,7 +95,7 @@ class Search:
         return self._parameters.workers or usable_cores()
 
     def warm_up(self, width: int, height: int) -> None:
-        """Have whatever any search on such a board calls compiled or loaded, and its memory allocated."""
+        """Compile or load every kernel that a search on such a board calls, and allocate its memory."""
         game = Game(width, height)
         owners = ReportRequest(lambda _result: None, every=1e9, ownership=True, moves_ownership=True)
         first = self.run(SearchRequest(game, BLACK, Limits(visits=8), report=owners, analysis=True)).moves[0].point
@@ -128,7 +128,7 @@ class Search:
         self._release()
 
     def run(self, request: SearchRequest) -> SearchResult:
-        """Search the game's present position; see `Player.search`. Raises EvaluatorError."""
+        """Search as `Player.search` says. Raises EvaluatorError."""
         started = time.perf_counter()
         if request.analysis:
             request = dataclasses.replace(request, limits=dataclasses.replace(request.limits, may_stop_early=False))
@@ -178,7 +178,7 @@ class Search:
             self.tree = None
 
     def _abandon_outstanding(self) -> None:
-        """Whatever workers still have at the evaluator will be dropped."""
+        """Drop all leaves that are still being evaluated."""
         if self._outstanding > 0:
             self._generation += 1
             self._outstanding = 0
@@ -188,7 +188,7 @@ class Search:
     # --- The calling thread -----------------------------------------------------------------------------------
 
     def _await(self, run: Run, tree: GameTree) -> None:
-        """Wait for the end, reporting on the way."""
+        """Wait for the end of the search, and send reports meanwhile."""
         report = run.request.report
         next_report = float("inf") if report is None else run.started + report.every
         while run.reason is None:
@@ -219,7 +219,7 @@ class Search:
             thread.start()
 
     def _work(self, number: int) -> None:
-        """A worker's life: wait for a search, take part in it, wait for the next."""
+        """What a worker thread runs: wait for a search, take part in it, wait for the next one."""
         finished: Run | None = None
         while True:
             with self._changed:
@@ -286,13 +286,13 @@ class Search:
         return min(run.visits_left(leaves) if run.request.limits.seconds is not None else float("inf"), 1e9)
 
     def _wait_for_others(self) -> None:
-        """Nothing to do until an evaluation comes back."""
+        """Wait until an evaluation comes back."""
         self._waiting += 1
         self._changed.wait(POLL_SECONDS)
         self._waiting -= 1
 
     def _make_room(self, run: Run, space: Workspace) -> None:
-        """Drop what the root does not lead to; end the search if that is nothing."""
+        """Drop the nodes that the root does not lead to. End the search if these are too few."""
         before = int(space.tree.used[NODES])
         self._abandon_outstanding()
         run.in_flight = 0

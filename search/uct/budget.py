@@ -1,4 +1,4 @@
-"""How many more iterations the threads of a playout search may run, and why it ended."""
+"""How many more iterations the threads of a UCT search may run, and why the search ended."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ SLICE = 128
 
 
 class Budget:
-    """Shared by all threads of one search; whichever calls `end` first decides the reason."""
+    """All threads of one search share it. Whoever ends the search first decides the reason."""
 
     reason: StopReason
-    """Why the search ended; VISITS while it runs."""
+    """Why the search ended, and VISITS as long as it runs."""
 
     def __init__(
         self, iterations: int | None, stop: NDArray[np.int64], lead: Callable[[], int] | None, workers: int
     ) -> None:
-        """`iterations`: None for no limit. `stop`: int64[1], set to 1 at the end. `lead`: by how many visits the
-        best move is ahead of the second; None if the search shall not end early."""
+        """`iterations`: the limit, or None. `stop`: int64[1], which `end` sets to 1. `lead`: by how many visits the
+        best move is ahead of the second; None if the search must not end early."""
         self.reason = StopReason.VISITS
         self._ended = False
         self._left = iterations

@@ -1,4 +1,4 @@
-"""When a player without a network passes or gives up.
+"""When the UCT player passes or gives up.
 
 Under area rules the tree itself knows what a pass does: two of them end the game, and every stone left counts as
 alive. What is added here is politeness: no further moves once the count is won. Under territory rules superfluous
@@ -16,19 +16,19 @@ from go_rules.points import EAST, EMPTY, N_POINTS, NORTH, PASS, SOUTH, WEST, WHI
 from go_rules.position import PHASE_MAIN
 from go_rules.rules import SCORING_TERRITORY
 from search.result import RESIGN, SearchResult
+from search.uct.iteration import final_score
 from search.uct.parameters import UctParameters
-from search.uct.search import final_score
 
 SERIOUS_SHARE = 0.01
-"""Under territory rules a move needs at least that share of the most visited move's visits ..."""
+"""Under territory rules, a move needs at least this share of the most visited move's visits."""
 WINRATE_TOLERANCE = 0.05
-"""... and a winrate at most that much below it."""
+"""Under territory rules, a move's winrate must not be lower than the most visited move's by more than this."""
 MOVES_BEFORE_RESIGNING = 0.1
-"""No resignation before that many moves per point of the board."""
+"""The player never resigns before so many moves per point of the board."""
 
 
-def choose(game: Game, result: SearchResult, parameters: UctParameters) -> int:
-    """The point to play, PASS or RESIGN."""
+def choose_point(game: Game, result: SearchResult, parameters: UctParameters) -> int:
+    """Choose the point to play after a search, PASS or RESIGN."""
     settled = _settled(game, result, parameters.settled)
     in_main_phase = live_phase(game.position, game.record) == PHASE_MAIN
     costs_points = game.rules.scoring == SCORING_TERRITORY and in_main_phase

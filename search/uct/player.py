@@ -1,7 +1,7 @@
-"""The players that need no network: `rave`, and `uct` without all-moves-as-first values.
+"""The players that need no network: `rave`, and `uct`, which does without all-moves-as-first values.
 
-One tree for all threads, kept from move to move; each thread runs `uct.simulate` in slices, without the GIL, while
-the calling thread watches the limits.
+All threads share one tree, which is kept from move to move. Each thread runs iterations (`simulate`, iteration.py) in
+slices and without the GIL, while the calling thread watches the limits.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from nets.evaluator import Evaluator
 from search.playouts.playout import new_policy, new_tools
 from search.request import Limits, MoveFilter, SearchRequest
 from search.result import SearchResult, StopReason
-from search.uct import ending as uct_ending
 from search.uct.budget import Budget
+from search.uct.ending import choose_point
+from search.uct.iteration import MAX_DEPTH, ThreadBuffers, new_buffers, new_context, simulate
 from search.uct.parameters import UctParameters
 from search.uct.result import summarise, visits_lead
-from search.uct.search import MAX_DEPTH, UctWork, new_context, new_work, simulate
 from search.uct.settings import uct_settings
 from search.uct.tree import NODE, ROOT, copy_subtree, first_child, new_nodes, number_of_children
 
 WATCH_INTERVAL = 0.02
-"""Seconds between two looks at clock, stop event and reports."""
+"""Seconds after which the calling thread looks again at the clock, the stop event and the reports."""
 KEPT_SHARE = 0.1
-"""How much of the ownership and score seen so far still counts after a move was played."""
+"""After a move was played, the ownership and scores of earlier playouts count for this share."""
 
 
-class PlayoutPlayer:
-    """A search by playouts (search/player.py's Player). Values never come from a network."""
+class UctPlayer:
+    """A `Player` that searches by UCT, with or without RAVE. Playouts evaluate positions; there is no network."""
 
     def __init__(
         self,
@@ -48,19 +48,28 @@ class PlayoutPlayer:
         workers: int | None = None,
         seed: int | None = None,
     ) -> None:
-        """`workers`: threads, one a core by default. `seed`: the same gives the same search with one worker and a
-        limit of visits."""
+        """`workers`: how many threads search; by default one for each core. `seed`: with one worker and a limit of
+        visits, the same seed gives the same search."""
         self.name = name
         self.evaluator: Evaluator | None = None
-        self.parameters = parameters or UctParameters()
         self.workers = workers or usable_cores()
         base = seed if seed is not None else int.from_bytes(os.urandom(6), "little")
-        rates = self.parameters
-        policy = new_policy(rates.capture_rate, rates.pattern_rate, rates.self_atari_rate)
-        self._works = [new_work(new_tools(base * 1000 + i, policy)) for i in range(self.workers)]
-        self._context = new_context(uct_settings(self.parameters))
-        self._capacity = max(2 * N_POINTS * self.workers, int(self.parameters.memory_mb * 1e6) // NODE.itemsize)
+        self._policy = new_policy(0.0, 0.0, 1.0)
+        self.buffers = [new_buffers(new_tools(base * 1000 + i, self._policy)) for i in range(self.workers)]
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
+        self.parameters = parameters or UctParameters()
+
+    @property
+    def parameters(self) -> UctParameters:
+        """The parameters of the next search. Assigning others forgets the tree."""
+        return self._parameters
+
+    @parameters.setter
+    def parameters(self, parameters: UctParameters) -> None:
+        self._parameters = parameters
+        self._policy[:] = new_policy(parameters.capture_rate, parameters.pattern_rate, parameters.self_atari_rate)
+        self._context = new_context(uct_settings(parameters))
+        self._capacity = max(2 * N_POINTS * self.workers, int(parameters.memory_mb * 1e6) // NODE.itemsize)
         self.clear()
 
     # --- The Player interface ---------------------------------------------------------------------------------
@@ -74,7 +83,7 @@ class PlayoutPlayer:
         self.clear()
 
     def search(self, request: SearchRequest) -> SearchResult:
-        """See `Player.search`. A search for analysis explores more."""
+        """Search as `Player.search` says. A search for analysis explores more."""
         started = time.perf_counter()
         game, colour, limits, analysis = request.game, request.colour, request.limits, request.analysis
         known = self.parameters
@@ -84,9 +93,9 @@ class PlayoutPlayer:
         self._context.stop[0] = 0
         before = int(self._nodes[ROOT]["visits"])
         if self._nodes[ROOT]["children"] == 0:
-            self._works[0].room[:] = 1, self._capacity
-            simulate(self._nodes, self._context, self._works[0], 1)
-            self._used = int(self._works[0].room[0])
+            self.buffers[0].room[:] = 1, self._capacity
+            simulate(self._nodes, self._context, self.buffers[0], 1)
+            self._used = int(self.buffers[0].room[0])
         self._share_room()
         budget = Budget(
             None if limits.visits is None else limits.visits - int(self._nodes[ROOT]["visits"]),
@@ -100,23 +109,24 @@ class PlayoutPlayer:
                 game,
                 colour,
                 self._nodes,
-                self._works,
+                self.buffers,
                 seconds=time.perf_counter() - started,
                 new_visits=int(self._nodes[ROOT]["visits"]) - before,
                 reason=budget.reason,
             )
 
-        futures = [self._threads().submit(self._work, work, budget) for work in self._works]
+        futures = [self._threads().submit(self._work, each, budget) for each in self.buffers]
         self._watch(futures, budget, started, request, snapshot)
         for future in futures:
             future.result()
         return snapshot()
 
     def choose(self, game: Game, result: SearchResult) -> int:
-        """See Player.choose. The most visited move; passing and giving up as ending.py says."""
-        return uct_ending.choose(game, result, self.parameters)
+        """Choose the most visited move, or pass or give up as ending.py says."""
+        return choose_point(game, result, self.parameters)
 
     def clear(self) -> None:
+        """Forget the tree."""
         self._nodes = new_nodes(1)
         self._used = 0
         self._identity: Hashable = None
@@ -124,6 +134,7 @@ class PlayoutPlayer:
         self._colour = BLACK
 
     def close(self) -> None:
+        """End the threads and forget the tree."""
         if self._pool is not None:
             self._context.stop[0] = 1
             self._pool.shutdown()
@@ -182,9 +193,9 @@ class PlayoutPlayer:
         return int(first + found[0]) if len(found) else None
 
     def _forget_totals(self, kept: float) -> None:
-        for work in self._works:
-            work.totals[:] *= kept
-            work.ownership[:] = (work.ownership * kept).astype(np.int64)
+        for each in self.buffers:
+            each.totals[:] *= kept
+            each.ownership[:] = (each.ownership * kept).astype(np.int64)
 
     def _set_filter(self, filter: MoveFilter | None) -> None:
         banned = self._context.banned
@@ -209,13 +220,13 @@ class PlayoutPlayer:
     def _share_room(self) -> None:
         """Give each thread its part of the free nodes."""
         free = (self._capacity - self._used) // self.workers
-        for i, work in enumerate(self._works):
-            work.room[:] = self._used + i * free, self._used + (i + 1) * free
+        for i, each in enumerate(self.buffers):
+            each.room[:] = self._used + i * free, self._used + (i + 1) * free
 
-    def _work(self, work: UctWork, budget: Budget) -> None:
+    def _work(self, buffers: ThreadBuffers, budget: Budget) -> None:
         """One thread's life: slices of iterations until the budget is used up."""
         while (n := budget.take()) > 0:
-            simulate(self._nodes, self._context, work, n)
+            simulate(self._nodes, self._context, buffers, n)
 
     def _watch(
         self,

@@ -1,4 +1,4 @@
-"""What a new node's moves are worth before any playout: tactics, patterns, closeness to the last move, the edge."""
+"""Priors: what a new node's moves are worth before any playout, by tactics, patterns, distance and the edge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from search.playouts.board import in_atari, is_self_atari
 from search.playouts.patterns import PATTERN
 
 FAR = 4
-"""Distances from here on are all the same."""
+"""The largest distance. Everything further away counts as this far."""
 
 
 @kernel
@@ -46,7 +46,7 @@ def set_prior(node, b, pos, colour, point, table, distance, settings, random):
 
 @kernel
 def set_pass_prior(node, wins_game, settings):
-    """Set the prior of a pass; `wins_game`: it ends the game, and won."""
+    """Set the prior of a pass. `wins_game`: whether the pass ends the game and the passing side has won it."""
     _add(node, 0.5 * settings.prior_even, 0.5 * settings.prior_even)
     if wins_game:
         _add(node, 10.0 * settings.prior_pass, 0.0)

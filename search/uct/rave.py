@@ -1,4 +1,4 @@
-"""How good a move looks during the search: playouts through it, all-moves-as-first values and the prior, mixed.
+"""The value of a move during the search: a mix of its playouts, its all-moves-as-first value and its prior.
 
 Source: Gelly and Silver (2011). The weight of the all-moves-as-first value is the hand-made schedule that Pachi and
 michi use for the minimum of the mean squared error, with its bias as a number of equivalent visits.
@@ -34,7 +34,7 @@ def selection_value(node, log_parent_visits, settings):
 
 @kernel
 def credit_all_moves(nodes, first, number, colour, first_player, value):
-    """Credit every child whose move `colour` was the first to play, at whatever time, with the playout's `value`."""
+    """Credit the playout's `value` to every child at whose point `colour` was the first to play, at any time."""
     for i in range(first, first + number):
         child = nodes[i]
         if first_player[child.move] == colour:

@@ -1,4 +1,4 @@
-"""Reading a playout search's tree: the SearchResult."""
+"""The result of a UCT search: reads the tree into a SearchResult."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from go_rules.game import Game
 from go_rules.points import WHITE, board_points
 from search.result import MoveInfo, SearchResult, StopReason
-from search.uct.search import UctWork
+from search.uct.iteration import ThreadBuffers
 from search.uct.tree import ROOT, first_child, number_of_children
 
 PV_LENGTH = 20
 PV_VISITS = 4
-"""A principal variation ends where moves have fewer visits than that."""
+"""A principal variation ends before a move with fewer visits."""
 
 
 def children_of(nodes: NDArray[np.void], index: int) -> NDArray[np.void]:
@@ -36,20 +36,20 @@ def summarise(
     game: Game,
     colour: int,
     nodes: NDArray[np.void],
-    works: Sequence[UctWork],
+    buffers: Sequence[ThreadBuffers],
     *,
     seconds: float,
     new_visits: int,
     reason: StopReason,
 ) -> SearchResult:
-    """The result for `colour` to move at the root; `works` of all threads, for ownership and scores."""
+    """The result for `colour` to move at the root; `buffers`: those of all threads, for ownership and scores."""
     sign = 1.0 if colour == WHITE else -1.0
-    playouts, score_sum, square_sum = np.sum([work.totals for work in works], axis=0).tolist()
+    playouts, score_sum, square_sum = np.sum([each.totals for each in buffers], axis=0).tolist()
     playouts = max(playouts, 1e-9)
     mean = score_sum / playouts
     stdev = math.sqrt(max(0.0, square_sum / playouts - mean * mean))
     points = board_points(game.width, game.height)
-    ownership = sign * np.sum([work.ownership[points] for work in works], axis=0) / playouts
+    ownership = sign * np.sum([each.ownership[points] for each in buffers], axis=0) / playouts
 
     children = children_of(nodes, ROOT)
     visits = children["visits"].astype(np.int64)

@@ -1,4 +1,4 @@
-"""The playout search's tree: an array of nodes, the children of one lying side by side.
+"""The UCT search's tree: an array of nodes, in which the children of a node lie side by side.
 
 Several threads grow one tree without locks (Enzenberger and Müller, "A lock-free multithreaded Monte-Carlo tree
 search algorithm", 2009). It stays sound because children are published by one 64-bit write after they are complete,
@@ -33,7 +33,7 @@ NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
 
 def new_nodes(n: int) -> np.ndarray:
-    """Room for `n` nodes, the root alone being one. The system lends the memory as it is first touched."""
+    """An array of `n` nodes, of which only the root is in use. Memory is taken as nodes are first written to."""
     nodes = np.zeros(max(1, n), NODE)
     nodes[ROOT]["move"] = NO_POINT
     return nodes

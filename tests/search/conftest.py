@@ -8,17 +8,17 @@ from collections.abc import Iterator
 import pytest
 
 from nets.evaluator import Evaluator
-from search.puct.player import NetworkPlayer
+from search.puct.player import PuctPlayer
 from tests.search.searches import SMALL, Maker
 
 
 @pytest.fixture
 def make() -> Iterator[Maker]:
     """Players that are closed at the end."""
-    made: list[NetworkPlayer] = []
+    made: list[PuctPlayer] = []
 
-    def maker(evaluator: Evaluator, **changes: object) -> NetworkPlayer:
-        made.append(NetworkPlayer(evaluator, dataclasses.replace(SMALL, **changes)))  # type: ignore[arg-type]
+    def maker(evaluator: Evaluator, **changes: object) -> PuctPlayer:
+        made.append(PuctPlayer(evaluator, dataclasses.replace(SMALL, **changes)))  # type: ignore[arg-type]
         return made[-1]
 
     yield maker

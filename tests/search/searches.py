@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from search.puct.parameters import SearchParameters
-from search.puct.player import NetworkPlayer
+from search.puct.player import PuctPlayer
 from search.request import Limits
 
 SMALL = SearchParameters(workers=1, batch=1, memory=32, cache_memory=1, seed=7)
 
-Maker = Callable[..., NetworkPlayer]
+Maker = Callable[..., PuctPlayer]
 """The fixture `make`: a player with this evaluator and these changes of SMALL."""
 
 

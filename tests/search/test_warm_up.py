@@ -14,11 +14,11 @@ from go_rules.game import Game
 from go_rules.rules import preset
 from nets.constant import ConstantEvaluator
 from search.request import Limits, ReportRequest, SearchRequest
-from search.puct.player import NetworkPlayer
-from search.uct.player import PlayoutPlayer
+from search.puct.player import PuctPlayer
+from search.uct.player import UctPlayer
 
 def new_player(name):
-    return NetworkPlayer(ConstantEvaluator()) if name == "network" else PlayoutPlayer()
+    return PuctPlayer(ConstantEvaluator()) if name == "network" else UctPlayer()
 
 go_rules.game.warm_up()
 player = new_player({name!r})

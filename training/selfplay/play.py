@@ -26,7 +26,7 @@ from nets.evaluator import Evaluator
 from nets.features import scratch_for
 from search.policy.player import PolicyPlayer
 from search.puct.parameters import SearchParameters
-from search.puct.player import NetworkPlayer
+from search.puct.player import PuctPlayer
 from search.request import Limits, ReportRequest, SearchRequest
 from training.config import DataConfig
 from training.positions.batch import OFF_BOARD, board_cells, sizes_on
@@ -82,8 +82,8 @@ class SelfPlayer:
         )
         full = dataclasses.replace(quick, root_noise=teacher is None, root_policy_optimism=0.0, policy_optimism=0.0)
         searcher = evaluator if teacher is None else teacher.evaluator
-        self._quick = NetworkPlayer(self._recorder or evaluator, quick)
-        self._full = NetworkPlayer(searcher, full) if self._recorder is None else None
+        self._quick = PuctPlayer(self._recorder or evaluator, quick)
+        self._full = PuctPlayer(searcher, full) if self._recorder is None else None
         self._opponent = PolicyPlayer(teacher.evaluator, quick) if teacher and config.selfplay.opponent else None
         self._scratch = scratch_for(searcher)
 

@@ -106,10 +106,7 @@ class NaiveSearch:
 
     def _visit(self, node: Node, game: Game, path: list[Node]) -> bool:
         """Returns whether the visit counts for the node's parents."""
-        if node.terminal:
-            self._count_own(node)
-            return True
-        if not node.edges and not node.untried:
+        if node.terminal or (not node.edges and not node.untried):
             self._count_own(node)
             return True
         edge, counts = self._choose(node)
@@ -123,9 +120,7 @@ class NaiveSearch:
         game = before.copy()
         game.play(node.colour, self.points[edge.move])
         if edge.child is None:
-            is_new = self._arrive(node, edge, game, len(path))
-            if is_new:
-                return self._count(node, edge, counts)
+            self._arrive(node, edge, game, len(path))
             return self._count(node, edge, counts)
         if edge.visits < edge.child.visits or any(other is edge.child for other in path):
             return self._count(node, edge, counts)
@@ -139,12 +134,12 @@ class NaiveSearch:
             self._average(node)
         return counts
 
-    def _arrive(self, parent: Node, edge: Edge, game: Game, depth: int) -> bool:
+    def _arrive(self, parent: Node, edge: Edge, game: Game, depth: int) -> None:
         over = self._is_over(game, depth)
         key = self._key(game, over, parent)
         if self.p.graph_search and key in self.nodes:
             edge.child = self.nodes[key]
-            return False
+            return
         child = Node(3 - parent.colour, key=key)
         self.nodes[key] = child
         edge.child = child
@@ -168,7 +163,6 @@ class NaiveSearch:
         else:
             child.bias = self._bias(game)
             self._expand(child, game, is_root=False)
-        return True
 
     def _bias(self, game: Game) -> Bias | None:
         last, before = game.moves[-1], game.stack[game.length - 2]

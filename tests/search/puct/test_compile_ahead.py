@@ -21,8 +21,8 @@ print("\\n".join(map(repr, asked)))
 """
 PLAYER = """
 from nets.constant import ConstantEvaluator
-from search.puct.player import NetworkPlayer
-player = NetworkPlayer(ConstantEvaluator())
+from search.puct.player import PuctPlayer
+player = PuctPlayer(ConstantEvaluator())
 player.warm_up(19, 19)
 player.close()
 print("\\n".join(map(repr, asked)))

@@ -18,7 +18,7 @@ from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_ve
 from go_rules.rules import preset
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, Evaluator, EvaluatorError
-from search.puct.player import NetworkPlayer
+from search.puct.player import PuctPlayer
 from search.puct.tree.nodes import EXPANDED, NODES
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import SearchResult, StopReason
@@ -302,7 +302,7 @@ SIGNATURE = "883b74699809"
 """Of `signature` with the counting evaluator. A change of behaviour changes it, on purpose; a refactoring must not."""
 
 
-def signature(player: NetworkPlayer) -> str:
+def signature(player: PuctPlayer) -> str:
     """The visits of a few searches and the moves chosen after them in one number."""
     digest = hashlib.sha256()
     for size, rules in ((5, CHINESE), (7, TROMP_TAYLOR), (5, preset("japanese")[0])):
@@ -320,7 +320,7 @@ def signature(player: NetworkPlayer) -> str:
 def test_same_seed_same_search(evaluator: Evaluator) -> None:
     signatures = []
     for _ in range(2):
-        player = NetworkPlayer(evaluator, SMALL)
+        player = PuctPlayer(evaluator, SMALL)
         player.warm_up(5, 5)
         signatures.append(signature(player))
         player.close()
@@ -332,7 +332,7 @@ def test_same_seed_same_search(evaluator: Evaluator) -> None:
 def test_another_seed_another_search() -> None:
     found = set()
     for seed in (1, 2, 3):
-        player = NetworkPlayer(FancifulEvaluator(), dataclasses.replace(SMALL, seed=seed, root_noise=True))
+        player = PuctPlayer(FancifulEvaluator(), dataclasses.replace(SMALL, seed=seed, root_noise=True))
         result = player.search(SearchRequest(Game(5, 5), BLACK, visits(200)))
         found.add(tuple((move.point, move.visits) for move in result.moves))
         player.close()

@@ -17,9 +17,9 @@ from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, point
 from go_rules.rules import PRESETS
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import RESIGN, MoveInfo, SearchResult, StopReason
-from search.uct.ending import choose
+from search.uct.ending import choose_point
 from search.uct.parameters import PURE_UCT, UctParameters
-from search.uct.player import PlayoutPlayer
+from search.uct.player import UctPlayer
 from search.uct.tree import NODE, ROOT, copy_subtree, first_child, new_nodes, number_of_children, pack_children
 from tests.go_rules.diagrams import game_from, play_all
 
@@ -28,13 +28,13 @@ JAPANESE = PRESETS["japanese"][0]
 
 
 @pytest.fixture(scope="module")
-def player() -> Iterator[PlayoutPlayer]:
-    player = PlayoutPlayer("rave", workers=1, seed=1)
+def player() -> Iterator[UctPlayer]:
+    player = UctPlayer("rave", workers=1, seed=1)
     yield player
     player.close()
 
 
-def best(player: PlayoutPlayer, game: Game, colour: int, visits: int) -> str:
+def best(player: UctPlayer, game: Game, colour: int, visits: int) -> str:
     player.clear()
     return to_vertex(player.search(SearchRequest(game, colour, Limits(visits=visits))).moves[0].point, game.height)
 
@@ -72,14 +72,14 @@ PROBLEMS = {
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_tactics(name: str, parameters: UctParameters) -> None:
     diagram, komi, colour, vertex = PROBLEMS[name]
-    player = PlayoutPlayer(parameters=parameters, workers=1, seed=1)
+    player = UctPlayer(parameters=parameters, workers=1, seed=1)
     assert best(player, game_from(diagram, colour, CHINESE, komi), colour, 3000) == vertex
 
 
 @pytest.mark.parametrize(("size", "visits"), [(3, 3000), (5, 10000)])
 @pytest.mark.parametrize("parameters", [UctParameters(), PURE_UCT], ids=["rave", "uct"])
 def test_the_centre_of_small_boards(size: int, visits: int, parameters: UctParameters) -> None:
-    player = PlayoutPlayer(parameters=parameters, workers=1, seed=1)
+    player = UctPlayer(parameters=parameters, workers=1, seed=1)
     game = Game(size, size, CHINESE, size * size - 0.5)
     assert best(player, game, BLACK, visits) == ("B2" if size == 3 else "C3")
 
@@ -87,7 +87,7 @@ def test_the_centre_of_small_boards(size: int, visits: int, parameters: UctParam
 @pytest.mark.parametrize("size", [(1, 1), (1, 2), (2, 2), (1, 25), (7, 3), (25, 25)])
 def test_every_board_and_rule_set(size: tuple[int, int]) -> None:
     """A few moves and the pass under all presets: nothing illegal, always a result."""
-    player = PlayoutPlayer(workers=1, seed=1)
+    player = UctPlayer(workers=1, seed=1)
     for rules, komi in PRESETS.values():
         game = Game(*size, rules, komi)
         for _ in range(4):
@@ -103,7 +103,7 @@ def test_every_board_and_rule_set(size: tuple[int, int]) -> None:
 def test_visits_are_exact_and_playouts_reproducible() -> None:
     results = []
     for _ in range(2):
-        player = PlayoutPlayer(workers=1, seed=7)
+        player = UctPlayer(workers=1, seed=7)
         game = Game(9, 9)
         first = player.search(SearchRequest(game, BLACK, Limits(visits=500, may_stop_early=False)))
         assert first.visits == first.new_visits == 500
@@ -116,14 +116,14 @@ def test_visits_are_exact_and_playouts_reproducible() -> None:
 
 def test_different_seeds_differ() -> None:
     leads = {
-        PlayoutPlayer(workers=1, seed=seed).search(SearchRequest(Game(9, 9), BLACK, Limits(visits=100))).lead
+        UctPlayer(workers=1, seed=seed).search(SearchRequest(Game(9, 9), BLACK, Limits(visits=100))).lead
         for seed in (1, 2)
     }
     assert len(leads) == 2
 
 
 def test_several_workers_share_one_tree() -> None:
-    player = PlayoutPlayer(workers=4, seed=1)
+    player = UctPlayer(workers=4, seed=1)
     result = player.search(SearchRequest(Game(9, 9), BLACK, Limits(visits=3000, may_stop_early=False)))
     # Lost updates are rare, and no move is lost or invented.
     assert 2970 <= result.visits <= 3000
@@ -131,7 +131,7 @@ def test_several_workers_share_one_tree() -> None:
     assert sorted(move.point for move in result.moves) == sorted([*board_points(9, 9), PASS])
 
 
-def test_time_limit_and_reports(player: PlayoutPlayer) -> None:
+def test_time_limit_and_reports(player: UctPlayer) -> None:
     seen: list[SearchResult] = []
     player.warm_up(9, 9)
     started = time.perf_counter()
@@ -146,7 +146,7 @@ def test_time_limit_and_reports(player: PlayoutPlayer) -> None:
     assert all(a.visits <= b.visits for a, b in itertools.pairwise([*seen, result]))
 
 
-def test_stop_is_noticed_at_once(player: PlayoutPlayer) -> None:
+def test_stop_is_noticed_at_once(player: UctPlayer) -> None:
     player.warm_up(19, 19)
     stop = threading.Event()
     result: list[SearchResult] = []
@@ -163,13 +163,13 @@ def test_stop_is_noticed_at_once(player: PlayoutPlayer) -> None:
     assert result[0].moves
 
 
-def test_a_stop_before_the_start_still_gives_a_move(player: PlayoutPlayer) -> None:
+def test_a_stop_before_the_start_still_gives_a_move(player: UctPlayer) -> None:
     stop = threading.Event()
     stop.set()
     assert player.search(SearchRequest(Game(5, 5), BLACK, Limits(), stop=stop)).moves
 
 
-def test_a_decided_search_ends_early(player: PlayoutPlayer) -> None:
+def test_a_decided_search_ends_early(player: UctPlayer) -> None:
     diagram, komi, colour, vertex = PROBLEMS["take nine stones"]
     game = game_from(diagram, colour, CHINESE, komi)
     player.clear()
@@ -180,12 +180,12 @@ def test_a_decided_search_ends_early(player: PlayoutPlayer) -> None:
 
 
 def test_a_full_tree_goes_on_without_growing() -> None:
-    player = PlayoutPlayer(parameters=UctParameters(memory_mb=1.0), workers=2, seed=1)
+    player = UctPlayer(parameters=UctParameters(memory_mb=1.0), workers=2, seed=1)
     game = Game(9, 9)
     result = player.search(SearchRequest(game, BLACK, Limits(visits=10000, may_stop_early=False)))
     # Workers share the tree without a lock: now and then two count the same visit.
     assert 9990 <= result.visits <= 10000
-    assert all(work.room[0] <= work.room[1] for work in player._works)
+    assert all(each.room[0] <= each.room[1] for each in player.buffers)
     game.play(BLACK, result.moves[0].point)
     assert player.search(SearchRequest(game, WHITE, Limits(visits=100))).moves
 
@@ -193,7 +193,7 @@ def test_a_full_tree_goes_on_without_growing() -> None:
 # --- The tree -----------------------------------------------------------------------------------------------------
 
 
-def test_the_tree_is_kept_after_moves_of_both_sides(player: PlayoutPlayer) -> None:
+def test_the_tree_is_kept_after_moves_of_both_sides(player: UctPlayer) -> None:
     player.clear()
     game = Game(9, 9)
     first = player.search(SearchRequest(game, BLACK, Limits(visits=3000, may_stop_early=False)))
@@ -207,7 +207,7 @@ def test_the_tree_is_kept_after_moves_of_both_sides(player: PlayoutPlayer) -> No
     assert player.search(SearchRequest(game, WHITE, Limits(visits=10))).visits == 10
 
 
-def test_another_komi_is_another_tree(player: PlayoutPlayer) -> None:
+def test_another_komi_is_another_tree(player: UctPlayer) -> None:
     player.clear()
     game = Game(9, 9)
     player.search(SearchRequest(game, BLACK, Limits(visits=300)))
@@ -215,7 +215,7 @@ def test_another_komi_is_another_tree(player: PlayoutPlayer) -> None:
     assert player.search(SearchRequest(game, BLACK, Limits(visits=10))).visits == 10
 
 
-def test_either_colour_may_be_asked(player: PlayoutPlayer) -> None:
+def test_either_colour_may_be_asked(player: UctPlayer) -> None:
     game = Game(9, 9)
     game.play(BLACK, point_at(4, 4))
     assert player.search(SearchRequest(game, BLACK, Limits(visits=50))).colour == BLACK
@@ -252,7 +252,7 @@ def test_copying_a_subtree() -> None:
         assert size <= used
 
 
-def test_moves_may_be_forbidden(player: PlayoutPlayer) -> None:
+def test_moves_may_be_forbidden(player: UctPlayer) -> None:
     player.clear()
     game = Game(5, 5)
     centre = from_vertex("C3", 5, 5)
@@ -265,7 +265,7 @@ def test_moves_may_be_forbidden(player: PlayoutPlayer) -> None:
     assert {to_vertex(move.point, 5) for move in result.moves if move.visits} <= {"B2", "C3"}
 
 
-def test_superko_is_respected(player: PlayoutPlayer) -> None:
+def test_superko_is_respected(player: UctPlayer) -> None:
     """Retaking a ko, at once and under positional superko."""
     game = game_from(
         """
@@ -319,12 +319,12 @@ def info(vertex: str, visits: int, winrate: float = 0.5, order: int = 0, size: i
 def test_a_won_and_finished_game_is_passed() -> None:
     game = game_from(FINISHED, BLACK, CHINESE, 0.5)
     moves = (info("F7", 900), info("pass", 10))
-    assert choose(game, result_for(game, 1.0, *moves), UctParameters()) == PASS
+    assert choose_point(game, result_for(game, 1.0, *moves), UctParameters()) == PASS
     # Not settled: play on.
-    assert to_vertex(choose(game, result_for(game, 0.5, *moves), UctParameters()), 7) == "F7"
+    assert to_vertex(choose_point(game, result_for(game, 0.5, *moves), UctParameters()), 7) == "F7"
     # Lost by count: play on, too.
     game.set_komi(20.5)
-    assert to_vertex(choose(game, result_for(game, 1.0, *moves), UctParameters()), 7) == "F7"
+    assert to_vertex(choose_point(game, result_for(game, 1.0, *moves), UctParameters()), 7) == "F7"
 
 
 def test_a_pass_is_answered_only_when_the_count_is_won() -> None:
@@ -332,26 +332,26 @@ def test_a_pass_is_answered_only_when_the_count_is_won() -> None:
     moves = (info("F7", 900), info("pass", 10))
     game.play(BLACK, PASS)
     assert game.score() < 0
-    assert to_vertex(choose(game, result_for(game, 0.5, *moves), UctParameters()), 7) == "F7"
+    assert to_vertex(choose_point(game, result_for(game, 0.5, *moves), UctParameters()), 7) == "F7"
     game.set_komi(30.5)
-    assert choose(game, result_for(game, 0.5, *moves), UctParameters()) == PASS
+    assert choose_point(game, result_for(game, 0.5, *moves), UctParameters()) == PASS
 
 
 def test_resigning() -> None:
     game = game_from(FINISHED, BLACK, CHINESE, 20.5)
     moves = (info("F7", 900),)
     lost = result_for(game, 1.0, *moves, winrate=0.01)
-    assert choose(game, lost, UctParameters()) != RESIGN, "too early in the game"
+    assert choose_point(game, lost, UctParameters()) != RESIGN, "too early in the game"
     for _ in range(3):
         game.play(BLACK, PASS)
         game.play(WHITE, from_vertex("F7", 7, 7)) if not game.moves[1:] else game.play(WHITE, PASS)
     lost = result_for(game, 0.5, *moves, winrate=0.01)
-    assert choose(game, lost, UctParameters()) == RESIGN
-    assert choose(game, replace(lost, visits=10), UctParameters()) != RESIGN
-    assert choose(game, lost, UctParameters(resign_winrate=0.0)) != RESIGN
+    assert choose_point(game, lost, UctParameters()) == RESIGN
+    assert choose_point(game, replace(lost, visits=10), UctParameters()) != RESIGN
+    assert choose_point(game, lost, UctParameters(resign_winrate=0.0)) != RESIGN
 
 
-def test_territory_is_not_filled(player: PlayoutPlayer) -> None:
+def test_territory_is_not_filled(player: UctPlayer) -> None:
     """Under Japanese rules both sides pass in a finished position, whoever is ahead."""
     for komi in (0.5, 30.5):
         game = game_from(FINISHED, BLACK, JAPANESE, komi)
@@ -362,7 +362,7 @@ def test_territory_is_not_filled(player: PlayoutPlayer) -> None:
             game.play(colour, PASS)
 
 
-def test_the_score_of_a_finished_position(player: PlayoutPlayer) -> None:
+def test_the_score_of_a_finished_position(player: UctPlayer) -> None:
     """28 points for black against 21 for white; ownership and lead say so for either side."""
     for rules in (CHINESE, JAPANESE):
         for colour, sign in ((BLACK, 1), (WHITE, -1)):
@@ -376,9 +376,9 @@ def test_the_score_of_a_finished_position(player: PlayoutPlayer) -> None:
             assert result.score_mean * sign == pytest.approx(-float(game.score()), abs=2.0)
 
 
-def test_games_end_by_themselves(player: PlayoutPlayer) -> None:
+def test_games_end_by_themselves(player: UctPlayer) -> None:
     """Self-play with few visits ends in two passes or a resignation, and area games end with nothing to be taken."""
-    quick = PlayoutPlayer(parameters=UctParameters(resign_winrate=0.0), workers=1, seed=3)
+    quick = UctPlayer(parameters=UctParameters(resign_winrate=0.0), workers=1, seed=3)
     for rules, komi in (PRESETS["chinese-ogs"], PRESETS["japanese"], PRESETS["tromp-taylor"]):
         game = Game(5, 5, rules, komi)
         passes = 0
@@ -390,7 +390,7 @@ def test_games_end_by_themselves(player: PlayoutPlayer) -> None:
 
 
 def test_nothing_compiles_after_warming_up() -> None:
-    player = PlayoutPlayer(workers=2, seed=1)
+    player = UctPlayer(workers=2, seed=1)
     player.warm_up(9, 9)
     before = jit.compilations
     for rules, komi in PRESETS.values():

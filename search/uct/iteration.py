@@ -1,7 +1,7 @@
-"""The playout search: descend, expand, play out, back up.
+"""One iteration of the UCT search: select (and expand), evaluate by a playout, back up.
 
-Kernels only; the threads that call them and the way in from a game are in uct_player.py. The tree's moves are played
-by the exact rules of go_rules, superko included; playouts have their own, simpler board.
+The kernels are here; the threads that call them are in player.py. The moves in the tree are played by the exact rules
+of go_rules, superko included. Playouts have their own, simpler board (search/playouts/board.py).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from search.uct.rave import credit_all_moves, selection_value
 from search.uct.tree import ROOT, clear_node, first_child, number_of_children, pack_children
 
 MAX_DEPTH = 300
-"""No playout descends further; a limit for positions full of kos."""
+"""The largest depth of the tree. Only positions full of kos get there."""
 NO_CHILD = -1
 SCORE_SCALE = 10.0
-"""Points by which a win is worth half of all the score part of a value can give."""
+"""A lead of so many points gives half of what the score can add to a value."""
 
 
 class UctContext(NamedTuple):
-    """What all threads of a search share; only `stop` changes while it runs."""
+    """What all threads of a search share. Only `stop` changes while the search runs."""
 
     root: NDArray[np.void]
     """POSITION[1]: where the search starts, the searched colour to play."""
@@ -50,15 +50,15 @@ class UctContext(NamedTuple):
     settings: NDArray[np.void]
     """UCT_SETTINGS[1]."""
     seen: NDArray[np.uint64]
-    """The game's superko keys, a set of superko.py."""
+    """The superko keys of the game's positions (a set of go_rules/superko.py)."""
     banned: NDArray[np.int16]
     """[3, N_POINTS]: a colour may not play a point in the first so many moves from the root (0: it may)."""
     stop: NDArray[np.int64]
     """[1]: not 0 once the threads shall return."""
 
 
-class UctWork(NamedTuple):
-    """What one thread has for itself."""
+class ThreadBuffers(NamedTuple):
+    """The memory of one thread, which no other thread writes to."""
 
     position: NDArray[np.void]
     """POSITION[1]: the end of the present path."""
@@ -82,6 +82,7 @@ class UctWork(NamedTuple):
 
 
 def new_context(settings: np.ndarray) -> UctContext:
+    """A context with these settings (UCT_SETTINGS[1]) and no position yet."""
     return UctContext(
         root=new_stack(1),
         rules=np.zeros(1, RULES),
@@ -92,8 +93,9 @@ def new_context(settings: np.ndarray) -> UctContext:
     )
 
 
-def new_work(tools: PlayoutTools) -> UctWork:
-    return UctWork(
+def new_buffers(tools: PlayoutTools) -> ThreadBuffers:
+    """The memory of one thread, whose playouts use these tools."""
+    return ThreadBuffers(
         position=new_stack(1),
         board=new_playout_boards(1),
         tools=tools,
@@ -108,37 +110,37 @@ def new_work(tools: PlayoutTools) -> UctWork:
 
 
 @kernel
-def simulate(nodes, ctx, work, n):
-    """Run `n` iterations, fewer if `ctx.stop` is set meanwhile. Returns how many were run."""
+def simulate(nodes, ctx, buffers, n):
+    """Run `n` iterations, or fewer if `ctx.stop` is set meanwhile. Returns how many it ran."""
     for done in range(n):
         if ctx.stop[0] != 0:
             return done
-        depth = descend(nodes, ctx, work)
-        score = evaluate(ctx, work)
-        back_up(nodes, ctx, work, depth, score)
+        depth = select(nodes, ctx, buffers)
+        score = evaluate(ctx, buffers)
+        back_up(nodes, ctx, buffers, depth, score)
     return n
 
 
 @kernel
-def descend(nodes, ctx, work):
-    """Follow the best moves from the root to a leaf, expanding the last node if it is due.
+def select(nodes, ctx, buffers):
+    """Select: follow the best moves from the root to a leaf. Expand the leaf if it has visits enough.
 
-    Leaves the position in `work.position` and the nodes in `work.path`; returns the number of moves.
+    Leaves the position in `buffers.position` and the nodes in `buffers.path`; returns the number of moves.
     """
-    pos = work.position[0]
+    pos = buffers.position[0]
     rules = ctx.rules[0]
     copy_position(pos, ctx.root[0])
     # A bare 0 has a type of its own, for which numba would compile all kernels below once more.
     index = np.int64(ROOT)
     depth = np.int64(0)
-    work.path[0] = ROOT
+    buffers.path[0] = ROOT
     nodes[ROOT].visits += 1
     while depth < MAX_DEPTH and pos.phase == ctx.root[0].phase:
         children = nodes[index].children
         if children == 0:
             if index != ROOT and nodes[index].visits < ctx.settings[0].expand_visits:
                 break
-            children = expand(nodes, ctx, work, index, depth)
+            children = expand(nodes, ctx, buffers, index, depth)
             if children == 0:
                 break
         colour = np.int64(pos.to_play)
@@ -151,10 +153,10 @@ def descend(nodes, ctx, work):
             break
         nodes[child].visits += 1
         play(pos, move, colour, rules)
-        work.keys[depth] = position_key(pos, rules)
+        buffers.keys[depth] = position_key(pos, rules)
         depth += 1
         index = child
-        work.path[depth] = index
+        buffers.path[depth] = index
     return depth
 
 
@@ -175,22 +177,22 @@ def select_child(nodes, ctx, index, children, colour, depth):
 
 
 @kernel
-def expand(nodes, ctx, work, index, depth):
+def expand(nodes, ctx, buffers, index, depth):
     """Give a node its children with their priors: every legal move but own eyes, and the pass.
 
     Returns the packed `children`, 0 if there is no room.
     """
-    pos = work.position[0]
-    b = work.board[0]
+    pos = buffers.position[0]
+    b = buffers.board[0]
     rules = ctx.rules[0]
     settings = ctx.settings[0]
-    table = work.tools.table
+    table = buffers.tools.table
     colour = np.int64(pos.to_play)
     load_position(b, pos)
-    start = work.room[0]
-    if start + b.n_empties + 1 > work.room[1]:
+    start = buffers.room[0]
+    if start + b.n_empties + 1 > buffers.room[1]:
         return 0
-    measure_distances(pos, np.int64(pos.recent[0]), work.distance, work.tools.found)
+    measure_distances(pos, np.int64(pos.recent[0]), buffers.distance, buffers.tools.found)
     end = start
     for y in range(pos.height):
         row = (y + 1) * STRIDE + 1
@@ -199,20 +201,20 @@ def expand(nodes, ctx, work, index, depth):
                 pos.board[point] != EMPTY
                 or not is_worth_trying(b, point, colour, table[b.around[point]])
                 or not is_legal(pos, point, colour, rules)
-                or is_superko_banned(pos, point, colour, rules, ctx.seen, work.keys, depth)
+                or is_superko_banned(pos, point, colour, rules, ctx.seen, buffers.keys, depth)
             ):
                 continue
             clear_node(nodes[end], point)
-            set_prior(nodes[end], b, pos, colour, point, table, work.distance, settings, work.tools.random)
+            set_prior(nodes[end], b, pos, colour, point, table, buffers.distance, settings, buffers.tools.random)
             end += 1
     clear_node(nodes[end], PASS)
     ends_and_wins = False
     if pos.passes == 1 and pos.button == 0 and rules.scoring == SCORING_AREA:
-        score = final_score(pos, rules, work.area)
+        score = final_score(pos, rules, buffers.area)
         ends_and_wins = score > 0.0 if colour == WHITE else score < 0.0
     set_pass_prior(nodes[end], ends_and_wins, settings)
     end += 1
-    work.room[0] = end
+    buffers.room[0] = end
     children = pack_children(start, end - start)
     nodes[index].children = children
     return children
@@ -239,29 +241,31 @@ def final_score(pos, rules, area):
 
 
 @kernel
-def evaluate(ctx, work):
-    """The score of the path's end, white minus black: of the finished game, or of a playout.
+def evaluate(ctx, buffers):
+    """Evaluate: the score at the path's end, white minus black, of the finished game or of a playout.
 
     Adds to the thread's ownership and totals, and leaves in `tools.first` who first played where.
     """
-    pos = work.position[0]
+    pos = buffers.position[0]
     rules = ctx.rules[0]
     if pos.phase == PHASE_OVER and rules.scoring == SCORING_AREA:
-        score = final_score(pos, rules, work.area)
+        score = final_score(pos, rules, buffers.area)
         for point in range(N_POINTS):
-            work.tools.first[point] = EMPTY
-            if work.area[point] != EMPTY:
-                work.ownership[point] += 1 if work.area[point] == WHITE else -1
+            buffers.tools.first[point] = EMPTY
+            if buffers.area[point] != EMPTY:
+                buffers.ownership[point] += 1 if buffers.area[point] == WHITE else -1
     else:
-        b = work.board[0]
+        b = buffers.board[0]
         load_position(b, pos)
-        playout(b, np.int64(pos.to_play), np.int64(pos.recent[0]), work.tools, MOVES_PER_POINT * pos.width * pos.height)
+        playout(
+            b, np.int64(pos.to_play), np.int64(pos.recent[0]), buffers.tools, MOVES_PER_POINT * pos.width * pos.height
+        )
         # Each side's stones in a playout cost the same under territory rules: what counts is the area.
         score = area_score(b) + pos.white_bonus + rules.komi + rules.handicap_bonus
-        add_ownership(b, pos, work.ownership)
-    work.totals[0] += 1.0
-    work.totals[1] += score
-    work.totals[2] += score * score
+        add_ownership(b, pos, buffers.ownership)
+    buffers.totals[0] += 1.0
+    buffers.totals[1] += score
+    buffers.totals[2] += score * score
     return score
 
 
@@ -288,22 +292,22 @@ def value_of(score, score_weight):
 
 
 @kernel
-def back_up(nodes, ctx, work, depth, score):
-    """Credit the moves of the path, and all moves played later to the nodes above them."""
+def back_up(nodes, ctx, buffers, depth, score):
+    """Back up: credit the moves of the path, and the all-moves-as-first values of the nodes along it."""
     settings = ctx.settings[0]
     white_value = value_of(score, settings.score_weight)
-    first_player = work.tools.first
+    first_player = buffers.tools.first
     # The colours alternate from the one to play at the end of the path.
-    colour = np.int64(work.position[0].to_play)
+    colour = np.int64(buffers.position[0].to_play)
     for level in range(depth, 0, -1):
         colour = 3 - colour
         value = white_value if colour == WHITE else 1.0 - white_value
-        node = nodes[work.path[level]]
+        node = nodes[buffers.path[level]]
         node.wins += value
         node.score += score
         if node.move != PASS:
             first_player[node.move] = colour
         if settings.rave_equivalence > 0.0:
-            children = nodes[work.path[level - 1]].children
+            children = nodes[buffers.path[level - 1]].children
             credit_all_moves(nodes, first_child(children), number_of_children(children), colour, first_player, value)
     nodes[ROOT].score += score
