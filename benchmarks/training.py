@@ -23,11 +23,11 @@ import torch
 from benchmarks.shapes import parse_shape
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
 from training.config import RunConfig, TrainingConfig
-from training.positions.batch import batch_of
-from training.positions.feed import Item
+from training.positions.batch import Batch
+from training.positions.canvas import batch_size_on
 from training.positions.replay import LABELS
 from training.student.distiller import Distiller
-from training.teacher.labels import by_teacher
+from training.teacher.labels import targets_from_teacher
 from training.teacher.open import open_teacher
 
 CPU = torch.device("cpu")
@@ -52,19 +52,19 @@ def main() -> None:
     }
     print(f"{options.teacher.name} and {options.shape}, {torch.get_num_threads()} threads, positions a second")
     for size in map(int, options.sizes.split(",")):
-        count = batch_of(size, options.batch)
+        count = batch_size_on(size, options.batch)
         planes = (torch.rand(count, SPATIAL_PLANES, size, size) > 0.8).to(torch.uint8)
         planes[:, 0] = 1
         global_ = torch.zeros(count, GLOBAL_FEATURES)
         labels = torch.zeros(count, LABELS, dtype=torch.int16)
         spatial = planes.float().contiguous(memory_format=torch.channels_last)
         with torch.no_grad():
-            targets = by_teacher(teachers["label int16"](spatial, global_), labels, has_errors=True)
-        item = Item("benchmark", planes, global_, labels, targets, fills_canvas=True)
+            targets = targets_from_teacher(teachers["label int16"](spatial, global_), labels, has_errors=True)
+        batch = Batch("benchmark", planes, global_, labels, targets, fills_canvas=True)
 
         kinds: dict[str, Callable[[], object]] = {}
         kinds |= {name: partial(teacher, spatial, global_) for name, teacher in teachers.items()}
-        kinds |= {name: partial(student.step, item, 1e-6) for name, student in students.items()}
+        kinds |= {name: partial(student.step, batch, 1e-6) for name, student in students.items()}
         best = dict.fromkeys(kinds, 0.0)
         for _ in range(options.rounds + 1):  # the first of them warms up
             for name, run in kinds.items():

@@ -41,13 +41,19 @@ SUBCOMMANDS = {
     "picture": Subcommand("gtp_engine.tools.picture", "picture", "Analyse a position and draw it as an SVG file."),
     "convert": Subcommand("gtp_engine.tools.utilities", "convert", "Convert a KataGo network to ONNX."),
     "quantize": Subcommand("gtp_engine.tools.utilities", "quantize", "Write the 8-bit version of a KataGo network."),
-    "train": Subcommand("training.command", "train", "Train a network, in legs of a given time."),
-    "records": Subcommand("training.command", "records", "Gather games out of SGF files, to learn from."),
-    "label": Subcommand("training.command", "label", "Write positions and a teacher's opinion of them to files."),
-    "selfplay": Subcommand("training.command", "selfplay", "Write what a network finds out in games against itself."),
-    "learn": Subcommand("training.command", "learn", "Alternate self-play and training; keep what wins its match."),
-    "export": Subcommand("training.command", "export", "Write a training run's network to a file."),
-    "yardstick": Subcommand("training.command", "yardstick", "Measure a network on KataGo's training rows."),
+    "train": Subcommand("training.commands.train", "train", "Train a network, in legs of a given time."),
+    "records": Subcommand("training.commands.positions", "records", "Gather games out of SGF files, to learn from."),
+    "label": Subcommand(
+        "training.commands.positions", "label", "Write positions and a teacher's opinion of them to files."
+    ),
+    "selfplay": Subcommand(
+        "training.commands.positions", "selfplay", "Write what a network finds out in games against itself."
+    ),
+    "learn": Subcommand(
+        "training.commands.train", "learn", "Alternate self-play and training; keep what wins its match."
+    ),
+    "export": Subcommand("training.commands.network", "export", "Write a training run's network to a file."),
+    "yardstick": Subcommand("training.commands.network", "yardstick", "Measure a network on KataGo's training rows."),
     "players": Subcommand("gtp_engine.tools.utilities", "players", "List the searches that --player can name."),
     "config": Subcommand(
         "gtp_engine.tools.utilities", "config", "Show every parameter, or write a configuration file to edit."

@@ -54,12 +54,12 @@ class OptimiserConfig(Struct, frozen=True, forbid_unknown_fields=True):
     decay_share: Annotated[
         float, Meta(ge=0, le=1, description="of the budget, the last part, in which the rate falls to zero")
     ] = 0.2
-    revive: Annotated[bool, Meta(description="units that never fire begin anew")] = True
+    reset_dormant: Annotated[bool, Meta(description="units that never fire get new weights")] = True
     average: Annotated[float, Meta(ge=0, lt=1, description="decay a step of the weights' moving average")] = 0.999
 
 
-class LossConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Weights of the parts of the loss. Points are divided by 20 before their errors are taken."""
+class LossWeights(Struct, frozen=True, forbid_unknown_fields=True):
+    """Loss weights: one for each part of the loss. Points are divided by 20 before their errors are taken."""
 
     policy: Annotated[float, Meta(ge=0)] = 1.0
     optimistic: Annotated[float, Meta(ge=0, description="the teacher's optimistic policy, if it has one")] = 0.3
@@ -125,8 +125,8 @@ class DataConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ] = msgspec.field(default_factory=lambda: {"9": 0.3, "13": 0.3, "19": 0.4})
     own_komi: Annotated[float, Meta(ge=0, le=1, description="share of games with the rule set's customary komi")] = 0.6
     komi_deviation: Annotated[float, Meta(ge=0, description="points by which other komi differ from it")] = 10.0
-    even_share: Annotated[
-        float, Meta(ge=0, le=1, description="of the positions, learned from once more with komi that makes them even")
+    balanced_share: Annotated[
+        float, Meta(ge=0, le=1, description="of the positions, learned from once more with balanced komi")
     ] = 0.3
     rules: Annotated[dict[str, float], Meta(description="shares of the rule sets")] = msgspec.field(
         default_factory=lambda: dict(RULE_SHARES)
@@ -171,7 +171,7 @@ class TrainingConfig(Struct, frozen=True, forbid_unknown_fields=True):
     network: NetworkConfig = NetworkConfig()
     run: RunConfig = RunConfig()
     data: DataConfig = DataConfig()
-    loss: LossConfig = LossConfig()
+    loss: LossWeights = LossWeights()
     optimiser: OptimiserConfig = OptimiserConfig()
     learn: LearnConfig = LearnConfig()
 

@@ -1,56 +1,65 @@
-"""Writing files whole or not at all: what a crash or a full disk interrupts leaves the file that was there."""
+"""Reading and writing files for training: what goes wrong is a TrainingError of one line that names the file."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable, Iterator
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.machine import files
 from training.errors import TrainingError
 
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Replace `path`. Raises TrainingError."""
-    with _written(path, content) as temporary:
-        os.replace(temporary, path)
-
-
-def write_new(next_free: Callable[[], Path], content: bytes) -> None:
-    """Write to `next_free()`, and never over what another process has put there meanwhile. Raises TrainingError."""
-    with _written(next_free(), content) as temporary:
-        while True:
-            try:
-                os.link(temporary, next_free())
-                return
-            except FileExistsError:
-                continue
+MAX_BYTES = 4 << 30
+"""Arrays of an archive that are larger together are damaged or hostile."""
 
 
 @contextmanager
-def _written(path: Path, content: bytes) -> Iterator[Path]:
-    """A temporary file beside `path`, for the body to put in its place."""
-    temporary = None
+def named_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError of the body into a TrainingError that names `path`."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        yield temporary
+        yield
     except OSError as error:
         raise TrainingError(f"{path}: {error.strerror or error}") from None
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Put a file with this content in place of whatever is at `path`, in one step. Raises TrainingError."""
+    with named_errors(path):
+        files.write_whole(path, content, files.PUBLIC, durable=True)
+
+
+def write_new(next_free: Callable[[], Path], content: bytes) -> None:
+    """Write to the path that `next_free` returns, and never over another process's file. Raises TrainingError."""
+    with named_errors(next_free()):
+        files.write_new(next_free, content)
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder, its parents too, unless it is there. Raises TrainingError."""
-    try:
+    """Create a folder, and its parents, unless it exists. Raises TrainingError."""
+    with named_errors(path):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TrainingError(f"{path}: {error.strerror or error}") from None
+
+
+def read_arrays(path: Path, names: Iterable[str], what: str) -> list[NDArray[Any]]:
+    """Read the named arrays of a .npz archive that may be damaged, or anything else. `what` says for errors what the
+    file should be. Raises TrainingError."""
+    try:
+        with named_errors(path):
+            opened = np.load(path, allow_pickle=False)
+            if not isinstance(opened, np.lib.npyio.NpzFile):
+                raise TrainingError(f"{path}: not {what}")
+            with opened as archive:
+                missing = [name for name in names if name not in archive.files]
+                if missing:
+                    raise TrainingError(f"{path}: not {what}: it has no array named {missing[0]}")
+                if archive.zip is not None and sum(entry.file_size for entry in archive.zip.infolist()) > MAX_BYTES:
+                    raise TrainingError(f"{path}: not {what}: it is too large")
+                return [archive[name] for name in names]
+    except (ValueError, KeyError, EOFError, TypeError, NotImplementedError, zipfile.BadZipFile, zlib.error):
+        raise TrainingError(f"{path}: not {what}, or a damaged one") from None

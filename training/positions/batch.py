@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.points import PASS, column_of, row_of
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
 from training.positions.replay import LABELS
 
-CANVASES = (9, 13, 19)
-"""Boards of 7 to 9, 10 to 13 and 14 to 19 lines share a canvas: a batch has one, and costs what it costs."""
-SMALLEST = 7
-OFF_BOARD = -1e4
-"""The logit of a cell outside the board: its probability is exactly 0."""
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from training.positions.komi_balancing import KomiBalancing
+    from training.student.losses import Targets
+
+PendingPolicy = Callable[[], NDArray[np.float32]]
+"""A function that waits until the device has computed a policy, and returns its logits, float32 [N, S*S + 1]."""
 
 
 class Positions(NamedTuple):
-    """N positions on a canvas of S×S, and what their records say of them."""
+    """N positions on a canvas of S×S, as kernels write them."""
 
     spatial: NDArray[np.uint8]
     """[N, 22, S, S] zeros and ones"""
     global_: NDArray[np.float32]
     """[N, 19]"""
     labels: NDArray[np.int16]
-    """[N, LABELS] training.positions.replay"""
+    """[N, LABELS] what the game record says of each position (training/positions/replay.py)"""
 
     @property
     def fills_canvas(self) -> bool:
-        """Whether every board is as large as the canvas: no masks are needed."""
+        """Whether every board is as large as the canvas, so that no masks are needed."""
         return bool(self.spatial[:, 0, -1, -1].all())
 
     def part(self, first: int, last: int) -> Positions:
-        """A view of some of them."""
+        """Return a view of positions first to last - 1."""
         return Positions(self.spatial[first:last], self.global_[first:last], self.labels[first:last])
 
 
 def new_positions(count: int, canvas: int) -> Positions:
-    """Room for positions, uninitialised."""
+    """Allocate memory for `count` positions. Its content is undefined."""
     return Positions(
         np.empty((count, SPATIAL_PLANES, canvas, canvas), np.uint8),
         np.empty((count, GLOBAL_FEATURES), np.float32),
@@ -47,23 +51,28 @@ def new_positions(count: int, canvas: int) -> Positions:
     )
 
 
-def batch_of(canvas: int, batch: int) -> int:
-    """Positions in a batch on this canvas, where `batch` is that on 19×19: about equal work."""
-    return max(1, round(batch * (361 / canvas**2) / 8) * 8) if canvas < 19 else batch
+@dataclass(frozen=True)
+class Batch:
+    """A batch of N positions as tensors in the CPU's memory. The next batch but one may overwrite them."""
 
+    source: str
+    """Where the positions come from: a key of progress.jsonl, like `records` or `play9`."""
+    spatial: Tensor
+    """uint8 [N, 22, S, S]"""
+    global_: Tensor
+    """[N, 19]"""
+    labels: Tensor
+    """int16 [N, LABELS]"""
+    targets: Targets | None
+    """What to learn, where it came with the positions. None: a teacher is to be asked, or `labels` say it."""
+    fills_canvas: bool
+    """Whether every board is as large as the canvas."""
+    komi_balancing: KomiBalancing | None = None
+    """Which of the positions are to be learned from once more, with balanced komi."""
+    play_on: Callable[[PendingPolicy], None] | None = None
+    """For positions of games in progress: tells the games by which policy their next moves are drawn."""
 
-def sizes_on(canvas: int) -> tuple[int, ...]:
-    """The board sizes that use a canvas."""
-    smaller = [size for size in CANVASES if size < canvas]
-    return tuple(range(max(smaller) + 1 if smaller else SMALLEST, canvas + 1))
-
-
-def board_cells(size: int, canvas: int) -> NDArray[np.int64]:
-    """[size*size]: the cells of a board in the top left corner of its canvas, row by row."""
-    cells: NDArray[np.int64] = (np.arange(size)[:, None] * canvas + np.arange(size)).ravel()
-    return cells
-
-
-def cell_at(point: int, canvas: int) -> int:
-    """The cell of a point, or of PASS, which comes last."""
-    return canvas * canvas if point == PASS else row_of(point) * canvas + column_of(point)
+    @property
+    def learned(self) -> int:
+        """How many positions are learned from, those with balanced komi included."""
+        return len(self.global_) + (0 if self.komi_balancing is None else len(self.komi_balancing.index))

@@ -1,7 +1,7 @@
-"""Even positions: a position's komi changed so that the teacher thinks neither side ahead.
+"""Komi balancing: a position's komi is changed so that, by the teacher's estimate, neither side is ahead.
 
-Under any komi but such a one most positions are won or lost, and a student that has understood komi need not learn to
-count. KataGo's self-play begins its games from even positions for the same reason.
+Under most komi a position is won or lost, and a student that knows what komi is worth need not learn to count. KataGo's
+self-play begins its games from balanced positions for the same reason.
 """
 
 from __future__ import annotations
@@ -23,30 +23,31 @@ from nets.features import (
 )
 
 DEVIATION = 2.0
-"""Points by which the new komi differ from what is even: the teacher's lead is not exact, and half points matter."""
+"""Standard deviation, in points, of the new komi from the balanced one: the teacher's lead is not exact."""
 
 
-class Evening(NamedTuple):
-    """Which positions of a batch are to be evened."""
+class KomiBalancing(NamedTuple):
+    """Which positions of a batch are to be learned from once more with balanced komi."""
 
     index: Tensor
-    """int64 [M]"""
+    """int64 [M] positions of the batch"""
     noise: Tensor
-    """[M] points to add to the komi that is even"""
+    """[M] points to add to the balanced komi"""
 
 
-def draw_evening(count: int, share: float, generator: np.random.Generator) -> Evening:
-    """A share of a batch of `count`."""
+def draw_komi_balancing(count: int, share: float, generator: np.random.Generator) -> KomiBalancing:
+    """Choose a share of a batch of `count` positions at random."""
     chosen = generator.permutation(count)[: round(share * count)]
     noise = generator.normal(0.0, DEVIATION, len(chosen)).astype(np.float32)
-    return Evening(torch.from_numpy(chosen), torch.from_numpy(noise))
+    return KomiBalancing(torch.from_numpy(chosen), torch.from_numpy(noise))
 
 
-def evened(global_: Tensor, lead: Tensor, noise: Tensor, area: Tensor) -> Tensor:
-    """The global features [N, 19] under komi that even out a teacher's `lead` [N], but for `noise` [N]; `area` [N] are
-    the points of the boards.
+def with_balanced_komi(global_: Tensor, lead: Tensor, noise: Tensor, area: Tensor) -> Tensor:
+    """Return the global features [N, 19] with the komi that makes up for the lead, plus `noise`.
 
-    Where a pass may end the game they stay as they are: whether it does can depend on komi."""
+    `lead` [N] is the teacher's, in points from the view of the side to move; `area` [N] is the number of points of each
+    board. Positions in which a pass may end the game stay as they are, since whether it does can depend on komi.
+    """
     komi = global_[:, GLOBAL_KOMI] * KOMI_UNIT - lead + noise
     most = area + KOMI_BEYOND_AREA
     komi = torch.minimum(torch.maximum((2.0 * komi).round() / 2.0, -most), most)
@@ -59,6 +60,6 @@ def evened(global_: Tensor, lead: Tensor, noise: Tensor, area: Tensor) -> Tensor
 
 
 def _parity_wave(komi: Tensor, area: Tensor) -> Tensor:
-    """nets.features' of the same name."""
+    """Compute what the function of the same name in nets.features computes."""
     above = torch.remainder(komi - torch.remainder(area, 2.0), 2.0)
     return torch.where(above < 0.5, above, torch.where(above < 1.5, 1.0 - above, above - 2.0))

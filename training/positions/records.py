@@ -1,4 +1,4 @@
-"""Positions out of a file of game records, made on all cores."""
+"""Positions out of a file of game records, made by all threads of a worker pool."""
 
 from __future__ import annotations
 
@@ -9,36 +9,35 @@ from numpy.typing import NDArray
 
 from training.config import RecordsConfig
 from training.errors import TrainingError
+from training.files import read_arrays
 from training.positions.batch import Positions
+from training.positions.game_conditions import GameConditions
 from training.positions.replay import Records, draw_samples
 from training.positions.sgf_records import SIZE
-from training.positions.terms import Terms
-from training.positions.work import Work
-from training.positions.workers import Workers
-from training.samples.npz import read_arrays
+from training.positions.workers import WorkerBuffers, WorkerPool
 
 
 class RecordPositions:
-    """An endless stream of positions from records; sample n is the same in every run with the same seed."""
+    """An endless stream of positions from records: sample n is the same in every run with the same seed."""
 
-    def __init__(self, config: RecordsConfig, terms: Terms, seed: int, workers: Workers) -> None:
-        """Raises TrainingError."""
+    def __init__(self, config: RecordsConfig, conditions: GameConditions, seed: int, workers: WorkerPool) -> None:
+        """Read the records that `config` names. Raises TrainingError."""
         self._records = load_records(Path(config.path), config)
-        self._terms, self._seed, self._workers = terms, seed, workers
+        self._conditions, self._seed, self._workers = conditions, seed, workers
 
     def fill(self, positions: Positions, first: int) -> None:
-        """Make samples first, first + 1, ..., as many as `positions` has room for."""
+        """Make samples first, first + 1, ..., as many as `positions` holds."""
 
-        def make(begin: int, end: int, work: Work) -> None:
+        def make(begin: int, end: int, buffers: WorkerBuffers) -> None:
             part = positions.part(begin, end)
-            draw_samples(self._records, self._terms, self._seed, first + begin, work, *part)
+            draw_samples(self._records, self._conditions, self._seed, first + begin, buffers, *part)
 
         self._workers.map_parts(make, len(positions.spatial))
 
 
 def load_records(path: Path, config: RecordsConfig) -> Records:
-    """Read a file of game records (sgf_records.py); games that end in passes lose those at their end.
-    Raises TrainingError."""
+    """Read a file of game records (training/positions/sgf_records.py), without the passes that end a game. Raises
+    TrainingError."""
     moves, offsets, result, komi, first_player = read_arrays(
         path, ("moves", "offsets", "result", "komi", "first_player"), "a file of game records"
     )
@@ -68,7 +67,7 @@ def load_records(path: Path, config: RecordsConfig) -> Records:
 def _without_last_passes(
     moves: NDArray[np.uint16], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
-    """The same games up to the first pass that answers a pass."""
+    """Cut each game at the first pass that answers a pass. Return the new moves and offsets."""
     passes = moves == SIZE**2
     answered = np.flatnonzero(passes[1:] & passes[:-1]) + 1
     if len(answered) == 0:

@@ -1,7 +1,7 @@
-"""Positions out of game records: a kernel that replays a game to a random move, and encodes what it finds there.
+"""Kernels that replay a game record up to a random move and write the position there as network input.
 
-Sample `index` of stream `seed` is always the same position, whoever makes it and whenever: a run that is resumed goes
-on with the very samples it would have seen.
+Sample `index` of stream `seed` is always the same position, so a run that is resumed goes on with the very samples it
+would have seen.
 """
 
 from __future__ import annotations
@@ -16,28 +16,31 @@ from go_rules.machine.jit import kernel
 from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.random import below, uniform
 from go_rules.rules import SCORING_TERRITORY
-from training.positions.terms import draw_terms
-from training.positions.work import SYMMETRIES, cell_of, may_play, random_move, seed_random, write_input
+from training.positions.encoding import SYMMETRIES, cell_of, write_input
+from training.positions.game_conditions import draw_conditions
+from training.positions.random_moves import may_play, random_move, seed_random
 
 MOVE, REPLY, OUTCOME = 0, 1, 2
-"""Columns of a sample's labels: the record's next move and the one after it as cells (-1 unknown); 1 if the side to
-move went on to win under such komi, -1 if it lost, 0 unknown."""
+"""Columns of a sample's labels: the record's next move and the move after it, as cells, UNKNOWN where there is none;
+and the outcome under such komi: 1 if the side to move won the game, -1 if it lost, 0 unknown."""
 LABELS = 3
+"""How many columns labels have."""
 UNKNOWN = -1
 
 MAX_DEVIATIONS = 3
 RECENT_MOVES = 30
-"""Moves are replaced among so many before the position, where their consequences are still open."""
+"""Only the last moves before the position are replaced: their consequences are still open."""
 MIN_HANDICAP, MAX_HANDICAP = 2, 6
 SAME_KOMI = 1.0
-"""Points by which a record's komi may differ and its result still says who wins: area and territory rules do."""
+"""The result of a record is known if its komi differs by at most this many points: rule sets differ by as much."""
 
 
 class Records(NamedTuple):
     """Game records as kernels read them."""
 
     moves: NDArray[np.uint16]
-    """All games end to end: y * size + x from the top left; size * size is a pass. No pass answers a pass."""
+    """The moves of all games, one game after another: y * size + x from the top left; size * size is a pass. No pass
+    answers a pass."""
     offsets: NDArray[np.int64]
     """[G + 1] game g is moves[offsets[g] : offsets[g + 1]]."""
     result: NDArray[np.int8]
@@ -47,26 +50,26 @@ class Records(NamedTuple):
     first_player: NDArray[np.uint8]
     """[G] 0 black, 1 white; then they alternate."""
     size: NDArray[np.int64]
-    """[1] side of all boards."""
+    """[1] number of lines of all boards."""
     deviating: NDArray[np.float64]
-    """[1] share of samples with moves replaced at random."""
+    """[1] share of the samples in which moves are replaced at random."""
     handicap: NDArray[np.float64]
-    """[1] share of samples that begin with handicap stones."""
+    """[1] share of the samples that begin with handicap stones."""
 
 
 @kernel
-def draw_samples(records, terms, seed, first, work, spatial, global_, labels):
-    """Make samples first, first + 1, ... of stream `seed`, as many as there is room for.
+def draw_samples(records, conditions, seed, first, buffers, spatial, global_, labels):
+    """Make samples first, first + 1, ... of stream `seed`, as many as the arrays hold.
 
     `spatial` uint8[N, 22, S, S], `global_` float32[N, 19], `labels` int16[N, LABELS].
     """
     for i in range(len(spatial)):
-        _draw_sample(records, terms, seed, first + i, work, spatial[i], global_[i], labels[i])
+        _draw_sample(records, conditions, seed, first + i, buffers, spatial[i], global_[i], labels[i])
 
 
 @kernel
-def _draw_sample(records, terms, seed, index, work, spatial, global_, labels):
-    state = work.state
+def _draw_sample(records, conditions, seed, index, buffers, spatial, global_, labels):
+    state = buffers.state
     seed_random(state, seed, index)
     game = below(state, len(records.offsets) - 1)
     start = records.offsets[game]
@@ -75,16 +78,16 @@ def _draw_sample(records, terms, seed, index, work, spatial, global_, labels):
     if uniform(state) < records.handicap[0] and records.first_player[game] == 0:
         handicap = MIN_HANDICAP + below(state, MAX_HANDICAP - MIN_HANDICAP + 1)
         length = max(length - 2 * handicap, 0)
-    draw_terms(terms, handicap, state, work.rules[0])
+    draw_conditions(conditions, handicap, state, buffers.rules[0])
     turns = below(state, length + 1)
     deviations = 0
     if turns > 0 and uniform(state) < records.deviating[0]:
         deviations = 1 + below(state, MAX_DEVIATIONS)
     symmetry = below(state, SYMMETRIES)
 
-    is_as_played = _replay(records, start, turns, handicap, deviations, game, work)
+    is_as_played = _replay(records, start, turns, handicap, deviations, game, buffers)
 
-    write_input(work.stack, 2, work.rules[0], symmetry, work, spatial, global_)
+    write_input(buffers.stack, 2, buffers.rules[0], symmetry, buffers, spatial, global_)
     size = records.size[0]
     canvas = spatial.shape[1]
     labels[MOVE] = UNKNOWN
@@ -96,19 +99,19 @@ def _draw_sample(records, terms, seed, index, work, spatial, global_, labels):
                 point = _record_move(records, start + turns + column)
                 labels[column] = cell_of(point, size, canvas, symmetry)
         # Under another komi another side might have won.
-        if np.abs(work.rules[0].komi - records.komi[game]) <= SAME_KOMI:
+        if np.abs(buffers.rules[0].komi - records.komi[game]) <= SAME_KOMI:
             winner = records.result[game]
-            labels[OUTCOME] = winner if work.stack[2].to_play == BLACK else -winner
+            labels[OUTCOME] = winner if buffers.stack[2].to_play == BLACK else -winner
 
 
 @kernel
-def _replay(records, start, turns, handicap, deviations, game, work):
-    """Bring `work.stack[2]` to the position after `turns` moves, its last two predecessors to [1] and [0].
+def _replay(records, start, turns, handicap, deviations, game, buffers):
+    """Bring `buffers.stack[2]` to the position after `turns` moves, its last two predecessors to [1] and [0].
 
-    Returns whether every move was the record's own."""
-    pos = work.stack[2]
-    rules = work.rules[0]
-    state = work.state
+    Return whether every move was the record's own."""
+    pos = buffers.stack[2]
+    rules = buffers.rules[0]
+    state = buffers.state
     size = records.size[0]
     clear(pos, size, size, rules.has_button)
     is_as_played = deviations == 0 and handicap == 0
@@ -122,9 +125,9 @@ def _replay(records, start, turns, handicap, deviations, game, work):
     first_deviation = max(turns - RECENT_MOVES, 0)
     for turn in range(turns):
         if turn == turns - 2:
-            copy_position(work.stack[0], pos)
+            copy_position(buffers.stack[0], pos)
         elif turn == turns - 1:
-            copy_position(work.stack[1], pos)
+            copy_position(buffers.stack[1], pos)
         # Each remaining deviation falls on each remaining recent turn with the same chance.
         deviates = turn >= first_deviation and below(state, turns - turn) < deviations
         point = _record_move(records, start + _index(turn, handicap))
@@ -138,13 +141,13 @@ def _replay(records, start, turns, handicap, deviations, game, work):
 
 @kernel
 def _index(turn, handicap):
-    """Which of the record's moves comes at `turn`. In handicap games black's first moves are on the board already."""
+    """Return which of the record's moves comes at `turn`. In handicap games black's first moves are stones already."""
     return turn + 1 if handicap > 0 and turn % 2 == 0 else turn + max(2 * handicap - 1, 0)
 
 
 @kernel
 def _replacement(pos, rules, state):
-    """A move instead of the record's: anywhere, near the last one, or now and then a pass."""
+    """Return a move in place of the record's: anywhere, near the last move, or now and then a pass."""
     kind = below(state, 10)
     if kind == 0 and pos.recent[0] != PASS:
         return PASS
@@ -156,7 +159,7 @@ def _replacement(pos, rules, state):
 
 @kernel
 def _any_move(pos, rules):
-    """The first legal point, eyes included; PASS if there is none at all."""
+    """Return the first legal point, eyes included, or PASS if there is none at all."""
     for y in range(pos.height):
         for x in range(pos.width):
             point = (y + 1) * STRIDE + x + 1

@@ -1,4 +1,4 @@
-"""Game records out of SGF files: what `nobi records` writes and `data.records.path` names.
+"""Game records out of SGF files, as `nobi records` writes them to the file that the setting data.records.path names.
 
 A record file is a .npz of G games on 19×19, colours alternating:
 
@@ -24,7 +24,7 @@ from go_rules.points import BLACK
 from go_rules.sgf.reader import Setup, SgfError, SgfGame, read_sgf
 from training.errors import TrainingError
 from training.files import write_whole
-from training.positions.batch import cell_at
+from training.positions.canvas import cell_at
 
 SIZE = 19
 SUFFIXES = (".sgf", ".SGF")
@@ -36,21 +36,25 @@ class Record(NamedTuple):
     """One game."""
 
     moves: tuple[int, ...]
+    """y * 19 + x from the top left; 361 is a pass."""
     result: int
+    """1 black won, -1 white won, 0 unknown."""
     komi: float
+    """nan unknown."""
     first_player: int
+    """0 black, 1 white."""
 
 
 class Gathered(NamedTuple):
-    """What came of some files."""
+    """How many games were taken from SGF files, and why others were not."""
 
     taken: int
     left_out: Counter[str]
-    """Files by the reason why they were left out."""
+    """How many files were left out, by the reason."""
 
 
 def sgf_files(paths: Iterable[Path]) -> Iterator[Path]:
-    """Files as they are, and of folders all SGF files within, in order."""
+    """Yield the files among `paths` as they are, and for folders all SGF files inside, in order."""
     for path in paths:
         if path.is_dir():
             yield from sorted(inside for inside in path.rglob("*") if inside.suffix in SUFFIXES)
@@ -59,7 +63,7 @@ def sgf_files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def gather(out: Path, files: Iterable[Path]) -> Gathered:
-    """Write the games of SGF files that can be learned from to `out`. Raises TrainingError where there are none."""
+    """Write those games of SGF files that can be learned from to `out`. Raises TrainingError where there are none."""
     records: list[Record] = []
     left_out: Counter[str] = Counter()
     for file in files:
@@ -86,11 +90,11 @@ def gather(out: Path, files: Iterable[Path]) -> Gathered:
 
 
 class Unsuitable(Exception):
-    """A game that is sound, but not of the kind that records hold."""
+    """Raised for a sound game that records cannot hold. The text is the reason."""
 
 
 def record_of(game: SgfGame) -> Record:
-    """Raises Unsuitable, and SgfError for illegal moves."""
+    """Convert an SGF game to a record. Raises Unsuitable, and SgfError for illegal moves."""
     if (game.width, game.height) != (SIZE, SIZE):
         raise Unsuitable("not on 19x19")
     if game.handicap > 0 or any(isinstance(step, Setup) for step in game.steps):

@@ -1,42 +1,85 @@
-"""Threads that run the kernels which make positions."""
+"""Threads that run the kernels which make positions, each with buffers of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from go_rules.machine.cores import usable_cores
-from training.positions.work import Work, new_work
+from go_rules.points import MAX_SIZE, N_POINTS
+from go_rules.position import new_stack
+from go_rules.rules import RULES
+from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
+from nets.features import Scratch, new_scratch
 
 MIN_PART, PARTS = 8, 4
-"""Positions a thread makes at a time: at least so many, and a batch in at most so many parts a thread. Each call of a
-kernel holds the interpreter for some 50 microseconds."""
+"""A thread makes at least MIN_PART positions at a time, and a batch is cut into at most PARTS parts a thread. Each call
+of a kernel holds the interpreter for some 50 microseconds."""
 
 
-class Workers:
-    """Threads that run kernels, each with work space of its own."""
+class WorkerBuffers(NamedTuple):
+    """The memory that one thread's kernels write on."""
+
+    stack: NDArray[np.void]
+    """POSITION[3]: two moves ago, one move ago, now."""
+    rules: NDArray[np.void]
+    """RULES[1] of the game that is replayed."""
+    scratch: Scratch
+    """Buffers of the feature encoder."""
+    ban: NDArray[np.int8]
+    """[N_POINTS] of zeros: superko bans, which are not known here."""
+    planes: NDArray[np.float32]
+    """A board's planes before they are turned."""
+    numbers: NDArray[np.float32]
+    """[19] global features."""
+    state: NDArray[np.uint64]
+    """[2] random state."""
+
+
+def new_worker_buffers(pass_alive_under_suicide: bool = False) -> WorkerBuffers:
+    """Allocate the buffers of one thread. `pass_alive_under_suicide` is a property of the teacher's network: how its
+    area features count pass-alive groups."""
+    return WorkerBuffers(
+        new_stack(3),
+        np.zeros(1, RULES),
+        new_scratch(pass_alive_under_suicide),
+        np.zeros(N_POINTS, np.int8),
+        np.zeros(SPATIAL_PLANES * MAX_SIZE * MAX_SIZE, np.float32),
+        np.zeros(GLOBAL_FEATURES, np.float32),
+        np.zeros(2, np.uint64),
+    )
+
+
+class WorkerPool:
+    """Threads that share out the positions of a batch."""
 
     def __init__(self, threads: int = 0, pass_alive_under_suicide: bool = False) -> None:
-        """`threads`: 0 for as many as there are cores."""
+        """Start `threads` threads; 0 means one for each core."""
         self.count = threads or usable_cores()
-        self._pool = ThreadPoolExecutor(self.count, thread_name_prefix="positions")
-        self._spare: list[Work] = [new_work(pass_alive_under_suicide) for _ in range(self.count)]
+        self._threads = ThreadPoolExecutor(self.count, thread_name_prefix="positions")
+        self._spare = [new_worker_buffers(pass_alive_under_suicide) for _ in range(self.count)]
 
-    def map_parts(self, function: Callable[[int, int, Work], None], count: int) -> None:
-        """Call `function(first, last, work)` for consecutive parts of range(count), and wait for all of them."""
+    def map_parts(self, function: Callable[[int, int, WorkerBuffers], None], count: int) -> None:
+        """Call `function(first, last, buffers)` for consecutive parts of range(count), and wait for all of them."""
         part = max(MIN_PART, -(-count // (PARTS * self.count)))
         waiting: list[Future[None]] = [
-            self._pool.submit(self._run, function, first, min(first + part, count)) for first in range(0, count, part)
+            self._threads.submit(self._run, function, first, min(first + part, count))
+            for first in range(0, count, part)
         ]
         for future in waiting:
             future.result()
 
-    def _run(self, function: Callable[[int, int, Work], None], first: int, last: int) -> None:
-        work = self._spare.pop()
+    def _run(self, function: Callable[[int, int, WorkerBuffers], None], first: int, last: int) -> None:
+        buffers = self._spare.pop()
         try:
-            function(first, last, work)
+            function(first, last, buffers)
         finally:
-            self._spare.append(work)
+            self._spare.append(buffers)
 
     def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        """End the threads."""
+        self._threads.shutdown(wait=True, cancel_futures=True)

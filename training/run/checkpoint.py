@@ -1,10 +1,12 @@
-"""Checkpoints: a folder that holds all of a run's state, replaced whole or not at all."""
+"""Checkpoints: folders with all of a run's state, each replaced whole or not at all."""
 
 from __future__ import annotations
 
 import io
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import msgspec
 import torch
 
 from training.errors import TrainingError
+from training.files import named_errors
 from training.samples.origin import Origin
 
 WEIGHTS, AVERAGE, OPTIMISER, STATE = "weights.pt", "average.pt", "optimiser.pt", "state.json"
@@ -20,34 +23,34 @@ WEIGHTS, AVERAGE, OPTIMISER, STATE = "weights.pt", "average.pt", "optimiser.pt",
 
 @dataclass
 class Progress:
-    """Where a run stands."""
+    """How far a run has come."""
 
     step: int = 0
     """Steps done."""
     samples: int = 0
     """Positions trained on."""
     records_drawn: int = 0
-    """Of them, those from records: the next sample's number."""
+    """How many of them came from records: the number of the next sample."""
     leg_budget: float = 0.0
-    """Seconds of the leg in progress; a leg ends with the decay of the rate."""
+    """Seconds of the leg in progress; 0 between two legs."""
     leg_spent: float = 0.0
-    """Seconds of it that are used up."""
+    """Seconds of the leg that are used up."""
     leg_began: int = 0
-    """Steps that were done when it began."""
+    """Steps that were done when the leg began."""
     legs: int = 0
     """Legs completed."""
     origin: Origin = field(default_factory=Origin)
-    """Of all labels learned from."""
+    """The origin of all labels learned from."""
 
     @property
     def spent(self) -> float:
-        """Share of the leg's budget, 0 to 1."""
+        """The share of the leg's budget that is used up, 0 to 1."""
         return min(1.0, self.leg_spent / self.leg_budget) if self.leg_budget > 0 else 0.0
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a run is resumed from."""
+    """All state that a run is resumed from."""
 
     weights: dict[str, Any]
     average: dict[str, Any]
@@ -56,36 +59,34 @@ class Checkpoint:
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
-    """Replace `folder`. When this fails, by a full disk say, what was there stays. Raises TrainingError."""
-    fresh = folder.with_name(folder.name + ".new")
+    """Replace the checkpoint in `folder`. Where this fails, the one before stays. Raises TrainingError."""
+    parts = {WEIGHTS: checkpoint.weights, AVERAGE: checkpoint.average, OPTIMISER: checkpoint.optimiser}
     try:
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir(parents=True)
-        parts = {WEIGHTS: checkpoint.weights, AVERAGE: checkpoint.average, OPTIMISER: checkpoint.optimiser}
-        for name, part in parts.items():
-            buffer = io.BytesIO()
-            torch.save(part, buffer)
-            _write(fresh / name, buffer.getvalue())
-        _write(fresh / STATE, msgspec.json.format(msgspec.json.encode(checkpoint.progress), indent=1))
-        _replace(folder, fresh)
+        with _replacement_of(folder) as fresh:
+            fresh.mkdir(parents=True)
+            for name, part in parts.items():
+                buffer = io.BytesIO()
+                torch.save(part, buffer)
+                _write(fresh / name, buffer.getvalue())
+            _write(fresh / STATE, msgspec.json.format(msgspec.json.encode(checkpoint.progress), indent=1))
     except OSError as error:
-        shutil.rmtree(fresh, ignore_errors=True)
         reason = error.strerror or str(error)
         raise TrainingError(f"{folder}: the checkpoint was not saved: {reason}; the one before it is kept") from None
 
 
 def has_checkpoint(folder: Path) -> bool:
+    """Return whether there is a checkpoint in `folder`."""
     return _present(folder) is not None
 
 
 def is_within_leg(folder: Path) -> bool:
-    """Whether a leg was interrupted there."""
+    """Return whether the checkpoint in `folder` is of a leg that was interrupted."""
     present = _present(folder)
     return present is not None and _read_progress(present / STATE).leg_budget > 0
 
 
 def load_checkpoint(folder: Path, device: torch.device) -> Checkpoint:
-    """Read a checkpoint. Raises TrainingError for one that is damaged or missing."""
+    """Read a checkpoint. Raises TrainingError where it is damaged or missing."""
     present = _present(folder)
     if present is None:
         raise TrainingError(f"{folder}: there is no checkpoint")
@@ -100,29 +101,33 @@ def load_checkpoint(folder: Path, device: torch.device) -> Checkpoint:
 
 
 def copy_checkpoint(source: Path, target: Path) -> None:
-    """Keep a second copy of a checkpoint. When this fails, what was at `target` stays. Raises TrainingError."""
-    fresh = target.with_name(target.name + ".new")
-    try:
-        shutil.rmtree(fresh, ignore_errors=True)
+    """Put a copy of a checkpoint in place of `target`. Where this fails, `target` stays. Raises TrainingError."""
+    with named_errors(target), _replacement_of(target) as fresh:
         shutil.copytree(source, fresh)
-        _replace(target, fresh)
-    except OSError as error:
+
+
+@contextmanager
+def _replacement_of(folder: Path) -> Iterator[Path]:
+    """Give the path of a new folder for the body to create, which then takes the place of `folder` in one step.
+
+    A kill on the way leaves the new folder or the old one where `_present` finds it. Raises OSError.
+    """
+    fresh, old = (folder.with_name(folder.name + end) for end in (".new", ".old"))
+    shutil.rmtree(fresh, ignore_errors=True)
+    try:
+        yield fresh
+        if folder.exists():
+            shutil.rmtree(old, ignore_errors=True)
+            os.rename(folder, old)
+        os.rename(fresh, folder)
+    except OSError:
         shutil.rmtree(fresh, ignore_errors=True)
-        raise TrainingError(f"{target}: {error.strerror or error}") from None
-
-
-def _replace(folder: Path, fresh: Path) -> None:
-    """Put `fresh` in the place of `folder`; a kill on the way leaves one of them where `_present` finds it."""
-    old = folder.with_name(folder.name + ".old")
-    if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        os.rename(folder, old)
-    os.rename(fresh, folder)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 
 def _present(folder: Path) -> Path | None:
-    """The folder, or what an interrupted replacement left of it."""
+    """Return the folder, or what an interrupted replacement left of it, or None."""
     for name in (folder.name, folder.name + ".old"):
         candidate = folder.with_name(name)
         if (candidate / STATE).exists():

@@ -1,13 +1,13 @@
-"""What a run's folder holds, by name.
+"""The names of the files in a run's folder.
 
     training.toml     the configuration it was started with
     checkpoint/       the present state
     leg1/, ...        the states at the ends of legs
     student.bin.gz    the average of the weights as a KataGo file, which the engine opens
-    student.json      where it comes from and how it measured
+    student.json      its provenance and figures
     progress.jsonl    losses and yardstick figures; plots/ shows them
 
-`nobi learn` adds the strongest network so far, the candidate for its place, and games of both.
+`nobi learn` adds the strongest network so far, the candidate that is to replace it, and the games of both.
 """
 
 from __future__ import annotations

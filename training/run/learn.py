@@ -1,12 +1,12 @@
-"""Past the teacher: generations of self-play, training on it, and a match that the result must win to be kept.
+"""Learning without a teacher: generations of self-play, training on it, and a match that the new network must win.
 
 RUN/best.bin.gz       the strongest network so far: it plays the games, and RUN/student.bin.gz is the same
-RUN/candidate.bin.gz  the one that a match is to judge
+RUN/candidate.bin.gz  the network that the match decides about
 RUN/selfplay/         samples of all games
 RUN/matches/          each candidate's match against the best
 RUN/learn.json        generations done and how each candidate fared
 
-Each part of a generation that was interrupted is gone on with: a match with the same candidate, a leg where it stopped.
+What was interrupted goes on: a match with the same candidate, a leg where it stopped.
 """
 
 from __future__ import annotations
@@ -38,78 +38,79 @@ from training.run.folder import (
     SELFPLAY,
     STUDENT,
 )
-from training.run.loop import Stint, open_run
-from training.run.progress import Reporter
+from training.run.loop import TrainingTime, open_run
 from training.samples.sample_files import sample_files
 from training.selfplay.play import selfplay
+from training.status_line import StatusLine
 
 GAMES = 1_000_003
-"""More files of self-play than a run has: its games are other ones each time."""
+"""More files of self-play than any run has, so that the games of each generation get different random numbers."""
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A candidate's match on one board size."""
+class MatchResult:
+    """The result of a candidate's match against the best network on one board size."""
 
     size: int
     wins: int
     draws: int
     losses: int
     is_stronger: bool
-    """By the sequential test, or by score where the games ran out first."""
+    """Decided by the sequential test, or by the score where the games ran out first."""
 
 
 def learn(folder: Path, config: TrainingConfig, generations: int, budget: float, threads: int) -> int:
-    """Go through so many generations, each with `budget` seconds of training, in a run's folder that has a student.
-    Returns how many candidates were kept. Raises TrainingError, EvaluatorError."""
+    """Go through so many generations, each with `budget` seconds of training, in a run's folder that has a network.
+
+    Return how many candidates were kept. Raises TrainingError, EvaluatorError."""
     if not (folder / BEST).exists():
         if not (folder / STUDENT).exists():
             raise TrainingError(f"{folder}: no network to begin with; `nobi train {folder}` makes one")
         _copy(folder, (STUDENT, CARD), (BEST, BEST_CARD))
     make_folder(folder / MATCHES)
     history = _read_history(folder)
-    reporter = Reporter(folder)
+    status = StatusLine()
     kept = 0
     for _ in range(generations):
         number = len(history) + 1
-        if not _awaits_judgement(folder, history):
-            if not _train_candidate(folder, config, number, budget, threads, reporter):
+        if not _has_unfinished_match(folder, history):
+            if not _train_candidate(folder, config, number, budget, threads, status):
                 return kept  # interrupted: the same command goes on with this leg
             _copy(folder, (STUDENT, CARD), (CANDIDATE, CANDIDATE_CARD))
-        reporter.note(f"generation {number}: match")
+        status.note(f"generation {number}: match")
         networks = folder / CANDIDATE, folder / BEST
-        verdicts = [
+        results = [
             play_match(*networks, size, config.learn, folder / MATCHES / f"{number}-{size}", threads)
             for size in config.learn.match_sizes
         ]
-        is_kept = all(verdict.is_stronger for verdict in verdicts)
-        judged = NetworkFile(folder / CANDIDATE).sha256
+        is_kept = all(result.is_stronger for result in results)
+        candidate = NetworkFile(folder / CANDIDATE).sha256
         if is_kept:
             _copy(folder, (CANDIDATE, CANDIDATE_CARD), (BEST, BEST_CARD))
             kept += 1
         _copy(folder, (BEST, BEST_CARD), (STUDENT, CARD))
-        history.append({"candidate": judged, "kept": is_kept, "match": [vars(verdict) for verdict in verdicts]})
+        history.append({"candidate": candidate, "kept": is_kept, "match": [vars(result) for result in results]})
         write_whole(folder / GENERATIONS, json.dumps(history, indent=1).encode())
-        scores = ", ".join(f"{v.wins}-{v.losses} on {v.size}x{v.size}" for v in verdicts)
-        reporter.note(f"generation {number}: {scores}: {'kept' if is_kept else 'not kept'}")
+        scores = ", ".join(f"{v.wins}-{v.losses} on {v.size}x{v.size}" for v in results)
+        status.note(f"generation {number}: {scores}: {'kept' if is_kept else 'not kept'}")
     return kept
 
 
 def _train_candidate(
-    folder: Path, config: TrainingConfig, number: int, budget: float, threads: int, reporter: Reporter
+    folder: Path, config: TrainingConfig, number: int, budget: float, threads: int, status: StatusLine
 ) -> bool:
-    """Self-play, unless a leg on such games was interrupted, and a leg. Returns whether the leg ended."""
+    """Play games, unless a leg on them was interrupted, and train a leg. Return whether the leg has ended."""
     games = folder / SELFPLAY
     files = len(sample_files(games))
     if files == 0 or not is_within_leg(folder / CHECKPOINT):
-        reporter.note(f"generation {number}: self-play")
+        status.note(f"generation {number}: self-play")
         selfplay(games, open_network(folder / BEST), config.data, config.learn.games, threads, number * GAMES + files)
-    reporter.note(f"generation {number}: training")
-    return open_run(folder, with_selfplay(config, games)).train(Stint(budget)).spent >= 1.0
+    status.note(f"generation {number}: training")
+    return open_run(folder, with_selfplay(config, games)).train(TrainingTime(budget)).spent >= 1.0
 
 
-def _awaits_judgement(folder: Path, history: list[dict[str, object]]) -> bool:
-    """Whether there is a candidate whose match was not finished."""
+def _has_unfinished_match(folder: Path, history: list[dict[str, object]]) -> bool:
+    """Return whether there is a candidate whose match was not finished."""
     candidate = folder / CANDIDATE
     return candidate.exists() and not (history and history[-1].get("candidate") == NetworkFile(candidate).sha256)
 
@@ -122,7 +123,7 @@ def _copy(folder: Path, sources: tuple[str, str], targets: tuple[str, str]) -> N
 
 
 def with_selfplay(config: TrainingConfig, samples: Path) -> TrainingConfig:
-    """The configuration with its share of steps on self-play samples, the other sources sharing the rest as before."""
+    """Give self-play samples their share of the steps; the other sources keep their proportions in the rest."""
     data, share = config.data, config.learn.samples_share
     others = data.records_share + data.play_share + data.samples_share
     scale = (1.0 - share) / others if others else 0.0
@@ -139,8 +140,8 @@ def with_selfplay(config: TrainingConfig, samples: Path) -> TrainingConfig:
     )
 
 
-def play_match(candidate: Path, best: Path, size: int, config: LearnConfig, out: Path, threads: int) -> Verdict:
-    """`nobi match` between two networks at equal visits. Raises TrainingError where it cannot be played."""
+def play_match(candidate: Path, best: Path, size: int, config: LearnConfig, out: Path, threads: int) -> MatchResult:
+    """Play a match, `nobi match`, between two networks at equal visits. Raises TrainingError where it fails."""
     options = f"--visits {config.match_visits} --workers 1"
     engines = [f'nobi --net "{network.resolve()}" {options}' for network in (candidate, best)]
     command = [sys.executable, "-m", "gtp_engine.cli", "match", *engines]
@@ -154,7 +155,7 @@ def play_match(candidate: Path, best: Path, size: int, config: LearnConfig, out:
         wins, draws, losses = (int(result[name]) for name in ("wins", "draws", "losses"))
     except (ValueError, KeyError, TypeError):
         raise TrainingError(f"the match in {out} failed (exit code {done.returncode})") from None
-    return Verdict(size, wins, draws, losses, wins > losses if test is None else bool(test))
+    return MatchResult(size, wins, draws, losses, wins > losses if test is None else bool(test))
 
 
 def _read_history(folder: Path) -> list[dict[str, object]]:

@@ -1,4 +1,4 @@
-"""Curves of a run: losses and yardstick figures over the positions trained on."""
+"""Plots of a run: losses and yardstick figures over the number of positions trained on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ REFERENCES = {
 
 
 def draw_plots(entries: list[dict[str, Any]], folder: Path) -> None:
-    """Write losses.png and yardstick.png. Does nothing where matplotlib is missing or nothing was logged."""
+    """Draw losses.png and yardstick.png from the entries of progress.jsonl, if there are any and matplotlib is
+    installed. Raises OSError."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 
 from nets.evaluator import GLOBAL_FEATURES, LEAD, LOSS, SPATIAL_PLANES, WIN, Evaluation, Evaluator
 from training.errors import TrainingError
-from training.positions.batch import board_cells
-from training.samples.npz import read_arrays
-from training.samples.sample_files import (
+from training.files import read_arrays
+from training.positions.canvas import board_cells
+from training.samples.sample_files import read_samples, sample_files
+from training.samples.samples import (
     HAS_OWNERSHIP,
     HAS_POLICY,
     HAS_SCORE,
     HAS_VALUE,
-    read_samples,
-    sample_files,
     unpack_planes,
     unpack_probabilities,
 )

@@ -1,4 +1,4 @@
-"""Where labels come from: sample folders say it of their samples, checkpoints of what their runs learned from."""
+"""The origin of labels: which networks made them. Sample folders and checkpoints record it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ ORIGIN = "origin.json"
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """What is known of some labels."""
+    """Which networks made some labels, and what kind of labels they are."""
 
     teachers: tuple[str, ...] = ()
-    """Names of the networks that made them; none for results of records."""
+    """Names of the networks that made them; none for labels that are records' moves and results."""
     has_optimistic: bool = False
-    """Some of them have an optimistic policy."""
+    """Whether some of them have an optimistic policy."""
     pass_alive_under_suicide: bool = False
-    """How the area features of the positions were computed (nets.features)."""
+    """Whether area features of the positions count pass-alive groups as under rules with suicide (nets.features)."""
 
-    def and_also(self, other: Origin) -> Origin:
-        """Of labels of both kinds."""
+    def joined_with(self, other: Origin) -> Origin:
+        """Return the origin of labels of both origins together."""
         new = tuple(name for name in other.teachers if name not in self.teachers)
         return Origin(
             self.teachers + new,
@@ -33,7 +33,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 def read_origin(folder: Path) -> Origin:
-    """Of the samples in a folder, as far as it says so. Raises TrainingError."""
+    """Return the origin of the samples in a folder, as far as the folder says it. Raises TrainingError."""
     path = folder / ORIGIN
     try:
         return msgspec.json.decode(path.read_bytes(), type=Origin)
@@ -46,5 +46,5 @@ def read_origin(folder: Path) -> Origin:
 
 
 def add_origin(folder: Path, origin: Origin) -> None:
-    """Have a folder say that samples of this origin are in it, too. Raises TrainingError."""
-    write_whole(folder / ORIGIN, msgspec.json.encode(read_origin(folder).and_also(origin)) + b"\n")
+    """Record that a folder has samples of this origin too. Raises TrainingError."""
+    write_whole(folder / ORIGIN, msgspec.json.encode(read_origin(folder).joined_with(origin)) + b"\n")

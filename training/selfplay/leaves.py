@@ -1,7 +1,7 @@
-"""The leaves of search trees, labelled by a teacher's bare network.
+"""Leaves of search trees, labelled by a teacher's network without a search.
 
-A search goes where its network is too hopeful, so the positions it looks at show that network's errors more often than
-those which are played do. They cost nothing to find: the searches of self-play evaluate them anyway.
+A search goes where its network is too hopeful, so its leaves show the network's errors more often than the positions of
+the game do. They cost nothing to find: the searches of self-play evaluate them anyway.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nets.evaluator import SHORTTERM_SCORE_ERROR, Evaluation, Evaluator, softmax
-from training.positions.batch import board_cells
+from training.positions.canvas import board_cells
 from training.run.yardstick import evaluate_function
-from training.samples.sample_files import (
+from training.samples.samples import (
     HAS_ERRORS,
     HAS_OWNERSHIP,
     HAS_POLICY,
@@ -26,11 +26,11 @@ from training.samples.sample_files import (
 )
 
 AT_ONCE = 8
-"""Positions of one call of the teacher."""
+"""How many positions one call of the teacher evaluates."""
 
 
 class Leaf(NamedTuple):
-    """A position as a network sees it."""
+    """A position as network input."""
 
     spatial: NDArray[np.uint8]
     """[22, H, W]"""
@@ -59,8 +59,8 @@ class Recorder:
         return leaves
 
 
-def labelled(leaves: list[Leaf], teacher: Evaluator, canvas: int) -> Samples:
-    """Leaves of boards of one size, at least one, with a teacher's opinion of each; the replies are not known. Raises
+def label_leaves(leaves: list[Leaf], teacher: Evaluator, canvas: int) -> Samples:
+    """Make samples of leaves on boards of one size, at least one; their labels are the teacher's evaluations. Raises
     EvaluatorError."""
     count, cells = len(leaves), canvas * canvas
     boards = np.stack([leaf.spatial for leaf in leaves])

@@ -1,4 +1,7 @@
-"""One training step: a batch to the device, its labels, the loss, and the update of the student."""
+"""One training step: a batch goes to the device, gets its targets, and the student learns from it.
+
+The teacher, the student, its moving average and the optimisers are here, all on one device.
+"""
 
 from __future__ import annotations
 
@@ -15,59 +18,60 @@ from torch import Tensor
 
 from nets.evaluator import LEAD
 from training.config import TrainingConfig
-from training.positions.feed import Item
-from training.positions.komi_balancing import evened
-from training.run.devices import device_of, is_faster_in_bf16, placed
-from training.student.dormant_units import Reviver
+from training.devices import choose_device, is_faster_in_bf16, place_on
+from training.positions.batch import Batch, PendingPolicy
+from training.positions.komi_balancing import with_balanced_komi
+from training.student.dormant_units import DormantUnitReset
 from training.student.losses import Targets, loss_of
 from training.student.network import PLAIN, Outputs, Student
 from training.student.optimiser import Average, Optimisers
-from training.teacher.labels import by_record, by_teacher
-from training.teacher.network import Opinion, Teacher
-from training.teacher.open import AnyTeacher, open_teacher
+from training.teacher.labels import targets_from_records, targets_from_teacher
+from training.teacher.network import TeacherEvaluation, TorchTeacher
+from training.teacher.open import Teacher, open_teacher
 
-Mover = Callable[[Tensor, Tensor, bool], Tensor]
-"""From planes, global features and whether boards fill their canvases to the logits [N, S*S + 1] to move by."""
+PolicyFunction = Callable[[Tensor, Tensor, bool], Tensor]
+"""From planes [N, 22, S, S], global features [N, 19] and whether all boards fill the canvas to logits [N, S*S + 1]."""
 
 LEAST_RATE = 0.2
-"""Share of the full rate below which dead units stay dead: there is too little left for them to learn."""
-MOST_VARIANTS = 64
-"""Of compiled code for one kind of block."""
+"""Dormant units are reset only at this share of the full learning rate or more; below, they could learn too little."""
+COMPILED_VARIANTS = 64
+"""How many versions of a block's compiled code torch may keep."""
 
 
-class Lesson(NamedTuple):
-    """A batch as it is learned from, on the device: N positions, and those of them that are evened."""
+class LabelledBatch(NamedTuple):
+    """A batch on the device with its targets: N positions, and M of them once more with balanced komi."""
 
     spatial: Tensor
     """[N + M, 22, S, S]"""
     global_: Tensor
     """[N + M, 19]"""
     targets: Targets
-    opinion: Opinion | None
-    """The teacher's, of the N"""
+    """Targets of all N + M positions."""
+    evaluation: TeacherEvaluation | None
+    """The teacher's evaluation of the first N positions, where a teacher was asked."""
 
 
 class Distiller:
-    """Student, teacher and optimiser on one device."""
+    """Trains a student, by a teacher where the configuration names one."""
 
     def __init__(self, config: TrainingConfig) -> None:
-        """Raises TrainingError."""
+        """Open the teacher and create the student with random weights. Raises TrainingError."""
         self.config = config
-        self.device = device_of(config.run.device)
+        self.device = choose_device(config.run.device)
         precision = config.run.precision
         self._is_low = precision == "bf16" or (precision == "auto" and is_faster_in_bf16(self.device))
         torch.manual_seed(config.run.seed)
         torch.set_float32_matmul_precision("high")
         torch.backends.cudnn.benchmark = True
         self.teacher = self._open_teacher()
-        self.student = placed(Student(config.network), self.device)
+        self.student = place_on(Student(config.network), self.device)
         self.optimisers = Optimisers(self.student, config.optimiser)
         self.average = Average(self.student, config.optimiser.average)
-        self._reviver = None
-        if config.optimiser.revive:
-            self._reviver = Reviver(self.student, self.average.network, self.optimisers)
-        self.revived = 0
-        """Dead units brought back so far."""
+        self._dormant_units = None
+        if config.optimiser.reset_dormant:
+            self._dormant_units = DormantUnitReset(self.student, self.average.network, self.optimisers)
+        self.units_reset = 0
+        """How many dormant units were reset so far."""
         self._loss = loss_of
         if config.run.compile and self.device.type == "cuda":
             self._compile()
@@ -75,91 +79,99 @@ class Distiller:
 
     @property
     def pass_alive_under_suicide(self) -> bool:
+        """Whether the teacher's area features count pass-alive groups as under rules with suicide."""
         return self.teacher is not None and self.teacher.pass_alive_under_suicide
 
-    def step(self, item: Item, rate_share: float) -> dict[str, Tensor]:
-        """Learn from one batch; games among it are told their next moves. Returns the parts of the loss, on the
-        device, so that nothing waits for them."""
-        spatial, global_, targets, opinion = self._lesson(item)
-        outputs = self._asked(spatial, global_, item.fills_canvas)
+    def step(self, batch: Batch, rate_share: float) -> dict[str, Tensor]:
+        """Learn from one batch, at this share of the full learning rate. Games in the batch are told their next moves.
+
+        Return the parts of the loss. They stay on the device, so that nothing waits for them.
+        """
+        spatial, global_, targets, evaluation = self._labelled(batch)
+        outputs = self._evaluated(spatial, global_, batch.fills_canvas)
         total, parts = self._loss(outputs, targets, spatial[:, :1], self.config.loss)
         total.backward()
         norm = self.optimisers.step(rate_share)
         self.average.update(self.student)
-        if self._reviver is not None and rate_share >= LEAST_RATE:
-            self.revived += self._reviver.step(spatial, global_, item.fills_canvas)
-        if item.answer is not None and opinion is not None:
-            item.answer(self._moves(opinion, outputs.policy[: len(item.global_), PLAIN].detach()))
+        if self._dormant_units is not None and rate_share >= LEAST_RATE:
+            self.units_reset += self._dormant_units.step(spatial, global_, batch.fills_canvas)
+        if batch.play_on is not None and evaluation is not None:
+            batch.play_on(self._mixed_policy(evaluation, outputs.policy[: len(batch.global_), PLAIN].detach()))
         return {"total": total.detach(), "norm": norm.detach(), **{name: part.detach() for name, part in parts.items()}}
 
     @torch.no_grad()
-    def label(self, item: Item) -> tuple[Item, Targets, Callable[[Tensor | None], None]]:
-        """A batch with those of its positions that are evened, and the teacher's labels, on the CPU. The function
-        beside them is to be called once the batch is no longer needed: games among it then move, into the same memory,
-        by the teacher's policy, or a share of them by the student's logits that it is given."""
-        spatial, global_, targets, opinion = self._lesson(item)
+    def label(self, batch: Batch) -> tuple[Batch, Targets, Callable[[Tensor | None], None]]:
+        """Return a batch with its positions under balanced komi added, the teacher's targets, both on the CPU, and a
+        function that is to be called when the batch is no longer needed.
+
+        That function lets the batch's games go on, which overwrites the batch. Moves are drawn by the teacher's policy,
+        or, in the student's share of the games, by the student's logits that it is given.
+        """
+        spatial, global_, targets, evaluation = self._labelled(batch)
         cpu = torch.device("cpu")
-        whole = replace(item, spatial=spatial.to(cpu, torch.uint8), global_=global_.to(cpu), evening=None)
+        whole = replace(batch, spatial=spatial.to(cpu, torch.uint8), global_=global_.to(cpu), komi_balancing=None)
 
-        def go_on(student: Tensor | None) -> None:
-            if item.answer is not None and opinion is not None:
-                item.answer(self._moves(opinion, student))
+        def play_on(student: Tensor | None) -> None:
+            if batch.play_on is not None and evaluation is not None:
+                batch.play_on(self._mixed_policy(evaluation, student))
 
-        return whole, targets.to(cpu), go_on
+        return whole, targets.to(cpu), play_on
 
     @torch.no_grad()
     def student_policy(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Tensor:
-        """The logits [N, S*S + 1] of the student as it is now."""
-        return self._asked(spatial, global_, fills_canvas).policy[:, PLAIN]
+        """Return the logits [N, S*S + 1] of the student as it is now."""
+        return self._evaluated(spatial, global_, fills_canvas).policy[:, PLAIN]
 
     @torch.no_grad()
-    def play(self, item: Item, student: Mover | None) -> Callable[[], NDArray[np.float32]]:
-        """The policies by which games go on from positions that are not learned from: `student`'s, where there is one,
-        in its share of the games."""
+    def policy_for(self, batch: Batch, student: PolicyFunction | None) -> PendingPolicy:
+        """Return the policy by which games go on from positions that are not learned from: `student`, if given, moves
+        in its share of the games and the teacher in the others."""
         assert self.teacher is not None
-        spatial, global_, _, _ = self._upload(item)
+        spatial, global_, _, _ = self._upload(batch)
         own = 0 if student is None else round(len(spatial) * self.config.data.play.student)
         parts = []
         if student is not None and own:
-            parts.append(student(spatial[:own], global_[:own], item.fills_canvas))
+            parts.append(student(spatial[:own], global_[:own], batch.fills_canvas))
         if own < len(spatial):
-            parts.append(self.teacher(spatial[own:], global_[own:], item.fills_canvas).policy)
+            parts.append(self.teacher(spatial[own:], global_[own:], batch.fills_canvas).policy)
         return self._on_host(torch.cat(parts))
 
-    def _asked(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Outputs:
+    def _evaluated(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Outputs:
         lower = torch.autocast(self.device.type, torch.bfloat16) if self._is_low else nullcontext()
         with lower:
             outputs: Outputs = self.student(spatial, global_, fills_canvas)
         return outputs
 
-    def _lesson(self, item: Item) -> Lesson:
-        spatial, global_, labels, targets = self._upload(item)
+    def _labelled(self, batch: Batch) -> LabelledBatch:
+        spatial, global_, labels, targets = self._upload(batch)
         if targets is not None:
-            return Lesson(spatial, global_, targets, None)
+            return LabelledBatch(spatial, global_, targets, None)
         if self.teacher is None:
-            return Lesson(spatial, global_, by_record(labels, spatial.shape[2] * spatial.shape[3]), None)
+            targets = targets_from_records(labels, spatial.shape[2] * spatial.shape[3])
+            return LabelledBatch(spatial, global_, targets, None)
         has_errors = self.teacher.has_errors
         with torch.no_grad():
-            opinion = self.teacher(spatial, global_, item.fills_canvas)
-            targets = by_teacher(opinion, labels, has_errors)
-            if item.evening is not None and len(item.evening.index):
-                index, noise = (part.to(self.device) for part in item.evening)
+            evaluation = self.teacher(spatial, global_, batch.fills_canvas)
+            targets = targets_from_teacher(evaluation, labels, has_errors)
+            if batch.komi_balancing is not None and len(batch.komi_balancing.index):
+                index, noise = (part.to(self.device) for part in batch.komi_balancing)
                 boards = spatial[index]
-                numbers = evened(global_[index], opinion.score[index, LEAD], noise, boards[:, 0].sum((1, 2)))
-                again = by_teacher(self.teacher(boards, numbers, item.fills_canvas), labels[index], has_errors)
-                spatial, global_ = torch.cat([spatial, boards]), torch.cat([global_, numbers])
-                targets = targets.and_also(again)
-        return Lesson(spatial.contiguous(memory_format=torch.channels_last), global_, targets, opinion)
+                lead, area = evaluation.score[index, LEAD], boards[:, 0].sum((1, 2))
+                balanced = with_balanced_komi(global_[index], lead, noise, area)
+                again = self.teacher(boards, balanced, batch.fills_canvas)
+                spatial, global_ = torch.cat([spatial, boards]), torch.cat([global_, balanced])
+                targets = targets.joined_with(targets_from_teacher(again, labels[index], has_errors))
+        return LabelledBatch(spatial.contiguous(memory_format=torch.channels_last), global_, targets, evaluation)
 
-    def _moves(self, opinion: Opinion, student: Tensor | None) -> Callable[[], NDArray[np.float32]]:
-        """The policies by which games go on: the student's in the first of them, the teacher's in the others."""
-        policy = opinion.policy
+    def _mixed_policy(self, evaluation: TeacherEvaluation, student: Tensor | None) -> PendingPolicy:
+        """Return the student's policy for its share of the games, the first ones, and the teacher's for the others."""
+        policy = evaluation.policy
         if student is not None:
             own = round(len(policy) * self.config.data.play.student)
             policy = torch.cat([student[:own].float(), policy[own:]])
         return self._on_host(policy)
 
-    def _on_host(self, policy: Tensor) -> Callable[[], NDArray[np.float32]]:
+    def _on_host(self, policy: Tensor) -> PendingPolicy:
         if self.device.type != "cuda":
             array = policy.numpy()
             return lambda: array
@@ -174,33 +186,32 @@ class Distiller:
 
         return wait
 
-    def _upload(self, item: Item) -> tuple[Tensor, Tensor, Tensor, Targets | None]:
-        """The batch on the device. Its own stream copies, so that only the copy is waited for, not earlier steps."""
+    def _upload(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Targets | None]:
+        """Copy the batch to the device, in a stream of its own: only the copy is waited for, not earlier steps."""
         if self._uploads is None:
-            planes = item.spatial.float().contiguous(memory_format=torch.channels_last)
-            return planes, item.global_, item.labels, item.targets
+            planes = batch.spatial.float().contiguous(memory_format=torch.channels_last)
+            return planes, batch.global_, batch.labels, batch.targets
         with torch.cuda.stream(self._uploads):
             planes, global_, labels = (
-                part.to(self.device, non_blocking=True) for part in (item.spatial, item.global_, item.labels)
+                part.to(self.device, non_blocking=True) for part in (batch.spatial, batch.global_, batch.labels)
             )
-            targets = None if item.targets is None else item.targets.to(self.device)
+            targets = None if batch.targets is None else batch.targets.to(self.device)
         self._uploads.synchronize()
         for part in (planes, global_, labels, *(targets or ())):
-            if part is not None:
-                part.record_stream(torch.cuda.current_stream())
+            part.record_stream(torch.cuda.current_stream())
         return planes.float().contiguous(memory_format=torch.channels_last), global_, labels, targets
 
     def _compile(self) -> None:
-        """Compile block by block, for any canvas. Blocks of a kind share their code: a minute instead of ten."""
+        """Compile block by block, for any canvas. Blocks of one kind share their code: a minute instead of ten."""
         limit = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
-        setattr(torch._dynamo.config, limit, MOST_VARIANTS)
+        setattr(torch._dynamo.config, limit, COMPILED_VARIANTS)
         for network in (self.student, self.teacher):
-            if isinstance(network, Student | Teacher):
+            if isinstance(network, Student | TorchTeacher):
                 for module in (*network.blocks, network.policy, network.value):
                     module.compile(dynamic=True)
         self._loss = torch.compile(loss_of, dynamic=True)
 
-    def _open_teacher(self) -> AnyTeacher | None:
+    def _open_teacher(self) -> Teacher | None:
         run, data = self.config.run, self.config.data
         if not data.teacher:
             return None

@@ -1,11 +1,11 @@
-"""Bringing dead units back: channels behind a ReLU that never fire learn nothing any more, and nothing reads them.
+"""Dormant-unit reset: channels behind a ReLU that never fire learn nothing any more, so they get new weights.
 
-They are recycled (Sokar et al., "The dormant neuron phenomenon in deep reinforcement learning", 2023): what writes them
-begins anew, at random, what a pool adds to them and what reads them begins at zero. So the network says what it said
-before, and learns on with all it has.
+The method is that of Sokar et al., "The dormant neuron phenomenon in deep reinforcement learning" (2023). The weights
+that write a dormant unit become random; those that add a pool's values to it, and those that read it, become zero. So
+the network's outputs stay the same, and the unit can learn again.
 
-Pooled channels that have grown large are scaled down, and what reads them up by as much, which changes nothing else:
-with large inputs a step of the bias that is made of them would switch units off for good.
+Pooled channels that have grown large are scaled down, and the weights that read them are scaled up by as much, which
+changes no output: with large inputs, one step of the bias that is made of them could switch units off for good.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from training.student.network import PlainBlock, PoolingBlock, Student
 from training.student.optimiser import Optimisers
 
 LOOKS = 20
-"""Batches in none of which a dead unit fires."""
+"""How many batches are looked at before a reset; a unit that fires in none of them is dormant."""
 LOOK_EVERY = 50
-"""Steps between two looks, once the first LOOKS steps of a run are over: they look each time."""
+"""Steps between two looks after the first LOOKS steps of a run; those all look."""
 POOLED = 3
-"""Values that a pool makes of each channel; the maximum is the last."""
+"""How many values a pool makes of each channel; the maximum is the last."""
 LARGE = 8.0
-"""For a channel's maximum over a board, in the mean."""
+"""A pooled channel whose maximum over a board has a larger mean is scaled down to this."""
 
 
 class Reader(NamedTuple):
-    """A layer that reads units."""
+    """A layer that reads a group of units."""
 
     layer: nn.Conv2d | nn.Linear
     copies: int
-    """Times that its inputs hold them, one group of all units after another."""
+    """How often its inputs hold the units, one copy of them all after another."""
 
 
 class Units(NamedTuple):
-    """The channels that a layer writes, each behind a ReLU."""
+    """A group of units: the channels that one layer writes, each behind a ReLU."""
 
     writer: nn.Conv2d | nn.Linear
     adder: nn.Linear | None
-    """Adds what it makes of a pool."""
+    """The layer that adds a pool's values to the units, if there is one."""
     readers: tuple[Reader, ...]
-    """Of the first one's input, the last group shows whether they fire."""
+    """The layers that read the units. The last copy in the first reader's inputs shows whether they fire."""
     scale: float
-    """Of new weights, beside the usual."""
+    """Factor of new weights, beside that of the usual initialisation."""
 
     @property
     def are_pooled(self) -> bool:
-        """Whether all their readers read them pooled."""
+        """Whether all readers read the units pooled."""
         return all(reader.copies == POOLED for reader in self.readers)
 
 
 def units_of(student: Student) -> list[Units]:
-    """All units of a student, the residual stream's aside: each block shifts those by itself."""
+    """List all units of a student but those of the residual stream, which each block shifts by itself."""
     found = []
     depth_scale = 1.0 / math.sqrt(max(1, len(student.blocks)))
     for block in student.blocks:
@@ -75,30 +75,35 @@ def units_of(student: Student) -> list[Units]:
     ]
 
 
-class Reviver:
-    """Watches how high units get, in the average of the weights: recycles those that never fire, calms large ones."""
+class DormantUnitReset:
+    """Watches how high units rise, in the average of the weights. Resets those that never fire; scales large ones down.
+
+    `highest` has the highest values [C] of each of `units_of(student)`, and `means` the sums of their means divided by
+    LOOKS; both are over the looks since the last reset, None where there was no look.
+    """
 
     def __init__(self, student: Student, average: Student, optimisers: Optimisers) -> None:
         self._average, self._optimisers = average, optimisers
         self._units = list(zip(units_of(student), units_of(average), strict=True))
-        self._highest: list[Tensor | None] = [None] * len(self._units)
-        self._means: list[Tensor | None] = [None] * len(self._units)
-        self._steps = self._looks = 0
+        self.highest: list[Tensor | None] = [None] * len(self._units)
+        self.means: list[Tensor | None] = [None] * len(self._units)
+        self._steps = self.looks = 0
 
     def step(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> int:
-        """To be called at every step with its batch. Returns how many units were revived: 0 in most."""
+        """Count one step and its batch. Return how many units were reset: 0 in most steps."""
         self._steps += 1
         if self._steps > LOOKS and self._steps % LOOK_EVERY != 0:
             return 0
-        self._look(spatial, global_, fills_canvas)
-        self._looks += 1
-        if self._looks % LOOKS != 0:
+        self.look(spatial, global_, fills_canvas)
+        if self.looks % LOOKS != 0:
             return 0
-        self._calm()
-        return self._revive()
+        self._scale_down()
+        return self._reset()
 
     @torch.no_grad()
-    def _look(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> None:
+    def look(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> None:
+        """Evaluate a batch with the average of the weights, and note how high the units rise."""
+        self.looks += 1
         hooks = []
         for index, (_, units) in enumerate(self._units):
 
@@ -106,9 +111,9 @@ class Reviver:
                 count = len(self._units[index][0].writer.weight)
                 values = inputs[0][:, -count:].float().transpose(0, 1).flatten(1)
                 fired, mean = values.amax(1), values.mean(1)
-                before, sums = self._highest[index], self._means[index]
-                self._highest[index] = fired if before is None else torch.maximum(before, fired)
-                self._means[index] = mean / LOOKS if sums is None else sums + mean / LOOKS
+                before, sums = self.highest[index], self.means[index]
+                self.highest[index] = fired if before is None else torch.maximum(before, fired)
+                self.means[index] = mean / LOOKS if sums is None else sums + mean / LOOKS
 
             hooks.append(units.readers[0].layer.register_forward_pre_hook(note))
         try:
@@ -118,11 +123,11 @@ class Reviver:
                 hook.remove()
 
     @torch.no_grad()
-    def _calm(self) -> None:
+    def _scale_down(self) -> None:
         for index, (units, averaged) in enumerate(self._units):
-            means = self._means[index]
+            means = self.means[index]
             assert means is not None
-            self._means[index] = None
+            self.means[index] = None
             large = torch.nonzero(means > LARGE)[:, 0]
             if not units.are_pooled or len(large) == 0:
                 continue
@@ -136,30 +141,30 @@ class Reviver:
             self._forget(units, large, len(means))
 
     @torch.no_grad()
-    def _revive(self) -> int:
-        revived = 0
+    def _reset(self) -> int:
+        count = 0
         for index, (units, averaged) in enumerate(self._units):
-            highest = self._highest[index]
+            highest = self.highest[index]
             assert highest is not None
-            self._highest[index] = None
-            dead = torch.nonzero(highest <= 0.0)[:, 0]
-            if len(dead) == 0:
+            self.highest[index] = None
+            dormant = torch.nonzero(highest <= 0.0)[:, 0]
+            if len(dormant) == 0:
                 continue
-            revived += len(dead)
+            count += len(dormant)
             fresh = torch.empty_like(units.writer.weight)
             nn.init.kaiming_normal_(fresh, nonlinearity="relu")
             for each in (units, averaged):
-                each.writer.weight[dead] = fresh[dead] * units.scale
+                each.writer.weight[dormant] = fresh[dormant] * units.scale
                 if each.writer.bias is not None:
-                    each.writer.bias[dead] = 0.0
+                    each.writer.bias[dormant] = 0.0
                 if each.adder is not None:
-                    each.adder.weight[dead] = 0.0
+                    each.adder.weight[dormant] = 0.0
                 for reader in each.readers:
-                    reader.layer.weight[:, _inputs(reader, dead, len(highest))] = 0.0
+                    reader.layer.weight[:, _inputs(reader, dormant, len(highest))] = 0.0
             if units.adder is not None:
-                self._optimisers.forget(units.adder.weight, dead)
-            self._forget(units, dead, len(highest))
-        return revived
+                self._optimisers.forget(units.adder.weight, dormant)
+            self._forget(units, dormant, len(highest))
+        return count
 
     def _forget(self, units: Units, changed: Tensor, count: int) -> None:
         for parameter in (units.writer.weight, units.writer.bias):
@@ -170,5 +175,5 @@ class Reviver:
 
 
 def _inputs(reader: Reader, units: Tensor, count: int) -> Tensor:
-    """The inputs of a reader that hold these of `count` units."""
+    """Return which inputs of a reader hold the `units`, out of `count`."""
     return torch.cat([units + copy * count for copy in range(reader.copies)])

@@ -1,4 +1,4 @@
-"""The student as an evaluator: its outputs post-processed to what a search reads."""
+"""Post-processing of a student's outputs to an Evaluation, which is what a search reads."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from training.student.network import PLAIN, Outputs, Student
 
 
 def value_of(outputs: Outputs, global_: Tensor) -> Tensor:
-    """[N, 3] probabilities; no result is impossible unless the ko rule is simple or scoring by territory."""
+    """Return probabilities [N, 3] of win, loss, no result. The last is 0 unless ko is simple or territory is scored."""
     excluded = functional.relu(global_[:, KO_FEATURE] - global_[:, TERRITORY_FEATURE]) * EXCLUDED
     return torch.cat([outputs.value[:, :NO_RESULT], outputs.value[:, NO_RESULT:] - excluded[:, None]], 1).softmax(1)
 
 
 def score_of(outputs: Outputs, value: Tensor) -> Tensor:
-    """[N, 6] with the chance of no result, which counts 0 points, taken into account."""
+    """Return the score columns [N, 6], where a game without a result counts 0 points."""
     score = outputs.score.clone()
     result, no_result = 1.0 - value[:, NO_RESULT], value[:, NO_RESULT]
     mean, stdev = outputs.score[:, SCORE_MEAN], outputs.score[:, SCORE_STDEV]
@@ -33,7 +33,7 @@ def score_of(outputs: Outputs, value: Tensor) -> Tensor:
 
 
 def evaluate_with(network: Student) -> Callable[[NDArray[np.float32], NDArray[np.float32]], Evaluation]:
-    """A function from planes [N, 22, H, W] and global features [N, 19] to an Evaluation, in float32."""
+    """Return a function that evaluates planes [N, 22, H, W] and global features [N, 19] with a student, in float32."""
     device = next(network.parameters()).device
 
     @torch.no_grad()

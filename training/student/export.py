@@ -1,4 +1,4 @@
-"""A student as a KataGo model: the form in which the converter, the quantizer and KataGo itself take it."""
+"""Export of a student as a KataGo model, which the converter, the quantizer and KataGo itself can read."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ from training.student.network import OPTIMISTIC, PLAIN, Student
 
 
 def to_model(student: Student, name: str, has_optimistic: bool, pass_alive_under_suicide: bool = False) -> Model:
-    """`student` as a model of KataGo's version 15. `has_optimistic`: it learned an optimistic policy; otherwise the
-    plain one stands in for it. `pass_alive_under_suicide`: how its area features were computed."""
+    """Convert a student to a model of KataGo's version 15.
+
+    `has_optimistic` says whether it learned an optimistic policy; if not, the plain one takes its place.
+    `pass_alive_under_suicide` says how its area features count pass-alive groups.
+    """
     trunk = Trunk(
         stem=_convolution(student.stem),
         stem_global=_matrix(student.stem_global),
@@ -102,12 +105,12 @@ def _value(student: Student) -> ValueHead:
 
 
 def _shift(bias: FloatArray) -> Normed:
-    """relu(x + bias)"""
+    """Return the norm that computes relu(x + bias)."""
     return Normed(np.ones_like(bias), bias, Activation.RELU)
 
 
 def _convolution(layer: nn.Conv2d) -> Convolution:
-    """Without its bias, which belongs to the norm behind it."""
+    """Convert a convolution without its bias, which belongs to the norm behind it."""
     return Convolution(_array(layer.weight), (1, 1))
 
 
@@ -117,5 +120,5 @@ def _array(parameter: Tensor | None) -> FloatArray:
 
 
 def _matrix(layer: nn.Linear) -> FloatArray:
-    """[in, out]"""
+    """Return the weights of a layer as a matrix [in, out]."""
     return np.ascontiguousarray(_array(layer.weight).T)

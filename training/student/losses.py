@@ -1,4 +1,4 @@
-"""The loss: how far the student's outputs are from the labels, part by part."""
+"""The loss: how far the student's outputs are from the targets, part by part."""
 
 from __future__ import annotations
 
@@ -9,36 +9,37 @@ from torch import Tensor
 from torch.nn import functional
 
 from nets.evaluator import LEAD, SCORE_MEAN, SCORE_STDEV, SHORTTERM_SCORE_ERROR, SHORTTERM_WINLOSS_ERROR, VAR_TIME_LEFT
-from training.config import LossConfig
+from training.config import LossWeights
 from training.student.network import OPTIMISTIC, PLAIN, REPLY, SCORE_UNITS, SOFT, Outputs
 
 SOFT_TEMPERATURE = 4.0
+"""Temperature of the soft policy."""
 SOFT_FLOOR = 1e-7
 """Added to probabilities before the soft policy takes their fourth root (KataGo, docs/KataGoMethods.md)."""
 
 SCORE_PARTS = (SCORE_MEAN, SCORE_STDEV, LEAD)
 ERROR_PARTS = (VAR_TIME_LEFT, SHORTTERM_WINLOSS_ERROR, SHORTTERM_SCORE_ERROR)
 HUBER = 0.5
-"""Errors above this many units (10 points) count linearly."""
+"""Errors above half a unit (10 points) count linearly."""
 
 
 class Targets(NamedTuple):
-    """What N positions should evaluate to; the side to move's view. A weight of 0 marks what isn't known."""
+    """What N positions should evaluate to, from the view of the side to move. A weight of 0 marks what is not known."""
 
     policy: Tensor
     """[N, S*S + 1] probabilities, 0 outside the board"""
     policy_weight: Tensor
-    """[N]"""
+    """[N], as all weights"""
     optimistic: Tensor
-    """[N, S*S + 1]"""
+    """[N, S*S + 1] the teacher's optimistic policy, as `policy`"""
     optimistic_weight: Tensor
     reply: Tensor
-    """int64 [N]: index of the opponent's move, -1 unknown"""
+    """int64 [N] the cell of the opponent's next move, -1 unknown"""
     value: Tensor
-    """[N, 3] probabilities"""
+    """[N, 3] probabilities of win, loss, no result"""
     value_weight: Tensor
     score: Tensor
-    """[N, 6] in the units of `Evaluation.score`"""
+    """[N, 6] the columns of `Evaluation.score`"""
     score_weight: Tensor
     errors_weight: Tensor
     ownership: Tensor
@@ -46,23 +47,23 @@ class Targets(NamedTuple):
     ownership_weight: Tensor
 
     def to(self, device: torch.device) -> Targets:
-        """Copied to `device`."""
+        """Copy the targets to a device, without waiting for it."""
         return Targets._make(part.to(device, non_blocking=True) for part in self)
 
-    def and_also(self, other: Targets) -> Targets:
-        """These and those of more positions."""
+    def joined_with(self, other: Targets) -> Targets:
+        """Return these targets and, after them, those of other positions."""
         return Targets._make(torch.cat(pair) for pair in zip(self, other, strict=True))
 
 
 class Loss(NamedTuple):
-    """The weighted sum, and its parts before weighting, each a mean over the positions that have its label."""
+    """The loss: the weighted sum of its parts, and the parts, each a mean over the positions whose target is known."""
 
     total: Tensor
     parts: dict[str, Tensor]
 
 
-def loss_of(outputs: Outputs, targets: Targets, mask: Tensor, config: LossConfig) -> Loss:
-    """`mask` [N, 1, S, S]: 1 on the board."""
+def loss_of(outputs: Outputs, targets: Targets, mask: Tensor, weights: LossWeights) -> Loss:
+    """Compute the loss of a batch. `mask` [N, 1, S, S] is 1 on the board."""
     on_board = mask.flatten(1)
     moves = torch.cat([on_board, torch.ones_like(on_board[:, :1])], 1)
     logs = functional.log_softmax(outputs.policy, dim=2)
@@ -78,12 +79,12 @@ def loss_of(outputs: Outputs, targets: Targets, mask: Tensor, config: LossConfig
         "errors": _mean(_distance(outputs.score, targets.score, ERROR_PARTS), targets.errors_weight),
         "ownership": _mean(_ownership(outputs.ownership, targets.ownership, on_board), targets.ownership_weight),
     }
-    total = torch.stack([getattr(config, name) * part for name, part in parts.items()]).sum()
+    total = torch.stack([getattr(weights, name) * part for name, part in parts.items()]).sum()
     return Loss(total, parts)
 
 
 def softened(policy: Tensor, moves: Tensor) -> Tensor:
-    """The policy at temperature 4. `moves` [N, S*S + 1]: 1 for points of the board and the pass."""
+    """Return the policy at SOFT_TEMPERATURE. `moves` [N, S*S + 1] is 1 for points of the board and the pass."""
     roots = (policy + SOFT_FLOOR).pow(1.0 / SOFT_TEMPERATURE) * moves
     return roots / roots.sum(1, keepdim=True)
 
@@ -103,7 +104,7 @@ def _reply(logs: Tensor, reply: Tensor) -> Tensor:
 
 
 def _distance(given: Tensor, wanted: Tensor, columns: tuple[int, ...]) -> Tensor:
-    """[N] Huber distance, summed over columns, each in its unit."""
+    """Return [N]: Huber distances, summed over columns, each in its unit."""
     errors = [
         functional.huber_loss(given[:, i] / unit, wanted[:, i] / unit, reduction="none", delta=HUBER)
         for i, unit in ((column, SCORE_UNITS[column]) for column in columns)
@@ -112,6 +113,6 @@ def _distance(given: Tensor, wanted: Tensor, columns: tuple[int, ...]) -> Tensor
 
 
 def _ownership(logits: Tensor, wanted: Tensor, on_board: Tensor) -> Tensor:
-    """[N] binary cross-entropy a point. tanh(x) = 2 sigmoid(2x) - 1."""
+    """Return [N]: the mean binary cross-entropy of a point, since tanh(x) = 2 sigmoid(2x) - 1."""
     errors = functional.binary_cross_entropy_with_logits(2.0 * logits, 0.5 * (1.0 + wanted), reduction="none")
     return (errors * on_board).sum(1) / on_board.sum(1)

@@ -25,18 +25,20 @@ from torch.nn import functional
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from training.config import NetworkConfig
 from training.errors import TrainingError
-from training.positions.batch import OFF_BOARD
+from training.positions.canvas import OFF_BOARD
 
 PLAIN, OPTIMISTIC, SOFT, REPLY = range(4)
-"""Channels of the policy: the move, the teacher's optimistic policy, the move at temperature 4, the reply to it."""
+"""Channels of the policy head: the next move, the teacher's optimistic policy, the next move at temperature 4, and the
+opponent's reply."""
 POLICIES = 4
+"""How many channels the policy head has."""
 
 SCORE_UNITS = (20.0, 20.0, 20.0, 40.0, math.sqrt(0.25), math.sqrt(30.0))
-"""What one unit of the score head's outputs is, in points (variance of time: moves, winning chance error: 1)."""
+"""One unit of each score output: in points, but in moves for the time left, and 1 for the error of winning chances."""
 SIGNED = (True, False, True, False, False, False)
-"""Those of the score columns (nets.evaluator) that may be negative; the others pass through softplus."""
+"""Which score columns (nets.evaluator) may be negative; the others pass through softplus."""
 BEFORE_SOFTPLUS = (1.0, 1.0, 1.0, 1.0, 0.5, 0.5)
-"""The outputs' factors before it. These three are those of KataGo's model version 15."""
+"""Factors of the score outputs before softplus. These three constants are those of KataGo's model version 15."""
 
 
 class Board(NamedTuple):
@@ -51,50 +53,50 @@ class Board(NamedTuple):
 
     @staticmethod
     def of(spatial: Tensor, fills_canvas: bool) -> Board:
-        """From the planes [N, 22, S, S]."""
+        """Read the boards from the planes [N, 22, S, S]."""
         mask = spatial[:, :1]
         area = mask.sum((2, 3), dtype=torch.float32)
         return Board(None if fills_canvas else mask, area, (area.sqrt() - 14.0) / 10.0)
 
     def cut(self, x: Tensor) -> Tensor:
-        """Zero outside the board."""
+        """Set [N, C, S, S] to zero outside the board."""
         return x if self.mask is None else x * self.mask
 
     def mean(self, x: Tensor) -> Tensor:
-        """[N, C, S, S], zero outside the board, to [N, C]."""
+        """Return the means [N, C] of x [N, C, S, S], which is zero outside the board."""
         return x.sum((2, 3), dtype=torch.float32) / self.area
 
     def pool(self, x: Tensor) -> Tensor:
-        """[N, C, S, S], not negative and zero outside the board, to [N, 3C]: mean, mean * linear, maximum."""
+        """Pool x [N, C, S, S], not negative and zero outside the board, to [N, 3C]: mean, mean * linear, maximum."""
         mean = self.mean(x)
         return torch.cat([mean, mean * self.linear, x.amax((2, 3))], 1)
 
     def pool_value(self, x: Tensor) -> Tensor:
-        """[N, C, S, S] to [N, 3C]: mean, mean * linear, mean * (linear^2 - 0.1)."""
+        """Pool x [N, C, S, S], zero outside the board, to [N, 3C]: mean, mean * linear, mean * (linear^2 - 0.1)."""
         mean = self.mean(x)
         return torch.cat([mean, mean * self.linear, mean * (self.linear.square() - 0.1)], 1)
 
 
 class Outputs(NamedTuple):
-    """What the student says of N positions, before post-processing; the side to move's view. All float32."""
+    """The student's outputs for N positions before post-processing, float32, from the view of the side to move."""
 
     policy: Tensor
     """[N, 4, S*S + 1] logits, OFF_BOARD outside the board"""
     value: Tensor
     """[N, 3] logits of win, loss, no result"""
     score: Tensor
-    """[N, 6] the columns of `Evaluation.score` in their own units"""
+    """[N, 6] the columns of `Evaluation.score`"""
     ownership: Tensor
     """[N, S*S] before tanh"""
 
 
 def shifted_relu(x: Tensor, shift: Tensor) -> Tensor:
-    """relu(x + shift) of [N, C, S, S] and [C]."""
+    """Compute relu(x + shift) for x [N, C, S, S] and shift [C]."""
     return functional.relu(x + shift[:, None, None])
 
 
 class PlainBlock(nn.Module):
-    """x + conv(relu(conv(relu(x + shift)) + bias))."""
+    """A residual block: x + conv(relu(conv(relu(x + shift)) + bias))."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -108,7 +110,7 @@ class PlainBlock(nn.Module):
 
 
 class PoolingBlock(nn.Module):
-    """A PlainBlock part of whose hidden channels are pooled over the board and added to the others as a bias."""
+    """A residual block in which some hidden channels are pooled over the board and added to the others as a bias."""
 
     def __init__(self, channels: int, pooled: int) -> None:
         super().__init__()
@@ -127,7 +129,7 @@ class PoolingBlock(nn.Module):
 
 
 class PolicyHead(nn.Module):
-    """Four logits for every point and for the pass."""
+    """The policy head: POLICIES logits for each point and for the pass."""
 
     def __init__(self, channels: int, width: int) -> None:
         super().__init__()
@@ -149,7 +151,7 @@ class PolicyHead(nn.Module):
 
 
 class ValueHead(nn.Module):
-    """Value, score and ownership."""
+    """The value head: value, score and ownership."""
 
     def __init__(self, channels: int, width: int, hidden: int) -> None:
         super().__init__()
@@ -170,10 +172,10 @@ class ValueHead(nn.Module):
 
 
 class Student(nn.Module):
-    """The network. `config` is its shape."""
+    """The network that is trained. `config` is its shape."""
 
     def __init__(self, config: NetworkConfig) -> None:
-        """Raises TrainingError."""
+        """Create a network with random weights. Raises TrainingError."""
         super().__init__()
         if config.pooling_every and config.pooled_channels >= config.channels:
             raise TrainingError("network.pooled_channels must be smaller than network.channels")
@@ -193,8 +195,8 @@ class Student(nn.Module):
         self._initialise()
 
     def forward(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> Outputs:
-        """`spatial` [N, 22, S, S] and `global_` [N, 19]. `fills_canvas`: all boards are S×S. Under autocast the heads
-        stay in float32."""
+        """Evaluate `spatial` [N, 22, S, S] and `global_` [N, 19]. `fills_canvas` says that all boards are S×S. Under
+        autocast the heads stay in float32."""
         board = Board.of(spatial, fills_canvas)
         x = self.stem(spatial) + self.stem_global(global_)[:, :, None, None]
         for block in self.blocks:
@@ -206,10 +208,11 @@ class Student(nn.Module):
 
     @property
     def parameter_count(self) -> int:
+        """The number of weights."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     def macs(self) -> int:
-        """Multiply-accumulates of the convolutions for one 19×19 position."""
+        """Count the multiply-accumulate operations of the convolutions for one 19×19 position."""
         return sum(361 * module.weight.numel() for module in self.modules() if isinstance(module, nn.Conv2d))
 
     def _initialise(self) -> None:
@@ -232,5 +235,5 @@ class Student(nn.Module):
 
 
 def shape_name(config: NetworkConfig) -> str:
-    """`b10c64`: blocks and channels, as KataGo names its networks."""
+    """Return the shape as KataGo names its networks: `b10c64` has 10 blocks of 64 channels."""
     return f"b{config.blocks}c{config.channels}"

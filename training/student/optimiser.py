@@ -15,27 +15,28 @@ from training.config import OptimiserConfig
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 NEWTON_SCHULZ_STEPS = 5
 ADAMW_LIKE = 0.2
-"""Root mean square of an orthogonal update, times the root of its longer side: about AdamW's, so both share a rate."""
+"""Root mean square of an orthogonal update times the root of its longer side. AdamW's updates have about the same, so
+both can have one learning rate."""
 
 ADAM_BETAS = (0.9, 0.99)
 
 POOLED = "to_bias.weight"
-"""How the names of the matrices end that make biases of what was pooled."""
+"""End of the names of the matrices that turn pooled values into biases."""
 POOLED_RATE = 0.005
-"""Their share of the rate. AdamW moves a weight by the rate whatever it is multiplied with, and the inputs of these add
-up to 200 and more: at the full rate what they add to a channel would move by a fifth a step, and the channel soon never
-fire again. So it moves about as a bias does."""
+"""Share of the learning rate for these matrices. AdamW moves each weight by about the rate, and the inputs of these add
+up to 200 and more: at the full rate a bias would move by a fifth in one step, and its channel soon never fire again."""
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum whose update of each matrix is orthogonalised (Jordan et al., "Muon", 2024), scaled as in Liu et al.,
-    "Muon is scalable for LLM training" (2025). Convolutions [out, in, y, x] count as matrices [out, in * y * x]."""
+    """Momentum with orthogonal updates of matrices (Jordan et al., "Muon", 2024), scaled as in Liu et al., "Muon is
+    scalable for LLM training" (2025). Convolutions [out, in, y, x] count as matrices [out, in * y * x]."""
 
     def __init__(self, parameters: Any, lr: float, momentum: float, weight_decay: float) -> None:
         super().__init__(parameters, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:
+        """Update all parameters by their gradients."""
         assert closure is None
         for group in self.param_groups:
             by_shape: dict[torch.Size, list[nn.Parameter]] = defaultdict(list)
@@ -46,7 +47,7 @@ class Muon(torch.optim.Optimizer):
                 self._step(parameters, group)
 
     def _step(self, parameters: list[nn.Parameter], group: dict[str, Any]) -> None:
-        """One batched orthogonalisation for all matrices of a shape: on a GPU their launches would cost more."""
+        """Update all matrices of one shape together: on a GPU, a kernel launch for each would cost more."""
         updates = []
         for parameter in parameters:
             assert parameter.grad is not None
@@ -65,7 +66,8 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonal(matrices: Tensor) -> Tensor:
-    """[B, m, n] to about the nearest (semi-)orthogonal matrices: all singular values near 1, by Newton-Schulz steps."""
+    """Return matrices close to the nearest (semi-)orthogonal ones of [B, m, n], by Newton-Schulz steps: all singular
+    values are near 1."""
     a, b, c = NEWTON_SCHULZ
     x = matrices.bfloat16() if matrices.is_cuda else matrices
     is_tall = x.shape[1] > x.shape[2]
@@ -88,9 +90,10 @@ def rate_share(step: int, warm_up: int, spent: float, decay_share: float) -> flo
 
 
 class Optimisers:
-    """The optimisers of a run as one, with the learning rate of the schedule."""
+    """The optimisers of a run, used as one."""
 
     def __init__(self, network: nn.Module, config: OptimiserConfig) -> None:
+        """Share out the parameters of `network`: convolutions to Muon, if configured, and all others to AdamW."""
         self._config = config
         convolutions, matrices, pooled, vectors = [], [], [], []
         for name, parameter in network.named_parameters():
@@ -103,9 +106,9 @@ class Optimisers:
             else:
                 vectors.append(parameter)
         rate, decay = config.rate, config.weight_decay
-        self._all: list[torch.optim.Optimizer] = []
+        self.parts: list[torch.optim.Optimizer] = []
         if config.kind == "muon" and convolutions:
-            self._all.append(Muon(convolutions, rate, config.momentum, decay))
+            self.parts.append(Muon(convolutions, rate, config.momentum, decay))
             convolutions = []
         groups = [
             {"params": convolutions + matrices, "weight_decay": decay},
@@ -114,13 +117,14 @@ class Optimisers:
         ]
         groups = [group for group in groups if group["params"]]
         on_cuda = next(network.parameters()).is_cuda
-        self._all.append(torch.optim.AdamW(groups, rate, ADAM_BETAS, fused=on_cuda))
+        self.parts.append(torch.optim.AdamW(groups, rate, ADAM_BETAS, fused=on_cuda))
         self._parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
 
     def step(self, rate_share: float) -> Tensor:
-        """Clip, update at this share of the rate, and clear the gradients. Returns their norm before clipping."""
+        """Clip the gradients, update at this share of the learning rate, and clear the gradients. Return the norm that
+        they had before."""
         norm = nn.utils.clip_grad_norm_(self._parameters, self._config.clip)
-        for optimiser in self._all:
+        for optimiser in self.parts:
             for group in optimiser.param_groups:
                 group["lr"] = self._config.rate * rate_share * group.get("share", 1.0)
             optimiser.step()
@@ -128,18 +132,19 @@ class Optimisers:
         return norm
 
     def forget(self, parameter: nn.Parameter, index: Any) -> None:
-        """Remember nothing of a part of a parameter, `parameter[index]`: it was set to other values."""
-        for optimiser in self._all:
+        """Clear the state of `parameter[index]`, which was set to other values."""
+        for optimiser in self.parts:
             for remembered in optimiser.state.get(parameter, {}).values():
                 if isinstance(remembered, Tensor) and remembered.shape == parameter.shape:
                     remembered[index] = 0.0
 
     def state_dict(self) -> list[dict[str, Any]]:
-        return [optimiser.state_dict() for optimiser in self._all]
+        """Return the state of each optimiser, for a checkpoint."""
+        return [optimiser.state_dict() for optimiser in self.parts]
 
     def load_state_dict(self, states: list[dict[str, Any]]) -> None:
-        """Take over what the optimisers remember. Momentum, weight decay and the like stay as configured."""
-        for optimiser, state in zip(self._all, states, strict=True):
+        """Restore the state of each optimiser. Momentum, weight decay and the like stay as configured."""
+        for optimiser, state in zip(self.parts, states, strict=True):
             options = [{name: group[name] for name in group if name != "params"} for group in optimiser.param_groups]
             optimiser.load_state_dict(state)
             for group, own in zip(optimiser.param_groups, options, strict=True):
@@ -150,7 +155,7 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 class Average(Generic[Network]):
-    """The exponential moving average of a network's weights: what is measured and shipped."""
+    """The exponential moving average of a network's weights, which is measured and shipped."""
 
     def __init__(self, network: Network, decay: float) -> None:
         self.network: Network = copy.deepcopy(network).requires_grad_(False).eval()
@@ -159,7 +164,7 @@ class Average(Generic[Network]):
 
     @torch.no_grad()
     def update(self, network: nn.Module) -> None:
-        """Follow `network`; at first quickly, so that its random start is forgotten."""
+        """Move towards the weights of `network`; quickly at first, so that the random start is forgotten."""
         self._updates += 1
         decay = min(self._decay, self._updates / (self._updates + 10.0))
         mine: list[Tensor] = list(self.network.parameters())
@@ -167,8 +172,10 @@ class Average(Generic[Network]):
         torch._foreach_lerp_(mine, other, 1.0 - decay)
 
     def state_dict(self) -> dict[str, Any]:
+        """Return the average and how often it was updated, for a checkpoint."""
         return {"weights": self.network.state_dict(), "updates": self._updates}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
         self.network.load_state_dict(state["weights"])
         self._updates = int(state["updates"])

@@ -1,7 +1,7 @@
-"""The inverse of training/student/export.py: a student from a network file that it wrote, to go on training it.
+"""Restoring a student from a network file, to go on training it: the inverse of training/student/export.py.
 
-A file has what an engine needs. The soft policy and the reply are not in it: the one begins as the policy at its
-temperature, the other knows nothing.
+A file has what an engine needs. The soft policy and the reply are not in it: the soft policy begins as the policy at
+its temperature, and the reply begins with zeros.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from nets.katago.reader import ModelFormatError, decompress
 from training.config import NetworkConfig
 from training.errors import TrainingError
 from training.katago_file import VERSION, encode_model
-from training.student import network as student_layers
 from training.student.export import to_model
 from training.student.losses import SOFT_TEMPERATURE
 from training.student.network import OPTIMISTIC, PLAIN, REPLY, SOFT, Student
@@ -26,7 +25,7 @@ FOREIGN = "not a network that Nobi's training wrote; only those can be trained o
 
 
 def read_network(path: Path) -> Model:
-    """The network in a `.bin.gz` of ours. Raises TrainingError."""
+    """Read the network in a `.bin.gz` file. Raises TrainingError."""
     try:
         return parse_model(decompress(path.read_bytes()))
     except OSError as error:
@@ -36,7 +35,7 @@ def read_network(path: Path) -> Model:
 
 
 def shape_of(model: Model) -> NetworkConfig:
-    """The configuration of a student of this shape. Raises TrainingError."""
+    """Return the configuration of a student that has the shape of `model`. Raises TrainingError where none has."""
     blocks = model.trunk.blocks
     kinds = [type(block) for block in blocks]
     tip_is_norm, is_ours = isinstance(model.trunk.tip, Normed), set(kinds) <= {OrdinaryBlock, PoolingBlock}
@@ -57,8 +56,8 @@ def shape_of(model: Model) -> NetworkConfig:
 
 @torch.no_grad()
 def load_weights(student: Student, model: Model) -> None:
-    """Give a student of the shape `shape_of(model)` the model's weights. Raises TrainingError where there is anything
-    in the model that a student has no place for."""
+    """Copy a model's weights to a student of the shape `shape_of(model)`. Raises TrainingError where the model has
+    anything that a student has no place for."""
     try:
         _load_trunk(student, model)
         _load_policy(student, model)
@@ -81,9 +80,9 @@ def _load_trunk(student: Student, model: Model) -> None:
         _set(layer.shift, block.before.bias)
         _convolution(layer.first, block.first, block.between)
         _convolution(layer.second, block.second)
-        if isinstance(layer, student_layers.PoolingBlock):
-            _convolution(layer.pooled, block.pooled, block.pooled_norm)  # type: ignore[union-attr]
-            _matrix(layer.to_bias, block.pooled_to_bias)  # type: ignore[union-attr]
+        if isinstance(block, PoolingBlock):
+            _convolution(layer.pooled, block.pooled, block.pooled_norm)
+            _matrix(layer.to_bias, block.pooled_to_bias)
 
 
 def _load_policy(student: Student, model: Model) -> None:
@@ -116,19 +115,19 @@ def _load_value(student: Student, model: Model) -> None:
 
 
 def _convolution(layer: nn.Conv2d, source: Convolution, norm: Normed | None = None) -> None:
-    """The convolution and, as its bias, that of the norm behind it."""
+    """Copy a convolution and, as its bias, the bias of the norm behind it."""
     _set(layer.weight, source.weights)
     if norm is not None:
         _set(layer.bias, norm.bias)
 
 
 def _matrix(layer: nn.Linear, matrix: FloatArray) -> None:
-    """From [in, out]."""
+    """Copy a matrix [in, out]."""
     _set(layer.weight, matrix.T)
 
 
 def _set(parameter: Tensor | None, values: FloatArray | None) -> None:
-    """Raises RuntimeError for another shape."""
+    """Copy values. Raises RuntimeError where they have another shape."""
     assert parameter is not None
     assert values is not None
     source = torch.from_numpy(values.copy())

@@ -1,6 +1,6 @@
-"""Labelling in advance: positions and a teacher's opinion of them, written to sample files.
+"""Labelling in advance: positions and a teacher's evaluation of them are written to sample files.
 
-Where a label costs as much as a training step, on a CPU, each is worth being learned from several times.
+On a processor a label costs about as much as a training step, so it pays to learn from each label several times.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.files import write_whole
-from training.positions.feed import Feed, Item
-from training.run.interruption import interruptible
-from training.run.progress import Reporter
+from training.interruption import interruptible
+from training.positions.batch import Batch
+from training.positions.batch_loader import BatchLoader
 from training.samples.origin import Origin, add_origin
-from training.samples.sample_files import (
+from training.samples.sample_files import SampleWriter
+from training.samples.samples import (
     HAS_ERRORS,
     HAS_OPTIMISTIC,
     HAS_OWNERSHIP,
@@ -29,26 +32,51 @@ from training.samples.sample_files import (
     HAS_SCORE,
     HAS_VALUE,
     Samples,
-    SampleWriter,
     pack_planes,
     pack_probabilities,
 )
+from training.status_line import StatusLine
 from training.student.distiller import Distiller
 from training.student.losses import Targets
-from training.teacher.disagreement import Selection
-from training.teacher.hard_examples import Doubter
+from training.teacher.hard_examples import HardExampleFilter, disagreement
+from training.teacher.open import Teacher, open_teacher
 
 STATE = "labelling.json"
 
 
 @dataclass(frozen=True)
-class Doubts:
-    """A student that moves in its share of the games, and keeps what it disagrees about."""
+class HardExampleMining:
+    """A student that moves in its share of the games, and how much of what it disagrees about is kept."""
 
     student: Path
     """A KataGo network, such as Nobi's training writes."""
     share: float = 1.0
-    """Of the positions labelled, those to keep."""
+    """The share of the labelled positions to keep: those about which the disagreement is greatest."""
+
+
+class HardExampleMiner:
+    """Compares a student's evaluation of positions with the labels that the teacher gave them."""
+
+    def __init__(self, mining: HardExampleMining, device: torch.device, threads: int = 0) -> None:
+        """Open the student on the teacher's `device`; `threads` is as in open_teacher. Raises TrainingError."""
+        self._network = open_teacher(mining.student, device, threads=threads)
+        self._device = device
+        self.filter = HardExampleFilter(mining.share)
+
+    @torch.no_grad()
+    def policy(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Tensor:
+        """Return the student's logits [N, S*S + 1]."""
+        return self._network(spatial, global_, fills_canvas).policy
+
+    @torch.no_grad()
+    def compare(self, batch: Batch, samples: Samples) -> tuple[Tensor, NDArray[np.float32]]:
+        """Return the student's logits [N, S*S + 1] for a batch, and [N]: how far it disagrees with the labels of the
+        batch, which `samples` has."""
+        planes = batch.spatial.to(self._device).float().contiguous(memory_format=torch.channels_last)
+        evaluation = self._network(planes, batch.global_.to(self._device), batch.fills_canvas)
+        parts = (evaluation.policy, evaluation.value, evaluation.ownership)
+        policy, value, ownership = (part.cpu().numpy() for part in parts)
+        return evaluation.policy, disagreement(policy, value, ownership, samples)
 
 
 def label(
@@ -56,28 +84,29 @@ def label(
     config: TrainingConfig,
     count: int | None = None,
     seconds: float | None = None,
-    doubts: Doubts | None = None,
+    mining: HardExampleMining | None = None,
 ) -> int:
-    """Label about `count` more positions, for `seconds` at most, and write them, or those that are doubted, to
-    `folder`. What an earlier call wrote stays, and its positions are not repeated. Returns the number labelled. Raises
-    TrainingError."""
+    """Label about `count` positions, for `seconds` at most, and write them to sample files in `folder`.
+
+    With `mining` only hard examples are written. What an earlier call wrote stays, and its positions are not repeated.
+    Return the number of positions labelled. Raises TrainingError.
+    """
     if not config.data.teacher:
         raise TrainingError("labelling needs a teacher: set data.teacher")
     distiller = Distiller(config)
-    doubter = None if doubts is None else Doubter(doubts.student, distiller.device, config.run.threads)
-    selection = Selection(1.0 if doubts is None else doubts.share)
+    miner = None if mining is None else HardExampleMiner(mining, distiller.device, config.run.threads)
     writer = SampleWriter(folder)
     state = _read_state(folder)
     teacher = distiller.teacher
     assert teacher is not None
     add_origin(folder, Origin((teacher.name,), teacher.has_optimistic, teacher.pass_alive_under_suicide))
-    reporter = Reporter(folder)
-    feed = Feed(
+    status = StatusLine()
+    batches = BatchLoader(
         config,
         pass_alive_under_suicide=distiller.pass_alive_under_suicide,
         has_teacher=True,
         pinned=distiller.device.type == "cuda",
-        player=partial(distiller.play, student=None if doubter is None else doubter.policy),
+        policy_for=partial(distiller.policy_for, student=None if miner is None else miner.policy),
         records_drawn=state["records_drawn"],
         first_step=state["step"],
     )
@@ -85,51 +114,49 @@ def label(
     try:
         with interruptible() as interrupted:
             while (count is None or done < count) and (seconds is None or time.monotonic() - started < seconds):
-                item, targets, go_on = distiller.label(feed.next(state["step"]))
-                samples, logits = samples_of(item, targets, distiller), None
-                if doubter is not None:
-                    logits, disagreements = doubter(item, samples)
-                    samples = samples.chosen(selection.pick(item.source, disagreements))
+                batch, targets, play_on = distiller.label(batches.next(state["step"]))
+                samples, logits = samples_from_targets(batch, targets, teacher), None
+                if miner is not None:
+                    logits, disagreements = miner.compare(batch, samples)
+                    samples = samples.chosen(miner.filter.pick(batch.source, disagreements))
                 files = writer.files
                 if samples.length:
                     writer.add(samples)
-                go_on(logits)
-                done += len(item.global_)
+                play_on(logits)
+                done += len(batch.global_)
                 state["step"] += 1
-                state["records_drawn"] = feed.records_drawn
+                state["records_drawn"] = batches.records_drawn
                 if writer.files != files:
                     _write_state(folder, state)
                 speed = done / (time.monotonic() - started)
                 goal = "" if count is None else f" of {count:,}"
-                reporter.line(f"{done:,}{goal} positions labelled, {speed:,.0f}/s, {feed.finished_games()} games")
+                status.show(f"{done:,}{goal} positions labelled, {speed:,.0f}/s, {batches.finished_games()} games")
                 if interrupted.is_set():
                     break
     finally:
-        feed.close()
+        batches.close()
         _write_state(folder, state)
         writer.close()
-    reporter.line(f"{done:,} positions labelled in {time.monotonic() - started:,.0f} s", final=True)
-    if doubter is not None:
-        reporter.note(selection.line())
+    status.show(f"{done:,} positions labelled in {time.monotonic() - started:,.0f} s", final=True)
+    if miner is not None:
+        status.note(miner.filter.line())
     return done
 
 
-def samples_of(item: Item, targets: Targets, distiller: Distiller) -> Samples:
-    """A labelled batch as samples."""
+def samples_from_targets(batch: Batch, targets: Targets, teacher: Teacher) -> Samples:
+    """Convert a batch on the CPU and the targets that a teacher gave it to samples."""
     known = HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP
-    teacher = distiller.teacher
-    assert teacher is not None
     known |= (HAS_OPTIMISTIC if teacher.has_optimistic else 0) | (HAS_ERRORS if teacher.has_errors else 0)
     return Samples(
-        planes=pack_planes(item.spatial.numpy()),
-        global_=item.global_.numpy().copy(),
+        planes=pack_planes(batch.spatial.numpy()),
+        global_=batch.global_.numpy().copy(),
         policy=pack_probabilities(targets.policy.numpy()),
         optimistic=pack_probabilities(targets.optimistic.numpy()),
         reply=targets.reply.numpy().astype(np.int16),
         value=targets.value.numpy().astype(np.float32),
         score=targets.score.numpy().astype(np.float32),
         ownership=torch.round(targets.ownership * 127.0).to(torch.int8).numpy(),
-        known=np.full(len(item.global_), known, np.uint8),
+        known=np.full(len(batch.global_), known, np.uint8),
     )
 
 

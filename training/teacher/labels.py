@@ -1,4 +1,4 @@
-"""Labels: what a position should evaluate to, by a teacher's opinion or by its record alone."""
+"""Targets: what positions should evaluate to, by a teacher's evaluation or by the game record alone."""
 
 from __future__ import annotations
 
@@ -8,33 +8,35 @@ from torch import Tensor
 from nets.evaluator import LOSS, SCORE_COLUMNS, WIN
 from training.positions.replay import MOVE, OUTCOME, REPLY
 from training.student.losses import Targets
-from training.teacher.network import Opinion
+from training.teacher.network import TeacherEvaluation
 
 
-def by_teacher(opinion: Opinion, labels: Tensor, has_errors: bool) -> Targets:
-    """A teacher's opinion as labels; the opponent's reply is the record's. `labels` int16 [N, LABELS].
+def targets_from_teacher(evaluation: TeacherEvaluation, labels: Tensor, has_errors: bool) -> Targets:
+    """Take a teacher's evaluation as targets; the opponent's reply comes from the record's `labels`, int16 [N, LABELS].
 
-    `has_errors`: the teacher estimates the time left and short-term errors."""
-    ones = torch.ones_like(opinion.value[:, 0])
-    optimistic = opinion.policy if opinion.optimistic is None else opinion.optimistic
+    `has_errors` says whether the teacher estimates the time left and short-term errors."""
+    ones = torch.ones_like(evaluation.value[:, 0])
+    optimistic = evaluation.policy if evaluation.optimistic is None else evaluation.optimistic
     return Targets(
-        policy=opinion.policy.softmax(1),
+        policy=evaluation.policy.softmax(1),
         policy_weight=ones,
         optimistic=optimistic.softmax(1),
         optimistic_weight=ones,
         reply=labels[:, REPLY].long(),
-        value=opinion.value,
+        value=evaluation.value,
         value_weight=ones,
-        score=opinion.score,
+        score=evaluation.score,
         score_weight=ones,
         errors_weight=ones if has_errors else torch.zeros_like(ones),
-        ownership=opinion.ownership,
+        ownership=evaluation.ownership,
         ownership_weight=ones,
     )
 
 
-def by_record(labels: Tensor, cells: int) -> Targets:
-    """The record's next move and result as labels: free, and noisy. `cells`: S*S of the canvas."""
+def targets_from_records(labels: Tensor, cells: int) -> Targets:
+    """Take the record's next move and result as targets, which are free and noisy.
+
+    `labels` is int16 [N, LABELS]; `cells` is S*S of the canvas."""
     move, outcome = labels[:, MOVE].long(), labels[:, OUTCOME].float()
     count = len(labels)
     zeros = torch.zeros(count, device=labels.device)

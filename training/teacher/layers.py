@@ -1,4 +1,4 @@
-"""Layers of KataGo networks as PyTorch layers, weights and all."""
+"""PyTorch layers with the weights of a KataGo network's layers."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from nets.katago.model import Activation, Convolution, FloatArray
 
 
 class Convolve(nn.Conv2d):
-    """Takes inputs of any precision and computes in that of its weights."""
+    """A convolution that takes inputs of any precision and computes in that of its weights."""
 
     def forward(self, input: Tensor) -> Tensor:
         return super().forward(input.to(self.weight.dtype))
 
 
 class Multiply(nn.Linear):
-    """Takes inputs of any precision and computes in that of its weights."""
+    """A matrix product that takes inputs of any precision and computes in that of its weights."""
 
     def forward(self, input: Tensor) -> Tensor:
         return super().forward(input.to(self.weight.dtype))
 
 
 def convolution(layer: Convolution) -> Convolve:
-    """Zero-padded, without bias."""
+    """Return a zero-padded convolution, without its bias."""
     outputs, inputs, rows, columns = layer.weights.shape
     dilation = layer.dilation
     padding = (rows // 2 * dilation[0], columns // 2 * dilation[1])
@@ -35,7 +35,7 @@ def convolution(layer: Convolution) -> Convolve:
 
 
 def dense(matrix: FloatArray, bias: FloatArray | None = None) -> Multiply:
-    """x @ matrix [in, out] + bias."""
+    """Return a layer that computes x @ matrix + bias, for a matrix [in, out]."""
     result = Multiply(matrix.shape[0], matrix.shape[1], bias=bias is not None)
     result.weight = nn.Parameter(torch.from_numpy(np.ascontiguousarray(matrix.T)))
     if bias is not None:
@@ -44,12 +44,12 @@ def dense(matrix: FloatArray, bias: FloatArray | None = None) -> Multiply:
 
 
 def constant(array: FloatArray) -> nn.Parameter:
-    """Weights that are used as they are."""
+    """Return weights that are used as they are."""
     return nn.Parameter(torch.from_numpy(array.copy()))
 
 
 def activate(x: Tensor, activation: Activation | None) -> Tensor:
-    """The activation of x; None is the identity."""
+    """Apply an activation to x; None is the identity."""
     if activation is Activation.RELU:
         return functional.relu(x)
     if activation is Activation.MISH:

@@ -1,4 +1,4 @@
-"""A teacher in the engine's own integers of 16 bits: on a processor it labels several times as fast as in PyTorch."""
+"""A teacher on the engine's own 16-bit kernels: on a processor it labels several times as fast as PyTorch does."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from nets.native.evaluator import NativeEvaluator
 from nets.network_file import NetworkFile
 from nets.open import open_network
 from training.errors import TrainingError
-from training.positions.batch import OFF_BOARD, board_cells
-from training.teacher.network import Opinion, check_teacher, has_errors
+from training.positions.canvas import OFF_BOARD, board_cells
+from training.teacher.network import TeacherEvaluation, check_teacher, has_errors
 
 AT_ONCE = 8
-"""Positions of one call, which computes on one core."""
+"""How many positions one call evaluates; a call computes on one core."""
 
 
 class NativeTeacher:
-    """Gives the opinions that training.teacher.network.Teacher gives."""
+    """A teacher with the attributes and the evaluations of a TorchTeacher (training/teacher/network.py)."""
 
     def __init__(self, evaluator: NativeEvaluator, has_errors: bool, threads: int) -> None:
-        """On so many `threads`."""
+        """Evaluate on `threads` threads. `has_errors` says whether the network estimates short-term errors."""
         self.name = evaluator.name
         self.pass_alive_under_suicide = evaluator.pass_alive_under_suicide
         self.has_errors, self.has_optimistic = has_errors, evaluator.has_optimism
         self._evaluator = evaluator
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="teacher")
 
-    def __call__(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> Opinion:
-        """`spatial` [N, 22, S, S], with boards in the top left corners of their canvases, and `global_` [N, 19], on the
-        CPU. Raises TrainingError."""
+    def __call__(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> TeacherEvaluation:
+        """Evaluate positions on the CPU: `spatial` [N, 22, S, S] with boards in the top left corners of their canvases,
+        and `global_` [N, 19]. Raises TrainingError."""
         canvas = spatial.shape[2]
         sizes = spatial[:, 0, 0].sum(1).numpy().astype(np.int64)
         answers = _Answers.of(len(sizes), canvas, self.has_optimistic)
@@ -65,7 +65,7 @@ class NativeTeacher:
         except EvaluatorError as error:
             raise TrainingError(str(error)) from None
         policy, optimistic, value, score, ownership = (torch.from_numpy(array) for array in answers)
-        return Opinion(policy, optimistic if self.has_optimistic else None, value, score, ownership)
+        return TeacherEvaluation(policy, optimistic if self.has_optimistic else None, value, score, ownership)
 
 
 class _Answers(NamedTuple):
@@ -77,7 +77,7 @@ class _Answers(NamedTuple):
 
     @staticmethod
     def of(count: int, canvas: int, has_optimistic: bool) -> _Answers:
-        """Room for the opinions of so many positions, as they are outside the boards."""
+        """Allocate the evaluations of `count` positions, filled with what they are outside the boards."""
         cells = canvas * canvas
         return _Answers(
             np.full((count, cells + 1), OFF_BOARD, np.float32),
@@ -89,8 +89,9 @@ class _Answers(NamedTuple):
 
 
 def load_native_teacher(path: Path, threads: int, is_required: bool) -> NativeTeacher | None:
-    """Read a KataGo network. None where the engine itself would not run it in 16 bits, unless that `is_required`.
-    `threads` 0: one a core. Raises TrainingError."""
+    """Read a KataGo network, or return None where the engine would not run it in 16 bits, unless that `is_required`.
+
+    `threads` 0 means one for each core. Raises TrainingError."""
     try:
         file = NetworkFile(path)
         evaluator = open_network(path, "int16" if is_required else "auto", "cpu")

@@ -1,6 +1,6 @@
-"""KataGo networks as PyTorch modules: the teacher, on whatever device and in whatever precision the student is trained.
+"""KataGo networks as PyTorch modules: teachers on any device, for batches of boards of different sizes.
 
-The same layers as nets/katago writes to ONNX, from the same parsed model, for batches of boards of different sizes.
+The layers are those that nets/conversion writes to ONNX, from the same parsed model.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from nets.katago.model import (
 from nets.katago.parse import parse_model
 from nets.katago.reader import ModelFormatError, decompress, read_bytes
 from training.errors import TrainingError
-from training.positions.batch import OFF_BOARD
+from training.positions.canvas import OFF_BOARD
 from training.student.network import OPTIMISTIC, Board
 from training.teacher.layers import Convolve, Multiply, activate, constant, convolution, dense
 from training.teacher.transformer import Attention, FeedForward
 
 OLDEST = 8
-"""The first model version whose outputs all mean what this module takes them for."""
+"""The oldest model version that can teach: the outputs of older ones have other meanings."""
 
 
-class Opinion(NamedTuple):
-    """What a teacher says of N positions, post-processed as an `Evaluation`; all float32."""
+class TeacherEvaluation(NamedTuple):
+    """A teacher's evaluation of N positions as float32 tensors, from the view of the side to move."""
 
     policy: Tensor
     """[N, S*S + 1] logits, OFF_BOARD outside the board"""
     optimistic: Tensor | None
     """[N, S*S + 1] logits, where the network has an optimistic policy"""
     value: Tensor
-    """[N, 3] probabilities"""
+    """[N, 3] probabilities of win, loss, no result"""
     score: Tensor
-    """[N, 6] in points; -1 where the network does not estimate a column"""
+    """[N, 6] the columns of `Evaluation.score`; -1 where the network does not estimate a column"""
     ownership: Tensor
     """[N, S*S] in [-1, 1]"""
 
 
-def load_teacher(path: Path) -> Teacher:
-    """Read a KataGo network. Raises TrainingError."""
+def load_torch_teacher(path: Path) -> TorchTeacher:
+    """Read a KataGo network from a file. Raises TrainingError."""
     try:
         model = with_v7_inputs(parse_model(decompress(read_bytes(path))))
     except ModelFormatError as error:
@@ -62,22 +62,26 @@ def load_teacher(path: Path) -> Teacher:
     except OSError as error:
         raise TrainingError(f"{path}: {error.strerror or error}") from None
     check_teacher(model, path)
-    return Teacher(model).requires_grad_(False).eval()
+    return TorchTeacher(model).requires_grad_(False).eval()
 
 
 def check_teacher(model: Model, path: Path) -> None:
-    """Raises TrainingError where a network, from the file `path`, cannot teach."""
+    """Check that the network of the file `path` can teach. Raises TrainingError."""
     if model.version < OLDEST or model.trunk.metadata is not None:
         raise TrainingError(f"{path}: networks of this kind cannot teach (model version {model.version})")
 
 
 def has_errors(model: Model) -> bool:
-    """Whether a network estimates the time left and short-term errors."""
+    """Return whether a network estimates the time left and short-term errors."""
     return model.version >= 9
 
 
-class Teacher(nn.Module):
-    """A KataGo network."""
+class TorchTeacher(nn.Module):
+    """A KataGo network as a PyTorch module.
+
+    `has_errors` says whether it estimates the time left and short-term errors, `has_optimistic` whether it has an
+    optimistic policy, `pass_alive_under_suicide` how its area features count pass-alive groups.
+    """
 
     def __init__(self, model: Model) -> None:
         super().__init__()
@@ -91,8 +95,8 @@ class Teacher(nn.Module):
         self.has_optimistic = self.policy.used > OPTIMISTIC
         self.value = _Value(model, model.value)
 
-    def forward(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> Opinion:
-        """`spatial` [N, 22, S, S] and `global_` [N, 19], float32."""
+    def forward(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> TeacherEvaluation:
+        """Evaluate `spatial` [N, 22, S, S] and `global_` [N, 19], float32. `fills_canvas`: all boards are S×S."""
         board = Board.of(spatial, fills_canvas)
         x = self.stem(spatial) + self.stem_global(global_)[:, :, None, None]
         x = board.cut(x).contiguous(memory_format=torch.channels_last)
@@ -101,10 +105,11 @@ class Teacher(nn.Module):
         trunk = self.tip(x, board)
         policy = self.policy(trunk, board)
         value, score, ownership = self.value(trunk, board, global_)
-        return Opinion(policy[:, 0], policy[:, 1] if policy.shape[1] > 1 else None, value, score, ownership)
+        optimistic = policy[:, OPTIMISTIC] if self.has_optimistic else None
+        return TeacherEvaluation(policy[:, 0], optimistic, value, score, ownership)
 
-    def lower(self, dtype: torch.dtype) -> Teacher:
-        """Convolve and multiply in a lower precision from now on; what is added up, norms and heads stay in float32."""
+    def lower(self, dtype: torch.dtype) -> TorchTeacher:
+        """Convolve and multiply in this precision from now on. Residual sums, norms and heads stay in float32."""
         for module in (self.stem, *self.blocks.modules()):
             if isinstance(module, Convolve | Multiply):
                 module.to(dtype)
@@ -122,14 +127,14 @@ def _block(block: Block) -> nn.Module:
 
 
 def _pool(x: Tensor, board: Board) -> Tensor:
-    """Board.pool for activations that may be negative."""
+    """Pool as Board.pool does, but for activations that may be negative."""
     mean = board.mean(x)
     covered = x if board.mask is None else torch.where(board.mask > 0, x, OFF_BOARD)
     return torch.cat([mean, mean * board.linear, covered.amax((2, 3))], 1)
 
 
 class _Scaled(nn.Module):
-    """What remains of a batch norm, its activation, and zero outside the board."""
+    """A batch norm as scale and bias, with its activation; points outside the board become zero."""
 
     def __init__(self, norm: Normed) -> None:
         super().__init__()
@@ -206,7 +211,7 @@ class _Policy(nn.Module):
         self.used = min(2, head.channels)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
-        """[N, 1 or 2, S*S + 1]: the policy, and the optimistic one."""
+        """Return logits [N, 1 or 2, S*S + 1]: the policy and, where there is one, the optimistic policy."""
         pooled = _pool(self.pooled_norm(self.pooled(x), board), board)
         hidden = self.first(x) + self.to_bias(pooled)[:, :, None, None]
         points = self.second(self.first_norm(hidden, board)).float()
@@ -241,7 +246,7 @@ class _Value(nn.Module):
         return value, self._points(self.score(hidden).float(), value[:, 2:]), ownership
 
     def _points(self, score: Tensor, no_result: Tensor) -> Tensor:
-        """[N, 6] from the outputs of the score matrix. They presume a result; a game without one counts 0 points."""
+        """Return [N, 6] from the score matrix's outputs, which assume a result; a game without one counts 0 points."""
         positive = functional.softplus(score[:, 2:]) * self.factors.float()
         mean, lead, stdev, result = score[:, :1], score[:, 1:2], positive[:, :1], 1.0 - no_result
         spread = (stdev.square() + mean.square() * no_result) * result

@@ -1,4 +1,4 @@
-"""Whatever opens as a teacher: in PyTorch, or in the engine's own integers."""
+"""Opening a teacher: a KataGo network in PyTorch, or in 16-bit integers on the engine's own kernels."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from pathlib import Path
 
 import torch
 
+from training.devices import is_faster_in_bf16, place_on
 from training.errors import TrainingError
-from training.run.devices import is_faster_in_bf16, placed
 from training.teacher.native import NativeTeacher, load_native_teacher
-from training.teacher.network import Teacher, load_teacher
+from training.teacher.network import TorchTeacher, load_torch_teacher
 
-AnyTeacher = Teacher | NativeTeacher
+Teacher = TorchTeacher | NativeTeacher
+"""A network that evaluates batches for the student to learn from."""
 
 
-def open_teacher(path: Path, device: torch.device, precision: str = "auto", threads: int = 0) -> AnyTeacher:
-    """Open a KataGo network. `precision` is a RunConfig's of teachers; `threads` compute what is in 16 bits, 0: one a
-    core. Raises TrainingError."""
+def open_teacher(path: Path, device: torch.device, precision: str = "auto", threads: int = 0) -> Teacher:
+    """Open a KataGo network as a teacher. Raises TrainingError.
+
+    `precision` is the setting run.teacher_precision. `threads` threads compute where the engine's kernels do; 0 means
+    one for each core.
+    """
     can_be_native = device.type == "cpu"
     if precision == "int16" and not can_be_native:
         raise TrainingError("run.teacher_precision: int16 is for processors")
@@ -24,6 +28,6 @@ def open_teacher(path: Path, device: torch.device, precision: str = "auto", thre
         native = load_native_teacher(path, threads, is_required=precision == "int16")
         if native is not None:
             return native
-    teacher = placed(load_teacher(path), device)
+    teacher = place_on(load_torch_teacher(path), device)
     is_low = precision == "bf16" or (precision == "auto" and is_faster_in_bf16(device))
     return teacher.lower(torch.bfloat16) if is_low else teacher

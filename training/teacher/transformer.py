@@ -1,6 +1,6 @@
-"""Transformer blocks of KataGo networks, on boards [N, C, H, W] whose channels come last in memory.
+"""The transformer blocks of KataGo networks in PyTorch, on boards [N, C, H, W] whose channels come last in memory.
 
-Both blocks begin with an RMS norm of each point's channels. Its weights are merged into the matrices behind it.
+Both kinds begin with an RMS norm of each point's channels, whose weights are merged into the matrices behind it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from training.teacher.layers import constant, dense
 
 
 class Attention(nn.Module):
-    """Residual self-attention over the points of each board."""
+    """Self-attention over the points of each board, added to its input."""
 
     def __init__(self, block: AttentionBlock) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Attention(nn.Module):
         self.frequencies = None if block.rope is None else constant(block.rope.frequencies)
         parts = [block.query, block.key]
         if block.rope is not None:
-            parts += [turned(block.query), turned(block.key)]
+            parts += [_turned(block.query), _turned(block.key)]
         self.widths = (block.query.shape[1], block.key.shape[1], block.value.shape[1])
         self.joined = dense(np.concatenate([*parts, block.value], axis=1) * block.norm[:, None])
         self.output = dense(block.output)
@@ -50,7 +50,7 @@ class Attention(nn.Module):
         return board.cut(_planes(tokens + self.output(mixed.transpose(1, 2).flatten(2)), x))
 
     def _angles(self, height: int, width: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Cosine and sine [P, queries + keys] of the angle by which each point turns each channel."""
+        """Return cosine and sine [P, queries + keys] of the angle by which each point turns each channel."""
         assert self.frequencies is not None
         keys = self.frequencies.float().expand(self.kv_heads, -1, -1).repeat_interleave(2, 1)
         queries = keys.repeat_interleave(self.heads // self.kv_heads, 0)
@@ -62,7 +62,8 @@ class Attention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Residual: silu(n @ first) [* (n @ gate)] @ second."""
+    """A feed-forward block: silu(n @ first) @ second is added to its input. A gate multiplies silu(n @ first) by
+    n @ gate."""
 
     def __init__(self, block: FeedForwardBlock) -> None:
         super().__init__()
@@ -84,24 +85,24 @@ class FeedForward(nn.Module):
 
 
 def _rms_normed(tokens: Tensor, epsilon: float) -> Tensor:
-    """x / rms(x) over the channels."""
+    """Divide by the root mean square over the channels."""
     square = torch.linalg.vector_norm(tokens, dim=2, keepdim=True).square() / tokens.shape[2]
     return tokens * torch.rsqrt(square + epsilon)
 
 
 def _tokens(x: Tensor) -> Tensor:
-    """[N, C, H, W] to [N, H*W, C]; no copy where the channels come last in memory."""
+    """Reshape [N, C, H, W] to [N, H*W, C], without a copy where the channels come last in memory."""
     return x.permute(0, 2, 3, 1).flatten(1, 2).contiguous()
 
 
 def _planes(tokens: Tensor, like: Tensor) -> Tensor:
-    """The inverse of `_tokens`."""
+    """Reshape tokens back to the shape of `like`: the inverse of `_tokens`."""
     count, channels, height, width = like.shape
     return tokens.view(count, height, width, channels).permute(0, 3, 1, 2)
 
 
-def turned(matrix: FloatArray) -> FloatArray:
-    """The matrix whose outputs are those of `matrix`, each interleaved pair (a, b) turned by 90 degrees: (-b, a)."""
+def _turned(matrix: FloatArray) -> FloatArray:
+    """Return the matrix whose outputs are those of `matrix`, each pair of neighbours (a, b) turned to (-b, a)."""
     result = np.empty_like(matrix)
     result[:, 0::2] = -matrix[:, 1::2]
     result[:, 1::2] = matrix[:, 0::2]

@@ -1,4 +1,4 @@
-"""Positions whose komi is changed so that they are even."""
+"""Positions whose komi is changed so that neither side is ahead."""
 
 # ruff: noqa: E402
 from __future__ import annotations
@@ -14,29 +14,29 @@ from go_rules.position import new_stack
 from go_rules.rules import preset
 from nets.evaluator import GLOBAL_FEATURES
 from nets.features import GLOBAL_PASS_ENDS_PHASE, IN_TREE, encode
-from training.positions.komi_balancing import draw_evening, evened
-from training.positions.work import new_work
+from training.positions.komi_balancing import draw_komi_balancing, with_balanced_komi
+from training.positions.workers import new_worker_buffers
 
 
 def numbers(size: int, komi: float, colour: int, rule_set: str) -> np.ndarray:
     """The global features of an empty board."""
-    stack, work = new_stack(3), new_work()
+    stack, buffers = new_stack(3), new_worker_buffers()
     rules = preset(rule_set)[0].record(komi)
     clear(stack[2], size, size, rules["has_button"])
     stack[2]["to_play"] = colour
     planes, global_ = np.zeros((22, size, size), np.float32), np.zeros(GLOBAL_FEATURES, np.float32)
-    encode(stack, 2, colour, rules, 0.0, IN_TREE, work.ban, work.scratch, planes, global_)
+    encode(stack, 2, colour, rules, 0.0, IN_TREE, buffers.ban, buffers.scratch, planes, global_)
     return global_
 
 
 @pytest.mark.parametrize("rule_set", ["tromp-taylor", "japanese", "aga-button"])
 @pytest.mark.parametrize("size", [9, 12, 19])
 @pytest.mark.parametrize("colour", [BLACK, WHITE])
-def test_features_are_those_of_a_game_with_the_even_komi(rule_set: str, size: int, colour: int) -> None:
+def test_features_are_those_of_a_game_with_balanced_komi(rule_set: str, size: int, colour: int) -> None:
     sign = 1.0 if colour == WHITE else -1.0
     for before, after in [(7.5, 2.0), (7.5, 2.5), (0.0, -13.5), (6.5, 7.0), (6.0, 30.5)]:
         lead = sign * (before - after) - 0.1  # rounded to half points
-        given = evened(
+        given = with_balanced_komi(
             torch.from_numpy(numbers(size, before, colour, rule_set))[None],
             torch.tensor([lead]), torch.zeros(1), torch.tensor([float(size * size)]),
         )  # fmt: skip
@@ -44,7 +44,7 @@ def test_features_are_those_of_a_game_with_the_even_komi(rule_set: str, size: in
 
 
 def test_komi_is_clipped_as_features_are() -> None:
-    given = evened(
+    given = with_balanced_komi(
         torch.from_numpy(numbers(9, 7.5, WHITE, "chinese"))[None],
         torch.tensor([-500.0]), torch.zeros(1), torch.tensor([81.0]),
     )  # fmt: skip
@@ -55,14 +55,14 @@ def test_a_game_that_a_pass_may_end_stays_as_it_is() -> None:
     for feature in (0, GLOBAL_PASS_ENDS_PHASE):
         before = torch.from_numpy(numbers(9, 7.5, WHITE, "chinese"))[None]
         before[0, feature] = 1.0
-        after = evened(before, torch.tensor([20.0]), torch.ones(1), torch.tensor([81.0]))
+        after = with_balanced_komi(before, torch.tensor([20.0]), torch.ones(1), torch.tensor([81.0]))
         assert torch.equal(before, after)
 
 
-def test_the_share_that_is_evened() -> None:
-    evening = draw_evening(64, 0.25, np.random.default_rng(1))
-    assert len(evening.index) == len(evening.noise) == 16
-    assert len(set(evening.index.tolist())) == 16
-    assert 1.0 < float(evening.noise.std()) < 4.0
-    again = draw_evening(64, 0.25, np.random.default_rng(1))
-    assert torch.equal(again.index, evening.index)
+def test_a_share_of_the_positions_is_chosen() -> None:
+    balancing = draw_komi_balancing(64, 0.25, np.random.default_rng(1))
+    assert len(balancing.index) == len(balancing.noise) == 16
+    assert len(set(balancing.index.tolist())) == 16
+    assert 1.0 < float(balancing.noise.std()) < 4.0
+    again = draw_komi_balancing(64, 0.25, np.random.default_rng(1))
+    assert torch.equal(again.index, balancing.index)

@@ -17,23 +17,23 @@ from tests.training.games import SIZE, random_games, write_records
 from training.config import RecordsConfig
 from training.errors import TrainingError
 from training.positions.batch import Positions, new_positions
+from training.positions.game_conditions import new_game_conditions
 from training.positions.records import RecordPositions, load_records
 from training.positions.replay import MOVE, OUTCOME, REPLY
-from training.positions.terms import new_terms
-from training.positions.workers import Workers
+from training.positions.workers import WorkerPool
 
-TERMS = new_terms({"chinese": 1.0}, own_komi=1.0, deviation=0.0)
+CONDITIONS = new_game_conditions({"chinese": 1.0}, own_komi=1.0, deviation=0.0)
 GAMES = random_games(count=3, length=40, seed=5)
 
 
 @pytest.fixture(scope="module")
-def workers() -> Workers:
-    return Workers(threads=2)
+def workers() -> WorkerPool:
+    return WorkerPool(threads=2)
 
 
-def stream(path: Path, workers: Workers, seed: int = 1, **config: float) -> RecordPositions:
+def stream(path: Path, workers: WorkerPool, seed: int = 1, **config: float) -> RecordPositions:
     settings = {"deviating": 0.0, "handicap": 0.0, **config}
-    return RecordPositions(RecordsConfig(path=str(path), skip=0, **settings), TERMS, seed, workers)
+    return RecordPositions(RecordsConfig(path=str(path), skip=0, **settings), CONDITIONS, seed, workers)
 
 
 def drawn(records: RecordPositions, count: int, first: int) -> Positions:
@@ -55,7 +55,7 @@ def replayed(cells: list[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]
     return spatial, global_
 
 
-def test_samples_are_positions_of_the_games(tmp_path: Path, workers: Workers) -> None:
+def test_samples_are_positions_of_the_games(tmp_path: Path, workers: WorkerPool) -> None:
     positions = drawn(stream(write_records(tmp_path / "games.npz", GAMES, [1, -1, 0]), workers), 24, first=100)
     images = symmetry_images(SIZE, SIZE)
     known = {}
@@ -78,17 +78,17 @@ def test_samples_are_positions_of_the_games(tmp_path: Path, workers: Workers) ->
         assert labels[OUTCOME] == (1, -1, 0)[number] * sign
 
 
-def test_a_sample_is_the_same_whoever_makes_it(tmp_path: Path, workers: Workers) -> None:
+def test_a_sample_is_the_same_whoever_makes_it(tmp_path: Path, workers: WorkerPool) -> None:
     path = write_records(tmp_path / "games.npz", GAMES)
     whole = drawn(stream(path, workers, deviating=0.5, handicap=0.3), 60, first=0)
-    part = drawn(stream(path, Workers(threads=1), deviating=0.5, handicap=0.3), 20, first=30)
+    part = drawn(stream(path, WorkerPool(threads=1), deviating=0.5, handicap=0.3), 20, first=30)
     for one, other in zip(whole.part(30, 50), part, strict=True):
         np.testing.assert_array_equal(one, other)
     other_seed = drawn(stream(path, workers, seed=2, deviating=0.5, handicap=0.3), 60, first=0)
     assert (whole.spatial != other_seed.spatial).any()
 
 
-def test_a_result_holds_under_its_own_komi_alone(tmp_path: Path, workers: Workers) -> None:
+def test_a_result_holds_under_its_own_komi_alone(tmp_path: Path, workers: WorkerPool) -> None:
     for komi, is_known in ((7.5, True), (6.5, True), (5.5, False), (float("nan"), False)):
         path = write_records(tmp_path / "games.npz", GAMES, komi=komi)
         outcomes = drawn(stream(path, workers), 20, first=0).labels[:, OUTCOME]
@@ -96,7 +96,7 @@ def test_a_result_holds_under_its_own_komi_alone(tmp_path: Path, workers: Worker
         assert is_known or not outcomes.any()
 
 
-def test_deviating_and_handicap_samples_have_no_record_to_follow(tmp_path: Path, workers: Workers) -> None:
+def test_deviating_and_handicap_samples_have_no_record_to_follow(tmp_path: Path, workers: WorkerPool) -> None:
     path = write_records(tmp_path / "games.npz", GAMES)
     for config in ({"deviating": 1.0}, {"handicap": 1.0}):
         positions = drawn(stream(path, workers, **config), 50, first=0)
@@ -108,7 +108,7 @@ def test_deviating_and_handicap_samples_have_no_record_to_follow(tmp_path: Path,
         assert (positions.spatial[:, 1] & positions.spatial[:, 2]).sum() == 0
 
 
-def test_handicap_games_begin_with_black_stones(tmp_path: Path, workers: Workers) -> None:
+def test_handicap_games_begin_with_black_stones(tmp_path: Path, workers: WorkerPool) -> None:
     path = write_records(tmp_path / "games.npz", [game[:13] for game in GAMES])
     positions = drawn(stream(path, workers, handicap=1.0), 40, first=0)
     difference = positions.spatial[:, 1].sum(axis=(1, 2)).astype(int) - positions.spatial[:, 2].sum(axis=(1, 2))
@@ -152,7 +152,7 @@ def test_records_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
             load_records(path, RecordsConfig(skip=0))
 
 
-def test_black_moves_first_without_handicap(tmp_path: Path, workers: Workers) -> None:
+def test_black_moves_first_without_handicap(tmp_path: Path, workers: WorkerPool) -> None:
     positions = drawn(stream(write_records(tmp_path / "games.npz", [[60]]), workers), 8, first=0)
     turns = positions.spatial[:, 1:3].sum(axis=(1, 2, 3))
     komi = preset("chinese")[1]

@@ -3,6 +3,7 @@
 # ruff: noqa: E402
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from training.errors import TrainingError
-from training.run import checkpoint as module
 from training.run.checkpoint import (
     Checkpoint,
     Progress,
@@ -47,30 +47,30 @@ def test_a_full_disk_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.M
     folder = tmp_path / "checkpoint"
     save_checkpoint(folder, made_up(1))
 
-    def full(path: Path, content: bytes) -> None:
+    def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module, "_write", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(TrainingError, match="No space left"):
         save_checkpoint(folder, made_up(2))
     assert load_checkpoint(folder, CPU).progress.step == 1
 
 
 def test_a_copy_replaces_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, target = tmp_path / "checkpoint", tmp_path / "stable"
+    source, target = tmp_path / "checkpoint", tmp_path / "leg1"
     for step in (1, 2):
         save_checkpoint(source, made_up(step))
         copy_checkpoint(source, target)
         assert load_checkpoint(target, CPU).progress.step == step
     save_checkpoint(source, made_up(3))
-    rename = module.os.rename
+    rename = os.rename
 
     def killed(old: Path, new: Path) -> None:
         if new == target:
             raise KeyboardInterrupt
         rename(old, new)
 
-    monkeypatch.setattr(module.os, "rename", killed)
+    monkeypatch.setattr(os, "rename", killed)
     with pytest.raises(KeyboardInterrupt):
         copy_checkpoint(source, target)
     assert load_checkpoint(target, CPU).progress.step == 2

@@ -28,7 +28,7 @@ from training.errors import TrainingError
 from training.katago_file import write_katago
 from training.run import learn as module
 from training.run.folder import BEST, CANDIDATE, GENERATIONS, MATCHES, SELFPLAY, STUDENT
-from training.run.learn import Verdict, learn, with_selfplay
+from training.run.learn import MatchResult, learn, with_selfplay
 from training.samples.sample_files import read_samples, sample_files
 from training.student.export import to_model
 
@@ -65,7 +65,9 @@ def test_a_candidate_must_win_its_match(
     tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch, is_stronger: bool
 ) -> None:
     first = (run / STUDENT).read_bytes()
-    monkeypatch.setattr(module, "play_match", lambda candidate, best, size, *rest: Verdict(size, 3, 0, 1, is_stronger))
+    monkeypatch.setattr(
+        module, "play_match", lambda candidate, best, size, *rest: MatchResult(size, 3, 0, 1, is_stronger)
+    )
     assert learn(run, config(tmp_path), generations=1, budget=1.0, threads=1) == int(is_stronger)
     candidate = (run / CANDIDATE).read_bytes()
     assert candidate != first
@@ -81,11 +83,11 @@ def test_an_interrupted_match_goes_on_with_its_candidate(
 ) -> None:
     judged = []
 
-    def match(candidate: Path, best: Path, size: int, settings: LearnConfig, out: Path, threads: int) -> Verdict:
+    def match(candidate: Path, best: Path, size: int, settings: LearnConfig, out: Path, threads: int) -> MatchResult:
         judged.append((candidate.read_bytes(), out.name))
         if len(judged) == 1:
             raise KeyboardInterrupt
-        return Verdict(size, 1, 0, 0, True)
+        return MatchResult(size, 1, 0, 0, True)
 
     monkeypatch.setattr(module, "play_match", match)
     with pytest.raises(KeyboardInterrupt):
@@ -110,8 +112,8 @@ def test_a_whole_generation_from_the_command_line(tmp_path: Path, run: Path, cap
     command = ["learn", str(run), "--config", str(settings), "--budget", "1s", "--threads", "2"]
     assert cli.run(command) == 0
     (generation,) = json.loads((run / GENERATIONS).read_text())
-    (verdict,) = generation["match"]
-    assert generation["kept"] == verdict["is_stronger"]
+    (result,) = generation["match"]
+    assert generation["kept"] == result["is_stronger"]
     assert len((run / MATCHES / "1-9" / "record.jsonl").read_text().splitlines()) == 3  # its terms and two games
     assert "generation 1: match" in capfd.readouterr().err
 

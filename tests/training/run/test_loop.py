@@ -19,12 +19,13 @@ from tests.training.student.test_network import SHAPE, new_student
 from training.config import DataConfig, OptimiserConfig, RecordsConfig, RunConfig, TrainingConfig
 from training.errors import TrainingError
 from training.katago_file import write_katago
-from training.positions.feed import Feed, Item
+from training.positions.batch import Batch
+from training.positions.batch_loader import BatchLoader
 from training.run import loop as module
 from training.run.checkpoint import Checkpoint, Progress, load_checkpoint
 from training.run.folder import CHECKPOINT, STUDENT
-from training.run.loop import Stint, open_run
-from training.run.product import product_of_run
+from training.run.loop import TrainingTime, open_run
+from training.run.trained_network import read_trained_network
 from training.samples.sample_files import read_samples, sample_files
 from training.student.distiller import Distiller
 from training.student.export import to_model
@@ -59,16 +60,16 @@ def config(records: Path, **data: object) -> TrainingConfig:
 def train_steps(folder: Path, settings: TrainingConfig, steps: int, monkeypatch: pytest.MonkeyPatch) -> Progress:
     """Train so many steps and save, as an interruption does."""
     run = open_run(folder, settings)
-    goal = run._progress.step + steps
-    original = run._distiller.step
+    goal = run.progress.step + steps
+    original = run.distiller.step
 
-    def counted(item: object, share: float) -> dict[str, torch.Tensor]:
-        if run._progress.step + 1 >= goal:
+    def counted(batch: object, share: float) -> dict[str, torch.Tensor]:
+        if run.progress.step + 1 >= goal:
             signal.raise_signal(signal.SIGTERM)
-        return original(item, share)  # type: ignore[arg-type]
+        return original(batch, share)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(run._distiller, "step", counted)
-    return run.train(Stint(budget=1e5))
+    monkeypatch.setattr(run.distiller, "step", counted)
+    return run.train(TrainingTime(budget=1e5))
 
 
 def test_an_interrupted_run_goes_on_to_the_step(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +86,7 @@ def test_an_interrupted_run_goes_on_to_the_step(tmp_path: Path, records: Path, m
 
 def test_a_leg_ends_with_a_network_and_the_next_goes_on(tmp_path: Path, records: Path) -> None:
     folder = tmp_path / "run"
-    first = open_run(folder, config(records)).train(Stint(budget=2.0))
+    first = open_run(folder, config(records)).train(TrainingTime(budget=2.0))
     assert first.spent == 1.0
     network = open_network(folder / STUDENT, precision="fp32")
     assert network.name == f"nobi-b3c16-s{first.samples}"
@@ -96,21 +97,21 @@ def test_a_leg_ends_with_a_network_and_the_next_goes_on(tmp_path: Path, records:
     assert second.leg_budget == 0.0
     assert second.step == load_checkpoint(folder / "leg1", CPU).progress.step == first.step
     assert (folder / "progress.jsonl").exists()
-    assert product_of_run(folder).model.name == network.name  # whatever the next leg begins with
+    assert read_trained_network(folder).model.name == network.name  # whatever the next leg begins with
 
 
 def test_the_rate_warms_up_in_every_leg(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shares = []
     original = Distiller.step
 
-    def step(self: Distiller, item: Item, share: float) -> dict[str, torch.Tensor]:
+    def step(self: Distiller, batch: Batch, share: float) -> dict[str, torch.Tensor]:
         shares.append(share)
-        return original(self, item, share)
+        return original(self, batch, share)
 
     monkeypatch.setattr(Distiller, "step", step)
     lengths = []
     for _ in range(2):
-        open_run(tmp_path / "run", config(records)).train(Stint(budget=1.0))
+        open_run(tmp_path / "run", config(records)).train(TrainingTime(budget=1.0))
         lengths.append(len(shares))
     assert shares[: lengths[0]][:2] == shares[lengths[0] :][:2] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
 
@@ -123,7 +124,7 @@ def test_a_run_says_who_taught_it(tmp_path: Path, records: Path, monkeypatch: py
     train_steps(run, from_files, 2, monkeypatch)
     for file in (teacher, *sample_files(samples)):  # what is exported depends on neither
         file.unlink()
-    model, facts = product_of_run(run)
+    model, facts = read_trained_network(run)
     assert facts["teachers"] == ["the-teacher"]
     assert model.pass_alive_under_suicide
     assert (model.policy.second.weights[0] != model.policy.second.weights[1]).any()  # the optimistic policy is learned
@@ -134,15 +135,15 @@ def test_a_damaged_sample_file_loses_nothing(tmp_path: Path, records: Path, monk
     write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
     label(samples, config(records, teacher=str(teacher)), count=20)
     opened = open_run(run, config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),)))
-    original = opened._distiller.step
+    original = opened.distiller.step
 
-    def step(item: Item, share: float) -> dict[str, torch.Tensor]:
+    def step(batch: Batch, share: float) -> dict[str, torch.Tensor]:
         (samples / "19-000001.samples.npz").write_bytes(b"damaged")
-        return original(item, share)
+        return original(batch, share)
 
-    monkeypatch.setattr(opened._distiller, "step", step)
+    monkeypatch.setattr(opened.distiller, "step", step)
     with pytest.raises(TrainingError, match=r"19-000001\.samples\.npz: not a sample file"):
-        opened.train(Stint(budget=1e5))
+        opened.train(TrainingTime(budget=1e5))
     assert load_checkpoint(run / CHECKPOINT, CPU).progress.step > 0
 
 
@@ -153,9 +154,9 @@ def test_a_loss_that_is_no_number_never_replaces_a_checkpoint(
     train_steps(folder, settings, 2, monkeypatch)
     settings = replace(settings, run=replace(settings.run, save_every=1e-9))
     opened = open_run(folder, settings)
-    monkeypatch.setattr(opened._distiller, "step", lambda item, share: {"total": torch.tensor(float("nan"))})
+    monkeypatch.setattr(opened.distiller, "step", lambda batch, share: {"total": torch.tensor(float("nan"))})
     with pytest.raises(TrainingError, match="no longer a number"):
-        opened.train(Stint(budget=1e5))
+        opened.train(TrainingTime(budget=1e5))
     assert load_checkpoint(folder / CHECKPOINT, CPU).progress.step == 2
 
 
@@ -173,7 +174,7 @@ def test_a_full_disk_does_not_end_a_run(
         saved(folder, checkpoint)
 
     monkeypatch.setattr(module, "save_checkpoint", save)
-    opened.train(Stint(budget=1e5, pause_after=1.0))
+    opened.train(TrainingTime(budget=1e5, pause_after=1.0))
     assert capsys.readouterr().err.count("No space left") == 2
     assert load_checkpoint(tmp_path / "run" / CHECKPOINT, CPU).progress.step > 2
 
@@ -195,9 +196,11 @@ def test_a_teacher_labels_records_games_and_sample_files(
     assert train_steps(tmp_path / "second", from_files, 3, monkeypatch).records_drawn == 0
 
     def planes(steps: range) -> list[torch.Tensor]:
-        feed = Feed(from_files, pass_alive_under_suicide=False, has_teacher=False, pinned=False, player=no_player)
-        drawn = [feed.next(step).spatial for step in steps]
-        feed.close()
+        batches = BatchLoader(
+            from_files, pass_alive_under_suicide=False, has_teacher=False, pinned=False, policy_for=no_games
+        )
+        drawn = [batches.next(step).spatial for step in steps]
+        batches.close()
         return drawn
 
     # A run that goes on sees what it would have seen, not what it began with.
@@ -205,7 +208,7 @@ def test_a_teacher_labels_records_games_and_sample_files(
         assert torch.equal(one, other)
 
 
-def no_player(item: Item) -> NoReturn:
+def no_games(batch: Batch) -> NoReturn:
     raise AssertionError("there are no games")
 
 
@@ -216,14 +219,14 @@ def test_interrupted_labelling_keeps_what_it_did(
     write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
     original = Distiller.label
 
-    def interrupted(self: Distiller, item: Item) -> object:
+    def interrupted(self: Distiller, batch: Batch) -> object:
         signal.raise_signal(signal.SIGTERM)
-        return original(self, item)
+        return original(self, batch)
 
     monkeypatch.setattr(Distiller, "label", interrupted)
     settings = config(records, teacher=str(teacher))
     for _ in range(2):
-        assert label(samples, settings, count=60) == 5  # one of the four was evened
+        assert label(samples, settings, count=60) == 5  # one of the four was with_balanced_komi
     assert sum(read_samples(path).length for path in sample_files(samples)) == 10
 
 
@@ -245,11 +248,11 @@ def test_a_time_alone_ends_labelling(tmp_path: Path, records: Path) -> None:
     assert label(tmp_path / "samples", settings, seconds=0.5) > 0
 
 
-def test_evened_positions_count(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_positions_with_balanced_komi_count(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher = tmp_path / "teacher.bin.gz"
     write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
     for share, samples in ((0.0, 8), (0.5, 12)):
-        settings = config(records, teacher=str(teacher), even_share=share)
+        settings = config(records, teacher=str(teacher), balanced_share=share)
         assert train_steps(tmp_path / str(share), settings, 2, monkeypatch).samples == samples
 
 
@@ -268,7 +271,7 @@ def test_runs_that_cannot_start_say_why(
     tmp_path: Path, records: Path, changes: dict[str, object], complaint: str
 ) -> None:
     with pytest.raises(TrainingError) as caught:
-        open_run(tmp_path / "run", config(records, **changes)).train(Stint(budget=1.0))
+        open_run(tmp_path / "run", config(records, **changes)).train(TrainingTime(budget=1.0))
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -13,14 +13,8 @@ from nets.evaluator import LEAD, LOSS, WIN, Evaluation
 from nets.open import open_network
 from training.errors import TrainingError
 from training.run.yardstick import evaluate_function, load_yardstick, measure_rows, rows_of_samples
-from training.samples.sample_files import (
-    HAS_POLICY,
-    HAS_VALUE,
-    Samples,
-    encode_samples,
-    pack_planes,
-    pack_probabilities,
-)
+from training.samples.sample_files import encode_samples
+from training.samples.samples import HAS_POLICY, HAS_VALUE, Samples, pack_planes, pack_probabilities
 
 
 def write_rows(path: Path) -> Path:

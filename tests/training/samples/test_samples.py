@@ -10,14 +10,11 @@ from numpy.typing import NDArray
 
 from nets.symmetry import symmetry_images
 from training.errors import TrainingError
-from training.samples.sample_files import (
+from training.samples.sample_files import SampleWriter, encode_samples, read_samples, sample_files
+from training.samples.samples import (
     Samples,
-    SampleWriter,
-    encode_samples,
     pack_planes,
     pack_probabilities,
-    read_samples,
-    sample_files,
     turned,
     unpack_planes,
     unpack_probabilities,
@@ -165,7 +162,7 @@ def test_a_full_disk_loses_no_samples(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("training.files.os.fsync", full)
+        patch.setattr("go_rules.machine.files.os.fsync", full)
         with pytest.raises(TrainingError, match="No space left"):
             writer.close()
     assert not list(tmp_path.iterdir())

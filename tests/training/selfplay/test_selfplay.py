@@ -20,28 +20,21 @@ from nets.constant import ConstantEvaluator
 from nets.evaluator import LOSS, SCORE_MEAN, WIN, Evaluation
 from nets.features import GLOBAL_KOMI
 from training.config import DataConfig, SelfplayConfig
-from training.samples.sample_files import (
-    HAS_OWNERSHIP,
-    HAS_POLICY,
-    HAS_SCORE,
-    HAS_VALUE,
-    Samples,
-    read_samples,
-    sample_files,
-    unpack_planes,
-)
-from training.selfplay.play import SelfPlayer, Teacher, selfplay
-from training.selfplay.searched import Searched, samples_of_game
+from training.samples.sample_files import read_samples, sample_files
+from training.samples.samples import HAS_OWNERSHIP, HAS_POLICY, HAS_SCORE, HAS_VALUE, Samples, unpack_planes
+from training.selfplay.play import selfplay
+from training.selfplay.searched_positions import SearchedPosition, samples_from_game
+from training.selfplay.worker import Reanalysis, SelfPlayWorker
 
 SETTINGS = SelfplayConfig(visits=8, quick_visits=2, full_share=0.5, resign_below=0.0)
 DATA = DataConfig(canvas_shares={"9": 1.0}, rules={"tromp-taylor": 1.0}, own_komi=1.0, selfplay=SETTINGS)
 
 
-def searched(turn: int, colour: int) -> Searched:
+def searched(turn: int, colour: int) -> SearchedPosition:
     policy = np.zeros(82, np.float32)
     policy[3] = 1
     planes: NDArray[np.uint8] = np.zeros((22, 9, 9), np.uint8)
-    return Searched(turn, colour, planes, np.zeros(19, np.float32), policy, 0.75, 2.0, 3.0, 5.0)
+    return SearchedPosition(turn, colour, planes, np.zeros(19, np.float32), policy, 0.75, 2.0, 3.0, 5.0)
 
 
 def wall_game() -> Game:
@@ -56,7 +49,7 @@ def wall_game() -> Game:
 
 
 def test_the_outcome_is_each_movers_own() -> None:
-    samples = samples_of_game(wall_game(), [searched(0, BLACK), searched(1, WHITE)], 9, None, 1.0)
+    samples = samples_from_game(wall_game(), [searched(0, BLACK), searched(1, WHITE)], 9, None, 1.0)
     assert samples is not None
     assert samples.value[:, WIN].tolist() == [0.0, 1.0]  # 28 - 21 - 7.5: white wins by half a point
     assert samples.value[:, LOSS].tolist() == [1.0, 0.0]
@@ -73,7 +66,7 @@ def test_the_outcome_is_each_movers_own() -> None:
 @pytest.mark.parametrize(("loser", "expected"), [(BLACK, [0.0, 1.0]), (WHITE, [1.0, 0.0])])
 def test_a_resigned_game_has_a_winner_and_no_owners(loser: int, expected: list[float]) -> None:
     game = Game(9, 9)
-    samples = samples_of_game(game, [searched(0, BLACK), searched(1, WHITE)], 9, loser, 1.0)
+    samples = samples_from_game(game, [searched(0, BLACK), searched(1, WHITE)], 9, loser, 1.0)
     assert samples is not None
     assert samples.value[:, WIN].tolist() == expected
     assert samples.score[:, SCORE_MEAN].tolist() == [3.0, 3.0]
@@ -82,19 +75,19 @@ def test_a_resigned_game_has_a_winner_and_no_owners(loser: int, expected: list[f
 
 
 def test_an_undecided_game_is_worth_what_the_search_said() -> None:
-    samples = samples_of_game(Game(9, 9), [searched(0, BLACK)], 9, None, 1.0)
+    samples = samples_from_game(Game(9, 9), [searched(0, BLACK)], 9, None, 1.0)
     assert samples is not None
     assert samples.value[0].tolist() == [0.75, 0.25, 0.0]
 
 
 def test_the_value_mixes_result_and_search() -> None:
-    samples = samples_of_game(wall_game(), [searched(0, BLACK)], 9, None, 0.5)
+    samples = samples_from_game(wall_game(), [searched(0, BLACK)], 9, None, 0.5)
     assert samples is not None
     assert samples.value[0, WIN] == pytest.approx(0.375)
 
 
 def test_a_game_without_full_searches_leaves_nothing() -> None:
-    assert samples_of_game(wall_game(), [], 9, None, 1.0) is None
+    assert samples_from_game(wall_game(), [], 9, None, 1.0) is None
 
 
 @pytest.mark.slow
@@ -117,15 +110,15 @@ def test_games_are_played_and_written(tmp_path: Path) -> None:
 def test_an_interruption_keeps_what_was_played(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    original = SelfPlayer.play
+    original = SelfPlayWorker.play
 
-    def play(player: SelfPlayer, stop: threading.Event) -> Samples | None:
+    def play(player: SelfPlayWorker, stop: threading.Event) -> Samples | None:
         samples = original(player, stop)
         os.kill(os.getpid(), number)
         stop.wait(10)
         return samples
 
-    monkeypatch.setattr(SelfPlayer, "play", play)
+    monkeypatch.setattr(SelfPlayWorker, "play", play)
     with pytest.raises(KeyboardInterrupt):
         selfplay(tmp_path, ConstantEvaluator(), DATA, games=50, threads=1, seed=1)
     assert read_samples(sample_files(tmp_path)[0]).length > 5
@@ -143,8 +136,8 @@ class ForWhite(ConstantEvaluator):
 
 @pytest.mark.slow
 def test_a_teachers_searches_are_learned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    teacher = Teacher(ForWhite(), disagreement=0.2)
-    count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, teacher=teacher)
+    reanalysis = Reanalysis(ForWhite(), share=0.2)
+    count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, reanalysis=reanalysis)
     samples = read_samples(sample_files(tmp_path)[0])
     assert samples.length == count
     # It is the teacher's opinion, with the ownership of its search.
@@ -158,8 +151,8 @@ def test_a_teachers_searches_are_learned_from(tmp_path: Path, capsys: pytest.Cap
 
 @pytest.mark.slow
 def test_a_teacher_labels_the_leaves_of_searches(tmp_path: Path) -> None:
-    teacher = Teacher(ForWhite(), leaves=0.5)
-    count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, teacher=teacher)
+    reanalysis = Reanalysis(ForWhite(), leaves=0.5)
+    count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, reanalysis=reanalysis)
     samples = read_samples(sample_files(tmp_path)[0])
     assert samples.length == count
     np.testing.assert_array_equal(samples.value[:, WIN], samples.global_[:, GLOBAL_KOMI] > 0)
@@ -193,7 +186,7 @@ def test_a_teacher_plays_one_side(share: float, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(Game, "play", play)
     data = msgspec.structs.replace(DATA, selfplay=msgspec.structs.replace(DATA.selfplay, opponent=share, handicap=0.0))
-    player = SelfPlayer(ConstantEvaluator(), data, seed=1, teacher=Teacher(Asked(), leaves=1e-12))
+    player = SelfPlayWorker(ConstantEvaluator(), data, seed=1, reanalysis=Reanalysis(Asked(), leaves=1e-12))
     assert player.play(threading.Event()) is None
     player.close()
     assert len(played) > 20
@@ -203,7 +196,7 @@ def test_a_teacher_plays_one_side(share: float, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_games_can_be_stopped() -> None:
-    player = SelfPlayer(ConstantEvaluator(), DATA, seed=1)
+    player = SelfPlayWorker(ConstantEvaluator(), DATA, seed=1)
     stop = threading.Event()
     stop.set()
     assert player.play(stop) is None

@@ -1,4 +1,4 @@
-"""Dead units come back, and nothing else changes."""
+"""Dormant units get new weights, and nothing else changes."""
 
 # ruff: noqa: E402
 from __future__ import annotations
@@ -11,23 +11,23 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from tests.training.student.test_network import inputs, new_student
 from training.config import OptimiserConfig
-from training.student.dormant_units import LARGE, LOOK_EVERY, LOOKS, Reviver, units_of
+from training.student.dormant_units import LARGE, LOOK_EVERY, LOOKS, DormantUnitReset, units_of
 from training.student.network import Student
 from training.student.optimiser import Optimisers
 
-DEAD = [1, 3]
+DORMANT = [1, 3]
 
 
-def with_dead_units() -> Student:
+def with_dormant_units() -> Student:
     """In each layer the same units are far below zero, whatever the others do."""
     student = new_student()
     with torch.no_grad():
         for units in units_of(student):
-            units.writer.weight[DEAD] = 0.0
+            units.writer.weight[DORMANT] = 0.0
             if units.writer.bias is not None:
-                units.writer.bias[DEAD] = -1.0
+                units.writer.bias[DORMANT] = -1.0
             if units.adder is not None:
-                units.adder.weight[DEAD] = -1.0  # of what is not negative
+                units.adder.weight[DORMANT] = -1.0  # of what is not negative
     return student
 
 
@@ -40,63 +40,63 @@ def learned(student: Student, optimisers: Optimisers, steps: int = 1) -> None:
 
 
 @pytest.mark.parametrize("kind", ["muon", "adamw"])
-def test_dead_units_begin_anew_and_the_rest_stays(kind: str) -> None:
+def test_dormant_units_get_new_weights_and_the_rest_stays(kind: str) -> None:
     torch.manual_seed(3)
-    student = with_dead_units()
+    student = with_dormant_units()
     optimisers = Optimisers(student, OptimiserConfig(kind=kind, rate=1e-6))
     learned(student, optimisers)
     average = deepcopy(student)
-    reviver = Reviver(student, average, optimisers)
+    reset = DormantUnitReset(student, average, optimisers)
     before = [part.detach() for part in student(*inputs(3, 9))]
-    revived = [reviver.step(*inputs(3, 9), True) for _ in range(LOOKS)]
-    assert not any(revived[:-1])
-    assert revived[-1] >= len(DEAD) * len(units_of(student))
+    counts = [reset.step(*inputs(3, 9), True) for _ in range(LOOKS)]
+    assert not any(counts[:-1])
+    assert counts[-1] >= len(DORMANT) * len(units_of(student))
     for network in (student, average):
         for was, now in zip(before, network(*inputs(3, 9)), strict=True):
             torch.testing.assert_close(now.detach(), was, atol=1e-4, rtol=1e-4)
     for units in units_of(student):
-        assert (units.writer.weight[DEAD] != 0).any(dim=1).all()
-        assert (units.writer.bias is None) or not units.writer.bias[DEAD].any()
-        states = [state for each in optimisers._all for state in [each.state[units.writer.weight]] if state]
+        assert (units.writer.weight[DORMANT] != 0).any(dim=1).all()
+        assert (units.writer.bias is None) or not units.writer.bias[DORMANT].any()
+        states = [state for each in optimisers.parts for state in [each.state[units.writer.weight]] if state]
         for state in states:
             for name in ("momentum", "exp_avg", "exp_avg_sq"):
-                assert name not in state or not state[name][DEAD].any()
-    reviver._look(*inputs(3, 9), True)
-    fires = [highest is not None and bool((highest[DEAD] > 0).any()) for highest in reviver._highest]
+                assert name not in state or not state[name][DORMANT].any()
+    reset.look(*inputs(3, 9), True)
+    fires = [highest is not None and bool((highest[DORMANT] > 0).any()) for highest in reset.highest]
     assert sum(fires) > 0.7 * len(fires)  # half of all random units fire, more or less
     # Alive now, and learning.
     optimisers = Optimisers(student, OptimiserConfig(kind=kind, rate=1e-3))
     columns = student.blocks[0].second.weight
-    assert not columns[:, DEAD].any()
+    assert not columns[:, DORMANT].any()
     learned(student, optimisers, steps=3)
-    assert columns[:, DEAD].any()
+    assert columns[:, DORMANT].any()
 
 
-def test_large_pooled_channels_are_calmed_and_nothing_else_changes() -> None:
+def test_large_pooled_channels_are_scaled_down_and_nothing_else_changes() -> None:
     torch.manual_seed(5)
     student = new_student()
     with torch.no_grad():
         for units in units_of(student):
             if units.are_pooled:
-                units.writer.weight[DEAD] *= 1000.0
+                units.writer.weight[DORMANT] *= 1000.0
                 for reader in units.readers:
                     reader.layer.weight /= 30.0
     optimisers = Optimisers(student, OptimiserConfig())
     average = deepcopy(student)
-    reviver = Reviver(student, average, optimisers)
+    reset = DormantUnitReset(student, average, optimisers)
     before = [part.detach() for part in student(*inputs(3, 9))]
     for _ in range(LOOKS):
-        reviver.step(*inputs(3, 9), True)
+        reset.step(*inputs(3, 9), True)
     for network in (student, average):
         for was, now in zip(before, network(*inputs(3, 9)), strict=True):
             torch.testing.assert_close(now.detach(), was, atol=1e-3, rtol=1e-3)
-    reviver._look(*inputs(3, 9), True)
-    pooled = [mean * LOOKS for (units, _), mean in zip(reviver._units, reviver._means, strict=True) if units.are_pooled]
+    reset.look(*inputs(3, 9), True)
+    pooled = [mean * LOOKS for units, mean in zip(units_of(student), reset.means, strict=True) if units.are_pooled]
     assert len(pooled) == 2
     assert max(float(mean.max()) for mean in pooled) == pytest.approx(LARGE, rel=1e-3)
 
 
-def test_units_that_fire_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_units_that_fire_stay() -> None:
     student = new_student()
     with torch.no_grad():
         for units in units_of(student):
@@ -106,17 +106,8 @@ def test_units_that_fire_stay(monkeypatch: pytest.MonkeyPatch) -> None:
             if units.adder is not None:
                 units.adder.weight.zero_()
     before = {name: weights.clone() for name, weights in student.state_dict().items()}
-    reviver = Reviver(student, deepcopy(student), Optimisers(student, OptimiserConfig()))
-    looks = 0
-    original = reviver._look
-
-    def look(*arguments: object) -> None:
-        nonlocal looks
-        looks += 1
-        original(*arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(reviver, "_look", look)
-    assert not any(reviver.step(*inputs(2, 9), True) for _ in range(LOOKS + 2 * LOOK_EVERY))
-    assert looks == LOOKS + 2
+    reset = DormantUnitReset(student, deepcopy(student), Optimisers(student, OptimiserConfig()))
+    assert not any(reset.step(*inputs(2, 9), True) for _ in range(LOOKS + 2 * LOOK_EVERY))
+    assert reset.looks == LOOKS + 2
     for name, weights in student.state_dict().items():
         torch.testing.assert_close(weights, before[name], rtol=0, atol=0)

@@ -7,10 +7,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
-from training.config import LossConfig
+from training.config import LossWeights
+from training.positions.canvas import OFF_BOARD
 from training.student.losses import Targets, loss_of, softened
-from training.student.network import OFF_BOARD, POLICIES, Outputs
-from training.teacher.labels import by_record
+from training.student.network import POLICIES, Outputs
+from training.teacher.labels import targets_from_records
 
 CANVAS, SIZE, COUNT = 9, 7, 4
 
@@ -57,7 +58,7 @@ def same_as(outputs: Outputs, mask: torch.Tensor) -> Targets:
 
 def test_labels_that_agree_leave_nothing_to_learn() -> None:
     outputs, mask = random_outputs(), board_mask()
-    config = LossConfig(soft=0.0)  # the fourth channel of the policy has a label of its own
+    config = LossWeights(soft=0.0)  # the fourth channel of the policy has a label of its own
     loss_of(outputs, same_as(outputs, mask), mask, config).total.backward()
     for part in (outputs.policy, outputs.value, outputs.score, outputs.ownership):
         torch.testing.assert_close(part.grad, torch.zeros_like(part), atol=1e-6, rtol=0)
@@ -66,7 +67,7 @@ def test_labels_that_agree_leave_nothing_to_learn() -> None:
 def test_every_part_pulls_toward_its_label() -> None:
     outputs, mask = random_outputs(), board_mask()
     labels = same_as(outputs, mask)
-    best = loss_of(outputs, labels, mask, LossConfig()).parts
+    best = loss_of(outputs, labels, mask, LossWeights()).parts
     for name, changed in {
         "policy": labels._replace(policy=labels.policy.roll(1, 0)),
         "optimistic": labels._replace(optimistic=labels.optimistic.roll(1, 0)),
@@ -75,7 +76,7 @@ def test_every_part_pulls_toward_its_label() -> None:
         "ownership": labels._replace(ownership=-labels.ownership),
     }.items():
         # A cross-entropy also changes with its label's entropy: compare against outputs moved to the new label.
-        assert loss_of(outputs, changed, mask, LossConfig()).parts[name] > 0.0
+        assert loss_of(outputs, changed, mask, LossWeights()).parts[name] > 0.0
         if name == "score":
             assert best["score"] == 0.0
 
@@ -83,23 +84,23 @@ def test_every_part_pulls_toward_its_label() -> None:
 def test_points_outside_the_board_do_not_count() -> None:
     outputs, mask = random_outputs(), board_mask()
     labels = same_as(outputs, mask)
-    before = loss_of(outputs, labels, mask, LossConfig())
+    before = loss_of(outputs, labels, mask, LossWeights())
     ownership = torch.where(mask.flatten(1) > 0, outputs.ownership, 100.0)
-    after = loss_of(outputs._replace(ownership=ownership), labels, mask, LossConfig())
+    after = loss_of(outputs._replace(ownership=ownership), labels, mask, LossWeights())
     torch.testing.assert_close(before.total, after.total)
 
 
 def test_records_without_labels_teach_nothing() -> None:
     outputs, mask = random_outputs(), board_mask()
     unknown = torch.tensor([[-1, -1, 0]] * COUNT, dtype=torch.int16)
-    loss_of(outputs, by_record(unknown, CANVAS * CANVAS), mask, LossConfig()).total.backward()
+    loss_of(outputs, targets_from_records(unknown, CANVAS * CANVAS), mask, LossWeights()).total.backward()
     for part in (outputs.policy, outputs.value, outputs.score, outputs.ownership):
         assert part.grad is None or not part.grad.any()
 
 
 def test_records_teach_their_move_and_result() -> None:
     labels = torch.tensor([[5, 81, 1], [81, -1, -1], [-1, -1, 0], [0, 3, 0]], dtype=torch.int16)
-    targets = by_record(labels, CANVAS * CANVAS)
+    targets = targets_from_records(labels, CANVAS * CANVAS)
     assert targets.policy.argmax(1)[[0, 1, 3]].tolist() == [5, 81, 0]
     assert targets.policy_weight.tolist() == [1, 1, 0, 1]
     assert targets.reply.tolist() == [81, -1, -1, 3]

@@ -16,10 +16,11 @@ from nets.open import open_network
 from training.config import NetworkConfig
 from training.errors import TrainingError
 from training.katago_file import encode_model, write_katago
+from training.positions.canvas import OFF_BOARD
 from training.student.evaluation import evaluate_with
 from training.student.export import to_model
-from training.student.network import OFF_BOARD, OPTIMISTIC, PLAIN, Student
-from training.teacher.network import load_teacher
+from training.student.network import OPTIMISTIC, PLAIN, Student
+from training.teacher.network import load_torch_teacher
 
 SHAPE = NetworkConfig(
     blocks=3, channels=16, pooling_every=2, pooled_channels=4, policy_channels=8, value_channels=8, value_hidden=16
@@ -125,7 +126,7 @@ def test_a_student_can_teach(tmp_path: Path) -> None:
     student = new_student()
     path = tmp_path / "student.bin.gz"
     write_katago(to_model(student, "teacher", has_optimistic=True), path)
-    teacher = load_teacher(path)
+    teacher = load_torch_teacher(path)
     spatial, global_ = inputs(3, 9)
     outputs, opinion = student(spatial, global_), teacher(spatial, global_)
     torch.testing.assert_close(opinion.policy, outputs.policy[:, PLAIN], rtol=1e-4, atol=1e-4)

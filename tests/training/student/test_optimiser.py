@@ -121,6 +121,6 @@ def test_what_is_configured_survives_a_resumption(kind: str) -> None:
     first = Optimisers(student, OptimiserConfig(kind=kind, weight_decay=0.1, momentum=0.9))
     second = Optimisers(student, OptimiserConfig(kind=kind, weight_decay=0.0, momentum=0.5))
     second.load_state_dict(first.state_dict())
-    groups = [group for optimiser in second._all for group in optimiser.param_groups]
+    groups = [group for optimiser in second.parts for group in optimiser.param_groups]
     assert {group["weight_decay"] for group in groups} == {0.0}
     assert {group["momentum"] for group in groups if "momentum" in group} <= {0.5}

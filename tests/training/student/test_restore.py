@@ -23,7 +23,7 @@ from training.errors import TrainingError
 from training.katago_file import write_katago
 from training.run.checkpoint import Progress, load_checkpoint
 from training.run.folder import CHECKPOINT
-from training.run.product import learned_by, product_of_run
+from training.run.trained_network import progress_of, read_trained_network
 from training.samples.origin import Origin
 from training.student.export import to_model
 from training.student.network import PLAIN, REPLY, SOFT, Student
@@ -62,16 +62,16 @@ def test_the_embedded_network_can_be_trained_on() -> None:
 def test_what_a_network_had_learned(tmp_path: Path, file: Path) -> None:
     model, card = read_network(file), tmp_path / "student.json"
     nothing = Progress(origin=Origin((), True, True))
-    assert learned_by(model, file) == nothing
+    assert progress_of(model, file) == nothing
     card.write_text('{"name": "another", "positions": 5, "steps": 1, "teachers": []}')
-    assert learned_by(model, file) == nothing
+    assert progress_of(model, file) == nothing
     card.write_text('{"name": "exported", "positions": "many"}')
     with pytest.raises(TrainingError, match=r"student\.json: damaged"):
-        learned_by(model, file)
+        progress_of(model, file)
     card.unlink()
     plain = to_model(new_student(), "plain", has_optimistic=False)
-    assert learned_by(plain, file).origin == Origin()
-    embedded = learned_by(read_network(WEIGHTS / NETWORK), WEIGHTS / NETWORK)
+    assert progress_of(plain, file).origin == Origin()
+    embedded = progress_of(read_network(WEIGHTS / NETWORK), WEIGHTS / NETWORK)
     assert embedded.origin.teachers
     assert embedded.samples > 5_000_000
 
@@ -116,7 +116,7 @@ def test_nobi_train_from(tmp_path: Path, file: Path, capsys: pytest.CaptureFixtu
     assert cli.run([*command, "--from", str(file)]) == 0
     student, trained = new_student(), load_checkpoint(run / CHECKPOINT, torch.device("cpu")).weights
     torch.testing.assert_close(trained["blocks.0.first.weight"], student.blocks[0].first.weight.detach())
-    product = product_of_run(run)
+    product = read_trained_network(run)
     assert product.model.trunk.channels == 16
     assert product.facts["teachers"] == ["some-teacher"]
     assert 5000 < product.facts["positions"] < 5100

@@ -18,8 +18,8 @@ from training.errors import TrainingError
 from training.katago_file import write_katago
 from training.student.export import to_model
 from training.teacher.native import AT_ONCE, NativeTeacher
-from training.teacher.network import Teacher, load_teacher
-from training.teacher.open import open_teacher
+from training.teacher.network import load_torch_teacher
+from training.teacher.open import TorchTeacher, open_teacher
 
 CPU = torch.device("cpu")
 needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor lacks AVX2")
@@ -30,7 +30,7 @@ needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or 
 def test_both_kinds_of_teachers_are_of_one_opinion() -> None:
     path = embedded_network()
     assert path is not None
-    native, exact = open_teacher(path, CPU, threads=2), load_teacher(path)
+    native, exact = open_teacher(path, CPU, threads=2), load_torch_teacher(path)
     assert isinstance(native, NativeTeacher)
     for name in ("name", "has_errors", "has_optimistic", "pass_alive_under_suicide"):
         assert getattr(native, name) == getattr(exact, name)
@@ -61,8 +61,8 @@ def test_both_kinds_of_teachers_are_of_one_opinion() -> None:
 def test_which_kind_opens(tmp_path: Path) -> None:
     tiny = tmp_path / "tiny.bin.gz"
     write_katago(to_model(new_student(), "tiny", has_optimistic=True), tiny)
-    assert isinstance(open_teacher(tiny, CPU), Teacher), "the engine itself would not run it in integers"
-    assert isinstance(open_teacher(tiny, CPU, "fp32"), Teacher)
+    assert isinstance(open_teacher(tiny, CPU), TorchTeacher), "the engine itself would not run it in integers"
+    assert isinstance(open_teacher(tiny, CPU, "fp32"), TorchTeacher)
     path = tmp_path / "teacher.bin.gz"
     path.write_bytes(b"hello")
     with pytest.raises(TrainingError, match=r"teacher\.bin\.gz"):

@@ -14,7 +14,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 from nets.open import open_network
 from training.errors import TrainingError
 from training.run.yardstick import load_yardstick
-from training.teacher.network import Teacher, load_teacher
+from training.teacher.network import load_torch_teacher
+from training.teacher.open import TorchTeacher
 
 NETWORKS = (
     "g170-b6c96-s175395328-d26788732.bin.gz",
@@ -28,7 +29,10 @@ POSITIONS = 4
 @pytest.mark.parametrize("name", NETWORKS)
 @torch.no_grad()
 def test_teachers_agree_with_the_evaluator(shared: Callable[[str], Path], name: str) -> None:
-    teacher, network = load_teacher(shared(f"nets/{name}")), open_network(shared(f"nets/{name}"), precision="fp32")
+    teacher, network = (
+        load_torch_teacher(shared(f"nets/{name}")),
+        open_network(shared(f"nets/{name}"), precision="fp32"),
+    )
     yardstick = load_yardstick(shared("data/kata-rows-1024.npz"))
     thirteen = next(rows for rows in yardstick.small if rows.spatial.shape[2:] == (13, 13))
     for rows in (yardstick.full, thirteen):
@@ -41,7 +45,7 @@ def test_teachers_agree_with_the_evaluator(shared: Callable[[str], Path], name: 
         _compare(teacher, spatial, global_, expected, canvas=19)
 
 
-def _compare(teacher: Teacher, spatial, global_, expected, canvas: int) -> None:  # type: ignore[no-untyped-def]
+def _compare(teacher: TorchTeacher, spatial, global_, expected, canvas: int) -> None:  # type: ignore[no-untyped-def]
     size = spatial.shape[2]
     padding = ((0, 0), (0, 0), (0, canvas - size), (0, canvas - size))
     opinion = teacher(torch.from_numpy(np.pad(spatial, padding)), torch.from_numpy(global_), size == canvas)
@@ -59,7 +63,10 @@ def test_a_lower_precision_stays_close(shared: Callable[[str], Path]) -> None:
     path = shared("nets/b7c96h3tfrs-test5-cnorm.bin.gz")
     rows = load_yardstick(shared("data/kata-rows-1024.npz")).full
     spatial, global_ = torch.from_numpy(rows.spatial[:16]), torch.from_numpy(rows.global_[:16])
-    exact, low = load_teacher(path)(spatial, global_), load_teacher(path).lower(torch.bfloat16)(spatial, global_)
+    exact, low = (
+        load_torch_teacher(path)(spatial, global_),
+        load_torch_teacher(path).lower(torch.bfloat16)(spatial, global_),
+    )
     assert (exact.value - low.value).abs().mean() < 0.01
     assert (exact.policy.softmax(1) - low.policy.softmax(1)).abs().sum(1).mean() < 0.1
 
@@ -68,6 +75,6 @@ def test_what_is_no_network_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "teacher.bin.gz"
     path.write_bytes(b"hello")
     with pytest.raises(TrainingError, match=r"teacher\.bin\.gz"):
-        load_teacher(path)
+        load_torch_teacher(path)
     with pytest.raises(TrainingError, match="No such file"):
-        load_teacher(tmp_path / "none.bin.gz")
+        load_torch_teacher(tmp_path / "none.bin.gz")

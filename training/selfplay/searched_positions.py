@@ -1,4 +1,4 @@
-"""What searches say of a game's positions, as samples."""
+"""Positions of self-play games with the results of their searches, and the samples that are made of them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from go_rules.scoring import final_owners
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, WIN
 from nets.features import AT_ROOT, Scratch, encode
 from search.result import SearchResult
-from training.positions.batch import cell_at
-from training.samples.sample_files import (
+from training.positions.canvas import cell_at
+from training.samples.samples import (
     HAS_OWNERSHIP,
     HAS_POLICY,
     HAS_SCORE,
@@ -26,30 +26,36 @@ from training.samples.sample_files import (
 )
 
 FEWEST_VISITS = 2
-"""Moves that noise alone brought to fewer visits are no part of the policy learned."""
+"""Moves with fewer visits, which noise alone may explain, are not part of the policy that is learned."""
 
 
-class Searched(NamedTuple):
-    """A position and what a search found out about it."""
+class SearchedPosition(NamedTuple):
+    """A position as network input, and the result of its search from the view of the side to move."""
 
     turn: int
+    """The number of moves before the position."""
     colour: int
+    """The side to move."""
     spatial: NDArray[np.uint8]
     """[22, S, S]"""
     global_: NDArray[np.float32]
+    """[19]"""
     policy: NDArray[np.float32]
     """[S*S + 1] shares of the visits"""
     winrate: float
+    """0 to 1"""
     lead: float
+    """points"""
     score: float
-    """Expected final score in points, the mover's view"""
+    """expected final score in points"""
     score_stdev: float
+    """points"""
     ownership: NDArray[np.float32] | None = None
-    """[S*S] the mover's view, where the search was asked for it"""
+    """[S*S] in [-1, 1], where the search was asked for it"""
 
 
-def searched(game: Game, result: SearchResult, scratch: Scratch, canvas: int) -> Searched:
-    """A search's result for the game's present position."""
+def searched_position(game: Game, result: SearchResult, scratch: Scratch, canvas: int) -> SearchedPosition:
+    """Combine the game's present position with the result of its search."""
     spatial, global_ = encode_game(game, scratch, canvas)
     policy = np.zeros(canvas * canvas + 1, np.float32)
     for move in result.moves:
@@ -62,7 +68,7 @@ def searched(game: Game, result: SearchResult, scratch: Scratch, canvas: int) ->
         whole = np.zeros((canvas, canvas), np.float32)
         whole[: game.height, : game.width] = result.ownership.reshape(game.height, game.width)
         ownership = whole.ravel()
-    return Searched(
+    return SearchedPosition(
         len(game.moves),
         result.colour,
         spatial,
@@ -77,7 +83,8 @@ def searched(game: Game, result: SearchResult, scratch: Scratch, canvas: int) ->
 
 
 def encode_game(game: Game, scratch: Scratch, canvas: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """The network's input for the present position, superko bans included, in the corner of a canvas."""
+    """Return the network input of the game's present position on a canvas: planes uint8[22, S, S] and global features
+    float32[19], with superko bans."""
     size, now = game.width, game.length - 1
     planes, global_ = np.zeros((22, size, size), np.float32), np.zeros(19, np.float32)
     legal = np.zeros(N_POINTS, np.int16)
@@ -91,8 +98,8 @@ def encode_game(game: Game, scratch: Scratch, canvas: int) -> tuple[NDArray[np.u
     return spatial, global_
 
 
-def samples_of_searches(game: Game, positions: list[Searched], canvas: int) -> Samples:
-    """Positions of a game, at least one, with what was found out about each, and the moves that were made there."""
+def samples_from_searches(game: Game, positions: list[SearchedPosition], canvas: int) -> Samples:
+    """Make samples of a game's positions, at least one, whose labels are the searches' results."""
     cells, count = canvas * canvas, len(positions)
     value = np.zeros((count, 3), np.float32)
     score = np.zeros((count, SCORE_COLUMNS), np.float32)
@@ -120,14 +127,18 @@ def samples_of_searches(game: Game, positions: list[Searched], canvas: int) -> S
     )
 
 
-def samples_of_game(
-    game: Game, positions: list[Searched], canvas: int, loser: int | None, result_weight: float
+def samples_from_game(
+    game: Game, positions: list[SearchedPosition], canvas: int, loser: int | None, result_weight: float
 ) -> Samples | None:
-    """What was searched, with the game's outcome, which has a share of `result_weight` in the value. `loser` resigned;
-    None: the game was played to its end, or given up, and then the searches stand alone. None for no positions."""
+    """Make samples of a game's positions whose labels are the searches' results and the game's outcome.
+
+    The outcome has the weight `result_weight` in the value. `loser` is the side that resigned. None means that the game
+    was played to its end, or given up; the labels of a game that was given up are the searches' results alone. Return
+    None where there are no positions.
+    """
     if not positions:
         return None
-    samples = samples_of_searches(game, positions, canvas)
+    samples = samples_from_searches(game, positions, canvas)
     is_counted = loser is None and game.is_over and not game.is_no_result
     if loser is None and not is_counted:
         return samples

@@ -1,4 +1,4 @@
-"""Ctrl-C and a polite kill that long work ends by after the present step, saving what it did."""
+"""Interruption of long work: Ctrl-C and SIGTERM let it end after the present step, so that it can save what it did."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from types import FrameType
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set while the context lasts; a second one ends the program at once.
+    """Give an event that SIGINT and SIGTERM set while the context lasts. A second signal ends the program at once.
 
-    Only the main thread can be told of signals: elsewhere the event is never set.
+    Only the main thread receives signals: in other threads the event is never set.
     """
     event = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Batches out of sample files, drawn at random from a changing part of all files."""
+"""A shuffle buffer: batches are drawn at random from some sample files in memory, which others replace by and by."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 import torch
 
 from training.errors import TrainingError
-from training.positions.batch import CANVASES
-from training.samples.sample_files import (
+from training.positions.canvas import CANVASES
+from training.samples.sample_files import read_samples, sample_files
+from training.samples.samples import (
     HAS_ERRORS,
     HAS_OPTIMISTIC,
     HAS_OWNERSHIP,
@@ -19,24 +20,22 @@ from training.samples.sample_files import (
     Samples,
     concatenate,
     random_symmetries,
-    read_samples,
-    sample_files,
     turned,
     unpack_probabilities,
 )
 from training.student.losses import Targets
 
 FILES_HELD = 24
-"""Files of a canvas in memory at once: some 25 MB each."""
+"""How many files of each canvas are in memory at once; each takes about 25 MB."""
 PASSES = 1.0
-"""How often, on average, a sample is drawn before its file makes room for another, where there are more files."""
+"""How often a sample is drawn, on average, before another file takes its file's place, if there are more files."""
 
 
-class SampleMix:
-    """Draws batches from folders of sample files. New files are noticed."""
+class ShuffleBuffer:
+    """Draws batches from folders of sample files. It notices new files."""
 
     def __init__(self, source: str, folders: tuple[str, ...]) -> None:
-        """`source`: the setting that names them. Raises TrainingError where there is nothing to read."""
+        """`source` is the setting that names the folders. Raises TrainingError where there are no sample files."""
         self._folders = [Path(folder) for folder in folders]
         self._held: dict[int, list[tuple[Path, Samples]]] = {canvas: [] for canvas in CANVASES}
         self._drawn = dict.fromkeys(CANVASES, 0)
@@ -44,12 +43,12 @@ class SampleMix:
             raise TrainingError(f"no sample files in {', '.join(folders) or f'data.{source}'}")
 
     def counts(self) -> dict[int, int]:
-        """Files of each canvas."""
+        """Count the files of each canvas."""
         return {canvas: len(self._files(canvas)) for canvas in CANVASES}
 
     def draw(self, canvas: int, count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, Targets]:
-        """Planes uint8[N, 22, S, S], global features [N, 19] and labels, each sample turned at random.
-        Raises TrainingError for a damaged file."""
+        """Return planes uint8[N, 22, S, S], global features [N, 19] and targets of N = `count` samples, each turned at
+        random. Raises TrainingError where a file is damaged."""
         self._refresh(canvas, generator)
         held = self._held[canvas]
         if not held:
@@ -65,13 +64,13 @@ class SampleMix:
         joined = concatenate(parts)
         self._drawn[canvas] += count
         spatial, labels = turned(joined, random_symmetries(count, generator))
-        return spatial, joined.global_, targets_of(labels)
+        return spatial, joined.global_, targets_from_samples(labels)
 
     def _files(self, canvas: int) -> list[Path]:
         return [path for folder in self._folders for path in sample_files(folder, canvas)]
 
     def _refresh(self, canvas: int, generator: np.random.Generator) -> None:
-        """Read files until enough are held, and replace the oldest once its samples were drawn PASSES times."""
+        """Read files up to FILES_HELD, and replace the oldest when its samples were drawn PASSES times."""
         held = self._held[canvas]
         typical = held[0][1].length if held else 1
         is_due = self._drawn[canvas] >= PASSES * typical
@@ -89,14 +88,14 @@ class SampleMix:
 
 
 def _with_optimistic(samples: Samples) -> Samples:
-    """Files without an optimistic policy beside files with one: the column is there, and not known."""
+    """Give samples without an optimistic policy the column, so that they can be joined with others; it is not known."""
     if samples.optimistic.shape[1]:
         return samples
     return samples._replace(optimistic=np.zeros_like(samples.policy))
 
 
-def targets_of(samples: Samples) -> Targets:
-    """The labels as tensors on the CPU."""
+def targets_from_samples(samples: Samples) -> Targets:
+    """Convert the labels of samples to targets on the CPU."""
 
     def weight(bit: int) -> torch.Tensor:
         return torch.from_numpy((samples.known & bit != 0).astype(np.float32))

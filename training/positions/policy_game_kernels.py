@@ -1,7 +1,7 @@
-"""Kernels that play games by bare policies: no search, a move drawn from the network's probabilities.
+"""Kernels that play games by a network's policy alone: each move is drawn from its probabilities, without a search.
 
-They reach what records don't hold: small boards, endgames down to the last pass, clean-up phases, komi far from even,
-and the mistakes of the student itself.
+Such games have what game records lack: small boards, endgames up to the last pass, clean-up phases, unusual komi, and
+the student's own mistakes.
 """
 
 from __future__ import annotations
@@ -17,44 +17,45 @@ from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.position import PHASE_OVER, new_stack
 from go_rules.random import below, seed_state, uniform
 from go_rules.rules import RULES, SCORING_TERRITORY
-from training.positions.terms import draw_terms
-from training.positions.work import SYMMETRIES, cell_of, random_move, write_input
+from training.positions.encoding import SYMMETRIES, cell_of, write_input
+from training.positions.game_conditions import draw_conditions
+from training.positions.random_moves import random_move
 
 MAX_LENGTH = 3
-"""A game ends undecided after so many moves a point of the board: nothing here sees superko."""
+"""A game ends undecided after this many moves for each point of the board, since nothing here sees superko."""
 HANDICAP_SHARE = 0.1
 MAX_HANDICAP = 4
 MESSY_SHARE = 0.3
-"""Of the random moves of an opening, those played close to the last one."""
+"""Share of an opening's random moves that are played close to the last move."""
 
 
 class Games(NamedTuple):
-    """G games in progress, as kernels read them."""
+    """G games in progress on the boards of one canvas, as kernels read them."""
 
     stack: NDArray[np.void]
     """POSITION[3 G]: of game g the positions two moves ago, one move ago and now, from 3 g on."""
     rules: NDArray[np.void]
     """RULES[G]"""
     state: NDArray[np.uint64]
-    """[G, 2] random state"""
+    """[G, 2] random state of each game"""
     symmetry: NDArray[np.int64]
     """[G] how each position was turned when it was last encoded"""
     sizes: NDArray[np.int64]
     """[K] board sizes to choose from"""
     finished: NDArray[np.int64]
-    """[G] games ended at each place"""
+    """[G] how many games have ended in each game's place"""
     temperature: NDArray[np.float64]
-    """[1] of the policy"""
+    """[1] temperature of the policy: moves are drawn in proportion to exp(logit / temperature)"""
     random_moves: NDArray[np.float64]
-    """[1] share of moves drawn from all legal ones"""
+    """[1] share of the moves that are drawn from all legal ones instead"""
     opening: NDArray[np.float64]
-    """[1] random moves at the start of a game, on average"""
+    """[1] how many random moves a game starts with, on average"""
 
 
 def new_games(
     count: int, sizes: tuple[int, ...], seed: int, temperature: float, random_moves: float, opening: float
 ) -> Games:
-    """Room for games; `start_games` begins them."""
+    """Allocate `count` games; `start_games` begins them. The other arguments are fields of Games."""
     return Games(
         new_stack(3 * count),
         np.zeros(count, RULES),
@@ -69,26 +70,28 @@ def new_games(
 
 
 @kernel
-def start_games(games, terms, first, last, opening):
-    """Begin games first..last-1 with `opening` random moves on average (float64)."""
+def start_games(games, conditions, first, last, opening):
+    """Begin games first to last - 1 with `opening` random moves (float64) on average."""
     for game in range(first, last):
-        _start(games, terms, game, opening)
+        _start(games, conditions, game, opening)
 
 
 @kernel
-def encode_games(games, first, work, spatial, global_):
-    """Encode games first, first + 1, ...: uint8[N, 22, S, S] and float32[N, 19]."""
+def encode_games(games, first, buffers, spatial, global_):
+    """Write the network input of games first, first + 1, ... to `spatial` uint8[N, 22, S, S] and `global_`
+    float32[N, 19], each turned at random."""
     for i in range(len(spatial)):
         game = first + i
         games.symmetry[game] = below(games.state[game], SYMMETRIES)
-        write_input(games.stack, 3 * game + 2, games.rules[game], games.symmetry[game], work, spatial[i], global_[i])
+        symmetry = games.symmetry[game]
+        write_input(games.stack, 3 * game + 2, games.rules[game], symmetry, buffers, spatial[i], global_[i])
 
 
 @kernel
-def play_moves(games, terms, first, canvas, logits):
-    """Draw a move for games first, first + 1, ... and play it; games that end make room for new ones.
+def play_moves(games, conditions, first, canvas, logits):
+    """Draw a move for each of the games first, first + 1, ... and play it. A new game takes the place of one that ends.
 
-    `logits` float32[N, S*S + 1], turned as the position was when it was encoded."""
+    `logits` float32[N, S*S + 1] are turned as the positions were when they were encoded."""
     for i in range(len(logits)):
         game = first + i
         pos = games.stack[3 * game + 2]
@@ -104,11 +107,11 @@ def play_moves(games, terms, first, canvas, logits):
         play(pos, point, np.int64(pos.to_play), rules)
         if pos.phase == PHASE_OVER or pos.move_number > MAX_LENGTH * pos.width * pos.height:
             games.finished[game] += 1
-            _start(games, terms, game, games.opening[0])
+            _start(games, conditions, game, games.opening[0])
 
 
 @kernel
-def _start(games, terms, game, opening):
+def _start(games, conditions, game, opening):
     state = games.state[game]
     pos = games.stack[3 * game + 2]
     rules = games.rules[game]
@@ -116,7 +119,7 @@ def _start(games, terms, game, opening):
     handicap = 0
     if uniform(state) < HANDICAP_SHARE:
         handicap = 1 + below(state, MAX_HANDICAP)
-    draw_terms(terms, handicap, state, rules)
+    draw_conditions(conditions, handicap, state, rules)
     clear(pos, size, size, rules.has_button)
     for _ in range(handicap):
         # Inside the first line: a handicap stone on it would be wasted.
@@ -137,7 +140,7 @@ def _start(games, terms, game, opening):
 
 @kernel
 def _draw_move(pos, rules, state, logits, canvas, symmetry, temperature):
-    """A legal move, drawn with probabilities proportional to exp(logit / temperature)."""
+    """Draw a legal move with probabilities in proportion to exp(logit / temperature)."""
     size = np.int64(pos.width)
     colour = pos.to_play
     highest = logits[canvas * canvas]
@@ -148,7 +151,7 @@ def _draw_move(pos, rules, state, logits, canvas, symmetry, temperature):
                 logit = logits[cell_of(point, size, canvas, symmetry)]
                 if logit > highest and is_legal(pos, point, colour, rules):
                     highest = logit
-    # Two walks over the board, the first for the sum: no work space, and most points' shares are not worth keeping.
+    # The board is walked twice, first for the sum: this needs no buffer, and most points' shares are tiny.
     total = np.exp((logits[canvas * canvas] - highest) / temperature)
     for y in range(size):
         for x in range(size):

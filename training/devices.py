@@ -1,4 +1,4 @@
-"""The device to train on, and what it is good at."""
+"""The device to train on, and whether it computes faster in bf16."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Network = TypeVar("Network", bound=nn.Module)
 
 TRIAL_SHAPE = (32, 64, 19, 19)
 TRIALS = 5
-"""Of each kind, in turns; the first ones warm up, and the fastest count."""
+"""How often each precision is tried, in turns. The first trial warms up, and the fastest counts."""
 
 
-def placed(network: Network, device: torch.device) -> Network:
-    """On the device, channels last in memory: what convolutions are fastest in."""
+def place_on(network: Network, device: torch.device) -> Network:
+    """Move a network to the device, with channels last in memory, where convolutions are fastest."""
     network.to(device=device)
     # torch's annotations leave this form of it out.
     to_format: Any = network.to
@@ -29,7 +29,8 @@ def placed(network: Network, device: torch.device) -> Network:
     return network
 
 
-def device_of(name: str) -> torch.device:
+def choose_device(name: str) -> torch.device:
+    """Return the device for the setting run.device: `auto`, `cpu` or `cuda`. Raises TrainingError."""
     if name == "cuda" and not torch.cuda.is_available():
         raise TrainingError(
             "there is no CUDA device that PyTorch can use; install its build for one (pytorch.org), or: run.device=cpu"
@@ -39,20 +40,25 @@ def device_of(name: str) -> torch.device:
 
 @cache
 def is_faster_in_bf16(device: torch.device) -> bool:
-    """Whether convolutions of bf16 are faster there than those of fp32. Processors that multiply bf16 are tried: some
+    """Return whether convolutions are faster in bf16 than in fp32. Processors that multiply bf16 are tried, since some
     take longer for it."""
     if device.type == "cuda":
         return True
-    has_bf16 = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
-    if has_bf16 is None or not has_bf16():
+    if not multiplies_bf16():
         return False
-    low, full = _convolution(torch.bfloat16), _convolution(torch.float32)
-    trials = [(_seconds(low), _seconds(full)) for _ in range(TRIALS)]
+    low, full = trial_convolution(torch.bfloat16), trial_convolution(torch.float32)
+    trials = [(seconds_of(low), seconds_of(full)) for _ in range(TRIALS)]
     return min(trial[0] for trial in trials) < min(trial[1] for trial in trials)
 
 
-def _convolution(kind: torch.dtype) -> Callable[[], None]:
-    """One as students have them, forward and back."""
+def multiplies_bf16() -> bool:
+    """Return whether the processor has instructions that multiply bf16, as far as this version of PyTorch knows."""
+    has_bf16 = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+    return has_bf16 is not None and bool(has_bf16())
+
+
+def trial_convolution(kind: torch.dtype) -> Callable[[], None]:
+    """Return a function that computes a convolution such as students have, forward and back, in this precision."""
     positions = torch.ones(TRIAL_SHAPE).to(kind, memory_format=torch.channels_last).requires_grad_()
     weights = torch.ones(TRIAL_SHAPE[1], TRIAL_SHAPE[1], 3, 3).to(kind, memory_format=torch.channels_last)
     weights.requires_grad_()
@@ -63,7 +69,8 @@ def _convolution(kind: torch.dtype) -> Callable[[], None]:
     return learn
 
 
-def _seconds(work: Callable[[], None]) -> float:
+def seconds_of(work: Callable[[], None]) -> float:
+    """Measure how many seconds a function takes."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started

@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
-from training.run import devices
+from training import devices
 
 CPU = torch.device("cpu")
 
@@ -28,7 +28,7 @@ def test_bf16_is_taken_where_it_is_faster(
         learn()
         return low if len(tried) % 2 else full
 
-    original = devices._convolution
+    original = devices.trial_convolution
 
     def convolution(kind: torch.dtype) -> Callable[[], None]:
         learn = original(kind)
@@ -39,12 +39,12 @@ def test_bf16_is_taken_where_it_is_faster(
 
         return noted
 
-    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: supported, raising=False)
-    monkeypatch.setattr(devices, "_seconds", seconds)
-    monkeypatch.setattr(devices, "_convolution", convolution)
+    monkeypatch.setattr(devices, "multiplies_bf16", lambda: supported)
+    monkeypatch.setattr(devices, "seconds_of", seconds)
+    monkeypatch.setattr(devices, "trial_convolution", convolution)
     assert devices.is_faster_in_bf16.__wrapped__(CPU) is want
     assert tried == ([torch.bfloat16, torch.float32] * devices.TRIALS if supported else [])
 
 
 def test_the_trial_is_a_trial() -> None:
-    assert all(devices._seconds(devices._convolution(kind)) > 0 for kind in (torch.float32, torch.bfloat16))
+    assert all(devices.seconds_of(devices.trial_convolution(kind)) > 0 for kind in (torch.float32, torch.bfloat16))

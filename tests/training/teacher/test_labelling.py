@@ -1,4 +1,4 @@
-"""Finding what a student has not understood."""
+"""Labelling in advance, and hard examples: what a student disagrees about with its teacher."""
 
 # ruff: noqa: E402
 from __future__ import annotations
@@ -17,23 +17,16 @@ from tests.training.run.test_loop import config
 from tests.training.student.test_network import SHAPE, inputs, new_student
 from training.config import PlayConfig
 from training.katago_file import write_katago
-from training.positions.batch import batch_of
-from training.positions.feed import Item
-from training.positions.games import GROUPS
-from training.samples.sample_files import (
-    Samples,
-    pack_planes,
-    pack_probabilities,
-    read_samples,
-    sample_files,
-    unpack_planes,
-)
+from training.positions.batch import Batch
+from training.positions.canvas import batch_size_on
+from training.positions.policy_games import GROUPS
+from training.samples.sample_files import read_samples, sample_files
+from training.samples.samples import Samples, pack_planes, pack_probabilities, unpack_planes
 from training.student.export import to_model
 from training.student.network import Student
-from training.teacher.disagreement import Selection, disagreement
-from training.teacher.hard_examples import Doubter
-from training.teacher.labelling import Doubts, label
-from training.teacher.network import Opinion, Teacher
+from training.teacher.hard_examples import HardExampleFilter, disagreement
+from training.teacher.labelling import HardExampleMiner, HardExampleMining, label
+from training.teacher.network import TeacherEvaluation, TorchTeacher
 
 
 def labels(count: int, canvas: int) -> Samples:
@@ -65,21 +58,21 @@ def test_each_opinion_counts() -> None:
     assert disagreement(logits, value, ownership, teacher._replace(planes=pack_planes(planes)))[3] < 1e-5
 
 
-def test_the_selection_keeps_the_greatest_of_each_source() -> None:
+def test_the_filter_keeps_the_greatest_of_each_source() -> None:
     random = np.random.default_rng(1)
-    selection = Selection(0.1)
+    filter_ = HardExampleFilter(0.1)
     kept = {"near": [], "far": []}
     for _ in range(100):
         for source, shift in (("near", 0.0), ("far", 5.0)):
             values = (random.random(50) + shift).astype(np.float32)
-            kept[source] += values[selection.pick(source, values)].tolist()
+            kept[source] += values[filter_.pick(source, values)].tolist()
     for source, shift in (("near", 0.0), ("far", 5.0)):
         assert 400 < len(kept[source]) < 650
         assert np.mean(np.array(kept[source]) - shift > 0.85) > 0.9
-    assert selection.line().startswith(f"{sum(map(len, kept.values())):,} of 10,000 kept")
+    assert filter_.line().startswith(f"{sum(map(len, kept.values())):,} of 10,000 kept")
 
 
-def test_labelling_what_is_doubted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_hard_examples_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     torch.set_num_threads(1)
     teacher, student = tmp_path / "teacher.bin.gz", tmp_path / "student.bin.gz"
     write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
@@ -87,7 +80,7 @@ def test_labelling_what_is_doubted(tmp_path: Path, capsys: pytest.CaptureFixture
     write_katago(to_model(Student(SHAPE), "student", has_optimistic=True), student)
     records = write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
     settings = config(records, teacher=str(teacher), records_share=0.5, play_share=0.5, canvas_shares={"9": 1.0})
-    labelled = label(tmp_path / "samples", settings, count=300, doubts=Doubts(student, 0.25))
+    labelled = label(tmp_path / "samples", settings, count=300, mining=HardExampleMining(student, 0.25))
     kept = sum(read_samples(path).length for path in sample_files(tmp_path / "samples"))
     assert 0.15 * labelled < kept < 0.45 * labelled
     means = capsys.readouterr().err.splitlines()[-1].split("mean disagreement ")[1].split(", of those kept ")
@@ -102,20 +95,25 @@ def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.M
     torch.manual_seed(5)
     write_katago(to_model(Student(SHAPE), "student", has_optimistic=True), student)
     asked = {"teacher": 0, "student": 0}
-    original = Teacher.forward
+    original = TorchTeacher.forward
 
-    def counted(self: Teacher, *arguments: Any) -> Opinion:
+    def counted(self: TorchTeacher, *arguments: Any) -> TeacherEvaluation:
         asked[self.name] += 1
         return original(self, *arguments)
 
-    monkeypatch.setattr(Teacher, "forward", counted)
+    monkeypatch.setattr(TorchTeacher, "forward", counted)
     records = write_records(tmp_path / "games.npz", random_games(count=1, length=30, seed=2))
     settings = config(
-        records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0}, even_share=0.0,
+        records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0}, balanced_share=0.0,
         play=PlayConfig(student=1.0, every=5),
     )  # fmt: skip
     steps = 12
-    label(tmp_path / "samples", settings, count=steps * batch_of(9, settings.run.batch), doubts=Doubts(student))
+    label(
+        tmp_path / "samples",
+        settings,
+        count=steps * batch_size_on(9, settings.run.batch),
+        mining=HardExampleMining(student),
+    )
     # Every group of games is labelled once, then played four moves on, labelled again, and so on.
     assert asked == {"teacher": steps, "student": steps + (steps - GROUPS) * 4}
 
@@ -123,10 +121,10 @@ def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.M
 def test_a_network_agrees_with_itself(tmp_path: Path) -> None:
     path = tmp_path / "student.bin.gz"
     write_katago(to_model(new_student(), "student", has_optimistic=True), path)
-    doubter = Doubter(path, torch.device("cpu"))
+    miner = HardExampleMiner(HardExampleMining(path), torch.device("cpu"))
     spatial, global_ = inputs(3, 9)
-    item = Item("test", spatial.to(torch.uint8), global_, torch.zeros(3, 3, dtype=torch.int16), None, True)
-    logits, found = doubter(item, labels(3, 9))
+    batch = Batch("test", spatial.to(torch.uint8), global_, torch.zeros(3, 3, dtype=torch.int16), None, True)
+    logits, found = miner.compare(batch, labels(3, 9))
     assert logits.shape == (3, 82)
     assert (found > 1).all()
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The network that a run leaves, as a KataGo model, and what there is to say of it."""
+"""The network that a run has trained, as a KataGo model, with its provenance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from training.student.network import Student, shape_name
 
 
 class Card(msgspec.Struct):
-    """What is written beside a network, as far as training goes on from it."""
+    """The part of the file beside a network, student.json, that training needs to go on from it."""
 
     name: str
     positions: int = 0
@@ -33,16 +33,16 @@ class Card(msgspec.Struct):
     teachers: tuple[str, ...] = ()
 
 
-class Product(NamedTuple):
+class TrainedNetwork(NamedTuple):
     """A network and its provenance."""
 
     model: Model
     facts: dict[str, Any]
-    """Name, shape, how many positions it was trained on, and by which teachers' labels."""
+    """Its name and shape, how many positions it was trained on, and the names of its teachers."""
 
 
-def product_of(network: Student, config: TrainingConfig, progress: Progress) -> Product:
-    """Of a run's averaged weights, where it stands now."""
+def describe_network(network: Student, config: TrainingConfig, progress: Progress) -> TrainedNetwork:
+    """Convert the average of a run's weights, at this progress of the run."""
     model = to_model(
         network,
         f"nobi-{shape_name(config.network)}-s{progress.samples}",
@@ -57,12 +57,12 @@ def product_of(network: Student, config: TrainingConfig, progress: Progress) -> 
         "steps": progress.step,
         "teachers": list(progress.origin.teachers),
     }
-    return Product(model, facts)
+    return TrainedNetwork(model, facts)
 
 
-def learned_by(model: Model, file: Path) -> Progress:
-    """What a network had learned, by the card beside its file, NAME.json beside NAME.bin.gz: nothing where that lacks,
-    or is another network's. Raises TrainingError."""
+def progress_of(model: Model, file: Path) -> Progress:
+    """Return the progress that NAME.json tells of the network in NAME.bin.gz, or none where that file is missing or is
+    about another network. Raises TrainingError where it is damaged."""
     card = file.with_name(file.name.removesuffix(".bin.gz") + ".json")
     origin = Origin((), _has_optimistic(model), model.pass_alive_under_suicide)
     try:
@@ -79,13 +79,13 @@ def learned_by(model: Model, file: Path) -> Progress:
 
 
 def _has_optimistic(model: Model) -> bool:
-    """Whether it learned an optimistic policy; else the plain one stands in for it (training/student/export.py)."""
+    """Return whether the optimistic policy was learned. If not, export made it equal to the plain one."""
     plain, optimistic = model.policy.second.weights
     return not np.array_equal(plain, optimistic)
 
 
-def product_of_run(folder: Path) -> Product:
-    """Of a run's last finished leg, or of the leg in progress. Neither teacher nor samples are needed. Raises
+def read_trained_network(folder: Path) -> TrainedNetwork:
+    """Read the network of a run's last leg, finished or in progress. It needs neither teacher nor samples. Raises
     TrainingError."""
     present = folder / CHECKPOINT
     if not has_checkpoint(present):
@@ -101,13 +101,13 @@ def product_of_run(folder: Path) -> Product:
         network.load_state_dict(checkpoint.average["weights"])
     except (RuntimeError, KeyError):
         raise TrainingError(f"{folder}: its checkpoint is not of the network that {CONFIG} describes") from None
-    return product_of(network, config, checkpoint.progress)
+    return describe_network(network, config, checkpoint.progress)
 
 
-def write_product(folder: Path, product: Product, measures: tuple[Measure, Measure] | None) -> None:
-    """Write a run's network and what there is to say of it. Raises TrainingError."""
-    facts = dict(product.facts)
+def write_trained_network(folder: Path, trained: TrainedNetwork, measures: tuple[Measure, Measure] | None) -> None:
+    """Write a run's network, student.bin.gz, and its provenance and figures, student.json. Raises TrainingError."""
+    facts = dict(trained.facts)
     if measures is not None:
         facts["yardstick"] = {"19x19": asdict(measures[0]), "smaller": asdict(measures[1])}
-    write_katago(product.model, folder / STUDENT)
+    write_katago(trained.model, folder / STUDENT)
     write_whole(folder / CARD, json.dumps(facts, indent=1).encode() + b"\n")

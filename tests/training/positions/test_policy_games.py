@@ -1,0 +1,89 @@
+"""Games played by bare policies: legal, on every size of the canvas, to the end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from training.config import PlayConfig
+from training.positions.canvas import CANVASES, batch_size_on, sizes_on
+from training.positions.game_conditions import new_game_conditions
+from training.positions.policy_games import GROUPS, PolicyGames
+from training.positions.workers import WorkerPool
+
+CONDITIONS = new_game_conditions({"tromp-taylor": 0.5, "japanese": 0.5}, own_komi=0.5, deviation=10.0)
+
+
+@pytest.fixture(scope="module")
+def workers() -> WorkerPool:
+    return WorkerPool(threads=1)
+
+
+def test_canvases_share_out_all_sizes() -> None:
+    sizes = [size for canvas in CANVASES for size in sizes_on(canvas)]
+    assert sizes == list(range(7, 20))
+    assert [batch_size_on(canvas, 256) for canvas in CANVASES] == [1144, 544, 256]
+
+
+def test_games_are_played_to_their_end(workers: WorkerPool) -> None:
+    count, canvas = 16, 9
+    games = PolicyGames(canvas, count, PlayConfig(random_moves=0.05, opening=2.0), CONDITIONS, 1, workers)
+    generator = np.random.default_rng(1)
+    sizes, phases, stones = set(), 0.0, {}
+    for _ in range(GROUPS * 150):
+        group, positions = games.take()
+        spatial = positions.spatial
+        assert (spatial[:, 1] & spatial[:, 2]).sum() == 0
+        assert ((spatial[:, 1] | spatial[:, 2]) <= spatial[:, 0]).all()
+        assert (positions.labels == (-1, -1, 0)).all()
+        sizes |= set(np.sqrt(spatial[:, 0].sum(axis=(1, 2))).astype(int).tolist())
+        phases += positions.global_[:, 12].sum()
+        stones.setdefault(group, []).append(spatial[:, 1:3].sum(axis=(1, 2, 3)))
+        # Any point will do; now and then everyone passes.
+        logits = generator.random((count, canvas * canvas + 1)).astype(np.float32)
+        logits[:, -1] = 9.0 if generator.random() < 0.1 else -3.0
+        games.play_on(group, lambda logits=logits: logits)
+    games.close()
+    assert sizes == {7, 8, 9}
+    assert games.finished > count
+    assert phases > 0  # clean-up phases of territory scoring
+    counts = np.array(stones[0])
+    assert counts.max() > 25
+    assert (np.diff(counts, axis=0) != 0).mean() > 0.7  # nearly every answer puts a stone on nearly every board
+
+
+def test_moves_follow_the_policy(workers: WorkerPool) -> None:
+    """A policy with one move in it is obeyed, whichever way the board was turned for the network."""
+    count, canvas = 8, 9
+    games = PolicyGames(canvas, count, PlayConfig(random_moves=0.0, temperature=0.1), CONDITIONS, 3, workers)
+    asked: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    followed = 0
+    for turn in range(3 * GROUPS):
+        group, positions = games.take()
+        after = positions.spatial.copy()
+        for before, wanted in [asked[group]] if group in asked else []:
+            for game in range(count):
+                size = round(before[game, 0].sum() ** 0.5)
+                if round(after[game, 0].sum() ** 0.5) != size:
+                    continue  # ended, and begun anew on another board
+                last = after[game, 9]
+                if last.sum() == 1 and size == canvas:
+                    y, x = np.argwhere(last)[0]
+                    assert (y, x) in _images(int(wanted[game]), size, canvas)
+                    followed += 1
+        if turn < 2 * GROUPS:
+            empty = (after[:, 0] == 1) & (after[:, 1:3].sum(axis=1) == 0)
+            wanted = np.array([np.flatnonzero(cells.ravel())[i % 5] for i, cells in enumerate(empty)])
+            logits = np.zeros((count, canvas * canvas + 1), np.float32)
+            logits[np.arange(count), wanted] = 50.0
+            asked[group] = after, wanted
+            games.play_on(group, lambda logits=logits: logits)
+    games.close()
+    assert followed > count
+
+
+def _images(cell: int, size: int, canvas: int) -> set[tuple[int, int]]:
+    """Where a cell may come to lie under the symmetries."""
+    y, x = divmod(cell, canvas)
+    flipped = {(y, x), (size - 1 - y, x), (y, size - 1 - x), (size - 1 - y, size - 1 - x)}
+    return flipped | {(b, a) for a, b in flipped}

@@ -1,0 +1,52 @@
+"""`nobi export` and `nobi yardstick`: writing a run's network to a file, and measuring a network."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import click
+
+from training.commands.options import existing, folder, precision_option
+from training.errors import TrainingError, require_torch
+
+
+@click.command()
+@click.argument("run", type=folder)
+@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
+def export(run: Path, out: Path) -> None:
+    """Write the average of RUN's weights, as they are now, to OUT: .bin.gz, KataGo's format, or .onnx."""
+    require_torch()
+    from nets.conversion.to_onnx import prepared, to_onnx
+    from training.files import write_whole
+    from training.katago_file import encode_model, write_katago
+    from training.run.trained_network import read_trained_network
+
+    if not out.name.endswith((".bin.gz", ".onnx")):
+        raise TrainingError(f"{out}: a network's file name ends in .bin.gz or .onnx")
+    model, facts = read_trained_network(run)
+    if out.name.endswith(".onnx"):
+        sha256 = hashlib.sha256(encode_model(model)).hexdigest()
+        write_whole(out, to_onnx(prepared(model), sha256, facts=facts).SerializeToString())
+    else:
+        write_katago(model, out)
+
+
+@click.command()
+@click.argument("network", type=existing)
+@click.argument("rows", type=click.Path(exists=True, path_type=Path))
+@precision_option
+def yardstick(network: Path, rows: Path, precision: str) -> None:
+    """Measure NETWORK (a KataGo file or .onnx) on ROWS, a file of KataGo's training rows that nothing is trained on, or
+    a folder of sample files."""
+    from nets.open import open_network
+    from training.run.yardstick import evaluate_function, load_yardstick, measure_rows, rows_of_samples
+
+    evaluate = evaluate_function(open_network(network, precision=precision))
+    if rows.is_dir():
+        measures = tuple(measure_rows(rows_of_samples(rows, full), evaluate) for full in (True, False))
+    else:
+        measures = load_yardstick(rows).measure(evaluate)
+    for name, measure in zip(("19x19", "small"), measures, strict=True):
+        if measure.rows:
+            click.echo(f"{name}  {measure.line()}")

@@ -1,0 +1,52 @@
+"""What the training commands share: types of options, and the configuration that options add up to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from training.config import TrainingConfig
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+existing = click.Path(exists=True, dir_okay=False, path_type=Path)
+folder = click.Path(file_okay=False, path_type=Path)
+config_option = click.option("--config", "-c", "config_file", type=existing, help="A TOML file; --defaults shows one.")
+set_option = click.option(
+    "--set", "-s", "settings", multiple=True, metavar="NAME=VALUE", help="As in the file: run.batch=64."
+)
+threads_option = click.option(
+    "--threads", type=click.IntRange(1, 256), help="Games at the same time.  [default: one a core]"
+)
+precision_option = click.option(
+    "--precision", type=click.Choice(["auto", "int16", "int8", "fp32"]), default="auto", show_default=True
+)
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg]
+    """The type of options like `90s`, `25m` or `8h`; a number without a unit is seconds."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Convert the text of an option to seconds."""
+        text = str(value).strip().lower()
+        number, unit = (text[:-1], text[-1:]) if text[-1:] in UNITS else (text, "s")
+        try:
+            seconds = float(number) * UNITS[unit]
+        except ValueError:
+            seconds = 0.0
+        if not 0.0 < seconds < 1e9:
+            self.fail(f"{value} is no duration like 90s, 25m or 8h", param, ctx)
+        return seconds
+
+
+def read_settings(file: Path | None, settings: tuple[str, ...]) -> TrainingConfig:
+    """Return the configuration of a file, or the default one, with `settings` in place of its values. Raises
+    TrainingError."""
+    from training.config import TrainingConfig, override, read_config
+
+    return override(read_config(file) if file is not None else TrainingConfig(), settings)

@@ -1,0 +1,116 @@
+"""`nobi train` and `nobi learn`: training a network, from a teacher or from its own games.
+
+PyTorch is imported only when a command runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from go_rules.machine.cores import usable_cores
+from training.commands.options import Duration, config_option, folder, read_settings, set_option, threads_option
+from training.errors import TrainingError, require_torch
+
+if TYPE_CHECKING:
+    from training.config import TrainingConfig
+    from training.run.loop import Run
+
+
+@click.command()
+@click.argument("run", type=folder, required=False)
+@config_option
+@set_option
+@click.option("--budget", type=Duration(), default="25m", show_default=True, help="Wall-clock time of a new leg.")
+@click.option(
+    "--from", "source", metavar="FILE", help="Begin with the weights of a student.bin.gz, or of the `embedded` network."
+)
+@click.option("--pause-after", type=Duration(), help="Save and end after this time, in the middle of a leg.")
+@click.option("--defaults", is_flag=True, help="Print a configuration file with every value explained, and end.")
+def train(
+    run: Path | None,
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    budget: float,
+    source: str | None,
+    pause_after: float | None,
+    defaults: bool,
+) -> None:
+    """Train a network in the folder RUN, or go on with it.
+
+    A leg lasts as long as --budget says and ends with the learning rate's decay; the network it leaves is
+    RUN/student.bin.gz. What was interrupted goes on where it stopped, with the budget it has; a finished run begins
+    another leg.
+    """
+    if defaults:
+        from training.config import describe
+
+        click.echo(describe(), nl=False)
+        return
+    if run is None:
+        raise click.UsageError("Missing argument 'RUN'.")
+    require_torch()
+    from training.run.checkpoint import has_checkpoint
+    from training.run.folder import CHECKPOINT, CONFIG
+    from training.run.loop import TrainingTime, open_run
+
+    if config_file is None and (run / CONFIG).exists():
+        config_file = run / CONFIG
+    config = read_settings(config_file, settings)
+    if source is not None and has_checkpoint(run / CHECKPOINT):
+        click.echo(f"nobi: {run} has begun already; it goes on, --from has no effect", err=True)
+        source = None
+    if source is not None:
+        opened = _begun_from(source, run, config)
+    else:
+        opened = open_run(run, config, None if settings else config_file)
+    opened.train(TrainingTime(budget, pause_after))
+
+
+@click.command()
+@click.argument("run", type=folder)
+@config_option
+@set_option
+@click.option("--generations", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--budget", type=Duration(), default="25m", show_default=True, help="Training time of a generation.")
+@threads_option
+def learn(
+    run: Path,
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    generations: int,
+    budget: float,
+    threads: int | None,
+) -> None:
+    """Let the network in RUN play itself and learn from that; keep what wins a match against the best so far."""
+    require_torch()
+    from training.run.folder import CONFIG
+    from training.run.learn import learn as run_generations
+
+    if config_file is None and (run / CONFIG).exists():
+        config_file = run / CONFIG
+    run_generations(run, read_settings(config_file, settings), generations, budget, threads or usable_cores())
+
+
+def _begun_from(source: str, folder: Path, config: TrainingConfig) -> Run:
+    """Create a run that begins with a network's weights and has that network's shape. Raises TrainingError."""
+    import msgspec
+
+    from nets.embedded import embedded_network
+    from training.config import NetworkConfig
+    from training.run.loop import open_run
+    from training.run.trained_network import progress_of
+    from training.student.restore import read_network, shape_of
+
+    path = embedded_network() if source == "embedded" else Path(source)
+    if path is None:
+        raise TrainingError("this installation lacks its network")
+    model = read_network(path)
+    shape = shape_of(model)
+    if config.network not in (NetworkConfig(), shape):
+        raise TrainingError(f"{path} has another shape than [network] says; leave that out, its own will be used")
+    run = open_run(folder, msgspec.structs.replace(config, network=shape))
+    run.begin_from(model, progress_of(model, path))
+    return run

@@ -1,0 +1,51 @@
+"""Canvases: positions of similar board sizes share a tensor size, each board in the top left corner of its canvas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.points import PASS, column_of, row_of
+from training.errors import TrainingError
+
+CANVASES = (9, 13, 19)
+"""Boards of 7 to 9, 10 to 13 and 14 to 19 lines share a canvas. A batch has one canvas, and costs what that costs."""
+SMALLEST = 7
+OFF_BOARD = -1e4
+"""The logit of a cell outside the board: its probability is exactly 0."""
+
+
+def batch_size_on(canvas: int, batch: int) -> int:
+    """Return how many positions on this canvas are about as much work as `batch` positions on 19×19."""
+    return max(1, round(batch * (361 / canvas**2) / 8) * 8) if canvas < 19 else batch
+
+
+def sizes_on(canvas: int) -> tuple[int, ...]:
+    """Return the board sizes that use a canvas, the smallest first."""
+    smaller = [size for size in CANVASES if size < canvas]
+    return tuple(range(max(smaller) + 1 if smaller else SMALLEST, canvas + 1))
+
+
+def board_cells(size: int, canvas: int) -> NDArray[np.int64]:
+    """Return the cells [size*size] of a board on its canvas, row by row."""
+    cells: NDArray[np.int64] = (np.arange(size)[:, None] * canvas + np.arange(size)).ravel()
+    return cells
+
+
+def cell_at(point: int, canvas: int) -> int:
+    """Return the cell of a point, row * canvas + column; PASS has the last cell, canvas * canvas."""
+    return canvas * canvas if point == PASS else row_of(point) * canvas + column_of(point)
+
+
+def read_canvas_shares(shares: Mapping[str, float]) -> dict[int, float]:
+    """Convert the setting data.canvas_shares to the share of each canvas that has one. Raises TrainingError."""
+    known = {str(canvas): canvas for canvas in CANVASES}
+    unknown = [name for name in shares if name not in known]
+    if unknown:
+        raise TrainingError(f"data.canvas_shares: {unknown[0]} is none of {', '.join(known)}")
+    chosen = {known[name]: share for name, share in shares.items() if share > 0}
+    if not chosen:
+        raise TrainingError("data.canvas_shares: no canvas has a share above 0")
+    return chosen

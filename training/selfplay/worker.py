@@ -1,0 +1,163 @@
+"""A worker that plays a network's games against itself, by search, and turns them into samples.
+
+Most moves are searched quickly, just to play on. A share of them, chosen at random, is searched in full with noise, and
+those are learned from: their visits become the policy; the game's result and the search's value become the value
+(playout cap randomisation: Wu, "Accelerating Self-Play Learning in Go", 2019).
+
+In a reanalysis a stronger network, the teacher, makes the full searches instead, and its results alone become the
+labels; or it evaluates leaves of the player's own searches (training/selfplay/leaves.py), which costs much less. It can
+also play one side of the games, since a network does not punish its own mistakes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.game import Game
+from go_rules.points import BLACK, WHITE, point_at
+from go_rules.rules import preset
+from nets.evaluator import Evaluator
+from nets.features import scratch_for
+from search.policy.player import PolicyPlayer
+from search.puct.parameters import SearchParameters
+from search.puct.player import PuctPlayer
+from search.request import Limits, ReportRequest, SearchRequest
+from training.config import DataConfig
+from training.positions.canvas import OFF_BOARD, board_cells, read_canvas_shares, sizes_on
+from training.positions.game_conditions import choose_by_share
+from training.run.yardstick import evaluate_function
+from training.samples.samples import Samples, unpack_planes
+from training.selfplay.leaves import Recorder, label_leaves
+from training.selfplay.searched_positions import (
+    SearchedPosition,
+    samples_from_game,
+    samples_from_searches,
+    searched_position,
+)
+from training.teacher.hard_examples import disagreement
+
+MAX_LENGTH = 2.5
+"""A game is given up undecided after this many moves for each point of the board."""
+RESIGN_TURNS = 3
+"""A side resigns when this many of its successive searches find the game lost."""
+AT_THE_END = ReportRequest(lambda _result: None, every=1e9, ownership=True)
+"""Asks a search for ownership, and for no report before its end."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Reanalysis:
+    """How a teacher labels the positions of self-play games."""
+
+    evaluator: Evaluator
+    """The teacher's network."""
+    share: float = 1.0
+    """The share of the labelled positions to keep: those about which the player disagrees most."""
+    leaves: float | None = None
+    """The share of the positions evaluated by the player's searches that the teacher evaluates, without a search. None:
+    the teacher searches positions of the game."""
+
+
+class SelfPlayWorker:
+    """Plays games one after another, in one thread."""
+
+    def __init__(
+        self, evaluator: Evaluator, config: DataConfig, seed: int, reanalysis: Reanalysis | None = None
+    ) -> None:
+        """Play by `evaluator`. `seed` starts all random numbers."""
+        self._config = config
+        self._generator = np.random.default_rng(seed)
+        self._evaluator, self._reanalysis = evaluator, reanalysis
+        self._recorder: Recorder | None = None
+        if reanalysis is not None and reanalysis.leaves is not None:
+            self._recorder = Recorder(evaluator, reanalysis.leaves, np.random.default_rng((seed, 1)))
+        quick = SearchParameters(
+            workers=1,
+            memory=64,
+            cache_memory=16,
+            seed=seed,
+            temperature_early=config.selfplay.temperature,
+            temperature=0.2,
+            lcb=False,
+        )
+        full = dataclasses.replace(quick, root_noise=reanalysis is None, root_policy_optimism=0.0, policy_optimism=0.0)
+        searcher = evaluator if reanalysis is None else reanalysis.evaluator
+        self._quick = PuctPlayer(self._recorder or evaluator, quick)
+        self._full = PuctPlayer(searcher, full) if self._recorder is None else None
+        self._opponent = None
+        if reanalysis is not None and config.selfplay.opponent:
+            self._opponent = PolicyPlayer(reanalysis.evaluator, quick)
+        self._scratch = scratch_for(searcher)
+
+    def play(self, stop: threading.Event) -> Samples | None:
+        """Play a game and return its samples, or None where it has none. `stop` ends the game early, undecided."""
+        settings = self._config.selfplay
+        canvas, game = self._new_game()
+        may_resign = self._generator.random() >= settings.resign_free
+        opponent = None
+        if self._opponent is not None and self._generator.random() < settings.opponent:
+            opponent = BLACK if self._generator.random() < 0.5 else WHITE
+        positions: list[SearchedPosition] = []
+        lost = {BLACK: 0, WHITE: 0}
+        loser = None
+        limit = MAX_LENGTH * game.width * game.height
+        while not game.is_over and len(game.moves) < limit and not stop.is_set():
+            result = None
+            is_full = self._generator.random() < settings.full_share
+            if is_full and self._full is not None:
+                limits = Limits(visits=settings.visits, may_stop_early=False)
+                report = None if self._reanalysis is None else AT_THE_END
+                result = self._full.search(SearchRequest(game, game.to_play, limits, report=report))
+                positions.append(searched_position(game, result, self._scratch, canvas))
+            player = self._opponent if self._opponent is not None and game.to_play == opponent else self._quick
+            if result is None or self._reanalysis is not None:
+                visits = settings.visits if is_full and self._full is None else settings.quick_visits
+                result = player.search(SearchRequest(game, game.to_play, Limits(visits=visits)))
+            lost[result.colour] = lost[result.colour] + 1 if result.winrate < settings.resign_below else 0
+            if may_resign and lost[result.colour] >= RESIGN_TURNS:
+                loser = result.colour
+                break
+            game.play(result.colour, player.choose(game, result))
+        if self._reanalysis is not None and self._recorder is not None:
+            leaves = self._recorder.take()
+            return label_leaves(leaves, self._reanalysis.evaluator, canvas) if leaves else None
+        if self._reanalysis is not None:
+            return samples_from_searches(game, positions, canvas) if positions else None
+        return samples_from_game(game, positions, canvas, loser, settings.result_weight)
+
+    def disagreements(self, samples: Samples) -> NDArray[np.float32]:
+        """Return [N]: how far the player's network, without a search, is from the teacher's labels of one game."""
+        canvas = samples.canvas
+        planes = unpack_planes(samples.planes, canvas)
+        size = int(planes[0, 0, 0].sum())
+        boards = np.ascontiguousarray(planes[:, :, :size, :size], np.float32)
+        evaluation = evaluate_function(self._evaluator)(boards, samples.global_)
+        points = board_cells(size, canvas)
+        logits = np.full((samples.length, canvas * canvas + 1), OFF_BOARD, np.float32)
+        logits[:, [*points, canvas * canvas]] = evaluation.policy
+        ownership = np.zeros((samples.length, canvas * canvas), np.float32)
+        ownership[:, points] = evaluation.ownership
+        return disagreement(logits, evaluation.value, ownership, samples)
+
+    def close(self) -> None:
+        """Release the players."""
+        for player in (self._quick, self._full, self._opponent):
+            if player is not None:
+                player.close()
+
+    def _new_game(self) -> tuple[int, Game]:
+        generator, config = self._generator, self._config
+        canvas = choose_by_share(read_canvas_shares(config.canvas_shares), generator)
+        size = int(generator.choice(sizes_on(canvas)))
+        rules, komi = preset(choose_by_share(config.rules, generator))
+        if generator.random() >= config.own_komi:
+            komi = round(2 * (komi + float(generator.normal(0, config.komi_deviation)))) / 2
+        game = Game(size, size, rules, komi)
+        if generator.random() < config.selfplay.handicap:
+            inner = [point_at(x, y) for y in range(2, size - 2) for x in range(2, size - 2)]
+            count = int(generator.integers(2, 5))
+            game.place_handicap([int(point) for point in generator.choice(inner, count, replace=False)])
+        return canvas, game

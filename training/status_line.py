@@ -1,0 +1,32 @@
+"""The status line of long work, on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+LINE_SECONDS = 15.0
+"""Seconds between two lines where the output is not a terminal."""
+
+
+class StatusLine:
+    """Shows how far the work is. On a terminal each status overwrites the one before."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stderr.isatty()
+        self._last_line = 0.0
+
+    def show(self, text: str, final: bool = False) -> None:
+        """Show a status. Where the output is not a terminal, one is shown now and then, and the `final` one always."""
+        now = time.monotonic()
+        if self._is_terminal:
+            sys.stderr.write(f"\r\x1b[2K{text}" + ("\n" if final else ""))
+        elif final or now - self._last_line >= LINE_SECONDS:
+            self._last_line = now
+            sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+
+    def note(self, text: str) -> None:
+        """Write something that is worth a line of its own."""
+        sys.stderr.write(("\r\x1b[2K" if self._is_terminal else "") + text + "\n")
+        sys.stderr.flush()
