@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,11 +18,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from go_rules.game import Game
-from go_rules.points import BLACK, PASS, to_vertex
 from go_rules.rules import preset
 from gtp_engine.analysis.raw_network import raw_text
 from nets.human_profile import parse_profile
 from nets.open import open_network
+from tests.campaigns.katago import raw_evaluations
 from tests.go_rules.random_play import play_randomly
 from tests.nets.random_networks import RandomNetwork
 
@@ -34,17 +32,6 @@ SIZE = 9
 RULES = {"area": ("chinese-ogs", "tromp-taylor"), "all": ("chinese-ogs", "japanese", "stone-scoring", "aga-button")}
 """KataGo has networks of version 6 and older judge area scoring with superko only."""
 PROFILES = ("preaz_5k", "rank_9d_20k", "proyear_1990")
-CONFIGURATION = """
-logDir = {folder}
-homeDataDir = {folder}
-logAllGTPCommunication = false
-logSearchInfo = false
-logToStderr = false
-rules = chinese-ogs
-numSearchThreads = 1
-maxVisits = 2
-nnMaxBatchSize = 1
-"""
 Blocks = list[dict[str, Any]]
 ORDINARY, POOLING = {"kind": "ordinary_block"}, {"kind": "gpool_block"}
 NESTED: dict[str, Any] = {"kind": "nested_bottleneck_block", "inner": ("ordinary_block", "gpool_block")}
@@ -75,23 +62,10 @@ def random_game(rules: str, seed: int) -> Game:
     return game
 
 
-def questions(games: list[tuple[str, Game]], profiles: tuple[str, ...]) -> list[str]:
-    lines = []
-    for rules, game in games:
-        lines += [f"kata-set-rules {rules}", f"boardsize {SIZE}", "clear_board", "komi 6.5"]
-        for move in game.moves:
-            vertex = "pass" if move.point == PASS else to_vertex(move.point, SIZE)
-            lines.append(f"play {'b' if move.colour == BLACK else 'w'} {vertex}")
-        for profile in profiles or ("",):
-            lines += [f"kata-set-param humanSLProfile {profile}"] if profile else []
-            lines.append("kata-raw-nn 0")
-    return [*lines, "quit", ""]
-
-
 def figures(text: str) -> list[float]:
     """All numbers of an answer in order; NAN, for illegal moves, as -9."""
     words = text.replace("NAN", "-9").split()
-    return [float(word) for word in words if not word[0].isalpha() and word != "="]
+    return [float(word) for word in words if not word[0].isalpha()]
 
 
 def difference(ours: str, theirs: str) -> float:
@@ -108,8 +82,6 @@ def main() -> int:
     options = parser.parse_args()
     worst = 0.0
     with tempfile.TemporaryDirectory() as name:
-        configuration = Path(name) / "katago.cfg"
-        configuration.write_text(CONFIGURATION.format(folder=name))
         for title, network, blocks, settings in networks():
             network.write(blocks, **settings)
             path = Path(name) / ("network.bin.gz" if network.binary else "network.txt.gz")
@@ -117,11 +89,7 @@ def main() -> int:
             profiles = PROFILES if "meta" in settings else ()
             kinds = RULES["area" if network.version < 7 else "all"]
             games = [(rules, random_game(rules, seed)) for rules in kinds for seed in range(options.positions)]
-            command = [*shlex.split(options.katago), "gtp", "-model", str(path), "-config", str(configuration)]
-            if profiles:
-                command += ["-override-config", f"humanSLProfile={profiles[0]}"]
-            done = subprocess.run(command, input="\n".join(questions(games, profiles)), capture_output=True, text=True)
-            answers = [text for text in done.stdout.split("\n\n") if text.startswith("= symmetry")]
+            answers = raw_evaluations(options.katago, path, games, profiles)
             evaluator: Any = open_network(path, "fp32", profile=parse_profile(profiles[0]) if profiles else None)
             player: Any = SimpleNamespace(evaluator=evaluator)
             ours = []
@@ -130,8 +98,6 @@ def main() -> int:
                     if profile:
                         evaluator.use_profile(parse_profile(profile))
                     ours.append(raw_text(player, game, game.to_play, 0))
-            if len(answers) != len(ours):
-                raise SystemExit(f"{title}: {len(answers)} answers of KataGo's; {done.stderr.strip()[-300:]}")
             largest = max(difference(a, b) for a, b in zip(ours, answers, strict=True))
             worst = max(worst, largest)
             print(f"{title:42} {largest:.1e} over {len(ours)} evaluations", flush=True)

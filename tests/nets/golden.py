@@ -19,6 +19,7 @@ COLOURS = {"b": BLACK, "w": WHITE}
 
 
 def positions(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file of the reference data, in the form of its README."""
     with gzip.open(path, "rt") as lines:
         for line in lines:
             yield json.loads(line)

@@ -1,38 +1,47 @@
-"""Every number that KataGo printed for a thousand positions, from the moves of the game to the last output."""
+"""Every number that KataGo printed for recorded positions, from the moves of the game to the last output.
+
+A dozen positions and two tiny networks are in the repository (golden_rows/); a thousand positions and networks of
+KataGo's are reference data that lie beside some checkouts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_MEAN, SCORE_STDEV, WIN, Evaluation
+from nets.conversion.convert import load_model
+from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_MEAN, SCORE_STDEV, WIN, Evaluation, Evaluator
 from nets.open import open_network
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions, probabilities
+from tests.nets.native.test_convolutions import needs_kernels
+from tests.nets.native.test_convolutions import opened as opened_convolutions
+from tests.nets.native.test_transformers import opened as opened_transformer
 
+ROWS = Path(__file__).parent / "golden_rows"
 BATCH = 16
 KATAGO_OPTIMISM = 0.2
 """What `kata-raw-nn` mixes in by default."""
 
 
-def evaluations(path: Path, network: Path) -> list[tuple[dict[str, Any], Evaluation]]:
+def evaluations(rows: Iterable[dict[str, Any]], evaluator: Evaluator) -> list[tuple[dict[str, Any], Evaluation]]:
     """Each row with its evaluation (arrays without the batch dimension), boards of one size evaluated together."""
-    evaluator = open_network(network, "fp32", optimism=KATAGO_OPTIMISM)
     scratch = new_scratch(evaluator.pass_alive_under_suicide)
     waiting: dict[tuple[int, ...], list[tuple[dict[str, Any], np.ndarray, np.ndarray]]] = {}
-    for row in positions(path):
+    for row in rows:
         game = game_of(row)
         entry = (row, *encoded(game, COLOURS[row["to_play"]], scratch))
         waiting.setdefault(tuple(row["size"]), []).append(entry)
     found = []
     for entries in waiting.values():
         for start in range(0, len(entries), BATCH):
-            rows, spatial, global_ = zip(*entries[start : start + BATCH], strict=True)
+            batch, spatial, global_ = zip(*entries[start : start + BATCH], strict=True)
             evaluation = evaluator.evaluate(np.stack(spatial), np.stack(global_))
-            found += [(row, Evaluation(*(a[i] for a in evaluation))) for i, row in enumerate(rows)]
+            found += [(row, Evaluation(*(a[i] for a in evaluation))) for i, row in enumerate(batch)]
     return found
 
 
@@ -68,6 +77,65 @@ TOLERANCE = {
 }
 
 
+PRINTED = {
+    "winrate": 1e-5,
+    "no result": 1e-5,
+    "lead": 0.001,
+    "score": 0.001,
+    "score squared": 1e-5,
+    "others": 0.001,
+    "policy": 1e-5,
+    "ownership": 2e-5,
+}
+"""What rounding to the digits printed changes, for networks so small that fp32 changes less."""
+IN_INT16 = {
+    "winrate": 0.001,
+    "no result": 0.001,
+    "lead": 0.05,
+    "score": 0.1,
+    "score squared": 0.003,
+    "others": 0.04,
+    "policy": 0.003,
+    "ownership": 0.06,
+}
+"""Some three times what int16 changes in these networks."""
+
+
+def check(found: list[tuple[dict[str, Any], Evaluation]], tolerance: dict[str, float]) -> None:
+    for row, ours in found:
+        for name, difference in differences(row, ours).items():
+            place = f"{name} of {row['rules']} {row['size']} after {len(row['moves'])} moves"
+            assert difference <= tolerance[name], f"{place}: {difference}"
+
+
+def own_rows(name: str) -> list[dict[str, Any]]:
+    """The rows in the repository; tests/campaigns/golden_rows.py makes them."""
+    rows: list[dict[str, Any]] = json.loads((ROWS / f"{name}.json").read_text())["rows"]
+    assert len(rows) == 12
+    return rows
+
+
+@pytest.mark.parametrize("name", ["convolutions", "transformer"])
+@pytest.mark.usefixtures("own_networks")
+def test_tiny_networks_equal_katago(name: str) -> None:
+    evaluator = open_network(ROWS / f"{name}.bin.gz", "fp32", optimism=KATAGO_OPTIMISM)
+    check(evaluations(own_rows(name), evaluator), PRINTED)
+
+
+@needs_kernels
+def test_a_tiny_network_of_convolutions_in_int16_is_close_to_katago() -> None:
+    content = (ROWS / "convolutions.bin.gz").read_bytes()
+    evaluator = opened_convolutions(load_model(content, "tiny"), content, optimism=KATAGO_OPTIMISM)
+    check(evaluations(own_rows("convolutions"), evaluator), IN_INT16)
+
+
+@needs_kernels
+def test_a_tiny_transformer_in_int16_is_close_to_katago() -> None:
+    content = (ROWS / "transformer.bin.gz").read_bytes()
+    evaluator = opened_transformer(content, optimism=KATAGO_OPTIMISM)
+    check(evaluations(own_rows("transformer"), evaluator), IN_INT16)
+
+
 @pytest.mark.parametrize(
     ("golden", "network"),
     [
@@ -78,9 +146,7 @@ TOLERANCE = {
 )
 @pytest.mark.slow
 def test_outputs_equal_katago(shared: Callable[[str], Path], golden: str, network: str) -> None:
-    found = evaluations(shared(f"golden/{golden}.jsonl.gz"), shared(f"nets/{network}.bin.gz"))
+    evaluator = open_network(shared(f"nets/{network}.bin.gz"), "fp32", optimism=KATAGO_OPTIMISM)
+    found = evaluations(positions(shared(f"golden/{golden}.jsonl.gz")), evaluator)
     assert len(found) >= 78
-    for row, ours in found:
-        for name, difference in differences(row, ours).items():
-            place = f"{name} of {row['rules']} {row['size']} after {len(row['moves'])} moves"
-            assert difference <= TOLERANCE[name], f"{place}: {difference}"
+    check(found, TOLERANCE)
