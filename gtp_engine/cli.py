@@ -26,7 +26,7 @@ EXIT_INTERRUPTED = 130
 
 
 class Subcommand(NamedTuple):
-    """Where a subcommand lives, and what `nobi` says of it without importing it."""
+    """Where a subcommand is, and what `nobi --help` says about it without importing it."""
 
     module: str
     attribute: str
@@ -39,8 +39,8 @@ SUBCOMMANDS = {
     "benchmark": Subcommand("gtp_engine.tools.benchmark", "benchmark", "Measure how fast this machine searches."),
     "tune": Subcommand("gtp_engine.tools.tune", "tune", "Find the settings that suit this machine, and keep them."),
     "picture": Subcommand("gtp_engine.tools.picture", "picture", "Analyse a position and draw it as an SVG file."),
-    "convert": Subcommand("gtp_engine.tools.utilities", "convert", "Convert a KataGo network to ONNX."),
-    "quantize": Subcommand("gtp_engine.tools.utilities", "quantize", "Write the 8-bit version of a KataGo network."),
+    "convert": Subcommand("gtp_engine.tools.conversion", "convert", "Convert a KataGo network to ONNX."),
+    "quantize": Subcommand("gtp_engine.tools.conversion", "quantize", "Write the 8-bit version of a KataGo network."),
     "train": Subcommand("training.commands.train", "train", "Train a network, in legs of a given time."),
     "records": Subcommand("training.commands.positions", "records", "Gather games out of SGF files, to learn from."),
     "label": Subcommand(
@@ -54,9 +54,9 @@ SUBCOMMANDS = {
     ),
     "export": Subcommand("training.commands.network", "export", "Write a training run's network to a file."),
     "yardstick": Subcommand("training.commands.network", "yardstick", "Measure a network on KataGo's training rows."),
-    "players": Subcommand("gtp_engine.tools.utilities", "players", "List the searches that --player can name."),
+    "players": Subcommand("gtp_engine.tools.lists", "players", "List the searches that --player can name."),
     "config": Subcommand(
-        "gtp_engine.tools.utilities", "config", "Show every parameter, or write a configuration file to edit."
+        "gtp_engine.tools.lists", "config", "Show every parameter, or write a configuration file to edit."
     ),
     "doctor": Subcommand("gtp_engine.tools.doctor", "doctor", "Check that this installation can play."),
 }
@@ -92,7 +92,7 @@ def print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool)
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     epilog="`nobi COMMAND --help` explains a command's options. To play, point a Go program that speaks GTP (Sabaki, "
-    "GoGui, KaTrain, gtp2ogs, ...) at `nobi gtp`.",
+    "GoGui, gtp2ogs, ...) at `nobi gtp`.",
 )
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="Say which.")
 @click.pass_context

@@ -1,4 +1,4 @@
-"""What may go wrong through no fault of the program, and how any failure is told in one line."""
+"""Errors that the user can mend, and one line of text for any error."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ USER_ERRORS = (
     ("search.parameters", "ParameterError"),
     ("training.errors", "TrainingError"),
 )
-"""Exceptions whose text is one line fit for a user, by module: one that was raised has had its module imported."""
+"""Module and name of every other exception whose text is one line for the user. Modules are named and not imported,
+because an exception that was raised has had its module imported."""
 
 
 class UserError(Exception):
-    """Something the user can mend. The text is one line."""
+    """Something that the user can mend. The text is one line."""
 
     exit_code = 1
 
 
 def explain(error: BaseException) -> str:
-    """One line for the user about `error`."""
+    """Say in one line for the user what `error` means."""
     if isinstance(error, UserError):
         return str(error)
     for module, name in USER_ERRORS:

@@ -1,6 +1,7 @@
-"""The players by name, and how each is made from a configuration.
+"""The registry of players: their names, and how each is made from a configuration.
 
-Light: a player's own module is imported when that player is made.
+A new player is a folder in search/ and an entry in PLAYERS. Nothing heavy is imported here: a player's own module is
+imported when that player is made.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ KataGo's gtp_human5k_example.cfg)."""
 
 @dataclass(frozen=True)
 class PlayerKind:
-    """One search of the family."""
+    """An entry of the registry."""
 
     description: str
     """One line for `nobi players`."""
@@ -89,14 +90,17 @@ PLAYERS = {
     "rave": PlayerKind("UCT with RAVE and tactical playouts, no network; the default with --net none", _rave),
     "uct": PlayerKind("plain UCT with the same playouts", _uct),
 }
-"""By what `--player` calls them."""
+"""The players by the name that `--player` takes."""
 
 WITH_PROFILE, WITH_NETWORK, WITHOUT_NETWORK = "policy", "network", "rave"
-"""The players where --player names none."""
+"""The players that are taken if --player names none."""
 
 
 def chosen_player(configuration: Configuration) -> str:
-    """The player's name: what --player says, else by the network, if there is one. Raises ParameterError."""
+    """The name of the player to make: that of --player, else the one that suits the network.
+
+    Raises ParameterError.
+    """
     with_network = WITH_PROFILE if configuration["human_profile"] else WITH_NETWORK
     name = configuration["player"] or (with_network if configuration.net else WITHOUT_NETWORK)
     if name not in PLAYERS:
@@ -110,7 +114,7 @@ def chosen_player(configuration: Configuration) -> str:
 
 
 def check(configuration: Configuration) -> None:
-    """Find what would keep the player from being made, before the engine answers anything.
+    """Find out before the first GTP reply what would prevent the player from being made.
 
     A network of the user's seen for the first time is opened to that end, which takes a second or two and is not done
     again; the embedded one is trusted like the rest of the installation. Raises ParameterError, UserError,
@@ -138,7 +142,7 @@ def check(configuration: Configuration) -> None:
 
 
 def open_evaluator(configuration: Configuration) -> Evaluator:
-    """The configured network, ready to run. Raises EvaluatorError."""
+    """Open the configured network and return it ready to run. Raises EvaluatorError."""
     from nets.open import open_network
 
     assert configuration.net is not None
@@ -154,7 +158,7 @@ def open_evaluator(configuration: Configuration) -> Evaluator:
 
 
 def suited_to(evaluator: Evaluator) -> SearchParameters:
-    """Defaults of the search for what computes the network: as many workers and positions at a time as it likes."""
+    """The default parameters of a search with this evaluator: the workers and the batch that suit its device."""
     device, base = device_of(evaluator.provider), SearchParameters()
     return dataclasses.replace(base, workers=device.workers or base.workers, batch=device.batch or base.batch)
 
@@ -165,7 +169,7 @@ def _profile(configuration: Configuration) -> HumanProfile | None:
 
 
 def compile_beside(configuration: Configuration) -> None:
-    """Have a second process help where this one is compiling for a player with a network."""
+    """Start a second process that compiles kernels too, if the configured player has a network."""
     if PLAYERS[chosen_player(configuration)].needs_network:
         from search.puct.compiler_process import start_compiler_process
 
@@ -183,7 +187,7 @@ def _compile_ends() -> None:
 
 
 def make_player(configuration: Configuration) -> Player:
-    """Make the configured player. Raises ParameterError, EvaluatorError."""
+    """Make the configured player. Raises ParameterError and EvaluatorError."""
     return PLAYERS[chosen_player(configuration)].make(configuration)
 
 

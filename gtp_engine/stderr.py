@@ -1,4 +1,4 @@
-"""Lines for the user on stderr. Some GUIs read stderr as if it were the dialogue, so these stay clear of its forms."""
+"""Lines for the user on stderr. Some GUIs read stderr as if it were GTP, so no line may look like a part of it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import sys
 
 
 def note(text: str) -> None:
-    """One line that no client takes for a reply, an analysis or an alarm; whoever does not read it does no harm."""
+    """Write one line to stderr, in a form that no GUI takes for a reply, an analysis or an error.
+
+    A stderr that is closed is no error.
+    """
     text = text.replace("->", "to").replace("exception", "error").replace("Exception", "Error")
     raw("nobi: " + " ".join(text.split()))
 
 
 def raw(line: str) -> None:
-    """A line whose form a client asked for."""
+    """Write one line to stderr exactly as it is, for a program that expects this form."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(line + "\n")
         sys.stderr.flush()

@@ -108,7 +108,7 @@ def find_handler(engine: Engine, name: str) -> Handler:
     if group is None:
         raise GtpError("unknown command")
     if group not in LIGHT:
-        engine.startup.await_rules()
+        engine.loader.await_rules()
         engine.stop_pondering()
     module = importlib.import_module(f"{__name__}.{group}")
     handler: Handler = getattr(module, name.replace("-", "_"))
@@ -126,6 +126,6 @@ def carry_out(engine: Engine, call: Call) -> bool:
         call.finish(Response(str(error), ok=False))
     except Exception as error:
         # A bug must not cost the user the game: the details go to the log, the dialogue goes on.
-        engine.journal.failure(error)
+        engine.log.failure(error)
         call.finish(Response(f"internal error: {type(error).__name__}: {error}", ok=False))
     return True

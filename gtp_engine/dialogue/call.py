@@ -1,4 +1,4 @@
-"""One command while it is carried out: its arguments, what it may stream, and when it has to stop."""
+"""A `Call` is one GTP command while it is carried out: its arguments, its reply, and the request to stop."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from gtp_engine.dialogue.protocol import SYNTAX_ERROR, Command, GtpError, Respon
 
 
 def discard(_text: str) -> None:
-    """A sink for text that nobody reads."""
+    """Throw text away, where a call has nobody to write to."""
 
 
 class Call:
-    """Handed to a command's handler; the loop keeps hold of it to stop it."""
+    """One GTP command that is being carried out. Its handler gets it, and the loop can stop it."""
 
     command: Command
     received: float
     """time.monotonic() at which its line arrived."""
     stop: threading.Event
-    """Set when the command shall end with what it has: GoGui's interrupt, or the session ends."""
+    """Set when the command has to end with what it has found: GoGui interrupts it, or the session ends."""
     ends_on_input: bool = False
-    """Analysis: whatever arrives sets `stop`."""
+    """Whether any line that arrives sets `stop`, as for analysis commands."""
     streaming: bool = False
-    """The reply's header is out already."""
+    """Whether the first part of the reply, its header included, has been sent."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Call:
         on_listen: Callable[[Call], None] | None = None,
         received: float | None = None,
     ) -> None:
-        """`write` puts text on stdout; `on_listen` is told when this call starts to end on input."""
+        """`write` sends text to the controller. `on_listen` is called when input begins to end this call."""
         self.command = command
         self.received = time.monotonic() if received is None else received
         self.stop = threading.Event()
@@ -47,7 +47,7 @@ class Call:
         return self.command.arguments
 
     def word(self, index: int) -> str:
-        """An argument that must be there. Raises GtpError."""
+        """The argument with this index, from 0. Raises GtpError if there is none."""
         if index >= len(self.words):
             raise GtpError(SYNTAX_ERROR)
         return self.words[index]
@@ -55,19 +55,19 @@ class Call:
     # --- Replies in parts -------------------------------------------------------------------------------------
 
     def end_on_input(self) -> None:
-        """From now on any input stops this command, input that waits already included."""
+        """Let any input stop this command from now on. Input that is waiting already stops it at once."""
         self.ends_on_input = True
         if self._on_listen is not None:
             self._on_listen(self)
 
     def stream(self, line: str = "") -> None:
-        """Send a line of a reply that is still growing; the first call sends the header, too."""
+        """Send one line of a reply that is not complete yet. The first call sends the header, too."""
         header = "" if self.streaming else format_header(self.command.id) + "\n"
         self.streaming = True
         self._write(header + (line + "\n" if line else ""))
 
     def finish(self, response: Response) -> None:
-        """Send the whole reply, or what is missing of a streamed one."""
+        """Send the whole reply, or what is still missing from a streamed one."""
         if not self.streaming:
             self._write(format_response(response, self.command.id))
         elif response.ok and response.text:

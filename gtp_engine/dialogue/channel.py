@@ -1,4 +1,4 @@
-"""The process's ends of the dialogue: bytes in, text out, and a stdout that nobody else can write to."""
+"""Reading lines from stdin and writing replies to a stdout that no other code can write to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHUNK = 1 << 16
 
 
 class Output:
-    """Writes whole replies. After a failure everything is discarded: nobody is listening any more."""
+    """Writes text to a file descriptor, from any thread. After a failure it discards all text."""
 
     def __init__(self, descriptor: int, on_broken: Callable[[], None]) -> None:
         self.descriptor = descriptor
@@ -37,10 +37,10 @@ class Output:
 
 
 def read_lines(descriptor: int, listener: int | None = None) -> Iterator[str]:
-    """Lines as they arrive, without their newline, until the end of the input.
+    """Yield lines as they arrive, without their newline, until the end of the input.
 
-    Of a line longer than MAX_LINE only the start is given. Where the system can tell, the input also ends when
-    whoever read from `listener` (our stdout) has gone: otherwise an idle engine would never notice.
+    A line longer than MAX_LINE is cut. The input also ends when nobody reads from the descriptor `listener` (our
+    stdout) any more, on systems that tell so: otherwise an idle engine would never notice.
     """
     rest = b""
     skipping = False
@@ -74,7 +74,7 @@ def _read(descriptor: int, listener: int | None) -> bytes:
 
 
 def guard_stdout() -> int:
-    """Keep stdout for the dialogue: returns a private descriptor of it, and sends all other output to stderr."""
+    """Keep stdout for GTP: return a private descriptor of it, and send all other output of the process to stderr."""
     sys.stdout.flush()
     private = os.dup(1)
     try:

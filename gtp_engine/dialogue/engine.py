@@ -1,4 +1,4 @@
-"""The state behind the commands: game, clock, player and settings, and what several commands do with them."""
+"""The state of one GTP session: game, clock, player and settings, with the operations that several commands share."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.dialogue.journal import Journal
-from gtp_engine.dialogue.loading import Startup
+from gtp_engine.dialogue.loading import Loader
+from gtp_engine.dialogue.log import DialogueLog
 from gtp_engine.dialogue.protocol import GtpError
 from gtp_engine.thinking.clock import Clock
 
@@ -25,38 +25,38 @@ KOMI_LIMIT = 10_000.0
 
 @dataclass(frozen=True)
 class Decision:
-    """The last move the engine was asked for."""
+    """A move that the engine was asked for, with the search that chose it."""
 
     colour: int
     point: int
-    """PASS and RESIGN included."""
+    """A point, PASS or RESIGN."""
     result: SearchResult
     move_number: int
-    """Moves played before it."""
+    """How many moves were played before it."""
 
 
 class Engine:
-    """One dialogue's state. Used from one thread, except for the player's own threads."""
+    """The state of one GTP session. One thread uses it; only `hurry` may be called from another."""
 
     settings: EngineSettings
     """Replaced as a whole when a parameter changes."""
     clock: Clock
     komi: float
-    """As the controller said it; `game.komi` may be a clamped one. Meaningful once the rules are ready."""
+    """The komi as the controller said it; the game's may be clamped. It is known once the rules are loaded."""
     decision: Decision | None
     estimated: object
-    """The last Estimate (estimate.py), or None."""
+    """The last Estimate (gtp_engine/thinking/estimate.py), or None."""
     overshoot: float
-    """Seconds by which recent searches outlasted their limit."""
+    """Seconds by which recent searches took longer than their limit."""
     hurried: bool
-    """The session is ending: nothing new is begun."""
+    """Whether the session is ending, so that nothing new may begin."""
 
     def __init__(
         self, settings: EngineSettings, make_player: Callable[[], Player], on_compile: Callable[[], None] = lambda: None
     ) -> None:
         self.settings = settings
-        self.journal = Journal(settings.log_file)
-        self.startup = Startup(make_player, *settings.board, on_compile)
+        self.log = DialogueLog(settings.log_file)
+        self.loader = Loader(make_player, *settings.board, on_compile)
         self.clock = Clock()
         self.decision = None
         self.estimated = None
@@ -71,9 +71,9 @@ class Engine:
 
     @property
     def game(self) -> Game:
-        """The game; waits for the rules."""
+        """The game. Waits until the rules are loaded."""
         if self._game is None:
-            self.startup.await_rules()
+            self.loader.await_rules()
             from go_rules.game import Game
             from go_rules.rules import preset
 
@@ -84,8 +84,8 @@ class Engine:
 
     @property
     def player(self) -> Player:
-        """The player, ready for this board; waits for it and stops its pondering."""
-        player = self.startup.await_player()
+        """The player, ready for the present board. Waits until it is loaded, and stops its pondering."""
+        player = self.loader.await_player()
         self.stop_pondering()
         size = (self.game.width, self.game.height)
         if size not in self._warm:
@@ -94,21 +94,21 @@ class Engine:
         return player
 
     def get_ready(self) -> None:
-        """Load and compile whatever the next move needs, before a clock starts."""
+        """Load and compile everything that the next move needs, before a clock starts."""
         if not self.hurried:
             _ = self.player
 
     # --- Changing the game ------------------------------------------------------------------------------------
 
     def replace_game(self, game: Game, komi: float | None = None) -> None:
-        """Go on with another game; None keeps the komi."""
+        """Go on with another game. A komi of None keeps the present one."""
         if komi is not None:
             self.komi = komi
         self._game = game
         self.decision = None
 
     def new_game(self, width: int, height: int) -> None:
-        """An empty board with full clocks under the present rules and komi. Raises ValueError for a bad size."""
+        """Begin a game with full clocks under the present rules and komi. Raises ValueError for a bad size."""
         from go_rules.game import Game
 
         self.replace_game(Game(width, height, self.game.rules, clamped(self.komi)))
@@ -120,7 +120,7 @@ class Engine:
         self.komi = komi
 
     def set_rules(self, rules: Rules) -> None:
-        """Raises GtpError where a move of the game would have been illegal."""
+        """Play on under other rules. Raises GtpError if a move of the game would have been illegal under them."""
         from go_rules.game import RuleViolation
 
         try:
@@ -129,25 +129,25 @@ class Engine:
             raise GtpError("moves of this game are illegal under those rules") from None
 
     def white_score(self, score: float) -> float:
-        """A score of `game`, white's view, with the komi exactly as the controller said it."""
+        """A score of the game in points, white's view, with the komi exactly as the controller said it."""
         return score - float(self.game.record["komi"]) + self.komi
 
     # --- Pondering --------------------------------------------------------------------------------------------
 
     def ponder_next(self) -> None:
-        """Start pondering once the reply has been sent."""
+        """Ask for pondering. It starts after the reply has been sent."""
         self._may_ponder = True
 
     def after_reply(self) -> None:
-        """The loop calls this when a reply is out."""
+        """Do what has to wait until the reply has been sent: begin to ponder."""
         wanted, self._may_ponder = self._may_ponder, False
         if not wanted or self.hurried or not self.settings.ponder or self.game.is_over:
             return
         if self._pondering is None:
             from gtp_engine.thinking.pondering import Pondering
 
-            self._pondering = Pondering(self.journal.failure)
-        self._pondering.start(self.startup.await_player(), self.game)
+            self._pondering = Pondering(self.log.failure)
+        self._pondering.start(self.loader.await_player(), self.game)
 
     def stop_pondering(self) -> None:
         if self._pondering is not None:
@@ -156,15 +156,15 @@ class Engine:
     # --- The end ----------------------------------------------------------------------------------------------
 
     def hurry(self) -> None:
-        """From any thread: the session is ending, do not wait for anything any more."""
+        """Say that the session is ending, so that nobody waits for anything any more. Any thread may call this."""
         self.hurried = True
-        self.startup.abandon()
+        self.loader.abandon()
 
     def close(self) -> None:
-        """Release the player's threads and memory."""
+        """End the player's threads and free its memory."""
         self.stop_pondering()
-        if self.startup.player is not None:
-            self.startup.player.close()
+        if self.loader.player is not None:
+            self.loader.player.close()
 
 
 def clamped(komi: float) -> float:

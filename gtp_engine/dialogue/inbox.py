@@ -1,4 +1,6 @@
-"""Lines between the reading thread and the one that carries commands out, and what their arrival does to a running one.
+"""The queue of lines between the thread that reads and the thread that carries commands out.
+
+It knows the command that is running, since a line that arrives may have to stop it.
 
 A script is a dialogue too (`printf 'genmove b\\nquit\\n' | nobi gtp`), so the end of the input hurries a command
 only if it comes while that command runs, or waits to, and not in the same breath as it.
@@ -25,7 +27,7 @@ class Line(NamedTuple):
 
 
 class Inbox:
-    """A queue of lines that knows the call being carried out."""
+    """A queue of lines that knows the running call and stops it when a line asks for that."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -37,7 +39,7 @@ class Inbox:
     # --- The reading side -------------------------------------------------------------------------------------
 
     def put(self, text: str) -> bool:
-        """A line has arrived. True if it asks for the end of the session while a command runs."""
+        """Add a line that has arrived. Returns True if it asks to end the session while a command runs."""
         now = time.monotonic()
         with self._changed:
             interrupts = self._is_interruption(now)
@@ -49,7 +51,7 @@ class Inbox:
             return command is not None and command.name == "quit"
 
     def close(self) -> bool:
-        """No more lines will come; those that wait are still taken. True if that interrupts a running command."""
+        """Say that no more lines will come. Waiting lines are still taken. Returns True if a command is running."""
         now = time.monotonic()
         with self._changed:
             self._closed = True
@@ -59,13 +61,14 @@ class Inbox:
             return self._is_interruption(now)
 
     def clear(self) -> None:
-        """Drop what waits, and take no more."""
+        """Throw away the lines that wait, and accept no more."""
         with self._changed:
             self._lines.clear()
             self._closed = True
             self._changed.notify_all()
 
     def stop_call(self) -> None:
+        """Ask the running call, if there is one, to stop."""
         with self._changed:
             if self._call is not None:
                 self._call.stop.set()
@@ -78,19 +81,19 @@ class Inbox:
     # --- The working side -------------------------------------------------------------------------------------
 
     def take(self) -> Line | None:
-        """The next line; waits for it. None when there will be none."""
+        """Wait for the next line and return it. Returns None if there will be no more."""
         with self._changed:
             self._call = None
             self._changed.wait_for(lambda: self._lines or self._closed)
             return self._lines.popleft() if self._lines else None
 
     def begin(self, call: Call) -> None:
-        """This call is carried out now, until the next `take`."""
+        """Say which call is running from now until the next `take`."""
         with self._changed:
             self._call = call
 
     def on_listen(self, call: Call) -> None:
-        """A call starts to end on input: input that waits already ends it."""
+        """Stop a call that begins to end on input, if input is waiting already."""
         with self._changed:
             if self._lines or self._closed:
                 call.stop.set()

@@ -19,20 +19,23 @@ if TYPE_CHECKING:
 LOADING, RULES_READY, PLAYER_READY, FAILED = range(4)
 
 
-class Startup:
-    """Runs once. `begin` returns immediately."""
+class Loader:
+    """Loads the rules and then the player in a thread of its own. It runs once."""
 
     stage: int
     error: BaseException | None
-    """Why loading failed; set with FAILED."""
+    """Why loading failed; None unless the stage is FAILED."""
 
     on_failure: Callable[[BaseException], None] | None
-    """Called from the loading thread."""
+    """Called in the loading thread if loading fails."""
 
     def __init__(
         self, make_player: Callable[[], Player], width: int, height: int, on_compile: Callable[[], None] = lambda: None
     ) -> None:
-        """`on_compile` is called where anything has to be compiled, once."""
+        """`make_player` runs in the loading thread. `on_compile` is called once, if anything has to be compiled.
+
+        `width` and `height` are the board for which the player is warmed up.
+        """
         self._make_player = make_player
         self._on_compile = on_compile
         self._size = (width, height)
@@ -44,27 +47,28 @@ class Startup:
         self.on_failure = None
 
     def begin(self) -> None:
+        """Start loading and return at once."""
         threading.Thread(target=self._run, name="start-up", daemon=True).start()
 
     def abandon(self) -> None:
-        """Let everyone who waits give up."""
+        """Make everyone who waits give up."""
         with self._changed:
             self._abandoned = True
             self._changed.notify_all()
 
     def await_rules(self) -> None:
-        """Wait for stage 1. Raises GtpError if the session ends first, GtpFatalError if loading failed."""
+        """Wait until the rules are loaded. Raises GtpError if the session ends, GtpFatalError if loading failed."""
         self._await(RULES_READY)
 
     def await_player(self) -> Player:
-        """Wait for stage 2. Raises like `await_rules`."""
+        """Wait until the player is ready and return it. Raises the same errors as `await_rules`."""
         self._await(PLAYER_READY)
         assert self._player is not None
         return self._player
 
     @property
     def player(self) -> Player | None:
-        """The player if it is ready."""
+        """The player, or None if it is not ready yet."""
         return self._player
 
     def _await(self, stage: int) -> None:
@@ -97,8 +101,10 @@ class Startup:
 
 
 def warm_up_rules(on_first: Callable[[], None] = lambda: None) -> None:
-    """Import the rules and have the kernels that `Game` calls compiled or loaded. `on_first` is called before the first
-    of all compilations."""
+    """Import the rules, and compile or load the kernels that `Game` calls.
+
+    `on_first` is called before the first kernel is compiled, also if that happens after this function has returned.
+    """
     from go_rules.machine.jit import on_compile
 
     on_compile(_announce_once(on_first))

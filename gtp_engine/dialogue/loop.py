@@ -1,4 +1,4 @@
-"""The dialogue: one thread reads, one carries commands out, the main thread waits for the end and sees to it.
+"""The GTP loop: one thread reads lines, one carries commands out, and the main thread waits for the end.
 
 Reading never waits for a search, so whatever arrives can stop one. The end may come as `quit`, as the end of the
 input, as a signal, or because nobody reads our replies any more; each leaves what runs GRACE seconds to reply.
@@ -40,15 +40,15 @@ EXIT_DONE, EXIT_FAILURE = 0, 1
 
 
 class End(NamedTuple):
-    """A reason to end the session now."""
+    """The order to end the session now."""
 
     code: int
     drop_input: bool
-    """Do not even reply to what has arrived already."""
+    """Whether lines that have arrived already get no reply any more."""
 
 
 class Loop:
-    """One dialogue from its first line to its end."""
+    """One GTP session from its first line to its end."""
 
     def __init__(self, engine: Engine, input_descriptor: int, output_descriptor: int) -> None:
         self._engine = engine
@@ -60,9 +60,9 @@ class Loop:
         self._last_reply = 0.0
 
     def run(self) -> int:
-        """Hold the dialogue; returns the exit code."""
-        self._engine.startup.on_failure = self._loading_failed
-        self._engine.startup.begin()
+        """Run the session and return the exit code of the process."""
+        self._engine.loader.on_failure = self._loading_failed
+        self._engine.loader.begin()
         threading.Thread(target=self._read, name="reading", daemon=True).start()
         threading.Thread(target=self._work, name="commands", daemon=True).start()
         end = self._next_end(WAKE_UP, forever=True)
@@ -79,7 +79,7 @@ class Loop:
         return end.code
 
     def handle_signals(self) -> None:
-        """Have SIGTERM and SIGINT end the session. From the main thread only."""
+        """Let SIGTERM and SIGINT end the session. Only the main thread may call this."""
 
         def on_signal(number: int, _frame: FrameType | None) -> None:
             self._ends.put(End(128 + number, True))
@@ -116,7 +116,7 @@ class Loop:
 
     def _handle(self, line: Line) -> bool:
         """Reply to a line; False after the last one."""
-        self._engine.journal.received(line.text)
+        self._engine.log.received(line.text)
         command = parse_line(line.text) if len(line.text) <= MAX_LINE else Command(None, "")
         if command is None:
             return True
@@ -132,13 +132,13 @@ class Loop:
         return goes_on
 
     def _write(self, text: str) -> None:
-        self._engine.journal.sent(text)
+        self._engine.log.sent(text)
         self._output.write(text)
 
     # --- The loading thread -----------------------------------------------------------------------------------
 
     def _loading_failed(self, error: BaseException) -> None:
-        self._engine.journal.failure(error)
+        self._engine.log.failure(error)
         note(explain(error))
         self._ends.put(End(EXIT_FAILURE, True))
 
@@ -146,8 +146,9 @@ class Loop:
 def run_gtp(
     settings: EngineSettings, make_player: Callable[[], Player], on_compile: Callable[[], None] = lambda: None
 ) -> int:
-    """Speak GTP on stdin and stdout; `make_player` runs in the background, `on_compile` where anything has to be
-    compiled for it. Does not return: the process ends.
+    """Speak GTP on stdin and stdout, and end the process; this function does not return.
+
+    `make_player` is called in another thread. `on_compile` is called there once, if anything has to be compiled.
 
     Leaving by `os._exit` is deliberate: searching, loading and compiling threads may be anywhere, and neither
     waiting for them nor taking the interpreter down around them ends in time.

@@ -1,4 +1,4 @@
-"""GTP 2 as text: a line becomes a Command, an answer becomes a reply. No I/O, nothing of Go's rules, light to import.
+"""GTP 2 as text: a line becomes a Command, and a Response becomes the text of a reply. Nothing here does I/O.
 
 Source: "Specification of the Go Text Protocol, version 2, draft 2" (Gunnar Farnebäck, 2002), sections 2 and 3.
 """
@@ -13,10 +13,10 @@ from go_rules.points import BLACK, WHITE, VertexError, from_vertex
 
 MAX_ID = 2**31 - 1
 MAX_LINE = 1 << 20
-"""Bytes of a line that are read; a longer one is answered with a syntax error."""
+"""The longest line in bytes. A longer one is answered with a syntax error."""
 
 INTERRUPT_COMMENT = "# interrupt"
-"""GoGui's request to end the command that is running."""
+"""The comment with which GoGui asks to end the running command."""
 
 SYNTAX_ERROR = "syntax error"
 ILLEGAL_MOVE = "illegal move"
@@ -28,28 +28,28 @@ _VERTEX = re.compile(r"[A-HJ-Za-hj-z][0-9]{1,2}|pass", re.IGNORECASE)
 
 
 class GtpError(Exception):
-    """The command failed; the text is the reply and the engine goes on."""
+    """A command failed. The text is the reply, and the engine goes on."""
 
 
 class GtpFatalError(GtpError):
-    """The command failed and the engine cannot go on."""
+    """A command failed, and the engine cannot go on."""
 
 
 class GtpQuit(Exception):
-    """The engine ends after replying."""
+    """The engine has to end after its reply."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """One command line, taken apart."""
+    """The parts of one command line."""
 
     id: str | None
     """The identity number as it was written, for the reply to repeat."""
     name: str
-    """Empty where the line holds nothing that could be one."""
+    """The command's name; empty if the line has none."""
     arguments: tuple[str, ...] = ()
     text: str = ""
-    """All arguments as written, with their spaces."""
+    """All arguments as they were written, with the spaces between them."""
 
 
 @dataclass(frozen=True)
@@ -64,17 +64,17 @@ class Response:
 
 
 def clean_line(line: str) -> str:
-    """Section 2.2: without control characters and comments, tabs as spaces, trimmed."""
+    """Clean a line as section 2.2 says: no control characters, no comment, spaces for tabs, no space at the ends."""
     return line.translate(_CONTROL).partition("#")[0].replace("\t", " ").strip(" \n")
 
 
 def is_interrupt(line: str) -> bool:
-    """Whether a raw line is GoGui's interrupt comment."""
+    """Whether a raw line is INTERRUPT_COMMENT."""
     return " ".join(line.lower().split()) == INTERRUPT_COMMENT
 
 
 def parse_line(line: str) -> Command | None:
-    """The command in a raw line, or None for one that gets no reply: blank, or a comment only.
+    """The command in a raw line, or None for a line that gets no reply because it is blank or only a comment.
 
     An identity number without a command, or one of more than 31 bits, gives a Command without name.
     """
@@ -94,11 +94,12 @@ def parse_line(line: str) -> Command | None:
 
 
 def format_header(id_: str | None, ok: bool = True) -> str:
+    """The start of a reply: `=` or `?`, and the identity number if there is one."""
     return ("=" if ok else "?") + (id_ or "")
 
 
 def format_response(response: Response, id_: str | None) -> str:
-    """The whole reply: one blank line at its end and none inside."""
+    """The whole reply, with one blank line at its end and none inside."""
     lines = [line for line in response.text.splitlines() if line.strip()]
     return f"{format_header(id_, response.ok)} " + "\n".join(lines) + "\n\n"
 
@@ -107,13 +108,14 @@ def format_response(response: Response, id_: str | None) -> str:
 
 
 def interpret_integer(text: str) -> int:
+    """A whole number. Raises GtpError."""
     if not _INTEGER.fullmatch(text):
         raise GtpError(SYNTAX_ERROR)
     return int(text)
 
 
 def interpret_float(text: str) -> float:
-    """A finite decimal number."""
+    """A finite decimal number. Raises GtpError."""
     if not _FLOAT.fullmatch(text):
         raise GtpError(SYNTAX_ERROR)
     value = float(text)
@@ -123,7 +125,7 @@ def interpret_float(text: str) -> float:
 
 
 def interpret_boolean(text: str) -> bool:
-    """`true` and `false`; GoGui writes 1 and 0."""
+    """True for `true` or GoGui's `1`, False for `false` or `0`. Raises GtpError."""
     values = {"true": True, "1": True, "false": False, "0": False}
     if text.lower() not in values:
         raise GtpError(SYNTAX_ERROR)
@@ -131,6 +133,7 @@ def interpret_boolean(text: str) -> bool:
 
 
 def interpret_colour(text: str) -> int:
+    """BLACK or WHITE. Raises GtpError."""
     colours = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
     if text.lower() not in colours:
         raise GtpError(SYNTAX_ERROR)
@@ -138,11 +141,12 @@ def interpret_colour(text: str) -> int:
 
 
 def is_colour(text: str) -> bool:
+    """Whether `interpret_colour` accepts this text."""
     return text.lower() in ("b", "black", "w", "white")
 
 
 def interpret_vertex(text: str, width: int, height: int) -> int:
-    """A point or PASS. Text that is no vertex is a syntax error, a vertex beyond the board an illegal move."""
+    """A point or PASS. Raises GtpError: text that is no vertex, or a vertex that is not on the board."""
     if not _VERTEX.fullmatch(text):
         raise GtpError(SYNTAX_ERROR)
     try:
@@ -152,7 +156,7 @@ def interpret_vertex(text: str, width: int, height: int) -> int:
 
 
 def interpret_stones(words: tuple[str, ...], width: int, height: int) -> list[tuple[int, int]]:
-    """(colour, point) pairs from `B D4 W Q16 ...`."""
+    """Pairs (colour, point) from `B D4 W Q16 ...`. Raises GtpError."""
     if len(words) % 2:
         raise GtpError(SYNTAX_ERROR)
     colours = map(interpret_colour, words[::2])

@@ -135,7 +135,7 @@ class Dialogue:
     def __init__(self, player: FakePlayer | None = None, settings: EngineSettings | None = None) -> None:
         self.player = player or FakePlayer()
         self.engine = Engine(settings or EngineSettings(size="9"), lambda: self.player)
-        self.engine.startup.begin()
+        self.engine.loader.begin()
         self.ended = False
 
     def send(self, line: str) -> str:

@@ -341,7 +341,7 @@ def test_waiting_ends_when_the_session_does() -> None:
             ready.wait(10)
 
     dialogue = Dialogue(SlowPlayer())
-    dialogue.engine.startup.await_rules()
+    dialogue.engine.loader.await_rules()
     replies: list[str] = []
     asking = threading.Thread(target=lambda: replies.append(dialogue.send("genmove b")))
     asking.start()

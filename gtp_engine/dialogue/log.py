@@ -1,4 +1,4 @@
-"""The log file: the dialogue with the controller and the tracebacks of internal errors."""
+"""The log file: every GTP line and reply, and the tracebacks of internal errors."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from pathlib import Path
 from gtp_engine.stderr import note
 
 
-class Journal:
-    """Appends to a file; without a path it does nothing. A file that cannot be written ends the log, not the engine."""
+class DialogueLog:
+    """Appends to a log file. Without a path it does nothing.
+
+    If the file cannot be written, the log ends with one line on stderr and the engine goes on.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
@@ -19,13 +22,15 @@ class Journal:
         self._started = time.monotonic()
 
     def received(self, line: str) -> None:
+        """Log a line that the controller sent."""
         self._add("<<", line)
 
     def sent(self, text: str) -> None:
+        """Log a reply, or a part of one."""
         self._add(">>", text)
 
     def failure(self, error: BaseException) -> None:
-        """The traceback of an internal error."""
+        """Log the traceback of an internal error."""
         self._add("!!", "".join(traceback.format_exception(type(error), error, error.__traceback__)))
 
     def _add(self, mark: str, text: str) -> None:
