@@ -50,7 +50,7 @@ NO_LIBERTIES = np.uint64(0)
 
 
 def new_playout_boards(n: int) -> np.ndarray:
-    """An array of `n` playout boards; `load_position` one before use."""
+    """An array of `n` playout boards, not ready for use: `load_position` fills one."""
     return np.zeros(n, PLAYOUT_BOARD)
 
 

@@ -38,7 +38,7 @@ PATTERNS_FOR_X = """
 
 @lru_cache(maxsize=1)
 def playout_table() -> NDArray[np.uint8]:
-    """uint8[65536], laid out as the module says."""
+    """Make the table, uint8[65536], with the layout that this module describes."""
     codes = np.arange(1 << 16)
     # Neighbours in the order of AROUND: four orthogonal, then four diagonal.
     contents = np.stack([(codes >> 2 * i) & 3 for i in range(8)]).astype(np.uint8)

@@ -62,7 +62,7 @@ def new_policy(capture_rate: float, pattern_rate: float, self_atari_rate: float)
 
 @kernel
 def playout(b, colour, last, tools, max_moves):
-    """Play on from `b`, `colour` to move after the move `last` (PASS or NO_POINT if none), until both pass.
+    """Play a game on from `b` until both sides pass. `colour` moves first, after `last` (PASS or NO_POINT if none).
 
     Notes in `tools.first` who first played where. Returns the number of moves, passes included.
     """
@@ -105,7 +105,7 @@ def choose_move(b, colour, last, tools):
 
 @kernel
 def atari_replies(b, colour, last, found):
-    """Moves that take the chain of `last`, or that save an own chain beside it; returns how many are in `found`."""
+    """Find the moves that take the chain of `last` or save an own chain beside it. Returns how many are in `found`."""
     n = 0
     if b.board[last] == 3 - colour and in_atari(b, b.chain[last]):
         point = last_liberty(b, b.chain[last])
@@ -143,7 +143,7 @@ def _counter_captures(b, head, colour, found, n):
 
 @kernel
 def pattern_replies(b, colour, last, table, found):
-    """Playable moves among the eight points around `last` that a pattern invites to; returns how many."""
+    """Find the playable moves around `last` that match a pattern. Returns how many are in `found`."""
     n = 0
     for i in range(8):
         point = last + AROUND[i]

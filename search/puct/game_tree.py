@@ -33,19 +33,19 @@ class GameTree:
 
     @property
     def root(self) -> np.void:
-        """The root's NODE."""
+        """The root of the tree, a NODE."""
         tree = self.space.tree
         node: np.void = tree.nodes[tree.used[ROOT]]
         return node
 
     def clear(self) -> None:
-        """Forget tree and evaluations."""
+        """Forget the tree and the cache."""
         clear_tree(self.space.tree)
         self.space.cache.keys[:] = 0
         self._owner = None
 
     def take_root(self, request: SearchRequest, parameters: SearchParameters, generator: np.random.Generator) -> None:
-        """Make the requested position the root, with what an earlier search knows of it, and have it evaluated.
+        """Make the requested position the root, keep what an earlier search knows of it, and evaluate it.
 
         Raises EvaluatorError.
         """

@@ -17,7 +17,7 @@ from search.puct.root_moves import pass_alive, touches
 from search.result import RESIGN, MoveInfo, SearchResult
 
 LITTLE = 2.0
-"""Points not worth going on for, once the opponent has passed and the game is won."""
+"""Once the opponent has passed and the game is won, so few points are not worth playing on for."""
 
 CERTAIN = 1e-4
 """Below this temperature the best move is played."""
@@ -30,7 +30,7 @@ def choose_move(
     generator: np.random.Generator,
     recent: Sequence[float] = (),
 ) -> int:
-    """The point to play, PASS or RESIGN.
+    """Choose the point to play after a search, PASS or RESIGN.
 
     `recent`: win minus loss (-1..1, the mover's view) at this side's latest searches of the game, this one last.
     """
@@ -48,7 +48,7 @@ def temperature(game: Game, parameters: SearchParameters) -> float:
 
 
 def odds(moves: Sequence[MoveInfo]) -> list[float]:
-    """How much each move wants to be played; the priors where no move was visited often enough to say."""
+    """Each move's weight in the choice. These are the priors where no move was visited often enough."""
     wanted = [move.choice for move in moves]
     return wanted if max(wanted, default=0.0) > 0 else [move.prior for move in moves]
 
@@ -73,7 +73,7 @@ def _by_temperature(
 
 
 def should_resign(game: Game, result: SearchResult, parameters: SearchParameters, recent: Sequence[float]) -> bool:
-    """Whether the game has looked lost for long enough, is not close, and is old enough."""
+    """Whether to resign: the game has looked lost for several moves, is not close, and is old enough."""
     if len(recent) < parameters.resign_turns:
         return False
     area = game.width * game.height
@@ -91,7 +91,10 @@ def should_resign(game: Game, result: SearchResult, parameters: SearchParameters
 
 
 def end_well(game: Game, result: SearchResult, point: int) -> int:
-    """Second thoughts about passing under area scoring, where a pass may end the game as the board stands."""
+    """Change the chosen point where a pass would end the game well or badly, under area scoring.
+
+    There, a pass may end the game with the stones as they stand: no dead stone is taken off.
+    """
     if game.rules.scoring != SCORING_AREA or game.position["button"]:
         return point
     colour = result.colour

@@ -18,7 +18,7 @@ from search.request import ReportRequest
 from search.result import MoveInfo, SearchResult, StopReason
 
 MAX_VARIATION = 60
-"""Moves of a principal variation, at most."""
+"""The longest principal variation, in moves."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Progress:
 def take_snapshot(
     space: Workspace, parameters: SearchParameters, progress: Progress, request: ReportRequest | None
 ) -> SearchResult:
-    """The present state of a search as a result, with what `request` asks for. The tree must not change meanwhile."""
+    """Read the present state of a search into a result, with what `request` asks for. Hold the search's lock."""
     tree = space.tree
     index = int(tree.used[ROOT])
     node = tree.nodes[index]

@@ -50,7 +50,10 @@ LOWEST_PRIOR = 1e-12
 
 @kernel
 def set_position(ctx, stack, length, keys, colour):
-    """Make the last of the first `length` positions of `stack`, with `colour` to play, the root."""
+    """Make the last of a game's positions the root, with `colour` to play.
+
+    `stack` [length or more]: the positions; `keys`: their superko keys.
+    """
     context = ctx[0]
     root = stack[length - 1]
     first = max(0, length - HISTORY)
@@ -82,7 +85,7 @@ def set_position(ctx, stack, length, keys, colour):
 
 @kernel
 def expand_root(tree, ctx, work):
-    """Give the root the evaluation in leaf 0 of `work`: as its first visit, or in place of an older one."""
+    """Expand the root with the evaluation in leaf 0 of `work`, or replace its older evaluation by this one."""
     leaf = work.leaves[0]
     context = ctx[0]
     index = tree.used[ROOT]
@@ -185,7 +188,10 @@ def evaluate_root(
 
 
 def score_center(parameters: SearchParameters, expected: float, sqrt_area: float) -> float:
-    """The centre of the dynamic score's S curve: towards 0 from the expected score, but not too far from it."""
+    """The centre of the dynamic score's S curve, in points: the expected score moved towards 0, but not far.
+
+    `sqrt_area`: the square root of the board's number of points.
+    """
     center = expected * (1.0 - parameters.dynamic_score_center_zero_weight)
     reach = sqrt_area * parameters.dynamic_score_center_scale
     return min(max(center, expected - reach), expected + reach)

@@ -24,7 +24,7 @@ USELESS_PASSES = 4
 def root_priors(
     priors: NDArray[np.float64], parameters: SearchParameters, generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    """The policy [P] (0 where illegal or excluded) with temperature and noise, where the parameters want them."""
+    """Apply the parameters' temperature and noise to the root's policy [P], which is 0 for illegal moves."""
     legal = priors > 0
     if parameters.root_policy_temperature != 1.0:
         logs = np.log(priors, where=legal, out=np.full(len(priors), -np.inf))
@@ -40,7 +40,7 @@ def root_priors(
 
 
 def noise_shape(priors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How Dirichlet noise is distributed over legal moves: half evenly, half to those with a good policy.
+    """The shares of the legal moves in the Dirichlet noise: half is even, half goes to moves with a good policy.
 
     "Good" is the logarithm of the policy, capped at 1 %, above its mean (Wu 2019, "shaped Dirichlet noise").
     """
@@ -51,7 +51,10 @@ def noise_shape(priors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def excluded_until(filter: MoveFilter | None) -> NDArray[np.int16]:
-    """[3, N_POINTS] how many moves from the root each colour may not play each point (CONTEXT's `until`)."""
+    """Read a filter into CONTEXT's `until`: for how many moves from the root a colour may not play a point.
+
+    Returns [3, N_POINTS], indexed by colour and point.
+    """
     out = np.zeros((3, N_POINTS), np.int16)
     if filter is None:
         return out
@@ -67,7 +70,7 @@ def excluded_until(filter: MoveFilter | None) -> NDArray[np.int16]:
 
 
 def pass_alive(position: np.void, rules: np.void) -> NDArray[np.int8]:
-    """[N_POINTS] whose pass-alive area each point is in, or EMPTY."""
+    """The owner of the pass-alive area that each point [N_POINTS] is in, or EMPTY."""
     work = new_life_work()
     pass_alive_area(position, bool(rules["suicide"]), work[0])
     owned: NDArray[np.int8] = work[0]["owned"]
@@ -75,7 +78,7 @@ def pass_alive(position: np.void, rules: np.void) -> NDArray[np.int8]:
 
 
 def useless_moves(game: Game, colour: int, safe: NDArray[np.int8], points: Sequence[int]) -> list[int]:
-    """Network positions of moves that are never better than a pass.
+    """The moves (as network positions) that are never better than a pass.
 
     Under area scoring, without a ko: stones inside the opponent's pass-alive area, and inside one's own unless they
     touch the opponent's. Under other rules, or with a ko, only once the opponent has done nothing but pass.
@@ -103,7 +106,7 @@ def touches(position: np.void, point: int, colour: int) -> bool:
 def ending_bonuses(
     game: Game, colour: int, ownership: NDArray[np.float64], safe: NDArray[np.int8], points: Sequence[int], bonus: float
 ) -> NDArray[np.float32]:
-    """[P] points added to white's score after each root move, to end a settled game well.
+    """The points [P] that are added to white's score after each root move, to end a settled game well.
 
     `ownership` [H*W] is the mover's view. Discouraged are moves inside areas that are settled for certain: the
     opponent's, unless they capture, and one's own where they touch no opponent's stone and connect nothing in danger.
@@ -151,7 +154,7 @@ def connects(position: np.void, point: int, colour: int, safe: NDArray[np.int8])
 
 
 def symmetric_duplicates(position: np.void, images: NDArray[np.int16], points: Sequence[int]) -> list[int]:
-    """Network positions of moves that a symmetry of the board makes equal to a move with a smaller one."""
+    """The moves (as network positions) that a symmetry of the board makes equal to a move with a smaller position."""
     if position["ko"] != NO_POINT:
         return []
     contents = position["board"][np.asarray(points)]

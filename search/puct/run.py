@@ -30,7 +30,7 @@ class Run:
         self._deadline = None if limits.seconds is None else started + limits.seconds
 
     def room(self) -> int:
-        """How many more visits may be begun."""
+        """How many more visits may begin."""
         if self._visits is None:
             return 1 << 30
         return self._visits - self.visits - self.in_flight

@@ -77,11 +77,11 @@ class Search:
 
     @property
     def parameters(self) -> SearchParameters:
+        """The parameters of the next search. Assigning others forgets the tree."""
         return self._parameters
 
     @parameters.setter
     def parameters(self, parameters: SearchParameters) -> None:
-        """Used from the next search on, which starts a new tree if they differ."""
         if parameters == self._parameters:
             return
         before, self._parameters = self._parameters, parameters

@@ -35,7 +35,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def take(self) -> int:
-        """The number of iterations to run next, 0 when it is time to return."""
+        """Take a slice of the budget. Returns the number of iterations to run next, or 0 when the search is over."""
         with self._lock:
             if self._ended:
                 return 0
@@ -53,7 +53,7 @@ class Budget:
             return n
 
     def end(self, reason: StopReason) -> None:
-        """Have every thread return as soon as its present iteration is done."""
+        """End the search: every thread returns as soon as its present iteration is done."""
         with self._lock:
             if not self._ended:
                 self._end(reason)

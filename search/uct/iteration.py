@@ -162,7 +162,7 @@ def select(nodes, ctx, buffers):
 
 @kernel
 def select_child(nodes, ctx, index, children, colour, depth):
-    """The child of the greatest value that may be played, or NO_CHILD."""
+    """The child with the highest value among those that may be played, or NO_CHILD."""
     settings = ctx.settings[0]
     log_visits = math.log(max(1.0, np.float64(nodes[index].visits)))
     best = NO_CHILD
@@ -236,7 +236,7 @@ def is_worth_trying(b, point, colour, flags):
 
 @kernel
 def final_score(pos, rules, area):
-    """White minus black of a position as it stands, everything counted. Fills `area` with who owns what."""
+    """The score (white minus black) of a position as it stands. Fills `area` [N_POINTS] with owners."""
     return tromp_taylor_area(pos, area) + pos.white_bonus + rules.komi + rules.handicap_bonus
 
 
@@ -271,7 +271,7 @@ def evaluate(ctx, buffers):
 
 @kernel
 def add_ownership(b, pos, ownership):
-    """Add a finished playout: +1 to white's points, -1 to black's."""
+    """Add a finished playout to `ownership`: +1 for each point of white, -1 for each point of black."""
     for y in range(pos.height):
         row = (y + 1) * STRIDE + 1
         for point in range(row, row + pos.width):
@@ -286,7 +286,7 @@ def add_ownership(b, pos, ownership):
 
 @kernel
 def value_of(score, score_weight):
-    """What a score (white minus black) is worth to white, 0..1: mostly whether it wins, and a little how high."""
+    """The value to white, 0..1, of a score (white minus black): mostly the win, and a little the size of the score."""
     win = 1.0 if score > 0.0 else 0.0 if score < 0.0 else 0.5
     return win + score_weight * (0.5 + 0.5 * score / (abs(score) + SCORE_SCALE) - win)
 

@@ -20,7 +20,7 @@ PV_VISITS = 4
 
 
 def children_of(nodes: NDArray[np.void], index: int) -> NDArray[np.void]:
-    """A copy of a node's children, NODE[n], as they are at this moment."""
+    """Copy a node's children, NODE[n], as they are at this moment."""
     children = int(nodes[index]["children"])
     first = first_child(children)
     return nodes[first : first + number_of_children(children)].copy()
@@ -42,7 +42,7 @@ def summarise(
     new_visits: int,
     reason: StopReason,
 ) -> SearchResult:
-    """The result for `colour` to move at the root; `buffers`: those of all threads, for ownership and scores."""
+    """Read the result for `colour` to move at the root. `buffers`: those of all threads, for ownership and scores."""
     sign = 1.0 if colour == WHITE else -1.0
     playouts, score_sum, square_sum = np.sum([each.totals for each in buffers], axis=0).tolist()
     playouts = max(playouts, 1e-9)

@@ -41,22 +41,25 @@ def new_nodes(n: int) -> np.ndarray:
 
 @kernel
 def first_child(children):
+    """The index of the first child, from a packed `children`."""
     return children >> NUMBER_BITS
 
 
 @kernel
 def number_of_children(children):
+    """The number of children, from a packed `children`."""
     return children & NUMBER_MASK
 
 
 @kernel
 def pack_children(first, number):
+    """Pack the index of the first child and the number of children into one integer (NODE's `children`)."""
     return (first << NUMBER_BITS) | number
 
 
 @kernel
 def clear_node(node, move):
-    """Make `node` a new one without visits, prior or children."""
+    """Reset `node` to a new one for `move`, without visits, prior or children."""
     node.children = 0
     node.wins = 0.0
     node.score = 0.0

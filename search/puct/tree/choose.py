@@ -25,7 +25,7 @@ UNTRIED = -2
 
 @kernel
 def choose(nodes, links, ctx, scratch, node, is_root):
-    """The slot of the link to follow, UNTRIED or NO_MOVE."""
+    """Choose the move to visit at a node. Returns the slot of its link, UNTRIED or NO_MOVE."""
     s = ctx.settings
     to_play = node.to_play
     factor = utility_stdev_factor(s, node.weight, node.utility, node.utility_sq)
@@ -80,7 +80,7 @@ def _choose_at_root(nodes, links, ctx, scratch, node, explore, urgency):
 
 @kernel
 def ending_gain(ctx, link, child):
-    """What a root move's ending bonus adds to white's utility."""
+    """The utility (white's view) that the ending bonus adds to a root move."""
     points = ctx.bonuses[link.move]
     if points == 0.0:
         return 0.0

@@ -30,7 +30,7 @@ EXPLORE_OFFSET = 0.01
 
 @kernel
 def explore_scaling(s, child_weight, stdev_factor):
-    """E of U + E * P / (1 + w): grows with the children's weight and with how much the values vary."""
+    """The exploration factor E in U + E * P / (1 + w). It grows with the children's weight and the values' spread."""
     growth = s.cpuct + s.cpuct_log * math.log((child_weight + s.cpuct_base) / s.cpuct_base)
     return growth * math.sqrt(child_weight + EXPLORE_OFFSET) * stdev_factor
 
@@ -85,7 +85,7 @@ def with_virtual_losses(s, own_utility, weight, losses):
 
 @kernel
 def expected_score_value(table, mean, stdev):
-    """E[(2/pi) atan(x)], x ~ N(mean, stdev): bilinear in the score table (tables.py)."""
+    """E[(2/pi) atan(x)] for x ~ N(mean, stdev), interpolated between the entries of the score table (tables.py)."""
     row = min(abs(mean) / SCORE_STEP, SCORE_MEANS - 1.001)
     column = min(stdev / SCORE_STEP, SCORE_STDEVS - 1.001)
     i = int(row)

@@ -111,7 +111,7 @@ LINKS_PER_NODE = 3
 
 
 class Tree(NamedTuple):
-    """N nodes of P moves each are reserved, and L links."""
+    """The arrays of a search tree, with room for N nodes of P moves each and for L links."""
 
     nodes: NDArray[np.void]
     """NODE[N]"""
@@ -132,7 +132,7 @@ class Tree(NamedTuple):
 
 
 def node_bytes(points: int, with_ownership: bool) -> int:
-    """Memory one node takes, its share of everything included."""
+    """The bytes that one node takes, with its share of all arrays."""
     tables = 4 * 4 + BIAS.itemsize // 2
     kept = points if with_ownership else 0
     return int(NODE.itemsize + 2 * (points + 1) + LINKS_PER_NODE * LINK.itemsize + tables + kept)
@@ -232,7 +232,7 @@ def find_key(table, nodes, key):
 
 @kernel
 def add_key(tree, index):
-    """Make a node findable by its key."""
+    """Add a node to the table of keys, so that `find_key` finds it."""
     mask = len(tree.table) - 1
     slot = np.int64(tree.nodes[index].key & np.uint64(mask))
     while tree.table[slot] != NONE:
@@ -242,7 +242,7 @@ def add_key(tree, index):
 
 @kernel
 def allocate_links(tree, size):
-    """A range of SMALLEST_ROOM << size links: its first link, or NONE when the pool is exhausted."""
+    """Reserve SMALLEST_ROOM << size links. Returns the first of them, or NONE when the pool is exhausted."""
     start = tree.free[size]
     if start != NONE:
         tree.free[size] = tree.links[start].child
@@ -257,7 +257,7 @@ def allocate_links(tree, size):
 
 @kernel
 def room_class(links):
-    """The smallest size of range that holds so many links."""
+    """The smallest `size` of `allocate_links` that has room for so many links."""
     size = 0
     while SMALLEST_ROOM << size < links:
         size += 1
@@ -308,6 +308,7 @@ def _grow(tree, index):
 
 @kernel
 def copy_link(target, source):
+    """Copy a LINK field by field, because numba assigns whole records slowly."""
     target.child = source.child
     target.visits = source.visits
     target.prior = source.prior
@@ -320,7 +321,7 @@ def copy_link(target, source):
 
 @kernel
 def find_next(node, row):
-    """Note the best untried move of a node, whose priors are `row`."""
+    """Set a node's `next_move` and `next_prior`: its best untried move. `row`: the node's priors."""
     best = np.int64(0)
     move = NONE
     for i in range(len(row)):
@@ -337,7 +338,7 @@ LOWEST_EXPONENT = 96 << 23
 
 @kernel
 def encode_prior(prior):
-    """A legal move's prior (0..1) in 16 bits: 5 of exponent, 11 of mantissa, order kept; at least 1."""
+    """Encode a legal move's prior (0..1) in 16 bits: 5 of exponent, 11 of mantissa. Keeps the order; never 0."""
     bits = np.int64(np.float32(prior).view(np.uint32)) - LOWEST_EXPONENT + 2048
     code = bits >> 12
     return np.uint16(1 if code < 1 else 65535 if code > 65535 else code)
@@ -345,12 +346,12 @@ def encode_prior(prior):
 
 @kernel
 def decode_prior(code):
-    """The prior that a nonzero code stands for, within 0.025 %."""
+    """Decode a prior from a code that is not 0. It is exact within 0.025 %."""
     return np.uint32((np.uint32(code) << np.uint32(12)) + np.uint32(LOWEST_EXPONENT)).view(np.float32)
 
 
 def encode_priors(priors: NDArray[np.float64]) -> NDArray[np.uint16]:
-    """`encode_prior` for a whole policy; 0 stays 0."""
+    """Encode a whole policy as `encode_prior` does; 0 stays 0."""
     bits = priors.astype(np.float32).view(np.uint32).astype(np.int64) - LOWEST_EXPONENT + 2048
     codes = np.clip(bits >> 12, 1, 65535).astype(np.uint16)
     codes[priors <= 0] = 0
@@ -358,5 +359,5 @@ def encode_priors(priors: NDArray[np.float64]) -> NDArray[np.uint16]:
 
 
 def decode_priors(codes: NDArray[np.uint16]) -> NDArray[np.float32]:
-    """`decode_prior` for many nonzero codes."""
+    """Decode many codes, none of them 0, as `decode_prior` does."""
     return ((codes.astype(np.uint32) << 12) + np.uint32(LOWEST_EXPONENT)).view(np.float32)

@@ -32,11 +32,11 @@ def rank_root(tree, ctx, work, ranks):
 
 @kernel
 def rank_moves(nodes, links, ctx, node, is_root, use_lcb, ranks):
-    """Fill `ranks` [3, n_links or more]: how much each tried move deserves to be played, its bound and its radius.
+    """Fill `ranks` [3, n_links or more] with each tried move's value, confidence bound and radius.
 
-    The first, 0 for never, is the weight of the move's visits, less those that hindsight calls wasted, more for the
-    best lower confidence bound among moves with enough weight compared to the most visited. The bound is the mover's
-    view, the radius its distance from the utility.
+    The value says how much the move deserves to be played, 0 for never. It is the weight of the move's visits, less
+    those that hindsight calls wasted. The move with the best lower confidence bound gets more, if it has enough weight
+    compared to the most visited one. The bound is the mover's view, the radius its distance from the utility.
     """
     values = ranks[0]
     bounds = ranks[1]

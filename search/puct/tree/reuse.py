@@ -31,7 +31,7 @@ ROWS_AT_A_TIME = 4096
 
 @kernel
 def child_after(tree, index, move):
-    """The evaluated node that a move of a node leads to, or NONE."""
+    """The node that `move` (a network position) leads to from a node, if it was evaluated, else NONE."""
     node = tree.nodes[index]
     for i in range(node.n_links):
         link = tree.links[node.links + i]
@@ -42,7 +42,7 @@ def child_after(tree, index, move):
 
 @kernel
 def settle(tree):
-    """Forget visits under way whose evaluations will never come."""
+    """Clear all virtual losses and waiting nodes, because evaluations under way were dropped."""
     for index in range(tree.used[NODES]):
         node = tree.nodes[index]
         if node.state == WAITING:
