@@ -8,11 +8,14 @@ import sys
 RECORD = """
 import go_rules.machine.jit as jit
 asked = []
-load = jit.KernelCache.load_overload
-def record(cache, sig, *rest):
-    asked.append((cache._name, str(sig)))
-    return load(cache, sig, *rest)
-jit.KernelCache.load_overload = record
+class Recording(jit.KernelCache):
+    def __init__(self, function):
+        super().__init__(function)
+        self.kernel = f"{function.__module__}.{function.__qualname__}"
+    def load_overload(self, sig, target_context):
+        asked.append((self.kernel, str(sig)))
+        return super().load_overload(sig, target_context)
+jit.KernelCache = Recording
 """
 AHEAD = """
 from search.puct.compile_ahead import compile_all
