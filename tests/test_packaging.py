@@ -137,6 +137,15 @@ def test_paths_named_in_the_architecture_exist() -> None:
     assert [path for path in named if not (REPOSITORY / path).exists()] == []
 
 
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "CONTRIBUTING.md", "docs/gtp.md", "docs/strength.md", "docs/training.md", "benchmarks/README.md"],
+)
+def test_paths_named_in_the_other_documents_exist(page: str) -> None:
+    named = paths((REPOSITORY / page).read_text(encoding="utf-8"))
+    assert [path for path in named if not (REPOSITORY / path).exists()] == []
+
+
 def test_the_map_has_every_folder_and_the_files_to_start_with() -> None:
     folders = {}
     for folder, _, files in rows("The map")[:-1]:
