@@ -23,20 +23,8 @@ def symmetry_count(width: int, height: int) -> int:
     return 8 if width == height else 4
 
 
-def inverse(symmetry: int) -> int:
-    """The symmetry that undoes this one."""
-    return {5: 6, 6: 5}.get(symmetry, symmetry)
-
-
-def compose(first: int, then: int) -> int:
-    """The one symmetry that does what `first` and then `then` do."""
-    if first & TRANSPOSED:
-        then = (then & TRANSPOSED) | (then & UPSIDE_DOWN) << 1 | (then & LEFT_RIGHT) >> 1
-    return first ^ then
-
-
 def symmetric_point(point: int, width: int, height: int, symmetry: int) -> int:
-    """Where a point of the board, or PASS, comes to lie. `symmetry` < symmetry_count(width, height)."""
+    """Return where a symmetry takes a point of the board, or PASS. `symmetry` < symmetry_count(width, height)."""
     if point == PASS:
         return PASS
     x = width - 1 - column_of(point) if symmetry & LEFT_RIGHT else column_of(point)
@@ -45,7 +33,7 @@ def symmetric_point(point: int, width: int, height: int, symmetry: int) -> int:
 
 
 def symmetry_images(width: int, height: int) -> NDArray[np.int16]:
-    """int16[symmetry_count, height * width + 1]: where each symmetry takes each move. Row 0 is the identity."""
+    """Return where each symmetry takes each move: int16[symmetry_count, height * width + 1]. Row 0 is the identity."""
     y, x = np.divmod(np.arange(width * height), width)
     images = np.empty((symmetry_count(width, height), width * height + 1), np.int16)
     for symmetry, image in enumerate(images):

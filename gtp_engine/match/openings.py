@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from go_rules.points import VertexError, column_of, from_vertex, point_at, row_of
+from nets.symmetry import symmetric_point, symmetry_count
 
 Opening = tuple[int, ...]
 """Points, black first, colours alternating. Never a pass."""
@@ -97,19 +98,10 @@ def _around_centre(width: int, height: int, distance: int) -> list[int]:
 
 def _canonical(opening: Opening, width: int, height: int) -> Opening:
     """The one of an opening's rotations and reflections whose points are smallest."""
-    return min(_images(opening, width, height))
-
-
-def _images(opening: Opening, width: int, height: int) -> Iterable[Opening]:
-    xy = [(column_of(point), row_of(point)) for point in opening]
-    for flip_x, flip_y, swap in itertools.product((False, True), repeat=3):
-        if swap and width != height:
-            continue
-        image = []
-        for x, y in xy:
-            u, v = width - 1 - x if flip_x else x, height - 1 - y if flip_y else y
-            image.append(point_at(v, u) if swap else point_at(u, v))
-        yield tuple(image)
+    return min(
+        tuple(symmetric_point(point, width, height, symmetry) for point in opening)
+        for symmetry in range(symmetry_count(width, height))
+    )
 
 
 def _shuffling_key(opening: Opening) -> bytes:

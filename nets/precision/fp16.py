@@ -34,7 +34,7 @@ def to_half(content: bytes, source: str) -> bytes:
     """An fp32 ONNX model of this project's format, in fp16. `source` is its name in errors. Raises EvaluatorError."""
     check_onnx(content, source)
     model = ModelProto.FromString(content)
-    _Narrowing(model.graph, source).run()
+    Narrowing(model.graph, source).run()
     for entry in model.metadata_props:
         if entry.key == PRECISION_KEY:
             entry.value = "fp16"
@@ -66,8 +66,8 @@ def from_verdict(content: bytes) -> str:
     return str(json.loads(content)["objection"])
 
 
-class _Narrowing:
-    """One pass over a graph in the order of its nodes."""
+class Narrowing:
+    """Narrows what may be narrow in a graph to fp16, in one pass over its nodes in their order."""
 
     def __init__(self, graph: GraphProto, source: str) -> None:
         self._graph = graph
@@ -80,6 +80,7 @@ class _Narrowing:
         self._added: list[TensorProto] = []
 
     def run(self) -> None:
+        """Change the graph in place. Raises EvaluatorError if a weight is too large for fp16."""
         for node in self._graph.node:
             inputs = self._real_inputs(node)
             if node.op_type in PRODUCTS or (inputs and self._passes(node)):

@@ -8,7 +8,8 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
-from gtp_engine.match.openings import NO_OPENING, OpeningError, _images, openings, read_openings
+from gtp_engine.match.openings import NO_OPENING, OpeningError, openings, read_openings
+from nets.symmetry import symmetric_point, symmetry_count
 
 
 @pytest.mark.parametrize(("width", "height"), [(7, 7), (8, 8), (9, 9), (9, 12), (13, 13), (13, 19), (19, 19), (25, 25)])
@@ -20,8 +21,14 @@ def test_built_in(width: int, height: int) -> None:
         for i, point in enumerate(opening):
             game.play(WHITE if i % 2 else BLACK, point)
         assert game.position["captured"].sum() == 0
-    images = [frozenset(_images(opening, width, height)) for opening in found]
-    assert len(set(images)) == len(found), "no two are the same up to symmetry"
+    symmetries = range(symmetry_count(width, height))
+    images = {
+        frozenset(
+            tuple(symmetric_point(point, width, height, symmetry) for point in opening) for symmetry in symmetries
+        )
+        for opening in found
+    }
+    assert len(images) == len(found), "no two are the same up to symmetry"
     assert found == openings(width, height)
 
 

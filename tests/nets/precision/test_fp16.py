@@ -78,9 +78,9 @@ def test_squares_stay_wide() -> None:
         ],
         "g", [], [], [numpy_helper.from_array(np.ones((2, 2), np.float32), "w")],
     )  # fmt: skip
-    from nets.precision.fp16 import _Narrowing
+    from nets.precision.fp16 import Narrowing
 
-    _Narrowing(graph, "x").run()
+    Narrowing(graph, "x").run()
     inputs = {node.output[0]: list(node.input) for node in graph.node}
     assert inputs["square"] == ["y:fp32", "y:fp32"]
     assert inputs["z"] == ["y", "w:fp16"]
