@@ -1,4 +1,4 @@
-"""The analysis that CGOS viewers show: one line of JSON before the move, all values the mover's view."""
+"""The analysis that CGOS viewers show: one line of JSON. All values are the view of the side to move."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ MOVES_SHOWN = 20
 
 
 def cgos_line(result: SearchResult, height: int, longest_pv: int) -> str:
+    """A search's result as the line of JSON that CGOS expects before a move."""
     moves: list[dict[str, Any]] = [
         {
             "move": to_vertex(move.point, height),

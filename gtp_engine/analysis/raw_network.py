@@ -50,7 +50,10 @@ class OptimisticEvaluator(Protocol):
 
 
 def raw_text(player: Player, game: Game, colour: int, symmetry: int) -> str:
-    """The lines for `colour` to move, seen through one of KataGo's eight symmetries. Raises GtpError."""
+    """The reply to `kata-raw-nn` for `colour` to move, in one of KataGo's eight symmetries.
+
+    Raises GtpError if the player has no network.
+    """
     if player.evaluator is None:
         raise GtpError("this player has no network")
     evaluation = evaluate(player.evaluator, game, colour, symmetry)
@@ -83,7 +86,7 @@ def raw_text(player: Player, game: Game, colour: int, symmetry: int) -> str:
 
 
 def evaluate(evaluator: Evaluator, game: Game, colour: int, symmetry: int) -> Evaluation:
-    """Evaluate the game's position turned by `symmetry`, and turn the answer back."""
+    """Evaluate the game's position as `symmetry` turns it, and turn the answer back."""
     height, width = game.height, game.width
     if height != width:
         # Transposing would change the board: as in KataGo, such symmetries stand for those without.
@@ -116,7 +119,7 @@ def evaluate(evaluator: Evaluator, game: Game, colour: int, symmetry: int) -> Ev
 
 
 def turn(planes: NDArray[np.float32], symmetry: int) -> NDArray[np.float32]:
-    """[..., H, W] in KataGo's numbering: 1 flips the rows, 2 the columns, 4 transposes, in this order."""
+    """Turn planes [..., H, W] by a symmetry in KataGo's numbering: 1 flips the rows, 2 the columns, 4 transposes."""
     if symmetry & 1:
         planes = planes[..., ::-1, :]
     if symmetry & 2:
@@ -125,14 +128,14 @@ def turn(planes: NDArray[np.float32], symmetry: int) -> NDArray[np.float32]:
 
 
 def turn_back(planes: NDArray[np.float32], symmetry: int) -> NDArray[np.float32]:
-    """The inverse of `turn`."""
+    """Undo `turn`."""
     if symmetry & 4:
         planes = planes.swapaxes(-1, -2)
     return turn(planes, symmetry & 3)
 
 
 def superko_bans(game: Game, colour: int) -> NDArray[np.int8]:
-    """int8[N_POINTS]: 1 where only superko forbids a move."""
+    """The points where only superko forbids a move, as int8[N_POINTS] with 1 for these."""
     ban = np.zeros(N_POINTS, np.int8)
     for point in board_points(game.width, game.height):
         if game.violation(colour, point) == "superko":
@@ -141,7 +144,7 @@ def superko_bans(game: Game, colour: int) -> NDArray[np.int8]:
 
 
 def legal_mask(game: Game, colour: int) -> NDArray[np.bool_]:
-    """[H*W + 1] in network order, the pass last."""
+    """Which moves are legal, as bool[H*W + 1] in the network's order with the pass last."""
     board = game.position["board"]
     points = board_points(game.width, game.height)
     return np.array([board[p] == EMPTY and game.is_legal(colour, p) for p in points] + [True])

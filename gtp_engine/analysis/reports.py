@@ -1,13 +1,13 @@
-"""What the analysis commands may be asked, and the text of their reports.
+"""The arguments of the analysis commands, and the text of their reports.
 
-The formats are those of Leela Zero (`lz-`) and KataGo (`kata-`), as the clients that read them expect; every value
-is the view of the side to move.
+The formats are those of Leela Zero (`lz-`) and KataGo (`kata-`), as clients expect them. Every value is the view of the
+side to move.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,15 +39,15 @@ FLAGS = frozenset(
         "noresultvalue",
     }
 )
-"""Keys of kata-analyze that take true or false, in lower case."""
+"""Keys of kata-analyze whose value is true or false, in lower case."""
 
 FASTEST = 0.01
-"""Seconds between reports at least."""
+"""The fewest seconds between two reports."""
 SLOWEST = 1e6
 LOWEST_UTILITY = -10.0
 """Shown for the utility bound of a move about which nothing is known."""
 NEVER = SLOWEST
-"""Without an interval only the end is reported."""
+"""The interval if none is given: only the end of the search is reported."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +58,21 @@ class AnalysisRequest:
     every: float = NEVER
     """Seconds between reports."""
     min_moves: int = 0
-    """Moves shown even if they have no visits."""
+    """How many moves are shown at least, even if they have no visits."""
     max_moves: int | None = None
     filter: MoveFilter | None = None
     flags: frozenset[str] = field(default_factory=frozenset)
-    """Of FLAGS."""
+    """The members of FLAGS that are true."""
 
     def wants(self, flag: str) -> bool:
+        """Whether this member of FLAGS is true."""
         return flag in self.flags
 
 
 def interpret_request(
     words: tuple[str, ...], width: int, height: int, to_play: int, *, kata: bool = True
 ) -> AnalysisRequest:
-    """`[colour] [interval] (key value)*`, intervals in centiseconds. Raises GtpError."""
+    """Read the arguments `[colour] [interval] (key value)*`; intervals are in centiseconds. Raises GtpError."""
     rest = list(words)
     colour, every, min_moves, max_moves = to_play, NEVER, 0, None
     flags: set[str] = set()
@@ -137,16 +138,15 @@ def _count(word: str) -> int:
 
 @dataclass(frozen=True)
 class Reporter:
-    """Turns a search's snapshots into lines."""
+    """Turns the snapshots of a search into lines of text."""
 
     request: AnalysisRequest
     height: int
     longest_pv: int
     kata: bool = True
 
-    def subscription(self, send: object) -> ReportRequest:
-        """What to ask the search for; `send` gets the snapshots."""
-        assert callable(send)
+    def subscription(self, send: Callable[[SearchResult], None]) -> ReportRequest:
+        """What to ask the search for. `send` is called with the snapshots."""
         wants = self.request.wants
         return ReportRequest(
             send,
@@ -157,7 +157,7 @@ class Reporter:
         )
 
     def line(self, result: SearchResult) -> str:
-        """One report; never empty while there is a move."""
+        """One report. It is never empty if the result has a move."""
         moves = [self._kata_move(move) if self.kata else self._lz_move(move) for move in self._shown(result)]
         if self.kata:
             moves += self._root(result)
@@ -221,7 +221,7 @@ class Reporter:
 
 
 def _scores(lead: float, stdev: float, selfplay: float) -> str:
-    """KataGo calls the lead scoreMean as well, for old clients' sake; the score expected in self-play is another."""
+    """The scores of a report. As in KataGo, scoreMean is the lead, too, because old clients read it as that."""
     lead_text = _number(lead)
     return f"scoreMean {lead_text} scoreStdev {_number(stdev)} scoreLead {lead_text} scoreSelfplay {_number(selfplay)}"
 

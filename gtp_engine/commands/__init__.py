@@ -1,8 +1,10 @@
-"""The commands by name. A handler is the function of that name (`-` as `_`) in the module of its group.
+"""The GTP commands by name, and how one is carried out.
 
-Modules are imported when a command of theirs first arrives, so that `name` need not wait for numpy; those in LIGHT
-import nothing heavy, the others wait for the rules to be loaded. A handler takes the engine and the call and
-returns the reply's text. It raises GtpError to refuse, having changed nothing.
+To add a command, write a handler: a function with the command's name (`_` for `-`) in the module of its group, and put
+the name into GROUPS. A handler takes the engine and the call, and returns the text of the reply. To refuse, it raises
+GtpError and has changed nothing.
+
+The module of a group is imported when the first command of the group arrives, so that `name` need not wait for numpy.
 """
 
 from __future__ import annotations
@@ -87,9 +89,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 
 LIGHT = frozenset({"administrative", "clocks", "servers"})
+"""The groups that import nothing heavy. Commands of all others wait until the rules are loaded."""
 
 UNLISTED = frozenset({"kgs-chat"})
-"""Understood but not in `list_commands`: a bridge that finds it there sends it, and some kgsGtp crash on the reply."""
+"""Hidden from `list_commands`. A bridge that finds kgs-chat there sends it, and some kgsGtp crash on the reply."""
 
 _GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
 
@@ -97,11 +100,12 @@ LISTED = tuple(name for name in _GROUP_OF if name not in UNLISTED)
 
 
 def is_known(name: str) -> bool:
+    """Whether there is a command with this name."""
     return name in _GROUP_OF
 
 
 def find_handler(engine: Engine, name: str) -> Handler:
-    """The function that carries a command out. Waits for what its module needs; raises GtpError."""
+    """The handler of a command. Waits until what its module needs is loaded. Raises GtpError for an unknown name."""
     if not name:
         raise GtpError(SYNTAX_ERROR)
     group = _GROUP_OF.get(name)
@@ -116,7 +120,7 @@ def find_handler(engine: Engine, name: str) -> Handler:
 
 
 def carry_out(engine: Engine, call: Call) -> bool:
-    """Carry a command out and send its reply. False if the session ends with it."""
+    """Carry a command out and send its reply. Returns False if the session ends with it."""
     try:
         call.finish(Response(find_handler(engine, call.command.name)(engine, call)))
     except GtpQuit:

@@ -1,4 +1,4 @@
-"""Commands about the engine itself. They never wait: nothing heavy is imported here."""
+"""Commands about the engine itself. They answer at once, so nothing heavy is imported here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ string/Raw Network/kata-raw-nn 0
 string/Rules/kata-get-rules
 string/Show Board/showboard
 none/Clear Cache/clear_cache"""
-"""What GoGui offers in its Analyze dialog: type, label and command."""
+"""The entries of GoGui's Analyze dialog: type, label and command."""
 
 
 def protocol_version(_engine: Engine, _call: Call) -> str:
@@ -47,12 +47,12 @@ def quit(_engine: Engine, _call: Call) -> str:
 
 
 def stop(_engine: Engine, _call: Call) -> str:
-    """By arriving it has ended the analysis already."""
+    """Do nothing: the arrival of the line has ended the analysis already."""
     return ""
 
 
 def cputime(_engine: Engine, _call: Call) -> str:
-    """Seconds of processor time this process has used."""
+    """The processor time in seconds that this process has used."""
     return f"{time.process_time():.3f}"
 
 
@@ -61,7 +61,7 @@ def gomill_cpu_time(engine: Engine, call: Call) -> str:
 
 
 def gogui_interrupt(_engine: Engine, _call: Call) -> str:
-    """Being listed says that the comment `# interrupt` is honoured."""
+    """Do nothing: GoGui reads from the list of commands that the engine obeys the comment `# interrupt`."""
     return ""
 
 

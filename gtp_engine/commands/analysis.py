@@ -1,4 +1,4 @@
-"""Analysis: reports while a search runs, with or without a move at its end, and a network's bare opinion."""
+"""Analysis commands: reports while a search runs, and a network's evaluation without a search."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def kata_genmove_analyze(engine: Engine, call: Call) -> str:
 
 
 def cgos_genmove_analyze(engine: Engine, call: Call) -> str:
-    """The analysis as one JSON line, then the move."""
+    """Reply with the analysis as one line of JSON, then with the move."""
     colour = interpret_colour(call.word(0))
     report = ReportRequest(lambda _result: None, every=1e6, ownership=True)
     decision = decide(engine, call, colour, report=report)
@@ -43,7 +43,7 @@ def cgos_genmove_analyze(engine: Engine, call: Call) -> str:
 
 
 def kata_raw_nn(engine: Engine, call: Call) -> str:
-    """The network's evaluation of the position as one symmetry shows it, or all eight."""
+    """Reply with the network's evaluation of the position in one of the eight symmetries, or in all of them."""
     words = list(call.words)
     colour = interpret_colour(words.pop(0)) if words and is_colour(words[0]) else engine.game.to_play
     which = words[0].lower() if words else "0"
@@ -58,7 +58,7 @@ def kata_raw_nn(engine: Engine, call: Call) -> str:
 
 
 def kata_benchmark(engine: Engine, call: Call) -> str:
-    """Search the present position afresh and say how fast that went."""
+    """Search the present position without what earlier searches learned, and reply how fast that was."""
     visits = interpret_integer(call.word(0))
     if not 1 <= visits <= MOST_BENCHMARK_VISITS:
         raise GtpError(SYNTAX_ERROR)

@@ -1,4 +1,4 @@
-"""Time controls and clocks. Nothing heavy is imported here."""
+"""Commands about time controls and clocks. Nothing heavy is imported here."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ LARGEST_COUNT = 1_000_000
 
 
 def time_settings(engine: Engine, call: Call) -> str:
-    """Main time, length of an overtime period, stones in it."""
+    """Set the clocks: main time, length of an overtime period, and stones to play in a period."""
     engine.clock.set_control(TimeControl.canadian(_seconds(call, 0), _seconds(call, 1), _count(call, 2)))
     return ""
 
 
 def time_left(engine: Engine, call: Call) -> str:
-    """Colour, time, and stones or byo-yomi periods left, 0 in main time."""
+    """Correct a clock: colour, seconds left, and stones or byo-yomi periods left, which are 0 in main time."""
     colour = interpret_colour(call.word(0))
     seconds = interpret_float(call.word(1))
     stones = _count(call, 2) if len(call.words) > 2 else 0
@@ -26,7 +26,7 @@ def time_left(engine: Engine, call: Call) -> str:
 
 
 def kgs_time_settings(engine: Engine, call: Call) -> str:
-    """`none`, `absolute M`, `byoyomi M P N` or `canadian M P S`."""
+    """Set the clocks to `none`, `absolute M`, `byoyomi M P N` or `canadian M P S`."""
     system = call.word(0).lower()
     if system not in ("none", "absolute", "byoyomi", "canadian"):
         raise GtpError(SYNTAX_ERROR)
@@ -35,7 +35,10 @@ def kgs_time_settings(engine: Engine, call: Call) -> str:
 
 
 def kata_time_settings(engine: Engine, call: Call) -> str:
-    """KGS's, and `fischer M INC`, `fischer-capped M INC CAP MOST`, where -1 is no cap and no maximum for a move."""
+    """Set the clocks as KGS does, or to `fischer M INC` or `fischer-capped M INC CAP MOST`.
+
+    A CAP of -1 stands for no cap, a MOST of -1 for no maximum for a move.
+    """
     engine.clock.set_control(_interpret_control(call.word(0).lower(), call))
     return ""
 

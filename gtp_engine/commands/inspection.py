@@ -1,4 +1,4 @@
-"""Looking at the engine's state: the board, its last move, what it is."""
+"""Commands that show the engine's state: the board, its last move, and what the engine is made of."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CANDIDATES_SHOWN = 3
 
 
 def showboard(engine: Engine, _call: Call) -> str:
-    """The board as text, the last moves numbered from the newest."""
+    """Reply with the board as text. The last three moves are numbered, the newest with 1."""
     game = engine.game
     board = game.position["board"]
     last = {move.point: str(i + 1) for i, move in reversed(list(enumerate(game.moves[:-4:-1]))) if move.point != PASS}
@@ -37,7 +37,7 @@ _SYMBOLS = ".XO"
 
 
 def gomill_explain_last_move(engine: Engine, _call: Call) -> str:
-    """What the engine thought when it was last asked for a move."""
+    """Reply with what the engine thought when it was last asked for a move."""
     decision = engine.decision
     if decision is None:
         return "no move yet"
@@ -56,7 +56,7 @@ def gomill_explain_last_move(engine: Engine, _call: Call) -> str:
 
 
 def gomill_describe_engine(engine: Engine, _call: Call) -> str:
-    """Name, version, search and network."""
+    """Reply with the engine's name, its version, its player and its network."""
     player = engine.player
     lines = [f"{engine.settings.gtp_name} {VERSION}", f"player {player.name}"]
     evaluator = player.evaluator

@@ -1,4 +1,4 @@
-"""KataGo's parameter commands over the parameters that can change while the engine runs."""
+"""KataGo's commands for the parameters that can change while the engine runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROFILE = "human_profile"
 """The parameter that only a HumanSL network has."""
 
 PDA = "playoutDoublingAdvantage"
-"""KataGo's for playing as if one side searched more: clients ask for it and set it to 0, the only value it has here."""
+"""KataGo's parameter for playing as if one side searched more. Clients set it to 0, the only value that it has here."""
 
 
 def kata_list_params(engine: Engine, _call: Call) -> str:
@@ -30,7 +30,7 @@ def kata_get_param(engine: Engine, call: Call) -> str:
 
 
 def kata_get_params(engine: Engine, _call: Call) -> str:
-    """All of them as one JSON object."""
+    """Reply with all values as one JSON object."""
     values = {shown_name(parameter): value_of(engine, parameter) for parameter in changeable(engine)}
     values[PDA] = 0.0
     return json.dumps(values, sort_keys=True, separators=(",", ":"))
@@ -42,7 +42,7 @@ def kata_set_param(engine: Engine, call: Call) -> str:
 
 
 def kata_set_params(engine: Engine, call: Call) -> str:
-    """Several at once, as a JSON object; all of them or none."""
+    """Set several parameters from a JSON object. If one value is wrong, none is set."""
     call.word(0)
     try:
         values = json.loads(call.command.text)
@@ -55,7 +55,7 @@ def kata_set_params(engine: Engine, call: Call) -> str:
 
 
 def clear_cache(engine: Engine, _call: Call) -> str:
-    """Forget what earlier searches found out."""
+    """Forget what earlier searches learned."""
     engine.player.clear()
     engine.estimated = None
     return ""
@@ -73,7 +73,7 @@ def changeable(engine: Engine) -> list[Parameter]:
 
 
 def shown_name(parameter: Parameter) -> str:
-    """KataGo's name where there is one: clients ask for those."""
+    """KataGo's name of a parameter, since clients ask for it; ours if KataGo has no such parameter."""
     return parameter.kata or parameter.name
 
 
@@ -86,7 +86,7 @@ class Imitator(Protocol):
 
 
 def imitator(engine: Engine) -> Imitator | None:
-    """The player's network, if it is a HumanSL one."""
+    """The player's network if it is a HumanSL network, else None."""
     evaluator: Any = engine.player.evaluator
     return evaluator if getattr(evaluator, "profile", None) is not None else None
 

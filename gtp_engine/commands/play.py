@@ -1,4 +1,4 @@
-"""Moves: the controller's, the engine's own, and taking them back."""
+"""Commands that play moves, ask the engine for a move, or take moves back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from search.request import MoveFilter
 
 
 def play(engine: Engine, call: Call) -> str:
-    """One move of either colour."""
+    """Play one move of either colour."""
     colour = interpret_colour(call.word(0))
     point = interpret_vertex(call.word(1), engine.game.width, engine.game.height)
     try:
@@ -32,7 +32,7 @@ def play(engine: Engine, call: Call) -> str:
 
 
 def gogui_play_sequence(engine: Engine, call: Call) -> str:
-    """Moves as colours and vertices in turn; all of them or none."""
+    """Play a sequence of colours and vertices. If one move is illegal, none is played."""
     game = engine.game
     moves = interpret_stones(call.words, game.width, game.height)
     played = 0
@@ -47,19 +47,19 @@ def gogui_play_sequence(engine: Engine, call: Call) -> str:
 
 
 def genmove(engine: Engine, call: Call) -> str:
-    """Think and play."""
+    """Think of a move and play it."""
     colour = interpret_colour(call.word(0))
     return play_decision(engine, call, decide(engine, call, colour))
 
 
 def reg_genmove(engine: Engine, call: Call) -> str:
-    """Think, play nothing."""
+    """Think of a move and do not play it."""
     decision = decide(engine, call, interpret_colour(call.word(0)))
     return move_text(decision.point, engine.game.height)
 
 
 def kgs_genmove_cleanup(engine: Engine, call: Call) -> str:
-    """Like genmove, but while the opponent's dead stones are on the board the move is one towards their capture."""
+    """Do as `genmove` does, but help to capture the opponent's dead stones while there are any on the board."""
     colour = interpret_colour(call.word(0))
     board = engine.game.position["board"]
     dead = {point for point in estimate(engine, call).dead if board[point] == 3 - colour}
@@ -67,7 +67,7 @@ def kgs_genmove_cleanup(engine: Engine, call: Call) -> str:
 
 
 def undo(engine: Engine, _call: Call) -> str:
-    """Take the last move back, a pass as well as a stone; handicap and setup stones are no moves."""
+    """Take the last move back, which may be a pass. Handicap stones and setup stones are no moves."""
     if not engine.game.moves:
         raise GtpError("cannot undo")
     take_back(engine.game, 1)
@@ -75,7 +75,7 @@ def undo(engine: Engine, _call: Call) -> str:
 
 
 def gg_undo(engine: Engine, call: Call) -> str:
-    """Take back a number of moves; one without an argument."""
+    """Take back a number of moves. Without an argument this is one move."""
     number = interpret_integer(call.words[0]) if call.words else 1
     if number < 0:
         raise GtpError(SYNTAX_ERROR)
@@ -86,12 +86,13 @@ def gg_undo(engine: Engine, call: Call) -> str:
 
 
 def take_back(game: Game, number: int) -> None:
+    """Take back this many moves."""
     for _ in range(number):
         game.undo()
 
 
 def removal_moves(game: Game, colour: int, dead: set[int]) -> MoveFilter | None:
-    """Confines the next move to the empty regions around `dead` stones; None where there is nothing to do there."""
+    """A filter that allows the next move only in the empty regions around `dead` stones; None if none is legal."""
     board = game.position["board"]
     waiting = list(dead)
     region = set(dead)

@@ -1,4 +1,4 @@
-"""The rules in force: by name, as KataGo's JSON, one by one, or by the names KGS uses. The komi stays as it is."""
+"""Commands that show or change the rules of the game. None of them changes the komi."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KGS_RULES = {
     "new_zealand": "new-zealand",
 }
 IGNORED_KEYS = frozenset({"komi"})
-"""Keys of the JSON that other programs put in and that are not rules here."""
+"""Keys that other programs put into the JSON of rules and that are no rules here."""
 
 
 def kata_get_rules(engine: Engine, _call: Call) -> str:
@@ -25,14 +25,14 @@ def kata_get_rules(engine: Engine, _call: Call) -> str:
 
 
 def kata_set_rules(engine: Engine, call: Call) -> str:
-    """A preset's name, or a JSON object of rules; rules it does not mention are Tromp and Taylor's."""
+    """Set the rules to a preset by name, or to a JSON object. Rules that it does not mention are Tromp and Taylor's."""
     call.word(0)
     engine.set_rules(interpret_rules(call.command.text))
     return ""
 
 
 def kata_set_rule(engine: Engine, call: Call) -> str:
-    """One rule and its value."""
+    """Set one rule to a value."""
     try:
         rules = engine.game.rules.with_value(call.word(0), call.word(1))
     except RulesError as error:
@@ -42,7 +42,7 @@ def kata_set_rule(engine: Engine, call: Call) -> str:
 
 
 def kgs_rules(engine: Engine, call: Call) -> str:
-    """KGS's name of the rules; what follows it does not matter here."""
+    """Set the rules by the name that KGS uses. What follows the name does not matter here."""
     name = call.word(0).lower().replace("-", "_")
     if name not in KGS_RULES:
         raise GtpError(f"unknown rules (known: {', '.join(KGS_RULES)})")
@@ -51,12 +51,12 @@ def kgs_rules(engine: Engine, call: Call) -> str:
 
 
 def rules_json(rules: Rules, **more: Any) -> str:
-    """On one line, keys in alphabetical order, as KataGo prints them."""
+    """Rules as one line of JSON with its keys in alphabetical order, as KataGo prints them. `more` are further keys."""
     return json.dumps({**rules.to_json(), **more}, sort_keys=True, separators=(",", ":"))
 
 
 def interpret_rules(text: str) -> Rules:
-    """Raises GtpError."""
+    """Rules from a preset's name or a JSON object. Raises GtpError."""
     try:
         if not text.startswith("{"):
             return preset(text)[0]

@@ -1,4 +1,4 @@
-"""The result of a game and the status of its stones."""
+"""Commands about the result of a game and the status of its stones."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from gtp_engine.thinking.estimate import chains, estimate, has_no_dead, is_finis
 
 
 def final_score(engine: Engine, call: Call) -> str:
-    """The result under the rules in force: exact once both have passed, the dead stones being the engine's opinion.
+    """Reply with the result under the present rules.
 
-    Before that, the lead it expects, rounded to a score that this komi can give.
+    After two passes it is exact, except that the engine decides which stones are dead. Before that it is the expected
+    lead, rounded to a score that is possible with this komi.
     """
     game = engine.game
     if game.is_no_result:
@@ -27,7 +28,7 @@ def final_score(engine: Engine, call: Call) -> str:
 
 
 def final_status_list(engine: Engine, call: Call) -> str:
-    """The stones that are alive, dead or in seki, a chain a line."""
+    """Reply with the stones that are alive, dead or in seki, one chain in each line."""
     status = call.word(0).lower()
     if status not in ("alive", "dead", "seki"):
         raise GtpError(SYNTAX_ERROR)

@@ -1,4 +1,4 @@
-"""What game servers' bridges tell the engine. Nothing heavy is imported here."""
+"""Commands with which the bridges to game servers tell the engine something. Nothing heavy is imported here."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def cgos_gameover(_engine: Engine, _call: Call) -> str:
 
 
 def kgs_game_over(_engine: Engine, _call: Call) -> str:
-    """The board stays: after a disagreement about dead stones play goes on straight from here."""
+    """Do nothing: if the players disagree about dead stones, play goes on from the present position."""
     return ""
 
 
 def kgs_chat(engine: Engine, _call: Call) -> str:
-    """Whoever talks to the engine hears what it thinks of the game."""
+    """Reply to a chat message with what the engine thinks of the game."""
     decision = engine.decision
     if decision is None:
         return f"I am {engine.settings.gtp_name} {VERSION}, a Go program."

@@ -1,4 +1,4 @@
-"""The board before the game: size, komi, stones set up, handicap."""
+"""Commands that prepare a game: board size, komi, positions and handicap stones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ILLEGAL_POSITION = "illegal position"
 
 
 def boardsize(engine: Engine, call: Call) -> str:
-    """`N`, `X Y` or `X:Y`; clears the board, keeps komi, rules and time settings."""
+    """Set the board size to `N`, `X Y` or `X:Y` and clear the board. Komi, rules and time settings stay."""
     words = call.word(0).split(":") if ":" in call.word(0) else list(call.words)
     if len(words) > 2:
         raise GtpError(SYNTAX_ERROR)
@@ -37,7 +37,7 @@ def boardsize(engine: Engine, call: Call) -> str:
 
 
 def rectangular_boardsize(engine: Engine, call: Call) -> str:
-    """Width and height."""
+    """Set the board size to a width and a height, and clear the board."""
     _resize(engine, interpret_integer(call.word(0)), interpret_integer(call.word(1)))
     return ""
 
@@ -48,7 +48,7 @@ def clear_board(engine: Engine, _call: Call) -> str:
 
 
 def komi(engine: Engine, call: Call) -> str:
-    """Any finite number."""
+    """Set the komi to any finite number."""
     engine.set_komi(interpret_float(call.word(0)))
     return ""
 
@@ -59,14 +59,14 @@ def get_komi(engine: Engine, _call: Call) -> str:
 
 
 def set_position(engine: Engine, call: Call) -> str:
-    """A position without history: colours and vertices in turn, black to play."""
+    """Set up a position without history from pairs of colour and vertex. Black is to play."""
     game = engine.game
     _set_up(game, _distinct(interpret_stones(call.words, game.width, game.height)), BLACK)
     return ""
 
 
 def gogui_setup(engine: Engine, call: Call) -> str:
-    """Stones added to the position, or taken off it with the colour `e`; the history is forgotten."""
+    """Add stones to the position, or take them off with the colour `e`. The history is forgotten."""
     game = engine.game
     if len(call.words) % 2:
         raise GtpError(SYNTAX_ERROR)
@@ -82,7 +82,7 @@ def gogui_setup(engine: Engine, call: Call) -> str:
 
 
 def gogui_setup_player(engine: Engine, call: Call) -> str:
-    """Who plays next."""
+    """Set who plays next."""
     colour = interpret_colour(call.word(0))
     if colour != engine.game.to_play:
         _set_up(engine.game, _stones_on_board(engine.game), colour)
@@ -90,17 +90,17 @@ def gogui_setup_player(engine: Engine, call: Call) -> str:
 
 
 def fixed_handicap(engine: Engine, call: Call) -> str:
-    """Stones on the standard points; returns them."""
+    """Place handicap stones on the standard points, and reply with them."""
     return _handicap(engine, call, handicap.fixed_handicap)
 
 
 def place_free_handicap(engine: Engine, call: Call) -> str:
-    """Stones where the engine likes; returns exactly as many as asked for."""
+    """Place handicap stones on points that the engine chooses, and reply with them."""
     return _handicap(engine, call, handicap.free_handicap)
 
 
 def set_free_handicap(engine: Engine, call: Call) -> str:
-    """Stones where the controller says."""
+    """Place handicap stones on the points that the controller names."""
     game = engine.game
     _require_empty(game)
     try:

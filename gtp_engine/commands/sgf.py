@@ -1,4 +1,4 @@
-"""Games from and to SGF files."""
+"""Commands that load a game from an SGF file and write one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CANNOT_LOAD = "cannot load file"
 
 
 def loadsgf(engine: Engine, call: Call) -> str:
-    """A file's main line up to the position before move N, or to its end; with the file's komi and rules, if any."""
+    """Load a file's main line to its end, or up to the position before move N. Its komi and rules, if any, apply."""
     path, before_move = call.command.text, None
     call.word(0)
     if len(call.words) > 1 and call.words[-1].isascii() and call.words[-1].isdigit():
@@ -35,7 +35,7 @@ def loadsgf(engine: Engine, call: Call) -> str:
 
 
 def printsgf(engine: Engine, call: Call) -> str:
-    """The game as SGF, in the reply or in a new file."""
+    """Reply with the game as SGF, or write it to a new file."""
     text = to_sgf(engine.game, application=f"{engine.settings.gtp_name}:{VERSION}")
     if not call.words:
         return text

@@ -1,4 +1,4 @@
-"""Command-line options made from the declarations of parameters."""
+"""Options of the command line, made from the declarations of parameters."""
 
 from __future__ import annotations
 

@@ -22,18 +22,18 @@ T = TypeVar("T", bound=ParameterTable)
 
 FILE_NAME = "config.toml"
 NO_NETWORK = "none"
-"""As the network's name: play without any."""
+"""The value of `net` for playing without a network."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """The values a run works with."""
+    """The parameters that were given, by whatever source. Those that were not given keep their default."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Checked values by parameter name; those left at their default are missing."""
+    """Checked values by parameter name."""
 
     def __getitem__(self, name: str) -> Any:
-        """A parameter's value, default included."""
+        """The value of a parameter, which is its default if it was not given."""
         return self.values[name] if name in self.values else find_parameter(name).default
 
     def with_values(self, values: Iterable[tuple[str, object]], source: str = "") -> Configuration:
@@ -63,8 +63,10 @@ class Configuration:
 
     @property
     def net(self) -> Path | None:
-        """The network's file, `~` expanded: the one that is named, else the embedded one. None for `none`, and where
-        the installation lacks its network."""
+        """The path of the network: the one that is named, with `~` expanded, else the embedded one.
+
+        None if `none` is named, or if the installation lacks its network.
+        """
         if self["net"] is None:
             return embedded_network()
         return None if self["net"] == NO_NETWORK else Path(self["net"]).expanduser()
@@ -89,7 +91,7 @@ def load(path: Path | None, settings: Iterable[str], options: Mapping[str, objec
 
 
 def user_directory() -> Path:
-    """Where the user's configuration lies: `$NOBI_CONFIG_DIR`, or the system's place for such things."""
+    """The folder of the user's configuration: `$NOBI_CONFIG_DIR`, or the one that the system has for this."""
     directory = os.environ.get("NOBI_CONFIG_DIR")
     if directory:
         return Path(directory)
@@ -99,11 +101,12 @@ def user_directory() -> Path:
 
 
 def user_file() -> Path:
+    """The user's configuration file, which need not exist."""
     return user_directory() / FILE_NAME
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """The values in a TOML file, tables flattened: [search] and other headings only group. Raises ParameterError."""
+    """The values in a TOML file by name. Headings such as [search] only group them. Raises ParameterError."""
     values: dict[str, Any] = {}
     for name, value in read_toml(path).items():
         entries = value if isinstance(value, dict) else {name: value}

@@ -1,8 +1,8 @@
-"""The other end of GTP: starts an engine, sends it commands, and survives whatever the engine does.
+"""The controller's side of GTP: it starts an engine, sends it commands, and survives everything that the engine does.
 
-Every wait has a limit. What an engine may do wrong is told apart: it answers `?` (GtpFailure), it does not answer in
-time (EngineTimeout), it ends or closes its stdout (EngineDied), it writes something that is not GTP (EngineGarbled).
-After the last three the process is of no further use.
+Every wait has a limit. Each thing that an engine may do wrong has an exception: it answers `?` (GtpFailure), it does
+not answer in time (EngineTimeout), it ends or closes its stdout (EngineDied), or it writes something that is not
+GTP (EngineGarbled). After the last three the process cannot be used any more.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from pathlib import Path
 from typing import IO
 
 QUIT_GRACE = 5.0
-"""Seconds an engine has to leave after `quit`, and again after SIGTERM."""
+"""Seconds that an engine has to end after `quit`, and again after SIGTERM."""
 MAX_REPLY_BYTES = 1 << 24
-"""A longer reply is garbage; no engine may fill the referee's memory."""
+"""The longest reply that is read: no engine may fill the referee's memory."""
 
 
 class EngineError(Exception):
-    """The engine did something that ends its usefulness. The text is one line."""
+    """The engine did something after which it cannot be used any more. The text is one line."""
 
 
 class EngineTimeout(EngineError):
-    """No complete reply within the time allowed."""
+    """The engine did not reply in time."""
 
 
 class EngineDied(EngineError):
-    """The process ended, or closed its stdout."""
+    """The engine's process ended, or closed its stdout."""
 
 
 class EngineGarbled(EngineError):
-    """Output that is not GTP."""
+    """The engine wrote something that is not GTP."""
 
 
 class GtpFailure(Exception):
-    """A well-formed error reply (`? text`). The text is the engine's."""
+    """The engine refused a command with `? text`. The text is the engine's."""
 
 
 class GtpClient:
-    """One engine process. Not safe for several threads at once, `kill` excepted."""
+    """One engine process. Only one thread may use it at a time; `kill` is safe from any thread."""
 
     def __init__(self, command: Sequence[str], stderr: Path | None = None) -> None:
         """Start `command`. Its stderr is appended to the file `stderr`, or thrown away. Raises EngineError."""
         self.command = list(command)
         self.stray_lines = 0
-        """Non-blank stdout lines between replies: tolerated, but counted."""
+        """How many lines that are not blank came between replies. They are ignored."""
         self._stderr: IO[bytes] | None = open(stderr, "ab") if stderr else None  # noqa: SIM115 - closed in close()
         try:
             self._process = subprocess.Popen(
@@ -72,10 +72,11 @@ class GtpClient:
 
     @property
     def is_running(self) -> bool:
+        """Whether the process has not ended yet."""
         return self._process.poll() is None
 
     def send(self, command: str, seconds: float) -> str:
-        """The reply's text, without status and trailing blank line; lines joined by newlines.
+        """Send a command and return the text of the reply without its status and its last blank line.
 
         Raises GtpFailure, EngineTimeout (after `seconds`), EngineDied, EngineGarbled.
         """
@@ -109,7 +110,7 @@ class GtpClient:
         return text
 
     def knows(self, command: str, seconds: float) -> bool:
-        """Whether `list_commands` names `command`; an engine that does not answer it knows nothing."""
+        """Whether `list_commands` names `command`. An engine that refuses `list_commands` knows no command."""
         if self._commands is None:
             try:
                 self._commands = frozenset(self.send("list_commands", seconds).split())
@@ -118,7 +119,7 @@ class GtpClient:
         return command in self._commands
 
     def close(self) -> None:
-        """Ask the engine to quit, then insist: `quit`, SIGTERM, SIGKILL."""
+        """End the engine: with `quit`, if that does not help with SIGTERM, and then with SIGKILL."""
         if self.is_running:
             with contextlib.suppress(EngineError, GtpFailure):
                 self.send("quit", QUIT_GRACE)

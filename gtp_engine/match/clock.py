@@ -1,6 +1,6 @@
-"""The referee's view of a clock: time controls as text, as GTP commands, and how much a move overstepped.
+"""The referee's clocks: time controls as text and as GTP commands, and by how much a move was late.
 
-What a clock is and how it runs is gtp_engine/thinking/clock.py's business, which the engine itself uses.
+What a time control is and how a clock runs is in gtp_engine/thinking/clock.py, which the engine uses, too.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ FORMS = "MAIN, MAIN:PERIOD:STONES, byoyomi:MAIN:PERIOD:PERIODS or fischer:MAIN:I
 
 
 class ClockError(ValueError):
-    """Text that is no time control. The text is one line."""
+    """The text is no time control. The message is one line."""
 
 
 def parse_control(text: str) -> TimeControl:
-    """A time control in one of FORMS, all seconds. Raises ClockError."""
+    """Read a time control in one of FORMS; all times are seconds. Raises ClockError."""
     words = text.strip().lower().split(":")
     system = words.pop(0) if words[0].isalpha() else {1: "absolute", 3: "canadian"}.get(len(words), "")
     try:
@@ -38,10 +38,10 @@ def parse_control(text: str) -> TimeControl:
 
 
 def announcements(control: TimeControl) -> list[str]:
-    """GTP commands that announce it, the best first; an engine is told by the first it accepts.
+    """The GTP commands that announce a time control, the best first. An engine gets the first one that it accepts.
 
-    The last is always the whole numbers of `time_settings` that every engine with a clock takes: the nearest terms,
-    byo-yomi with its spare periods as main time and Fischer time without its increment.
+    The last one is always `time_settings` with whole numbers, which every engine with a clock accepts. It comes as near
+    as it can: byo-yomi with all periods but one as main time, Fischer time without its increment.
     """
     main, period, count = control.main, control.period, control.stones
     commands = []
@@ -56,21 +56,21 @@ def announcements(control: TimeControl) -> list[str]:
 
 
 class SideClock:
-    """One side's time in one game."""
+    """The clock of one side in one game."""
 
     def __init__(self, control: TimeControl) -> None:
         self.control = control
         self.left = full_time(control)
 
     def time_left(self) -> tuple[float, int]:
-        """Seconds, and stones or periods, as `time_left` says them; (seconds, 0) is main time."""
+        """The arguments of `time_left`: seconds, and stones or periods, which are 0 in main time."""
         if not self.left.in_overtime:
             return self.left.main, 0
         count = self.left.periods if self.control.system is System.BYOYOMI else self.left.stones
         return self.left.period, count
 
     def allowance(self) -> float:
-        """Seconds the next move may take at most."""
+        """The most seconds that the next move may take."""
         left = self.left
         if self.control.system is System.BYOYOMI:
             if left.in_overtime:
@@ -79,7 +79,7 @@ class SideClock:
         return left.period if left.in_overtime else left.main + self.control.period
 
     def spend(self, seconds: float) -> float:
-        """Charge a move; return the seconds by which it overstepped, 0 if it did not."""
+        """Take a move's seconds from the clock. Returns by how many seconds it was late, 0 if it was not."""
         late = max(0.0, seconds - self.allowance())
         seconds -= late
         main = self.left.main

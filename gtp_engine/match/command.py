@@ -1,4 +1,4 @@
-"""`nobi match`: its options, and what they add up to."""
+"""`nobi match`: its options, and the match that they describe."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXIT_FAULTS = 3
 
 
 class BoardSize(click.ParamType):  # type: ignore[type-arg]
-    """`19` or `13x9`."""
+    """A board size as an option: `19` or `13x9`."""
 
     name = "size"
 

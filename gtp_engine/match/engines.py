@@ -1,4 +1,4 @@
-"""The engines of a match: from the words on the command line to a process that is ready for a game."""
+"""The engines of a match: from the text on the command line to a process that is ready for a game."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from gtp_engine.match.clock import announcements
 from gtp_engine.thinking.clock import TimeControl
 
 START_SECONDS = 120.0
-"""For an engine's first answers and for preparing a board: networks are loaded and kernels compiled here."""
+"""Limit for an engine's first replies and for the preparation of a game, when it may load a network and compile."""
 SCORE_SECONDS = 60.0
 REPLY_SECONDS = 30.0
-"""For any other command but genmove."""
+"""Limit for all other commands except genmove."""
 
 KGS_RULES = {
     "chinese": "chinese",
@@ -32,12 +32,12 @@ KGS_RULES = {
     "korean": "japanese",
     "new-zealand": "new_zealand",
 }
-"""What `kgs-rules` calls a preset, for engines without `kata-set-rules`."""
+"""The name of a preset in `kgs-rules`, for engines without `kata-set-rules`."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What both engines are told before each game."""
+    """The terms of a game, which both engines are told before it."""
 
     width: int
     height: int
@@ -49,7 +49,7 @@ class Terms:
 
 
 def engine_command(text: str) -> list[str]:
-    """The words of an engine's command; `nobi` is this Nobi's `nobi gtp`. Raises UserError."""
+    """The words of an engine's command. `nobi` stands for `nobi gtp` of this installation. Raises UserError."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -63,21 +63,21 @@ def engine_command(text: str) -> list[str]:
 
 
 class Engine:
-    """One side at one table: a process that is started when it is needed and again after it failed."""
+    """One engine at one table. Its process is started when it is needed, and again after it has failed."""
 
     def __init__(self, command: list[str], label: str, stderr: Path) -> None:
         self.command = command
         self.label = label
-        """What messages call it."""
+        """How messages call the engine."""
         self.stderr = stderr
         self._client: GtpClient | None = None
         self._stopped = False
         self._takes_fractions = False
-        """Of seconds; GTP has whole ones, but engines whose clocks go further read fractions too."""
+        """Whether the engine reads fractions of seconds. GTP has whole seconds only."""
 
     @property
     def client(self) -> GtpClient:
-        """The running process. Raises EngineError if it cannot be started."""
+        """The client of the running process, which is started if there is none. Raises EngineError."""
         if self._client is None:
             if self._stopped:
                 raise EngineError("the match was stopped")
@@ -93,7 +93,7 @@ class Engine:
         return " ".join(word for word in words if word) or self.label
 
     def prepare(self, terms: Terms) -> None:
-        """Set up an empty board on these terms. Raises EngineError, or UserError if the engine refuses them."""
+        """Prepare the engine for a game on these terms. Raises EngineError, and UserError if it refuses them."""
         client = self.client
         width, height = terms.width, terms.height
         if width == height:
@@ -117,50 +117,51 @@ class Engine:
             self._insist(f"kata-set-param maxVisits {terms.visits}")
 
     def play(self, colour: int, point: int, height: int) -> None:
-        """Tell the engine of a move. Raises EngineError, GtpFailure."""
+        """Send a move to the engine. Raises EngineError and GtpFailure."""
         self.client.send(f"play {COLOUR_NAMES[colour]} {to_vertex(point, height)}", REPLY_SECONDS)
 
     def time_left(self, colour: int, seconds: float, stones: int) -> None:
-        """Tell the engine its clock, if it listens. Raises EngineError."""
+        """Send the engine its clock, if it knows the command for that. Raises EngineError."""
         if self.client.knows("time_left", REPLY_SECONDS):
             with contextlib.suppress(GtpFailure):
                 shown = f"{seconds:.2f}" if self._takes_fractions else f"{max(int(seconds), min(1, stones))}"
                 self.client.send(f"time_left {COLOUR_NAMES[colour]} {shown} {stones}", REPLY_SECONDS)
 
     def genmove(self, colour: int, seconds: float) -> str:
-        """The engine's answer: a vertex, `pass` or `resign`, lower case. Raises EngineError, GtpFailure."""
+        """Ask the engine for a move: a vertex, `pass` or `resign` in lower case. Raises EngineError and GtpFailure."""
         return self.client.send(f"genmove {COLOUR_NAMES[colour]}", seconds).strip().lower()
 
     def final_score(self) -> str | None:
-        """`B+3.5`, `W+0.5` or `0`; None if the engine gives no such thing. Raises EngineError."""
+        """Ask the engine for the score: `B+3.5`, `W+0.5` or `0`; None if it gives none. Raises EngineError."""
         try:
             return parse_score(self.client.send("final_score", SCORE_SECONDS))
         except GtpFailure:
             return None
 
     def stderr_lines(self) -> int:
-        """Lines written to stderr so far, earlier processes of this match included."""
+        """How many lines the engine has written to stderr in this match."""
         try:
             return self.stderr.read_bytes().count(b"\n")
         except OSError:
             return 0
 
     def stray_lines(self) -> int:
+        """How many lines of the present process's stdout belonged to no reply."""
         return self._client.stray_lines if self._client else 0
 
     def discard(self) -> None:
-        """Kill the process; the next use starts another."""
+        """Kill the process. The next use starts another one."""
         client, self._client = self._client, None
         if client is not None:
             client.kill()
 
     def stop(self) -> None:
-        """Kill the process for good, from whatever thread."""
+        """Kill the process, and let no other be started. Any thread may call this."""
         self._stopped = True
         self.discard()
 
     def close(self) -> None:
-        """Let the process quit in good order."""
+        """Ask the process to quit, and wait for it."""
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -182,7 +183,7 @@ class Engine:
 
 
 def parse_score(text: str) -> str | None:
-    """A score as `B+3.5`, `W+0.5` or `0`, from what engines say; None if it is none."""
+    """Read a score as engines write it: `B+3.5`, `W+0.5` or `0`; None if the text is no score."""
     word = (text.split() or [""])[0].upper()
     if word in ("0", "DRAW", "JIGO"):
         return "0"

@@ -1,4 +1,4 @@
-"""The first moves of a match's games, so that two deterministic engines do not play one game over and over.
+"""The openings of a match: without them two deterministic engines would play the same game again and again.
 
 Each opening is played twice with colours exchanged, so what imbalance it has cancels out; it must only not decide the
 game. The sets are made here, not copied from anywhere: 13×13 and larger start with one stone in each corner on the
@@ -20,14 +20,14 @@ from go_rules.points import VertexError, column_of, from_vertex, point_at, row_o
 from nets.symmetry import symmetric_point, symmetry_count
 
 Opening = tuple[int, ...]
-"""Points, black first, colours alternating. Never a pass."""
+"""The points of an opening's moves, black's first. None of them is a pass."""
 
 FOUR_CORNERS = 13
-"""The smallest board whose openings occupy the corners."""
+"""The smallest side of a board whose openings are in the corners."""
 CORNER_LINES = ((4, 4), (3, 4), (4, 3), (3, 3))
-"""Where a corner stone may stand: lines from the two edges."""
+"""The points of a corner stone: its lines from the two edges."""
 SMALLEST = 7
-"""Below this every first move but the best may lose the game, so smaller boards start empty."""
+"""On smaller boards the first move may decide the game, so they start empty."""
 
 NO_OPENING: Opening = ()
 
@@ -37,7 +37,7 @@ class OpeningError(ValueError):
 
 
 def openings(width: int, height: int) -> list[Opening]:
-    """The built-in openings of a board in their fixed order; just the empty one where there are none."""
+    """The built-in openings of a board in their fixed order. A board without any has the empty one."""
     if min(width, height) >= FOUR_CORNERS:
         candidates = _corner_openings(width, height)
     elif min(width, height) >= SMALLEST:
@@ -49,7 +49,7 @@ def openings(width: int, height: int) -> list[Opening]:
 
 
 def read_openings(path: Path, width: int, height: int) -> list[Opening]:
-    """Openings from a text file: a line each, vertices separated by spaces, `#` for comments. Raises OpeningError."""
+    """Read openings from a text file: one in each line, as vertices; `#` begins a comment. Raises OpeningError."""
     found = []
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         words = line.split("#")[0].split()

@@ -1,4 +1,4 @@
-"""A match: games dealt out to tables, each with its own pair of engine processes, until all are played."""
+"""A match: its games are played at one or more tables, each with a pair of engine processes of its own."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from gtp_engine.match.referee import Conduct, Referee
 from gtp_engine.match.statistics import Sprt
 
 POLL_SECONDS = 0.2
-"""How soon the main thread notices Ctrl-C or a table's failure."""
+"""How long the main thread may take to notice Ctrl-C or the failure of a table."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be played."""
+    """The games that a match consists of."""
 
     games: int
     openings: Sequence[Opening]
     tables: int = 1
     sprt: Sprt | None = None
-    """Ends the match as soon as it has decided."""
+    """A test that ends the match as soon as it has decided."""
 
 
 class Match:
-    """Plays the games a record is missing."""
+    """Plays the games that a record does not have yet."""
 
     def __init__(self, record: MatchRecord, terms: Terms, conduct: Conduct, plan: Plan) -> None:
         self._record = record
@@ -45,7 +45,7 @@ class Match:
         self._pairs: list[tuple[Engine, Engine]] = []
 
     def run(self, after_game: Callable[[Sequence[GameRecord], int], None]) -> None:
-        """Play until all games are there; `after_game(games so far, games under way)` is called after each.
+        """Play until the record has all games. Calls `after_game(games played, tables playing)` after each game.
 
         Raises UserError, or KeyboardInterrupt; in either case the engines are killed and the record is complete.
         """

@@ -1,4 +1,4 @@
-"""A match's record on disk: what was agreed on, and one line for each game played.
+"""The record of a match on disk: its terms, and one line for each game.
 
     FOLDER/record.jsonl     the terms in line 1, then a game a line, appended and flushed as games end
     FOLDER/games/0001.sgf   the games
@@ -20,7 +20,7 @@ from gtp_engine.match.statistics import Tally
 
 FORMAT = 1
 SIDES = ("A", "B")
-"""What the two engines are called in file names: A is the first on the command line."""
+"""The names of the two engines in files: A is the first one on the command line."""
 
 WON_BY_SCORE = "score"
 RESIGNED = "resignation"
@@ -32,11 +32,11 @@ ILLEGAL = "illegal move"
 REFUSED = "refused a legal move"
 MOVE_LIMIT = "move limit"
 FAULTS = (OVERTIME, HUNG, CRASHED, GARBLED, ILLEGAL, REFUSED)
-"""Reasons that mean an engine lost by misbehaving."""
+"""The reasons for which an engine loses because it misbehaved."""
 
 
 class MatchTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """Line 1 of the record: everything that must stay the same for games to count together."""
+    """Line 1 of the record: everything that must be the same for all games of a match."""
 
     format: int = FORMAT
     commands: list[list[str]]
@@ -49,64 +49,65 @@ class MatchTerms(msgspec.Struct, frozen=True, kw_only=True):
     """The command that announces the time control, or empty."""
     enforce_clock: bool
     visits: int
-    """Set by `kata-set-param maxVisits`; 0 leaves it to the engines."""
+    """The visits that `kata-set-param maxVisits` sets; 0 sets none."""
     max_moves: int
     openings: str
     """`built-in`, `none`, or the path of a file of them."""
     count_board: bool
-    """Score the board as it stands rather than ask the engines."""
+    """Whether the board is scored as it stands, and the engines are not asked."""
 
 
 class GameRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One game. Lists of two are by engine, A first."""
+    """One game. Lists of two have a value for each engine, A's first."""
 
     game: int
-    """From 0. Games 2k and 2k+1 have the same opening; A is black in the even ones."""
+    """The number of the game, from 0. Games 2k and 2k+1 have the same opening; A is black in 2k."""
     black: int
-    """Which engine: 0 is A."""
+    """The engine that plays black: 0 is A, 1 is B."""
     opening: list[str]
     moves: int
-    """Those of the opening included, passes too."""
+    """How many moves were played, with those of the opening and with passes."""
     result: str
-    """As in SGF: `B+3.5`, `W+R`, `W+T`, `B+F` (forfeit), `B+`, `0`; `?` counts for nobody."""
+    """The result as in SGF: `B+3.5`, `W+R`, `W+T`, `B+F` (forfeit), `B+` or `0`; `?` counts for nobody."""
     reason: str
     """WON_BY_SCORE, RESIGNED, MOVE_LIMIT or one of FAULTS."""
     detail: str = ""
     scores: list[str | None]
-    """What each engine's `final_score` said; None where it was not asked or would not say."""
+    """The score that each engine gave; None if it was not asked or gave none."""
     agreed: bool | None = None
-    """Whether the scores are equal; None unless both were given."""
+    """Whether the scores are equal; None if one is missing."""
     seconds: list[float]
-    """Spent in genmove."""
+    """The seconds of all genmoves."""
     longest: list[float]
-    """The slowest move."""
+    """The seconds of the slowest move."""
     own_moves: list[int]
     late: list[int]
-    """Moves that overstepped the clock."""
+    """How many moves were too late by the clock."""
     stderr_lines: list[int]
     stray_lines: list[int]
-    """Lines on stdout that belong to no reply."""
+    """How many lines on stdout belonged to no reply."""
 
     @property
     def winner(self) -> int | None:
-        """Which engine won: 0 or 1, None for a draw or a game that counts for nobody."""
+        """The engine that won: 0 or 1; None for a draw or a game that counts for nobody."""
         if self.result[:2] == "B+":
             return self.black
         return 1 - self.black if self.result[:2] == "W+" else None
 
     @property
     def counts(self) -> bool:
+        """Whether the game counts for the score."""
         return self.result != "?"
 
 
 def tally(games: Iterable[GameRecord]) -> Tally:
-    """The score from engine A's side."""
+    """The score of the games that count, from engine A's side."""
     winners = [game.winner for game in games if game.counts]
     return Tally(winners.count(0), winners.count(None), winners.count(1))
 
 
 class MatchRecord:
-    """The folder of a match. `games` holds what has been played, in the order of their ends."""
+    """The folder of a match. `games` are the finished games in the order in which they ended."""
 
     def __init__(self, folder: Path, terms: MatchTerms) -> None:
         """Open or start the record. Raises UserError if the folder holds another match."""
@@ -122,17 +123,18 @@ class MatchRecord:
             self._append(terms)
 
     def add(self, game: GameRecord, sgf: bytes) -> None:
-        """Write a finished game down. The line in the record comes last: what it names exists."""
+        """Add a finished game. Its SGF file is written before its line, so that every line has its file."""
         (self.folder / "games" / f"{game.game + 1:04d}.sgf").write_bytes(sgf)
         self._append(game)
         self.games.append(game)
 
     def missing(self, count: int) -> list[int]:
-        """Which of the first `count` games are still to be played."""
+        """The numbers of the games among the first `count` that have not been played."""
         played = {game.game for game in self.games}
         return [game for game in range(count) if game not in played]
 
     def stderr_file(self, side: int, table: int) -> Path:
+        """The file for what an engine at a table writes to stderr."""
         return self.folder / "stderr" / f"{SIDES[side]}-{table + 1}.txt"
 
     def _append(self, entry: msgspec.Struct) -> None:

@@ -1,7 +1,7 @@
-"""One game between two engines: the referee passes moves on, keeps the clock and trusts nobody.
+"""One game between two engines, with a referee who passes the moves on and keeps the clocks.
 
-Legality is judged on a board of its own under the rules of the match. An engine that plays an illegal move, refuses a
-legal one, ends, hangs or writes nonsense loses the game, and the record says why.
+The referee has its own board and judges every move by the rules of the match. An engine that plays an illegal move,
+refuses a legal one, ends, hangs or writes what is not GTP loses the game, and the record says why.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gtp_engine.match.record import GameRecord
 
 NO_REPLY = {EngineTimeout: record.HUNG, EngineDied: record.CRASHED, EngineGarbled: record.GARBLED}
 UNUSABLE = (record.HUNG, record.CRASHED, record.GARBLED, record.OVERTIME)
-"""After these the process is replaced: it is gone, or may still send a reply that nobody waits for."""
+"""After these the process is replaced: it has ended, or it may still send a reply that nobody waits for."""
 
 HANG_WITHOUT_CLOCK = 600.0
 LEAST_HANG = 60.0
@@ -34,15 +34,15 @@ class Conduct:
     """How strict the referee is."""
 
     enforce_clock: bool = False
-    """Overstepping loses the game; otherwise it is only counted."""
+    """Whether a move that is too late loses the game. Otherwise it is only counted."""
     lag: float = 0.5
-    """Seconds an engine may overstep without its being counted, for the scheduler and the pipe."""
+    """Seconds by which a move may be late and is not counted: the system needs time to pass it on."""
     hang_seconds: float | None = None
-    """A genmove that takes longer ends the game whatever the clock; None depends on the clock."""
+    """Seconds after which a genmove without reply ends the game. None: as the clock says."""
     max_moves: int = 0
-    """The game is scored as it stands after so many; 0 stands for three times the board's points."""
+    """Moves after which the game is scored as it stands. 0 stands for three times the board's points."""
     count_board: bool = False
-    """Score the final position as it stands, all stones alive, rather than ask the engines."""
+    """Whether the final position is scored with all stones alive, and the engines are not asked."""
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Outcome:
 
 
 class Forfeit(Exception):
-    """Engine `side` (0 or 1) loses for `reason` (one of record.FAULTS)."""
+    """The engine `side` (0 or 1) loses for `reason`, one of record.FAULTS."""
 
     def __init__(self, side: int, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -72,7 +72,7 @@ class Referee:
     def __init__(
         self, number: int, engines: tuple[Engine, Engine], black: int, terms: Terms, conduct: Conduct, opening: Opening
     ) -> None:
-        """`black`: which of the engines plays black in this game, 0 or 1."""
+        """`black` is the engine that plays black in this game, 0 or 1."""
         self.number = number
         self.engines = engines
         self.black = black
@@ -87,7 +87,10 @@ class Referee:
         self.late = [0, 0]
 
     def play(self) -> GameRecord:
-        """Play the game. Raises UserError if an engine refuses the terms; whatever else goes wrong is in the record."""
+        """Play the game and return its record, which also says what went wrong.
+
+        Raises UserError if an engine refuses the terms.
+        """
         noise = [(engine.stderr_lines(), engine.stray_lines()) for engine in self.engines]
         unusable: int | None = None
         try:
@@ -242,10 +245,10 @@ class Referee:
 
 
 def judge_scores(scores: list[str | None], reason: str) -> Outcome:
-    """The outcome two engines' scores lead to.
+    """The outcome of a game by the scores of two engines.
 
-    Where they differ but name the same winner that engine has won by an unknown margin; where they do not agree on the
-    winner the game counts for nobody. One engine's score is enough if the other has none.
+    If the scores differ but name the same winner, it has won by an unknown margin. If they name different winners, the
+    game counts for nobody. If only one engine has a score, that counts.
     """
     known = [score for score in scores if score is not None]
     if not known:
@@ -260,12 +263,12 @@ def judge_scores(scores: list[str | None], reason: str) -> Outcome:
 
 
 def score_text(white_minus_black: float) -> str:
-    """`B+3.5`, `W+0.5` or `0`."""
+    """A score as text: `B+3.5`, `W+0.5` or `0`."""
     if white_minus_black == 0 or math.isnan(white_minus_black):
         return "0"
     return f"{'W' if white_minus_black > 0 else 'B'}+{abs(white_minus_black):g}"
 
 
 def scores_on_board(rules: Rules) -> bool:
-    """Whether these rules count the stones as they stand: area scoring without taking dead stones off."""
+    """Whether these rules score the board as it stands, with no dead stones taken off."""
     return rules.scoring == SCORING_AREA and not rules.friendly_pass

@@ -17,7 +17,7 @@ Z_95 = 1.959964
 
 @dataclass(frozen=True)
 class Tally:
-    """Games from the first engine's side."""
+    """The score of a match from the first engine's side."""
 
     wins: int = 0
     draws: int = 0
@@ -25,16 +25,17 @@ class Tally:
 
     @property
     def games(self) -> int:
+        """How many games were played."""
         return self.wins + self.draws + self.losses
 
     @property
     def score(self) -> float:
-        """Share of the points, 0..1; ½ if nothing was played."""
+        """The share of the points, 0 to 1; ½ if no game was played."""
         return (self.wins + self.draws / 2) / self.games if self.games else 0.5
 
     @property
     def variance(self) -> float:
-        """Variance of one game's result."""
+        """The variance of one game's result."""
         s = self.score
         if not self.games:
             return 0.0
@@ -42,7 +43,7 @@ class Tally:
 
 
 def score_interval(tally: Tally, z: float = Z_95) -> tuple[float, float]:
-    """Wilson's interval of the expected score."""
+    """Wilson's confidence interval of the expected score."""
     n = tally.games
     if n == 0:
         return 0.0, 1.0
@@ -54,7 +55,7 @@ def score_interval(tally: Tally, z: float = Z_95) -> tuple[float, float]:
 
 
 def elo(score: float) -> float:
-    """Rating difference at which this score is expected; infinite at 0 and 1."""
+    """The rating difference in Elo at which this score is expected. It is infinite at 0 and 1."""
     if score <= 0:
         return -math.inf
     if score >= 1:
@@ -63,7 +64,7 @@ def elo(score: float) -> float:
 
 
 def expected_score(difference: float) -> float:
-    """The score that a rating difference makes expected."""
+    """The score that is expected at a rating difference in Elo."""
     return 1 / (1 + 10 ** (-difference / 400))
 
 
@@ -86,6 +87,7 @@ class Sprt:
         return math.log((1 - self.error) / self.error)
 
     def log_likelihood_ratio(self, tally: Tally) -> float:
+        """How much better `elo1` explains the score than `elo0`, as the logarithm of the ratio."""
         if not tally.games:
             return 0.0
         wins, draws, losses = tally.wins + 0.5, tally.draws + 0.5, tally.losses + 0.5
@@ -96,6 +98,6 @@ class Sprt:
         return n * (s1 - s0) * (2 * s - s0 - s1) / (2 * variance)
 
     def decision(self, tally: Tally) -> int | None:
-        """1 or 0 for the hypothesis accepted, None to go on playing."""
+        """The hypothesis that the test accepts, 1 or 0; None if more games are needed."""
         ratio = self.log_likelihood_ratio(tally)
         return 1 if ratio >= self.bound else 0 if ratio <= -self.bound else None

@@ -1,4 +1,4 @@
-"""What a match tells its user: a progress line while it runs, a table at its end, or JSON for a program."""
+"""What a match shows: a line of progress while it runs, and a table or a summary for JSON at its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDTH_IN_FILES = 160
 
 
 class Progress:
-    """One line on stderr: rewritten in place on a terminal, else a line a game."""
+    """The progress of a match on stderr: one line that is rewritten on a terminal, else one line for each game."""
 
     def __init__(self, names: Sequence[str], total: int, stream: TextIO | None = None) -> None:
         self._names = names
@@ -30,7 +30,7 @@ class Progress:
         self._width = 0
 
     def update(self, games: Sequence[GameRecord], running: int) -> None:
-        """Called after every game."""
+        """Show the games played so far. To be called after every game."""
         self._played_here += 1
         last = games[-1]
         score = tally(games)
@@ -50,13 +50,14 @@ class Progress:
         self._stream.flush()
 
     def finish(self) -> None:
+        """End the line of progress."""
         if self._in_place and self._width:
             self._stream.write("\n")
             self._stream.flush()
 
 
 def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = None) -> dict[str, Any]:
-    """The match in numbers, from engine A's side where a number has a side. Infinite Elo is None."""
+    """A match in numbers for JSON. Numbers of one side are engine A's. An infinite Elo is None."""
     score = tally(games)
     low, high = score_interval(score)
     faults = Counter((record_fault(game), game.reason) for game in games if game.reason in FAULTS)
@@ -95,7 +96,7 @@ def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = 
 
 
 def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = None) -> None:
-    """The result table, on stdout."""
+    """Print the table of results on stdout."""
     from rich.console import Console
     from rich.table import Table
 
@@ -125,20 +126,20 @@ def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | Non
 
 
 def points(wins: int, draws: int) -> str:
-    """`12` or `12½`."""
+    """The points of a score as text: `12` or `12½`."""
     whole, half = divmod(2 * wins + draws, 2)
     return f"{whole}½" if half else str(whole)
 
 
 def duration(seconds: float) -> str:
-    """`45 s`, `12 min` or `3.2 h`."""
+    """Seconds as text: `45 s`, `12 min` or `3.2 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def record_fault(game: GameRecord) -> int | None:
-    """Which engine misbehaved in a game that a fault ended."""
+    """The engine that misbehaved in a game that ended by a fault, 0 or 1."""
     return None if game.winner is None else 1 - game.winner
 
 

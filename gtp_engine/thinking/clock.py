@@ -31,12 +31,12 @@ class System(enum.Enum):
 
 @dataclass(frozen=True)
 class TimeControl:
-    """The terms both sides play under."""
+    """A time control: how much time each side has."""
 
     system: System = System.NONE
     main: float = 0.0
     period: float = 0.0
-    """Length of one overtime period."""
+    """The length of one overtime period in seconds."""
     periods: int = 0
     """Byo-yomi periods at the start."""
     stones: int = 0
@@ -90,21 +90,21 @@ class TimeControl:
 
 @dataclass(frozen=True)
 class TimeLeft:
-    """What one side has left; a state, replaced and not changed."""
+    """What one side has left on its clock."""
 
     main: float
-    """Main time; on a Fischer clock all there is."""
+    """Main time left; on a Fischer clock all time that is left."""
     in_overtime: bool = False
     period: float = 0.0
-    """Left of the present period; meaningful in overtime only."""
+    """Seconds left of the present period, in overtime."""
     periods: int = 0
-    """Byo-yomi: periods left, the present one included."""
+    """Byo-yomi periods left, with the present one."""
     stones: int = 0
-    """Canadian: moves to play before the present period ends."""
+    """Moves to play before the present Canadian period ends."""
 
 
 class Clock:
-    """Both sides' time."""
+    """The time of both sides under one time control."""
 
     control: TimeControl
     left: dict[int, TimeLeft]
@@ -114,23 +114,23 @@ class Clock:
         self.set_control(control or TimeControl.none())
 
     def set_control(self, control: TimeControl) -> None:
-        """Play under other terms, with full clocks."""
+        """Change the time control and start with full clocks."""
         self.control = control
         self.restart()
 
     def restart(self) -> None:
-        """Full clocks: a new game."""
+        """Give both sides their full time, for a new game."""
         self.left = {colour: full_time(self.control) for colour in (BLACK, WHITE)}
 
     def spend(self, colour: int, seconds: float) -> None:
-        """Charge one move."""
+        """Take the seconds of one move from a side's clock."""
         self.left[colour] = after_move(self.control, self.left[colour], seconds)
 
     def correct(self, colour: int, seconds: float, stones: int) -> None:
-        """`time_left`: `stones` is 0 in main time, else stones or byo-yomi periods left.
+        """Set what a side has left, as `time_left` says it: `stones` is 0 in main time, else stones or periods left.
 
-        What was never announced is taken as it comes: overtime as Canadian, main time as absolute, and no time
-        at all (as programs without a clock say it) as nothing.
+        If no time control was announced, overtime is taken as Canadian and main time as absolute. Zero seconds without
+        stones then change nothing: programs without a clock send that.
         """
         seconds = max(0.0, seconds)
         if self.control.system is System.NONE:
@@ -156,7 +156,7 @@ def _unannounced(main: float, seconds: float, stones: int) -> TimeControl:
 
 
 def full_time(control: TimeControl) -> TimeLeft:
-    """A side's clock at the start of a game."""
+    """What a side has at the start of a game."""
     left = TimeLeft(main=control.main)
     if control.main <= 0 and control.system in (System.BYOYOMI, System.CANADIAN):
         return enter_overtime(control, left)
@@ -164,14 +164,14 @@ def full_time(control: TimeControl) -> TimeLeft:
 
 
 def enter_overtime(control: TimeControl, left: TimeLeft) -> TimeLeft:
-    """The main time is over; the first period begins."""
+    """What is left when the main time is over and the first period begins."""
     return replace(
         left, main=0.0, in_overtime=True, period=control.period, periods=control.periods, stones=control.stones
     )
 
 
 def after_move(control: TimeControl, left: TimeLeft, seconds: float) -> TimeLeft:
-    """What is left after a move that took `seconds`; never less than nothing, even where the game was lost on time."""
+    """What is left after a move that took `seconds`. It is never negative, even if the game was lost on time."""
     if control.system is System.NONE:
         return left
     if control.system in (System.FISCHER, System.FISCHER_CAPPED):

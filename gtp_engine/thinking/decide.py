@@ -18,7 +18,7 @@ OVERSHOOT_MEMORY = 0.8
 
 
 def move_limits(engine: Engine, colour: int, waited: float = 0.0) -> Limits:
-    """What the clock and the user's own limits leave for the next move. `waited`: seconds already on the clock."""
+    """The limits of the next search, from the clock and the user's settings. `waited`: seconds already on the clock."""
     game = engine.game
     lag = engine.settings.lag + engine.overshoot
     seconds = seconds_for_move(
@@ -40,7 +40,7 @@ def decide(
     filter: MoveFilter | None = None,
     report: ReportRequest | None = None,
 ) -> Decision:
-    """Think of a move for `colour` without playing it or charging the clock: that is `play_decision`."""
+    """Think of a move for `colour`. Neither plays it nor charges the clock: `play_decision` does both."""
     player, game = engine.player, engine.game
     limits = move_limits(engine, colour, time.monotonic() - call.received)
     started = time.monotonic()
@@ -54,7 +54,7 @@ def decide(
 
 
 def play_decision(engine: Engine, call: Call, decision: Decision) -> str:
-    """Play the move, charge the clock for it and go on to ponder. Returns the move as GTP says it."""
+    """Play the move, charge the clock for it and ask for pondering. Returns the move as GTP text."""
     if decision.point != RESIGN:
         engine.game.play(decision.colour, decision.point)
         engine.ponder_next()
@@ -67,22 +67,24 @@ def play_decision(engine: Engine, call: Call, decision: Decision) -> str:
 
 
 def legal_choice(game: Game, colour: int, point: int, result: SearchResult) -> int:
-    """The chosen point, or the best legal one should the game's rules forbid it."""
+    """The chosen point if it is legal, else the best legal one of the search's result."""
     if point in (RESIGN, PASS) or game.is_legal(colour, point):
         return point
     return next((move.point for move in result.moves if game.is_legal(colour, move.point)), PASS)
 
 
 def move_text(point: int, height: int) -> str:
+    """A move as GTP text: a vertex, `pass` or `resign`."""
     return "resign" if point == RESIGN else to_vertex(point, height)
 
 
 def pv_text(points: tuple[int, ...], height: int, most: int) -> str:
+    """The first `most` moves of a variation as vertices with spaces between."""
     return " ".join(to_vertex(point, height) for point in points[:most])
 
 
 def ogs_line(result: SearchResult, height: int) -> str:
-    """The line that gtp2ogs shows under the board; it knows it as KataGo's."""
+    """The line that gtp2ogs shows under the board, in the form in which KataGo writes it."""
     pv = pv_text(result.moves[0].pv, height, 20) if result.moves else ""
     return (
         f"MALKOVICH:Visits {result.visits} Winrate {100 * result.winrate:.2f}% ScoreLead {result.lead:.1f} "

@@ -1,4 +1,4 @@
-"""Who would own what if the game were played out: dead stones, sekis and the score, from short searches' ownership.
+"""Dead stones, sekis and the expected score, from the ownership that short searches find.
 
 Stones are dead if they are lost even with their owner to move. Both sides have passed: what could still be saved,
 or killed only by a move that nobody made, stands.
@@ -25,26 +25,29 @@ from search.result import SearchResult
 
 VISITS = 150
 SECONDS = 1.5
-"""Of each of the two searches, whichever is reached first."""
+"""Limits of each of the two searches; the first one reached ends it."""
 
 LARGEST_SHARED_REGION = 7
-"""Points that the two sides of a seki leave empty between them at most; wider regions are still to be fought over."""
+"""The most empty points that the two sides of a seki share. A larger region is still to be fought over."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """How a game's present position will end. Points, not chains, in the sets."""
+    """How a position will probably end."""
 
     game: Hashable
-    """Which position this is about."""
+    """The identity of the position."""
     white_lead: float
-    """Points, komi included, by white's count."""
+    """White's lead in points, komi included."""
     dead: frozenset[int]
-    """Stones that will be taken off."""
+    """The points of all stones that are dead."""
 
 
 def estimate(engine: Engine, call: Call) -> Estimate:
-    """Search the present position, the passes that ended the game taken back; remembered until the position changes."""
+    """Estimate the end of the present position, without the passes that ended the game.
+
+    The estimate is kept until the position changes.
+    """
     game = engine.game
     name = (game.identity(), tuple(game.moves))
     known = engine.estimated
@@ -82,13 +85,13 @@ def _search(engine: Engine, call: Call, game: Game, colour: int) -> SearchResult
 
 
 def is_finished(game: Game) -> bool:
-    """Whether the players have passed, so that what remains is to agree on the dead stones."""
+    """Whether both players have passed, so that they only have to agree on the dead stones."""
     passed = len(game.moves) >= 2 and all(move.point == PASS for move in game.moves[-2:])
     return passed or game.is_over or int(game.position["phase"]) != PHASE_MAIN
 
 
 def has_no_dead(game: Game) -> bool:
-    """Whether every stone on the board counts: where players have to capture what they think is dead."""
+    """Whether every stone on the board counts, because the players had to capture what they thought was dead."""
     if game.rules.scoring == SCORING_AREA:
         return game.is_over and not game.rules.friendly_pass
     return game.is_over and game.rules.cleanup
@@ -105,7 +108,7 @@ def chains(game: Game) -> list[list[int]]:
 
 
 def dead_stones(game: Game, colour: int, ownership: NDArray[np.float32]) -> frozenset[int]:
-    """The chains of `colour` whose points will be the opponent's on average. `ownership`: [H*W], +1 for `colour`."""
+    """The points of chains of `colour` that the opponent owns on average. `ownership`: [H*W], +1 for `colour`."""
     own = dict(zip(board_points(game.width, game.height), ownership.tolist(), strict=True))
     dead: set[int] = set()
     for chain in chains(game):
@@ -115,10 +118,10 @@ def dead_stones(game: Game, colour: int, ownership: NDArray[np.float32]) -> froz
 
 
 def seki_stones(game: Game, dead: frozenset[int]) -> frozenset[int]:
-    """Living chains that have no territory and share liberties with such chains of the other colour.
+    """The points of living chains that have no territory and share liberties with such chains of the other colour.
 
-    Chains hang together where they border the same empty region, the dead stones taken off; a group has territory
-    if it borders two regions of its own or one of more than one point.
+    Chains that border the same empty region belong together, once the dead stones are taken off. Such a group has
+    territory if it borders two regions of its own, or one of more than one point.
     """
     work = new_stack(1)[0]
     copy_position(work, game.position)

@@ -1,4 +1,4 @@
-"""Thinking on the opponent's time."""
+"""Pondering: thinking on the opponent's time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from search.request import Limits, SearchRequest
 
 
 class Pondering:
-    """At most one search in the background; nobody waits for it, and `stop` ends it within 50 ms or so."""
+    """At most one search in the background. Nobody waits for it, and `stop` ends it within about 50 ms."""
 
     def __init__(self, on_error: Callable[[BaseException], None]) -> None:
         self._on_error = on_error
@@ -19,7 +19,7 @@ class Pondering:
         self._thread: threading.Thread | None = None
 
     def start(self, player: Player, game: Game) -> None:
-        """Search a copy of the game's present position, for the side to move, until `stop`."""
+        """Search the game's present position for the side to move until `stop` is called. The game is copied."""
         self.stop()
         self._stop = threading.Event()
         self._thread = threading.Thread(
@@ -28,6 +28,7 @@ class Pondering:
         self._thread.start()
 
     def stop(self) -> None:
+        """End the search, if there is one, and wait until it has ended."""
         if self._thread is not None:
             self._stop.set()
             self._thread.join()

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from search.puct.parameters import SearchParameters
 
 TRIAL_SHARE = 0.5
-"""What the recommendation's trials take of the main measurement's time, in all."""
+"""The time of all trials for the advice, as a share of the time of the main measurement."""
 BATCHES = (1, 2, 4, 8)
 ACCELERATOR_WORKERS, ACCELERATOR_BATCHES = (1, 2, 3, 4), (4, 8, 16, 32, 64)
-"""What is tried where another device than the processor computes the network."""
+"""Workers and batches to try if the network is not computed by the processor."""
 VARIED = ("net", "size", "precision", "workers", "batch")
 """Parameters that may be given several values, the slowest to vary first."""
 
@@ -87,7 +87,7 @@ def benchmark(
 
 
 def measure_network(configuration: Configuration, seconds: float, advice: bool, tick: Tick) -> dict[str, Any]:
-    """The report on a network in a search, with one setting."""
+    """Measure a search with a network under one setting, and return the report."""
     trial = new_trial(configuration, open_evaluator(configuration))
     measure([trial], seconds, tick)
     report = {**trial.figures(), "net": str(configuration.net), "size": configuration["size"], "seconds": seconds}
@@ -99,7 +99,7 @@ def measure_network(configuration: Configuration, seconds: float, advice: bool, 
 
 
 def measure_all(configurations: Sequence[Configuration], seconds: float, tick: Tick) -> dict[str, Any]:
-    """The report on many settings. A network that cannot be computed as asked has its reason in place of figures."""
+    """Measure many settings in turns, and return the report. Each has its figures, or an error."""
     evaluators: dict[tuple[Any, ...], Evaluator | str] = {}
     trials: dict[int, Trial] = {}
     rows: list[dict[str, Any]] = []
@@ -131,7 +131,7 @@ def measure_all(configurations: Sequence[Configuration], seconds: float, tick: T
 
 
 def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -> dict[str, Any]:
-    """The report on a player without a network."""
+    """Measure a player without a network, and return the report."""
     width, height = configuration.fill(EngineSettings()).board
     player = make_player(configuration)
     player.warm_up(width, height)
@@ -159,13 +159,13 @@ def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -
 
 
 def new_trial(configuration: Configuration, evaluator: Evaluator) -> Trial:
-    """The configured setting of the search, with an opened network."""
+    """A trial of the configured search with an opened network."""
     width, height = configuration.fill(EngineSettings()).board
     return Trial(evaluator, configuration.fill(suited_to(evaluator)), width, height)
 
 
 def variations(evaluator: Evaluator, parameters: SearchParameters, width: int, height: int) -> list[Trial]:
-    """Numbers of workers and batches worth trying with this evaluator; everything else as in `parameters`."""
+    """Trials of all workers and batches that may be good with this evaluator. All else is as in `parameters`."""
     cores = usable_cores()
     workers: Sequence[int] = sorted({max(1, cores // 2), cores, cores + 1})
     batches: Sequence[int] = BATCHES

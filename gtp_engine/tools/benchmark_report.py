@@ -1,4 +1,4 @@
-"""What `nobi benchmark` and `nobi tune` tell: tables for people, what the figures depend on, a bar on the way."""
+"""What `nobi benchmark` and `nobi tune` show: a progress bar, figures for people, and what the figures depend on."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ COLUMNS = {
     "bare_evals_per_second": "bare loop",
     "ratio": "ratio",
 }
-"""Of the table of settings: keys of their figures, and titles."""
+"""The columns of the table of settings: keys of the figures, and titles."""
 TEXT_COLUMNS = ("network", "size", "precision", "provider")
 
 
 def surroundings() -> dict[str, Any]:
-    """What the figures depend on beside the engine's own settings."""
+    """Everything that figures depend on, except the engine's settings: versions and the machine."""
     return {
         "version": VERSION,
         "python": platform.python_version(),
@@ -41,7 +41,7 @@ def surroundings() -> dict[str, Any]:
 
 
 def processor() -> str:
-    """The processor's name as far as the system tells it."""
+    """The name of the processor, as well as the system knows it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
@@ -50,7 +50,7 @@ def processor() -> str:
 
 
 def for_people(report: dict[str, Any]) -> str:
-    """The report on one setting in a few lines, or on many as a table."""
+    """A report as text: some lines about one setting, or a table of many."""
     lines = [f"machine    {report['machine']}, {report['cores']} cores; nobi {report['version']}"]
     if "settings" in report:
         return "\n".join([*lines, "", *table(report["settings"]), *_best_lines(report["best"])])
@@ -76,7 +76,7 @@ def for_people(report: dict[str, Any]) -> str:
 
 
 def table(settings: Sequence[dict[str, Any]]) -> list[str]:
-    """A line for each setting; one that could not be measured says why instead of figures."""
+    """The lines of a table of settings. A setting that could not be measured has the reason in place of figures."""
     columns = [COLUMNS, *({key: _cell(key, each.get(key, "")) for key in COLUMNS} for each in settings)]
     widths = {key: max(len(row[key]) for row in columns) for key in COLUMNS}
     lines = []
@@ -104,7 +104,7 @@ def _best_lines(best: Sequence[dict[str, Any]]) -> list[str]:
 
 @contextmanager
 def progress_bar(total: float) -> Iterator[Tick]:
-    """A bar on stderr that fills up over `total` seconds of work."""
+    """Show a bar on stderr for `total` seconds of work. The body calls what it gets with the seconds that are done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

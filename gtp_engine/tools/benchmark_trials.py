@@ -1,7 +1,7 @@
-"""Settings of the search under measurement: how fast each is, and which is the best of many.
+"""Measuring settings of the search: how fast each one is, and which of many is the best.
 
-What a busy machine gives changes from second to second, so all settings take turns, searches and bare network calls of
-each take turns as well, and medians are reported; the ratio is the median of the rounds' own ratios.
+The speed of a busy machine changes from second to second. So all settings take turns, the searches and the bare network
+calls of each setting take turns as well, and medians are reported. The ratio is the median of the rounds' ratios.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from search.puct.search import Search
 
 ROUND_SECONDS = 2.5
-"""Wanted length of one measurement; there are at least MIN_ROUNDS of each kind."""
+"""The length of one measurement, if there is time for MIN_ROUNDS of each kind."""
 MIN_ROUNDS = 3
 MIN_TRIAL_SECONDS = 0.4
-"""Shortest search that `best_of` goes by."""
+"""The shortest search by which `best_of` judges."""
 FINALISTS = 3
-"""So many settings are not halved any more."""
+"""The number of settings that are compared to the end."""
 NEARLY_AS_FAST = 0.95
 """Of several settings this close to the fastest the one with the fewest positions under way is the best: each of them
 is chosen without knowing the others' results. About what short measurements are off by, too."""
 SAMPLE = 64
-"""Positions kept from the search as input for the bare loop."""
+"""How many positions of the search are kept as input for the bare loop."""
 VISITS_TO_FILL = 32
 """Visits for each position of a batch that a search makes first: batches grow with the tree."""
 
 Tick = Callable[[float], None]
-"""Told the seconds of work that were done."""
+"""A function that is called with the seconds of work that are done."""
 
 
 class Recorder:
@@ -71,37 +71,37 @@ class Recorder:
         return self.evaluator.evaluate(spatial, global_, *more)
 
     def sample(self, batch: int, offset: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """A batch of positions seen."""
+        """A batch of recorded positions, from index `offset` on."""
         chosen = [(offset + i) % len(self.spatial) for i in range(batch)]
         return np.stack([self.spatial[i] for i in chosen]), np.stack([self.global_[i] for i in chosen])
 
 
 class Trial:
-    """One setting, and what was measured of it so far."""
+    """One setting, and what has been measured of it."""
 
     def __init__(self, evaluator: Evaluator, parameters: SearchParameters, width: int, height: int) -> None:
         self.recorder = Recorder(evaluator)
         self.parameters = parameters
         self.width, self.height = width, height
         self.batches: Counter[int] = Counter()
-        """How often the network was given so many positions."""
+        """How often the network was asked for so many positions at a time."""
         self._searched: list[float] = []
         self._visited: list[float] = []
         self._bare: list[float] = []
 
     @property
     def workers(self) -> int:
-        """Threads that search."""
+        """The number of threads that search."""
         return self.parameters.workers or usable_cores()
 
     @property
     def evals_per_second(self) -> float:
-        """In a search."""
+        """The evaluations a second in a search."""
         return statistics.median(self._searched)
 
     @property
     def under_way(self) -> int:
-        """Positions that are chosen before the others' results are known."""
+        """How many positions are chosen before the results of the others are known."""
         return self.workers * self.parameters.batch
 
     def search(self, number: int, seconds: float) -> float:
@@ -187,7 +187,7 @@ def best_of(trials: Sequence[Trial], seconds: float, tick: Tick, favourite: Tria
 
 
 def bare_rate(recorder: Recorder, workers: int, batch: int, seconds: float) -> float:
-    """Evaluations a second of `workers` threads that do nothing else. Raises what the evaluator raises."""
+    """The evaluations a second of `workers` threads that do nothing else. Raises what the evaluator raises."""
     inputs = [recorder.sample(batch, i * batch) for i in range(workers)]
     counts = [0] * workers
     evaluator = recorder.evaluator

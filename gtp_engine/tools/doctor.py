@@ -53,7 +53,7 @@ def doctor(config_file: Path | None, settings: tuple[str, ...], **options: objec
 
 
 def package_versions() -> dict[str, str]:
-    """The installed versions of what the engine is made of."""
+    """The installed versions of the packages that the engine uses."""
     return {name: _version(name) for name in PACKAGES}
 
 
@@ -140,4 +140,4 @@ def _move(configuration: Configuration) -> str:
 
 
 CHECKS: tuple[Check, ...] = (_system, _packages, _cache, _kernels, _device, _network, _move)
-"""In the order in which they are made and told."""
+"""The checks in their order."""

@@ -1,4 +1,4 @@
-"""`nobi gtp`: from options to a running dialogue."""
+"""`nobi gtp`: play as a GTP engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`nobi tune`: the settings that suit this machine and network best, found by trial and written to the user's file."""
+"""`nobi tune`: try settings, and write those that suit this machine and network best to the user's file."""
 
 from __future__ import annotations
 
