@@ -177,3 +177,30 @@ def test_every_third_party_import_is_declared_and_every_declaration_is_used() ->
 def test_setup_cfg_can_be_read() -> None:
     lines = (REPOSITORY / "setup.cfg").read_text(encoding="utf-8").splitlines()
     assert max(map(len, lines)) <= 200
+
+
+TESTS = sorted((REPOSITORY / "tests").rglob("*.py"))
+OWNERS = {"self", "cls", "os", "sys"}
+"""Whose private names a test may use: its own objects', and two functions of Python's that are private in name only."""
+NAMED_TUPLES = {"_replace", "_asdict", "_fields"}
+
+
+def private_names(path: Path) -> Iterator[str]:
+    """Every use of another object's private name: imported, looked up, or given to a function as text."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        found: list[str] = []
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) not in OWNERS:
+            found = [node.attr]
+        elif isinstance(node, ast.ImportFrom):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("setattr", "getattr", "delattr"):
+            texts = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            found = [text.split(".")[-1] for text in texts[:1]]
+        for each in found:
+            if re.fullmatch("_[^_].*", each) and each not in NAMED_TUPLES:
+                yield f"{name(path)}:{node.lineno}: {each}"
+
+
+@pytest.mark.parametrize("path", TESTS, ids=name)
+def test_tests_use_public_names_only(path: Path) -> None:
+    assert not list(private_names(path))
