@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.points import WHITE
+from search.puct.game_tree import GameTree
 from search.puct.parameters import SearchParameters
+from search.puct.run import Run
 from search.puct.tree.nodes import ROOT, decode_priors
 from search.puct.tree.ownership import tree_ownership
 from search.puct.tree.rank import rank_root, variations
 from search.puct.workspace import Workspace
-from search.request import ReportRequest
 from search.result import MoveInfo, SearchResult, StopReason
 
 MAX_VARIATION = 60
 """The longest principal variation, in moves."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """What a report contains that the tree does not know."""
-
-    seconds: float
-    new_visits: int
-    evaluations: int
-    reason: StopReason
-    raw: dict[str, float]
-
-
-def take_snapshot(
-    space: Workspace, parameters: SearchParameters, progress: Progress, request: ReportRequest | None
-) -> SearchResult:
-    """Read the present state of a search into a result, with what `request` asks for. Hold the search's lock."""
-    tree = space.tree
+def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -> SearchResult:
+    """Read the present state of a search into a result, with what its request asks for. Hold the search's lock."""
+    space, tree, request = game_tree.space, game_tree.space.tree, run.request.report
     index = int(tree.used[ROOT])
     node = tree.nodes[index]
     colour = int(node["to_play"])
@@ -56,11 +43,11 @@ def take_snapshot(
         moves=_moves(space, parameters, index, sign, request is not None and request.moves_ownership),
         ownership=ownership,
         ownership_stdev=deviation if request is not None and request.ownership_stdev else None,
-        seconds=progress.seconds,
-        new_visits=progress.new_visits,
-        evaluations=progress.evaluations,
-        reason=progress.reason,
-        raw=progress.raw,
+        seconds=run.seconds(),
+        new_visits=run.visits - run.first_visits,
+        evaluations=run.evaluations,
+        reason=run.reason or StopReason.VISITS,
+        raw=game_tree.raw,
     )
 
 

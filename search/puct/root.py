@@ -14,18 +14,8 @@ from go_rules.phases import live_phase, pass_ends_phase
 from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
 from go_rules.position import HISTORY_MOVES, PHASE_OVER
 from go_rules.superko import seen_add, seen_clear
-from nets.evaluator import (
-    LEAD,
-    SCORE_MEAN,
-    SCORE_STDEV,
-    SHORTTERM_SCORE_ERROR,
-    SHORTTERM_WINLOSS_ERROR,
-    VAR_TIME_LEFT,
-    WIN,
-    Evaluation,
-    softmax,
-)
-from nets.evaluator import NO_RESULT as NET_NO_RESULT
+from nets import evaluator as net
+from nets.evaluator import Evaluation, softmax
 from nets.features import AT_ROOT, IN_TREE
 from search.puct.context import HISTORY, MAX_SEEN, SCORE
 from search.puct.iteration import NOT_YET, advance, encode_and_evaluate
@@ -148,7 +138,7 @@ def evaluate_root(
     buffers.under_way = buffers.asked = 0
     advance(space, buffers, 1, NOT_YET)
     average = _averaged_evaluation(space, parameters, generator)
-    context["errors_known"] = int(average.score[0, SHORTTERM_WINLOSS_ERROR] >= 0)
+    context["errors_known"] = int(average.score[0, net.SHORTTERM_WINLOSS_ERROR] >= 0)
     first = np.zeros(1, np.int64)
     digest_evaluation(context, buffers.work, first, 1, *average, first, space.images)
     leaf = buffers.leaves[0]
@@ -176,14 +166,14 @@ def evaluate_root(
     expand_root(tree, context, buffers.work)
     value, score = average.value[0], average.score[0]
     return {
-        "winrate": float(value[WIN] + 0.5 * value[NET_NO_RESULT]),
-        "no_result": float(value[NET_NO_RESULT]),
-        "score_mean": float(score[SCORE_MEAN]),
-        "score_stdev": float(score[SCORE_STDEV]),
-        "lead": float(score[LEAD]),
-        "var_time_left": float(score[VAR_TIME_LEFT]),
-        "shortterm_winloss_error": float(score[SHORTTERM_WINLOSS_ERROR]),
-        "shortterm_score_error": float(score[SHORTTERM_SCORE_ERROR]),
+        "winrate": float(value[net.WIN] + 0.5 * value[net.NO_RESULT]),
+        "no_result": float(value[net.NO_RESULT]),
+        "score_mean": float(score[net.SCORE_MEAN]),
+        "score_stdev": float(score[net.SCORE_STDEV]),
+        "lead": float(score[net.LEAD]),
+        "var_time_left": float(score[net.VAR_TIME_LEFT]),
+        "shortterm_winloss_error": float(score[net.SHORTTERM_WINLOSS_ERROR]),
+        "shortterm_score_error": float(score[net.SHORTTERM_SCORE_ERROR]),
     }
 
 
@@ -214,9 +204,9 @@ def _averaged_evaluation(space: Workspace, parameters: SearchParameters, generat
     owners = np.take_along_axis(ownership, images[:, :-1].astype(np.int64), axis=1)
     if len(images) > 1:
         logits = np.log(np.maximum(softmax(logits).mean(axis=0, keepdims=True), 1e-30))
-        square = (score[:, SCORE_MEAN] ** 2 + score[:, SCORE_STDEV] ** 2).mean()
+        square = (score[:, net.SCORE_MEAN] ** 2 + score[:, net.SCORE_STDEV] ** 2).mean()
         score = score.mean(axis=0, keepdims=True)
-        score[0, SCORE_STDEV] = max(0.0, square - score[0, SCORE_MEAN] ** 2) ** 0.5
+        score[0, net.SCORE_STDEV] = max(0.0, square - score[0, net.SCORE_MEAN] ** 2) ** 0.5
         value = value.mean(axis=0, keepdims=True)
         owners = owners.mean(axis=0, keepdims=True)
     arrays = (logits, value, score, owners)

@@ -21,7 +21,7 @@ from nets.evaluator import Evaluator
 from search.puct.game_tree import GameTree
 from search.puct.iteration import DECIDED, NO_ROOM, NOT_YET, advance, evaluate_leaves
 from search.puct.parameters import SearchParameters
-from search.puct.report import Progress, take_snapshot
+from search.puct.report import take_snapshot
 from search.puct.run import Run
 from search.puct.tree.nodes import NODES
 from search.puct.tree.reuse import collect_garbage, forget_unreachable, recompute, settle
@@ -150,7 +150,7 @@ class Search:
                 self._changed.notify_all()
             if run.error is not None:
                 raise run.error
-            return self._snapshot(run, tree)
+            return take_snapshot(tree, self._parameters, run)
 
     # --- The memory -------------------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class Search:
         while run.reason is None:
             now = time.perf_counter()
             if report is not None and now >= next_report:
-                snapshot = self._snapshot(run, tree)
+                snapshot = take_snapshot(tree, self._parameters, run)
                 self._changed.release()
                 try:
                     report.callback(snapshot)
@@ -203,12 +203,6 @@ class Search:
                 next_report = max(next_report + report.every, time.perf_counter())
             self._changed.wait(max(0.0, min(POLL_SECONDS, next_report - now, run.seconds_left())))
             run.check()
-
-    def _snapshot(self, run: Run, tree: GameTree) -> SearchResult:
-        progress = Progress(
-            run.seconds(), run.visits - run.first_visits, run.evaluations, run.reason or StopReason.VISITS, tree.raw
-        )
-        return take_snapshot(tree.space, self._parameters, progress, run.request.report)
 
     # --- The workers ------------------------------------------------------------------------------------------
 

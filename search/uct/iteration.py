@@ -6,6 +6,7 @@ of go_rules, superko included. Playouts have their own, simpler board (search/pl
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from go_rules.position import PHASE_OVER, new_stack
 from go_rules.rules import RULES, SCORING_AREA
 from go_rules.scoring import tromp_taylor_area
 from go_rules.superko import is_superko_banned, position_key
+from search.parameters import record_fields
 from search.playouts.board import (
     area_score,
     in_atari,
@@ -29,6 +31,7 @@ from search.playouts.board import (
 )
 from search.playouts.patterns import EMPTY_NEIGHBOURS
 from search.playouts.playout import MOVES_PER_POINT, PlayoutTools, playout
+from search.uct.parameters import UctParameters
 from search.uct.priors import measure_distances, set_pass_prior, set_prior
 from search.uct.rave import credit_all_moves, selection_value
 from search.uct.tree import ROOT, clear_node, first_child, number_of_children, pack_children
@@ -38,6 +41,9 @@ MAX_DEPTH = 300
 NO_CHILD = -1
 SCORE_SCALE = 10.0
 """A lead of so many points gives half of what the score can add to a value."""
+
+UCT_SETTINGS = np.dtype(record_fields(UctParameters), align=True)
+"""UctParameters as the kernels read them."""
 
 
 class UctContext(NamedTuple):
@@ -81,12 +87,12 @@ class ThreadBuffers(NamedTuple):
     """[3]: number of playouts since the root, sum of their scores (white minus black), and of the squares."""
 
 
-def new_context(settings: np.ndarray) -> UctContext:
-    """A context with these settings (UCT_SETTINGS[1]) and no position yet."""
+def new_context(parameters: UctParameters) -> UctContext:
+    """A context with these parameters and no position yet."""
     return UctContext(
         root=new_stack(1),
         rules=np.zeros(1, RULES),
-        settings=settings,
+        settings=np.array([dataclasses.astuple(parameters)], UCT_SETTINGS),
         seen=np.zeros(16, np.uint64),
         banned=np.zeros((3, N_POINTS), np.int16),
         stop=np.zeros(1, np.int64),

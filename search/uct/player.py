@@ -29,7 +29,6 @@ from search.uct.ending import choose_point
 from search.uct.iteration import MAX_DEPTH, ThreadBuffers, new_buffers, new_context, simulate
 from search.uct.parameters import UctParameters
 from search.uct.result import summarise, visits_lead
-from search.uct.settings import uct_settings
 from search.uct.tree import NODE, ROOT, copy_subtree, first_child, new_nodes, number_of_children
 
 WATCH_INTERVAL = 0.02
@@ -68,7 +67,7 @@ class UctPlayer:
     def parameters(self, parameters: UctParameters) -> None:
         self._parameters = parameters
         self._policy[:] = new_policy(parameters.capture_rate, parameters.pattern_rate, parameters.self_atari_rate)
-        self._context = new_context(uct_settings(parameters))
+        self._context = new_context(parameters)
         self._capacity = max(2 * N_POINTS * self.workers, int(parameters.memory_mb * 1e6) // NODE.itemsize)
         self.clear()
 

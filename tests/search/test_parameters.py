@@ -12,8 +12,8 @@ from search.parameters import ParameterError, ParameterTable, declared, from_val
 from search.puct.parameters import SearchParameters
 from search.puct.settings import SETTINGS, make_settings
 from search.toml import read_toml, toml_value
+from search.uct.iteration import UCT_SETTINGS, new_context
 from search.uct.parameters import UctParameters
-from search.uct.settings import UCT_SETTINGS, uct_settings
 
 
 @dataclass(frozen=True)
@@ -108,4 +108,4 @@ def test_the_kernels_records_are_the_declarations() -> None:
     expected = {name: getattr(parameters, name) for name in fields} | {"root_fpu_reduction": 0.0}
     assert {name: settings[name] for name in fields} == expected
     assert make_settings(parameters, 81, analysis=True)["wide_root_noise"] == 0.04
-    assert uct_settings(UctParameters(settled=0.75))["settled"][0] == 0.75
+    assert new_context(UctParameters(settled=0.75)).settings["settled"][0] == 0.75

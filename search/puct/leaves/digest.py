@@ -9,20 +9,7 @@ import numpy as np
 from go_rules.board import is_legal
 from go_rules.machine.jit import kernel, kernel_part
 from go_rules.points import EMPTY, PASS, WHITE
-from nets.evaluator import (
-    LEAD as NET_LEAD,
-)
-from nets.evaluator import (
-    LOSS,
-    SCORE_MEAN,
-    SCORE_STDEV,
-    SHORTTERM_SCORE_ERROR,
-    SHORTTERM_WINLOSS_ERROR,
-    WIN,
-)
-from nets.evaluator import (
-    NO_RESULT as NET_NO_RESULT,
-)
+from nets import evaluator as net
 from search.puct.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, WIN_LOSS, WINLOSS_ERROR
 from search.puct.tree.nodes import encode_prior
 
@@ -49,14 +36,14 @@ def _digest_row(ctx, scratch, leaf, policy, value, score, ownership, images):
     pos = leaf.stack[leaf.last]
     _set_priors(ctx, scratch, leaf, policy, images)
     sign = 1.0 if pos.to_play == WHITE else -1.0
-    mean = score[SCORE_MEAN]
-    leaf.values[WIN_LOSS] = sign * (value[WIN] - value[LOSS])
-    leaf.values[NO_RESULT] = value[NET_NO_RESULT]
+    mean = score[net.SCORE_MEAN]
+    leaf.values[WIN_LOSS] = sign * (value[net.WIN] - value[net.LOSS])
+    leaf.values[NO_RESULT] = value[net.NO_RESULT]
     leaf.values[SCORE] = sign * mean
-    leaf.values[SCORE_SQ] = mean * mean + score[SCORE_STDEV] * score[SCORE_STDEV]
-    leaf.values[LEAD] = sign * score[NET_LEAD]
-    leaf.values[WINLOSS_ERROR] = score[SHORTTERM_WINLOSS_ERROR]
-    leaf.values[SCORE_ERROR] = score[SHORTTERM_SCORE_ERROR]
+    leaf.values[SCORE_SQ] = mean * mean + score[net.SCORE_STDEV] * score[net.SCORE_STDEV]
+    leaf.values[LEAD] = sign * score[net.LEAD]
+    leaf.values[WINLOSS_ERROR] = score[net.SHORTTERM_WINLOSS_ERROR]
+    leaf.values[SCORE_ERROR] = score[net.SHORTTERM_SCORE_ERROR]
     for i in range(len(ownership)):
         leaf.ownership[i] = np.int8(round(sign * 127.0 * min(1.0, max(-1.0, ownership[images[i]]))))
 
