@@ -1,18 +1,21 @@
-"""The configuration of a training run: every value with its default, bounds and meaning, and the TOML file it is in.
+"""The configuration of a training run: every value with its default, bounds and meaning.
 
     nobi train RUN --config training.toml
 
-The declarations below are the documentation: `describe()` writes them out as a commented TOML file.
+`nobi train --defaults` prints the tables below as a TOML file to edit.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
-import msgspec
-from msgspec import Meta, Struct
-
+from search.parameters import ParameterError, ParameterTable, declared, from_values, parameter
+from search.toml import read_toml, toml_value
 from training.errors import TrainingError
 
 RULE_SHARES = {
@@ -28,144 +31,145 @@ RULE_SHARES = {
 }
 
 
-class NetworkConfig(Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True)
+class NetworkConfig(ParameterTable, section="network"):
     """The student: a 3x3 stem, residual blocks of two 3x3 convolutions, and its heads."""
 
-    blocks: Annotated[int, Meta(ge=1, le=80, description="residual blocks")] = 10
-    channels: Annotated[int, Meta(ge=8, le=1024, description="of the trunk")] = 64
-    pooling_every: Annotated[int, Meta(ge=0, description="every n-th block pools over the board; 0: none")] = 3
-    pooled_channels: Annotated[int, Meta(ge=4, description="of a pooling block's channels, those that are pooled")] = 16
-    policy_channels: Annotated[int, Meta(ge=4)] = 32
-    value_channels: Annotated[int, Meta(ge=4)] = 32
-    value_hidden: Annotated[int, Meta(ge=4, description="units of the value head's hidden layer")] = 64
+    blocks: int = parameter(10, "residual blocks", low=1, high=80)
+    channels: int = parameter(64, "channels of the trunk", low=8, high=1024)
+    pooling_every: int = parameter(3, "every n-th block pools over the board; 0: none does", low=0)
+    pooled_channels: int = parameter(16, "how many channels a pooling block pools", low=4)
+    policy_channels: int = parameter(32, "channels of the policy head", low=4)
+    value_channels: int = parameter(32, "channels of the value head", low=4)
+    value_hidden: int = parameter(64, "units of the value head's hidden layer", low=4)
 
 
-class OptimiserConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """How weights follow gradients, and the schedule: warm-up, stable, decay."""
+@dataclass(frozen=True)
+class RunConfig(ParameterTable, section="run"):
+    """Sizes and intervals of the run itself."""
 
-    kind: Annotated[
-        Literal["muon", "adamw"], Meta(description="muon: on the convolutions, adamw on everything else")
-    ] = "muon"
-    rate: Annotated[float, Meta(gt=0, description="learning rate of the stable phase")] = 0.005
-    momentum: Annotated[float, Meta(ge=0, lt=1, description="of muon")] = 0.95
-    weight_decay: Annotated[float, Meta(ge=0, description="a step takes rate * this share off every matrix")] = 0.05
-    clip: Annotated[float, Meta(gt=0, description="gradients of a larger norm are shortened to it")] = 4.0
-    warm_up: Annotated[int, Meta(ge=0, description="a leg's first steps, from zero to the full rate")] = 500
-    decay_share: Annotated[
-        float, Meta(ge=0, le=1, description="of the budget, the last part, in which the rate falls to zero")
-    ] = 0.2
-    reset_dormant: Annotated[bool, Meta(description="units that never fire get new weights")] = True
-    average: Annotated[float, Meta(ge=0, lt=1, description="decay a step of the weights' moving average")] = 0.999
-
-
-class LossWeights(Struct, frozen=True, forbid_unknown_fields=True):
-    """Loss weights: one for each part of the loss. Points are divided by 20 before their errors are taken."""
-
-    policy: Annotated[float, Meta(ge=0)] = 1.0
-    optimistic: Annotated[float, Meta(ge=0, description="the teacher's optimistic policy, if it has one")] = 0.3
-    soft: Annotated[float, Meta(ge=0, description="the policy at temperature 4")] = 2.0
-    reply: Annotated[float, Meta(ge=0, description="the opponent's next move")] = 0.1
-    value: Annotated[float, Meta(ge=0)] = 1.5
-    ownership: Annotated[float, Meta(ge=0)] = 1.0
-    score: Annotated[float, Meta(ge=0, description="lead, expected score and its deviation")] = 0.6
-    errors: Annotated[float, Meta(ge=0, description="short-term errors and the time left")] = 0.1
+    batch: int = parameter(256, "positions a step on 19x19; on smaller boards more", low=1)
+    seed: int = parameter(1, "start of all random numbers", low=0)
+    device: str = parameter("auto", "auto: cuda where there is one", choices=("auto", "cpu", "cuda"))
+    precision: str = parameter("auto", "auto: bf16 where it is faster", choices=("auto", "fp32", "bf16"))
+    teacher_precision: str = parameter(
+        "auto",
+        "auto: the engine's int16 on a processor, else as precision",
+        choices=("auto", "fp32", "bf16", "int16"),
+    )
+    compile: bool = parameter(True, "torch.compile the networks (on cuda)")
+    threads: int = parameter(0, "threads that make positions, and label in int16; 0: one for each core", low=0)
+    yardstick: str = parameter("", "kata-rows-1024.npz; empty: not measured")
+    measure_every: float = parameter(10.0, "minutes between yardstick measures and plots", above=0)
+    save_every: float = parameter(5.0, "minutes between checkpoints", above=0)
 
 
-class RecordsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True)
+class RecordsConfig(ParameterTable, section="data.records"):
     """Positions out of game records."""
 
-    path: Annotated[str, Meta(description="a .npz of games that `nobi records` wrote")] = ""
-    skip: Annotated[int, Meta(ge=0, description="games at the start of the file that are kept for validation")] = 0
-    deviating: Annotated[float, Meta(ge=0, le=1, description="share with one to three moves replaced at random")] = 0.35
-    handicap: Annotated[float, Meta(ge=0, le=1, description="share with two to six black stones before white's")] = 0.05
+    path: str = parameter("", "a .npz of games that `nobi records` wrote")
+    skip: int = parameter(0, "games at the start of the file that are kept for validation", low=0)
+    deviating: float = parameter(0.35, "share with one to three moves replaced at random", low=0, high=1)
+    handicap: float = parameter(0.05, "share with two to six black stones before white's first move", low=0, high=1)
 
 
-class PlayConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Positions out of games that the teacher's and the student's bare policies play to the last pass."""
+@dataclass(frozen=True)
+class PlayConfig(ParameterTable, section="data.play"):
+    """Positions out of games that the teacher and the student play by their policies, without a search."""
 
-    temperature: Annotated[float, Meta(gt=0, description="of the policy that moves are drawn from")] = 0.8
-    random_moves: Annotated[float, Meta(ge=0, le=1, description="share of moves drawn from all legal ones")] = 0.02
-    student: Annotated[float, Meta(ge=0, le=1, description="share of games in which the student moves")] = 0.5
-    opening: Annotated[float, Meta(ge=0, description="random moves a game starts with, on average")] = 2.0
-    every: Annotated[int, Meta(ge=1, description="moves from one position that is learned from to the next")] = 1
+    temperature: float = parameter(0.8, "temperature of the policy that moves are drawn from", above=0)
+    random_moves: float = parameter(0.02, "share of the moves that are drawn from all legal ones", low=0, high=1)
+    student: float = parameter(0.5, "share of the games in which the student moves", low=0, high=1)
+    opening: float = parameter(2.0, "random moves that a game starts with, on average", low=0)
+    every: int = parameter(1, "moves from one position that is learned from to the next", low=1)
 
 
-class SelfplayConfig(Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True)
+class SelfplayConfig(ParameterTable, section="data.selfplay"):
     """Games by search, and what is learned from them."""
 
-    visits: Annotated[int, Meta(ge=2, description="of the searches that are learned from")] = 64
-    quick_visits: Annotated[int, Meta(ge=1, description="of all others (playout cap randomisation)")] = 16
-    full_share: Annotated[float, Meta(gt=0, le=1, description="of the moves that are searched in full")] = 0.25
-    temperature: Annotated[float, Meta(ge=0, description="of the moves played, early in a game")] = 0.9
-    resign_below: Annotated[float, Meta(ge=0, lt=0.5, description="winning chance at which a side gives up")] = 0.03
-    resign_free: Annotated[float, Meta(ge=0, le=1, description="share of games played to the end anyway")] = 0.5
-    result_weight: Annotated[
-        float, Meta(ge=0, le=1, description="of the game's result in the value label; the rest is the search's value")
-    ] = 0.5
-    handicap: Annotated[float, Meta(ge=0, le=1, description="share of games with two to four black stones")] = 0.05
-    opponent: Annotated[
-        float, Meta(ge=0, le=1, description="share of games with a teacher in which its bare policy plays one side")
-    ] = 0.0
-
-
-class DataConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where positions and labels come from, and in which proportion."""
-
-    teacher: Annotated[str, Meta(description="a KataGo network; empty: labels are the records' moves and results")] = ""
-    records_share: Annotated[float, Meta(ge=0, description="of the steps on positions from records")] = 0.6
-    play_share: Annotated[float, Meta(ge=0, description="of the steps on positions from bare-policy games")] = 0.4
-    samples_share: Annotated[float, Meta(ge=0, description="of the steps on sample files")] = 0.0
-    samples: Annotated[tuple[str, ...], Meta(description="folders of sample files, searched anew as they grow")] = ()
-    fresh_share: Annotated[
-        float, Meta(ge=0, description="of the steps on other sample files, however few they are")
-    ] = 0.0
-    fresh: Annotated[tuple[str, ...], Meta(description="their folders; `nobi learn` adds its self-play")] = ()
-    canvas_shares: Annotated[
-        dict[str, float], Meta(description="of bare-policy games on boards up to 9, 10 to 13, 14 to 19")
-    ] = msgspec.field(default_factory=lambda: {"9": 0.3, "13": 0.3, "19": 0.4})
-    own_komi: Annotated[float, Meta(ge=0, le=1, description="share of games with the rule set's customary komi")] = 0.6
-    komi_deviation: Annotated[float, Meta(ge=0, description="points by which other komi differ from it")] = 10.0
-    balanced_share: Annotated[
-        float, Meta(ge=0, le=1, description="of the positions, learned from once more with balanced komi")
-    ] = 0.3
-    rules: Annotated[dict[str, float], Meta(description="shares of the rule sets")] = msgspec.field(
-        default_factory=lambda: dict(RULE_SHARES)
+    visits: int = parameter(64, "visits of the searches that are learned from", low=2)
+    quick_visits: int = parameter(16, "visits of all other searches (playout cap randomisation)", low=1)
+    full_share: float = parameter(0.25, "share of the moves that are learned from", above=0, high=1)
+    temperature: float = parameter(0.9, "temperature of the moves played, early in a game", low=0)
+    resign_below: float = parameter(0.03, "winning chance at which a side gives up", low=0, below=0.5)
+    resign_free: float = parameter(0.5, "share of the games that are played to the end anyway", low=0, high=1)
+    result_weight: float = parameter(
+        0.5, "weight of the game's result in the value label; the rest is the search's value", low=0, high=1
     )
+    handicap: float = parameter(0.05, "share of the games with two to four black stones", low=0, high=1)
+    opponent: float = parameter(0.0, "share of the games in which a teacher's policy plays one side", low=0, high=1)
+
+
+@dataclass(frozen=True)
+class DataConfig(ParameterTable, section="data"):
+    """Where positions and labels come from. Each source has a share of the steps."""
+
+    teacher: str = parameter("", "a KataGo network; empty: labels are the records' moves and results")
+    records_share: float = parameter(0.6, "steps on positions from records", low=0)
+    play_share: float = parameter(0.4, "steps on positions from games by policy", low=0)
+    samples_share: float = parameter(0.0, "steps on sample files", low=0)
+    samples: tuple[str, ...] = parameter((), "folders of sample files, searched anew as they grow")
+    fresh_share: float = parameter(0.0, "steps on other sample files, however few they are", low=0)
+    fresh: tuple[str, ...] = parameter((), "their folders; `nobi learn` adds its self-play")
+    canvas_shares: dict[str, float] = parameter(
+        {"9": 0.3, "13": 0.3, "19": 0.4}, "shares of the games by policy on boards up to 9, 10 to 13, 14 to 19"
+    )
+    own_komi: float = parameter(0.6, "share of the games with the rule set's customary komi", low=0, high=1)
+    komi_deviation: float = parameter(10.0, "standard deviation, in points, of other komi from it", low=0)
+    balanced_share: float = parameter(
+        0.3, "share of the positions that are learned from once more with balanced komi", low=0, high=1
+    )
+    rules: dict[str, float] = parameter(RULE_SHARES, "shares of the rule sets")
     records: RecordsConfig = RecordsConfig()
     play: PlayConfig = PlayConfig()
     selfplay: SelfplayConfig = SelfplayConfig()
 
 
-class LearnConfig(Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True)
+class LossWeights(ParameterTable, section="loss"):
+    """Loss weights: one for each part of the loss. Points are divided by 20 before their errors are taken."""
+
+    policy: float = parameter(1.0, "the next move", low=0)
+    optimistic: float = parameter(0.3, "the teacher's optimistic policy, if it has one", low=0)
+    soft: float = parameter(2.0, "the policy at temperature 4", low=0)
+    reply: float = parameter(0.1, "the opponent's next move", low=0)
+    value: float = parameter(1.5, "winning, losing, no result", low=0)
+    ownership: float = parameter(1.0, "the owner of each point", low=0)
+    score: float = parameter(0.6, "lead, expected score and its deviation", low=0)
+    errors: float = parameter(0.1, "short-term errors and the time left", low=0)
+
+
+@dataclass(frozen=True)
+class OptimiserConfig(ParameterTable, section="optimiser"):
+    """How weights follow gradients, and the schedule of the learning rate: warm-up, full rate, decay."""
+
+    kind: str = parameter("muon", "muon: on the convolutions, adamw on everything else", choices=("muon", "adamw"))
+    rate: float = parameter(0.005, "the full learning rate", above=0)
+    momentum: float = parameter(0.95, "momentum of muon", low=0, below=1)
+    weight_decay: float = parameter(0.05, "a step takes rate * this share off every matrix", low=0)
+    clip: float = parameter(4.0, "gradients of a larger norm are shortened to it", above=0)
+    warm_up: int = parameter(500, "a leg's first steps, from zero to the full rate", low=0)
+    decay_share: float = parameter(0.2, "last share of the budget, in which the rate falls to zero", low=0, high=1)
+    reset_dormant: bool = parameter(True, "units that never fire get new weights")
+    average: float = parameter(0.999, "decay, in a step, of the moving average of the weights", low=0, below=1)
+
+
+@dataclass(frozen=True)
+class LearnConfig(ParameterTable, section="learn"):
     """Generations of self-play, training and a match that decides whether the network has become stronger."""
 
-    games: Annotated[int, Meta(ge=1, description="of self-play a generation")] = 500
-    samples_share: Annotated[float, Meta(ge=0, le=1, description="of the steps on self-play")] = 0.5
-    match_games: Annotated[int, Meta(ge=2, description="at most, of the candidate against the best")] = 200
-    match_visits: Annotated[int, Meta(ge=1, description="a move")] = 100
-    match_sizes: Annotated[tuple[int, ...], Meta(description="boards; the match is played on each")] = (9, 19)
-    match_elo: Annotated[str, Meta(description="what the sequential test decides between")] = "0:40"
+    games: int = parameter(500, "self-play games of a generation", low=1)
+    samples_share: float = parameter(0.5, "share of the steps on self-play", low=0, high=1)
+    match_games: int = parameter(200, "the match of the candidate against the best has at most so many", low=2)
+    match_visits: int = parameter(100, "visits of a move in the match", low=1)
+    match_sizes: tuple[int, ...] = parameter((9, 19), "boards; the match is played on each")
+    match_elo: str = parameter("0:40", "what the sequential test decides between")
 
 
-class RunConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Sizes and intervals of the run itself."""
-
-    batch: Annotated[int, Meta(ge=1, description="positions a step on 19x19; on smaller boards more")] = 256
-    seed: Annotated[int, Meta(ge=0)] = 1
-    device: Annotated[Literal["auto", "cpu", "cuda"], Meta(description="auto: cuda where there is one")] = "auto"
-    precision: Annotated[Literal["auto", "fp32", "bf16"], Meta(description="auto: bf16 where it is faster")] = "auto"
-    teacher_precision: Annotated[
-        Literal["auto", "fp32", "bf16", "int16"],
-        Meta(description="auto: the engine's int16 on a processor, else as precision"),
-    ] = "auto"
-    compile: Annotated[bool, Meta(description="torch.compile the networks (on cuda)")] = True
-    threads: Annotated[int, Meta(ge=0, description="cores that make positions, and label in int16; 0: all")] = 0
-    yardstick: Annotated[str, Meta(description="kata-rows-1024.npz; empty: not measured")] = ""
-    measure_every: Annotated[float, Meta(gt=0, description="minutes between yardstick measures and plots")] = 10.0
-    save_every: Annotated[float, Meta(gt=0, description="minutes between checkpoints")] = 5.0
-
-
-class TrainingConfig(Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True)
+class TrainingConfig(ParameterTable):
     """The whole file."""
 
     network: NetworkConfig = NetworkConfig()
@@ -177,22 +181,20 @@ class TrainingConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_config(path: Path) -> TrainingConfig:
-    """Read a TOML file. Raises TrainingError, one line."""
+    """Read a TOML file. Raises TrainingError."""
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise TrainingError(f"{path}: {error.strerror or error}") from None
+        content = read_toml(path)
+    except ParameterError as error:
+        raise TrainingError(str(error)) from None
     try:
-        return msgspec.toml.decode(content, type=TrainingConfig)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        return from_values(TrainingConfig, content)
+    except ParameterError as error:
         raise TrainingError(f"{path}: {error}") from None
-    except ImportError:
-        raise TrainingError("reading TOML with Python 3.10 needs the package tomli: pip install tomli") from None
 
 
 def override(config: TrainingConfig, settings: tuple[str, ...]) -> TrainingConfig:
-    """`config` with values replaced by texts like `run.batch=64`. Raises TrainingError."""
-    tree = msgspec.to_builtins(config)
+    """Return a configuration with values replaced by texts like `run.batch=64`. Raises TrainingError."""
+    tree = dataclasses.asdict(config)
     for setting in settings:
         name, equals, text = setting.partition("=")
         *path, last = name.strip().split(".")
@@ -203,50 +205,30 @@ def override(config: TrainingConfig, settings: tuple[str, ...]) -> TrainingConfi
             raise TrainingError(f"{setting}: not a setting like run.batch=64")
         table[last] = _value(text.strip())
     try:
-        return msgspec.convert(tree, TrainingConfig)
-    except msgspec.MsgspecError as error:
+        return from_values(TrainingConfig, tree)
+    except ParameterError as error:
         raise TrainingError(str(error)) from None
 
 
 def describe(config: TrainingConfig | None = None) -> str:
-    """A configuration, or the default one, as TOML, every value with its meaning."""
-    lines: list[str] = []
-    _describe(config or TrainingConfig(), "", lines)
-    return "\n".join(lines).strip() + "\n"
+    """Return a configuration, or the default one, as a TOML file that explains every value."""
+    return "\n".join(_lines(config or TrainingConfig())).strip() + "\n"
 
 
-def _value(text: str) -> Any:
-    """What TOML would read, or the text itself."""
+def _value(text: str) -> object:
+    """Return what TOML would read, or the text itself."""
     try:
-        return msgspec.json.decode(text)
-    except msgspec.MsgspecError:
+        return json.loads(text)
+    except ValueError:
         return text
 
 
-def _describe(part: Struct, prefix: str, lines: list[str]) -> None:
-    hints = get_type_hints(type(part), include_extras=True)
-    tables = []
-    for name in part.__struct_fields__:
-        value = getattr(part, name)
-        if isinstance(value, Struct):
-            tables.append((name, value))
-            continue
-        lines.append(f"{name} = {_toml(value)}{_comment(hints[name])}")
-    for name, value in tables:
-        lines += ["", f"# {(type(value).__doc__ or '').strip()}", f"[{prefix}{name}]"]
-        _describe(value, f"{prefix}{name}.", lines)
-
-
-def _comment(hint: Any) -> str:
-    if get_origin(hint) is not Annotated:
-        return ""
-    kind, *meta = get_args(hint)
-    parts = [" | ".join(get_args(kind))] if get_origin(kind) is Literal else []
-    parts += [entry.description for entry in meta if isinstance(entry, Meta) and entry.description]
-    return f"  # {'; '.join(parts)}" if parts else ""
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f'"{key}" = {_toml(item)}' for key, item in value.items()) + " }"
-    return msgspec.json.encode(value).decode()
+def _lines(table: ParameterTable) -> Iterator[str]:
+    for each in declared(type(table)):
+        comment = "; ".join(part for part in (" | ".join(each.choices), each.help) if part)
+        yield f"{each.name} = {toml_value(getattr(table, each.name))}  # {comment}"
+    for field in dataclasses.fields(table):
+        inner = getattr(table, field.name)
+        if isinstance(inner, ParameterTable):
+            yield from ("", f"# {inner.__doc__}", f"[{inner.section}]")
+            yield from _lines(inner)

@@ -24,20 +24,12 @@ def test_bf16_is_taken_where_it_is_faster(
 ) -> None:
     tried: list[torch.dtype] = []
 
+    def convolution(kind: torch.dtype) -> Callable[[], None]:
+        return lambda: tried.append(kind)
+
     def seconds(learn: Callable[[], None]) -> float:
         learn()
         return low if len(tried) % 2 else full
-
-    original = devices.trial_convolution
-
-    def convolution(kind: torch.dtype) -> Callable[[], None]:
-        learn = original(kind)
-
-        def noted() -> None:
-            tried.append(kind)
-            learn()
-
-        return noted
 
     monkeypatch.setattr(devices, "multiplies_bf16", lambda: supported)
     monkeypatch.setattr(devices, "seconds_of", seconds)

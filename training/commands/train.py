@@ -96,7 +96,7 @@ def learn(
 
 def _begun_from(source: str, folder: Path, config: TrainingConfig) -> Run:
     """Create a run that begins with a network's weights and has that network's shape. Raises TrainingError."""
-    import msgspec
+    from dataclasses import replace
 
     from nets.embedded import embedded_network
     from training.config import NetworkConfig
@@ -111,6 +111,6 @@ def _begun_from(source: str, folder: Path, config: TrainingConfig) -> Run:
     shape = shape_of(model)
     if config.network not in (NetworkConfig(), shape):
         raise TrainingError(f"{path} has another shape than [network] says; leave that out, its own will be used")
-    run = open_run(folder, msgspec.structs.replace(config, network=shape))
+    run = open_run(folder, replace(config, network=shape))
     run.begin_from(model, progress_of(model, path))
     return run

@@ -15,10 +15,8 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-import msgspec
 
 from nets.network_file import NetworkFile
 from nets.open import open_network
@@ -127,9 +125,9 @@ def with_selfplay(config: TrainingConfig, samples: Path) -> TrainingConfig:
     data, share = config.data, config.learn.samples_share
     others = data.records_share + data.play_share + data.samples_share
     scale = (1.0 - share) / others if others else 0.0
-    return msgspec.structs.replace(
+    return replace(
         config,
-        data=msgspec.structs.replace(
+        data=replace(
             data,
             records_share=data.records_share * scale,
             play_share=data.play_share * scale,

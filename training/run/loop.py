@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import msgspec
 import torch
 
 from nets.katago.model import Model
@@ -271,7 +270,7 @@ def open_run(folder: Path, config: TrainingConfig | None, template: Path | None 
         if config is None:
             config = kept
         elif config.network == NetworkConfig():
-            config = msgspec.structs.replace(config, network=kept.network)
+            config = replace(config, network=kept.network)
     else:
         config = config or TrainingConfig()
         write_whole(own, describe(config).encode() if template is None else template.read_bytes())

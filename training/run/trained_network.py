@@ -51,7 +51,7 @@ def describe_network(network: Student, config: TrainingConfig, progress: Progres
     )
     facts = {
         "name": model.name,
-        "shape": msgspec.to_builtins(config.network),
+        "shape": asdict(config.network),
         "parameters": network.parameter_count,
         "positions": progress.samples,
         "steps": progress.step,

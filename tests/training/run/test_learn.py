@@ -3,10 +3,10 @@
 # ruff: noqa: E402
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
-import msgspec
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
@@ -68,7 +68,7 @@ def test_a_candidate_must_win_its_match(
     monkeypatch.setattr(
         module, "play_match", lambda candidate, best, size, *rest: MatchResult(size, 3, 0, 1, is_stronger)
     )
-    assert learn(run, config(tmp_path), generations=1, budget=1.0, threads=1) == int(is_stronger)
+    assert learn(run, config(tmp_path), generations=1, budget=0.5, threads=1) == int(is_stronger)
     candidate = (run / CANDIDATE).read_bytes()
     assert candidate != first
     for product in (BEST, STUDENT):  # what `make weights` would ship
@@ -91,12 +91,12 @@ def test_an_interrupted_match_goes_on_with_its_candidate(
 
     monkeypatch.setattr(module, "play_match", match)
     with pytest.raises(KeyboardInterrupt):
-        learn(run, config(tmp_path), generations=1, budget=1.0, threads=1)
+        learn(run, config(tmp_path), generations=1, budget=0.5, threads=1)
     games = sample_files(run / SELFPLAY)
-    assert learn(run, config(tmp_path), generations=1, budget=1.0, threads=1) == 1
+    assert learn(run, config(tmp_path), generations=1, budget=0.5, threads=1) == 1
     assert judged[0] == judged[1]
     assert sample_files(run / SELFPLAY) == games
-    assert learn(run, config(tmp_path), generations=1, budget=1.0, threads=1) == 1  # and the next is another one
+    assert learn(run, config(tmp_path), generations=1, budget=0.5, threads=1) == 1  # and the next is another one
     assert judged[2][0] != judged[1][0]
     assert [name for _, name in judged] == ["1-9", "1-9", "2-9"]
     planes = [read_samples(path).planes[-1].tobytes() for path in sample_files(run / SELFPLAY)]
@@ -107,8 +107,8 @@ def test_an_interrupted_match_goes_on_with_its_candidate(
 def test_a_whole_generation_from_the_command_line(tmp_path: Path, run: Path, capfd: pytest.CaptureFixture[str]) -> None:
     settings = tmp_path / "learn.toml"
     whole = config(tmp_path)
-    learning = msgspec.structs.replace(whole.learn, match_games=2, match_visits=2)
-    settings.write_text(describe(msgspec.structs.replace(whole, learn=learning)))
+    learning = dataclasses.replace(whole.learn, match_games=2, match_visits=2)
+    settings.write_text(describe(dataclasses.replace(whole, learn=learning)))
     command = ["learn", str(run), "--config", str(settings), "--budget", "1s", "--threads", "2"]
     assert cli.run(command) == 0
     (generation,) = json.loads((run / GENERATIONS).read_text())
@@ -125,12 +125,10 @@ def test_learning_needs_a_network_to_begin_with(tmp_path: Path) -> None:
 
 def test_self_play_takes_its_share(tmp_path: Path) -> None:
     before = config(tmp_path)
-    before = msgspec.structs.replace(
-        before, data=msgspec.structs.replace(before.data, records_share=3.0, play_share=1.0)
-    )
+    before = dataclasses.replace(before, data=dataclasses.replace(before.data, records_share=3.0, play_share=1.0))
     data = with_selfplay(before, tmp_path / "selfplay").data
     assert (data.records_share, data.play_share, data.samples_share) == pytest.approx((0.375, 0.125, 0.0))
     assert (data.fresh_share, data.fresh) == (0.5, (str(tmp_path / "selfplay"),))
-    before = msgspec.structs.replace(before, data=msgspec.structs.replace(before.data, samples_share=4.0))
+    before = dataclasses.replace(before, data=dataclasses.replace(before.data, samples_share=4.0))
     data = with_selfplay(before, tmp_path / "selfplay").data
     assert (data.samples_share, data.fresh_share) == pytest.approx((0.25, 0.5))  # other samples do not crowd it out

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import threading
 from pathlib import Path
 from typing import ClassVar
 
-import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -185,7 +185,7 @@ def test_a_teacher_plays_one_side(share: float, monkeypatch: pytest.MonkeyPatch)
             return super().evaluate(spatial, global_)
 
     monkeypatch.setattr(Game, "play", play)
-    data = msgspec.structs.replace(DATA, selfplay=msgspec.structs.replace(DATA.selfplay, opponent=share, handicap=0.0))
+    data = dataclasses.replace(DATA, selfplay=dataclasses.replace(DATA.selfplay, opponent=share, handicap=0.0))
     player = SelfPlayWorker(ConstantEvaluator(), data, seed=1, reanalysis=Reanalysis(Asked(), leaves=1e-12))
     assert player.play(threading.Event()) is None
     player.close()
