@@ -30,7 +30,7 @@ import torch
 from go_rules.machine.cores import usable_cores
 from nets.conversion.convert import load_model
 from nets.conversion.to_onnx import prepared, to_onnx
-from nets.evaluator import Evaluator
+from nets.evaluator import EvaluationRequest, Evaluator
 from nets.katago.model import AttentionBlock, FeedForwardBlock, Model, Rope
 from nets.native.convolutions.calibrate import calibrate
 from nets.native.convolutions.pack import pack
@@ -126,13 +126,13 @@ def opened(path: Path, precision: str) -> Evaluator:
     return OnnxEvaluator(quantize(model, plain, series=SMALL_SERIES), path.name)
 
 
-def evaluations_a_second(evaluator: Any, size: int, batch: int, threads: int, seconds: float) -> float:
+def evaluations_a_second(evaluator: Evaluator, size: int, batch: int, threads: int, seconds: float) -> float:
     """All threads together."""
     generator = np.random.default_rng(1)
     spatial = (generator.random((batch, 22, size, size)) > 0.8).astype(np.float32)
     spatial[:, 0] = 1
-    global_ = generator.random((batch, 19)).astype(np.float32)
-    evaluator.evaluate(spatial, global_)
+    request = EvaluationRequest(spatial, generator.random((batch, 19)).astype(np.float32))
+    evaluator.evaluate(request)
     counts = [0] * threads
     start = threading.Barrier(threads + 1)
     end = [0.0]
@@ -140,7 +140,7 @@ def evaluations_a_second(evaluator: Any, size: int, batch: int, threads: int, se
     def work(number: int) -> None:
         start.wait()
         while time.monotonic() < end[0]:
-            evaluator.evaluate(spatial, global_)
+            evaluator.evaluate(request)
             counts[number] += batch
 
     workers = [threading.Thread(target=work, args=(number,)) for number in range(threads)]

@@ -159,7 +159,7 @@ def open_evaluator(configuration: Configuration) -> Evaluator:
 
 def suited_to(evaluator: Evaluator) -> SearchParameters:
     """The default parameters of a search with this evaluator: the workers and the batch that suit its device."""
-    device, base = device_of(evaluator.provider), SearchParameters()
+    device, base = device_of(evaluator.attributes.provider), SearchParameters()
     return dataclasses.replace(base, workers=device.workers or base.workers, batch=device.batch or base.batch)
 
 

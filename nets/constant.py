@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nets.evaluator import (
     LOSS,
@@ -12,18 +11,20 @@ from nets.evaluator import (
     SHORTTERM_WINLOSS_ERROR,
     WIN,
     Evaluation,
+    EvaluationRequest,
+    Evaluator,
+    EvaluatorAttributes,
 )
 
 
-class ConstantEvaluator:
-    """For tests, and to measure what the search tree costs by itself."""
+class ConstantEvaluator(Evaluator):
+    """An evaluator for tests, and to measure what the search tree costs by itself."""
 
-    name = "constant"
-    precision = "fp32"
-    provider = "none"
+    attributes = EvaluatorAttributes("constant", "fp32", "none")
 
-    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
-        count, _, height, width = spatial.shape
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        """Return a uniform policy, a winning chance of one half, a lead of 0 and no ownership."""
+        count, _, height, width = request.spatial.shape
         value = np.zeros((count, 3), np.float32)
         value[:, WIN] = value[:, LOSS] = 0.5
         score = np.zeros((count, SCORE_COLUMNS), np.float32)

@@ -1,11 +1,16 @@
-"""What the search asks of a network: a batch of encoded positions in, an `Evaluation` out."""
+"""The interface of a network ready to run: an `EvaluationRequest` goes in, an `Evaluation` comes out."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from nets.human_profile import HumanProfile
 
 SPATIAL_PLANES = 22
 GLOBAL_FEATURES = 19
@@ -16,9 +21,49 @@ SCORE_MEAN, SCORE_STDEV, LEAD, VAR_TIME_LEFT, SHORTTERM_WINLOSS_ERROR, SHORTTERM
 """Columns of `Evaluation.score`."""
 SCORE_COLUMNS = 6
 
+TAKES_NO_PROFILE = "a human profile is only for HumanSL networks, and this is none"
+
+
+@dataclass(frozen=True)
+class EvaluatorAttributes:
+    """What an evaluator is, and what it has to be told about a position."""
+
+    name: str
+    """The network's own name."""
+    precision: str
+    """`fp32`, `fp16`, `int16` or `int8`."""
+    provider: str
+    """What computes the network: `native`, or the name of an onnxruntime provider such as `CPUExecutionProvider`."""
+    has_optimism: bool = False
+    """Whether the network has an optimistic policy too, so that `EvaluationRequest.optimism` makes a difference."""
+    profile: HumanProfile | None = None
+    """The kind of player that a HumanSL network imitates; None for every other network."""
+    pass_alive_under_suicide: bool = False
+    """Whether the network's area planes count chains as pass-alive only if suicide moves cannot kill them."""
+    only_safe_area: bool = False
+    """Whether the network's area planes show certain area only, under all rules (KataGo's V4 features)."""
+
+    @property
+    def needs_colours(self) -> bool:
+        """Whether evaluations depend on `EvaluationRequest.colours`: black and white are imitated differently."""
+        return self.profile is not None and self.profile.black != self.profile.white
+
+
+class EvaluationRequest(NamedTuple):
+    """N encoded positions of boards of H×W points, all of one size (nets/features.py encodes them)."""
+
+    spatial: NDArray[np.float32]
+    """[N, 22, H, W] planes of V7 features."""
+    global_: NDArray[np.float32]
+    """[N, 19] numbers of V7 features."""
+    optimism: NDArray[np.float32] | None = None
+    """[N] shares of the optimistic policy, 0 to 1. None: the evaluator's default. Networks without one ignore it."""
+    colours: NDArray[np.int8] | None = None
+    """[N] colours to move, BLACK or WHITE. Only needed where `EvaluatorAttributes.needs_colours`; None means black."""
+
 
 class Evaluation(NamedTuple):
-    """A network's opinion of N positions of W×H points, post-processed; everything is the side to move's view."""
+    """A network's opinion of N positions of H×W points, seen by the side to move."""
 
     policy: NDArray[np.float32]
     """[N, H*W + 1] logits, row by row from the top left, the pass last; illegal moves are not masked. Optimism is
@@ -51,16 +96,18 @@ class EvaluatorError(Exception):
     """A network that cannot be loaded or gave unusable output. The text is one line, fit for a user."""
 
 
-class Evaluator(Protocol):
-    """A network ready to run. `evaluate` may be called from several threads at once and releases the GIL."""
+class Evaluator(ABC):
+    """A network ready to run. Several threads may call `evaluate` at once; it releases the GIL."""
 
-    name: str
-    """The network's own name."""
-    precision: str
-    """`fp32`, `fp16` or `int8`."""
-    provider: str
-    """What computes it, e.g. `CPUExecutionProvider`."""
+    @property
+    @abstractmethod
+    def attributes(self) -> EvaluatorAttributes:
+        """What the evaluator is and needs. Only `use_profile` changes it."""
 
-    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
-        """Evaluate `spatial` [N, 22, H, W] and `global_` [N, 19] (V7 features, features.py). Raises EvaluatorError."""
-        ...
+    @abstractmethod
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        """Evaluate the positions of a request. Raises EvaluatorError."""
+
+    def use_profile(self, profile: HumanProfile) -> None:
+        """Imitate other players from the next evaluation on. Raises EvaluatorError if this is no HumanSL network."""
+        raise EvaluatorError(f"{self.attributes.name}: {TAKES_NO_PROFILE}")

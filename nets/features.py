@@ -22,7 +22,7 @@ Numbers of `global_`: GLOBAL_* below. The networks' input is public knowledge
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,9 @@ from go_rules.rules import (
 from go_rules.tactics.ladder import LADDERS, find_ladders
 from go_rules.tactics.ladder_board import new_ladder_work
 from go_rules.tactics.life import final_area, new_life_work, safe_area
+
+if TYPE_CHECKING:
+    from nets.evaluator import Evaluator
 
 ON_BOARD, OWN, OPPONENT, ONE_LIBERTY, BANNED, BLOCKED = 0, 1, 2, 3, 6, 7
 LAST_MOVES = 9
@@ -83,26 +86,26 @@ friendly passes: what `kata-raw-nn` asks for.
 """
 
 LADDER_SLOTS = 2048
-"""Positions whose ladders a scratch remembers, a power of two. Most of a leaf's earlier boards are among them."""
+"""How many positions' ladders a scratch remembers, a power of two: enough for most of a leaf's earlier boards."""
 
 
 class Scratch(NamedTuple):
     """Work space of `encode`, made by `new_scratch`. Threads must not share one."""
 
     life: NDArray[np.void]
-    """LIFE_WORK[1]."""
+    """LIFE_WORK[1]: work space for pass-alive chains and area."""
     ladder: NDArray[np.void]
-    """LADDER_WORK[1]."""
+    """LADDER_WORK[1]: work space for reading ladders."""
     ladders: NDArray[np.void]
-    """LADDERS[LADDER_SLOTS]: what was read lately, each position at the slot its key names."""
+    """LADDERS[LADDER_SLOTS]: ladders read lately, each position's at the slot that its key names."""
     suicide: NDArray[np.int8]
     """int8[1]: 1 where pass-alive chains must withstand suicide moves whatever the rules say."""
     only_safe: NDArray[np.int8]
-    """int8[1]: 1 where the area planes show what is certain only, under all rules (KataGo's V4 features)."""
+    """int8[1]: 1 where the area planes show certain area only, under all rules (KataGo's V4 features)."""
 
 
 def new_scratch(pass_alive_under_suicide: bool = False, only_safe_area: bool = False) -> Scratch:
-    """Work space for one thread, with what a network's file states about its area planes."""
+    """Make work space for one thread; the two options say how the network's file wants its area planes."""
     return Scratch(
         new_life_work(),
         new_ladder_work(),
@@ -112,20 +115,20 @@ def new_scratch(pass_alive_under_suicide: bool = False, only_safe_area: bool = F
     )
 
 
-def scratch_for(evaluator: object) -> Scratch:
-    """Work space for one thread that shows positions to `evaluator` as its network expects them."""
-    names = ("pass_alive_under_suicide", "only_safe_area")
-    return new_scratch(*(bool(getattr(evaluator, name, False)) for name in names))
+def scratch_for(evaluator: Evaluator) -> Scratch:
+    """Make work space for one thread that encodes positions as the evaluator's network expects them."""
+    attributes = evaluator.attributes
+    return new_scratch(attributes.pass_alive_under_suicide, attributes.only_safe_area)
 
 
 @kernel
 def encode(stack, i, colour, rules, pda, is_root, ban, scratch, spatial, global_):
-    """Encode `stack[i]` with `colour` to move.
+    """Encode the position `stack[i]` with `colour` to move.
 
-    `stack[i - 1]` and `stack[i - 2]` are the positions one and two moves before; they are looked at only where
-    `stack[i]` knows of these moves. `pda`: playout doubling advantage of `colour`, 0.0 for an even game. `is_root`:
-    IN_TREE, AT_ROOT or AS_IS. `ban`: int8[N_POINTS], 1 where superko forbids a move of `colour`. Fills `spatial`
-    (float32[22, H, W]) and `global_` (float32[19]).
+    `stack[i - 1]` and `stack[i - 2]` are the positions one and two moves before; they are read only if `stack[i]`
+    remembers these moves. `rules` is the game's record of rules, `pda` the playout doubling advantage of `colour` (0.0
+    in an even game), `is_root` one of IN_TREE, AT_ROOT and AS_IS, `ban` int8[N_POINTS] with 1 where superko forbids a
+    move. Fills `spatial` (float32[22, H, W]) and `global_` (float32[19]); `scratch` is work space.
     """
     pos = stack[i]
     phase = live_phase(pos, rules)

@@ -181,13 +181,13 @@ def tried(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
     """The evaluator after one evaluation: many a device starts and cannot compute. Raises DeviceError."""
     import numpy as np
 
-    from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
+    from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest
     from nets.onnx.evaluator import DeviceError
 
     empty = np.zeros((1, SPATIAL_PLANES, 9, 9), np.float32)
     empty[:, 0] = 1.0
     try:
-        evaluator.evaluate(empty, np.zeros((1, GLOBAL_FEATURES), np.float32))
+        evaluator.evaluate(EvaluationRequest(empty, np.zeros((1, GLOBAL_FEATURES), np.float32)))
     except EvaluatorError as error:
         raise DeviceError(f"device {device.name} does not work: {error}") from None
     return evaluator

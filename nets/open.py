@@ -115,8 +115,9 @@ def _devices(name: str, precision: str) -> list[Device]:
 def _open_on_processor(file: NetworkFile, precision: str, terms: Terms) -> AnyEvaluator:
     if not file.is_katago:
         evaluator = terms.open(file.content, file.source)
-        if precision not in ("auto", evaluator.precision):
-            raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(evaluator.precision)}")
+        own = evaluator.attributes.precision
+        if precision not in ("auto", own):
+            raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(own)}")
         return evaluator
     if precision in ("auto", "int16"):
         native = _int16(file, precision == "auto", terms)

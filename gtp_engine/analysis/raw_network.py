@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +21,7 @@ from nets.evaluator import (
     VAR_TIME_LEFT,
     WIN,
     Evaluation,
+    EvaluationRequest,
     Evaluator,
     softmax,
 )
@@ -32,21 +31,6 @@ from search.player import Player
 SYMMETRIES = 8
 OPTIMISM = 0.2
 """How much of the optimistic policy `kata-raw-nn` mixes in, where the network has one."""
-
-
-@runtime_checkable
-class OptimisticEvaluator(Protocol):
-    """An evaluator of networks with two policies, which can be asked to mix them otherwise than usual."""
-
-    has_optimism: bool
-
-    def evaluate(
-        self,
-        spatial: NDArray[np.float32],
-        global_: NDArray[np.float32],
-        optimism: NDArray[np.float32] | None = None,
-        colours: NDArray[np.int8] | None = None,
-    ) -> Evaluation: ...
 
 
 def raw_text(player: Player, game: Game, colour: int, symmetry: int) -> str:
@@ -107,10 +91,8 @@ def evaluate(evaluator: Evaluator, game: Game, colour: int, symmetry: int) -> Ev
         global_[0],
     )
     turned = np.ascontiguousarray(turn(spatial, symmetry))
-    if isinstance(evaluator, OptimisticEvaluator):
-        answer = evaluator.evaluate(turned, global_, np.full(1, OPTIMISM, np.float32), np.full(1, colour, np.int8))
-    else:
-        answer = evaluator.evaluate(turned, global_)
+    optimism, colours = np.full(1, OPTIMISM, np.float32), np.full(1, colour, np.int8)
+    answer = evaluator.evaluate(EvaluationRequest(turned, global_, optimism, colours))
     policy = turn_back(answer.policy[:, :-1].reshape(1, height, width), symmetry).reshape(1, -1)
     return answer._replace(
         policy=np.concatenate([policy, answer.policy[:, -1:]], axis=1),

@@ -59,7 +59,7 @@ def gomill_describe_engine(engine: Engine, _call: Call) -> str:
     """Reply with the engine's name, its version, its player and its network."""
     player = engine.player
     lines = [f"{engine.settings.gtp_name} {VERSION}", f"player {player.name}"]
-    evaluator = player.evaluator
-    if evaluator is not None:
-        lines.append(f"network {evaluator.name} ({evaluator.precision}, {evaluator.provider})")
+    if player.evaluator is not None:
+        network = player.evaluator.attributes
+        lines.append(f"network {network.name} ({network.precision}, {network.provider})")
     return "\n".join(lines)

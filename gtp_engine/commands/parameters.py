@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Protocol
+from typing import Any
 
 from gtp_engine.configuration.parameters import find_parameter, parameters
 from gtp_engine.configuration.settings import EngineSettings
@@ -68,7 +68,7 @@ def tables(engine: Engine) -> dict[str, ParameterTable]:
 
 def changeable(engine: Engine) -> list[Parameter]:
     """The parameters these commands know: those of the tables in use that may change while the engine runs."""
-    sections, has_profile = tables(engine), imitator(engine) is not None
+    sections, has_profile = tables(engine), human_profile(engine) is not None
     return [p for p in parameters() if p.live and p.section in sections and (has_profile or p.name != PROFILE)]
 
 
@@ -77,25 +77,17 @@ def shown_name(parameter: Parameter) -> str:
     return parameter.kata or parameter.name
 
 
-class Imitator(Protocol):
-    """An evaluator that can be told to imitate other people."""
-
-    profile: HumanProfile
-
-    def use_profile(self, profile: HumanProfile) -> None: ...
-
-
-def imitator(engine: Engine) -> Imitator | None:
-    """The player's network if it is a HumanSL network, else None."""
-    evaluator: Any = engine.player.evaluator
-    return evaluator if getattr(evaluator, "profile", None) is not None else None
+def human_profile(engine: Engine) -> HumanProfile | None:
+    """Whom the player's network imitates; None if the player has no HumanSL network."""
+    evaluator = engine.player.evaluator
+    return evaluator.attributes.profile if evaluator is not None else None
 
 
 def value_of(engine: Engine, parameter: Parameter) -> Any:
     """The present value. None means that there is no limit."""
-    network = imitator(engine)
     if parameter.name == PROFILE:
-        return network.profile.name if network is not None else None
+        profile = human_profile(engine)
+        return profile.name if profile is not None else None
     return getattr(tables(engine)[parameter.section], parameter.name)
 
 
@@ -110,7 +102,7 @@ def _find(engine: Engine, name: str) -> Parameter:
 
 
 def _change(engine: Engine, values: dict[str, object]) -> None:
-    before, network, profile = tables(engine), imitator(engine), None
+    before, evaluator, profile = tables(engine), engine.player.evaluator, None
     after = dict(before)
     for name, value in values.items():
         if _is_pda(name):
@@ -128,8 +120,8 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
             engine.settings = table
         elif table != before[section]:
             engine.player.parameters = table
-    if network is not None and profile is not None:
-        network.use_profile(profile)
+    if evaluator is not None and profile is not None:
+        evaluator.use_profile(profile)
         engine.player.clear()
         engine.estimated = None
 

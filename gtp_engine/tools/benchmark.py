@@ -169,7 +169,7 @@ def variations(evaluator: Evaluator, parameters: SearchParameters, width: int, h
     cores = usable_cores()
     workers: Sequence[int] = sorted({max(1, cores // 2), cores, cores + 1})
     batches: Sequence[int] = BATCHES
-    if device_of(evaluator.provider) is not CPU:
+    if device_of(evaluator.attributes.provider) is not CPU:
         workers, batches = ACCELERATOR_WORKERS, ACCELERATOR_BATCHES
     return [
         Trial(evaluator, dataclasses.replace(parameters, workers=each, batch=batch), width, height)

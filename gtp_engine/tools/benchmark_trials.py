@@ -16,17 +16,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.machine.cores import usable_cores
 from go_rules.points import BLACK, WHITE
 from gtp_engine.match.openings import openings
+from nets.evaluator import EvaluationRequest
+from nets.recording import RecordingEvaluator
 from search.puct.parameters import SearchParameters
 from search.request import Limits, SearchRequest
 
 if TYPE_CHECKING:
-    from nets.evaluator import Evaluation, Evaluator
+    from nets.evaluator import Evaluator
+    from nets.recording import RecordedPosition
     from search.puct.search import Search
 
 ROUND_SECONDS = 2.5
@@ -48,39 +50,11 @@ Tick = Callable[[float], None]
 """A function that is called with the seconds of work that are done."""
 
 
-class Recorder:
-    """An evaluator that counts the batches that go through it and keeps some positions; the work is another's."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self.evaluator = evaluator
-        self.needs_colours = getattr(evaluator, "needs_colours", False)  # asked for every batch
-        self._lock = threading.Lock()
-        self.batches: Counter[int] = Counter()
-        self.spatial: list[NDArray[np.float32]] = []
-        self.global_: list[NDArray[np.float32]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.evaluator, name)
-
-    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32], *more: Any) -> Evaluation:
-        with self._lock:
-            self.batches[len(spatial)] += 1
-            if len(self.spatial) < SAMPLE:
-                self.spatial += [plane.copy() for plane in spatial]
-                self.global_ += [row.copy() for row in global_]
-        return self.evaluator.evaluate(spatial, global_, *more)
-
-    def sample(self, batch: int, offset: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """A batch of recorded positions, from index `offset` on."""
-        chosen = [(offset + i) % len(self.spatial) for i in range(batch)]
-        return np.stack([self.spatial[i] for i in chosen]), np.stack([self.global_[i] for i in chosen])
-
-
 class Trial:
     """One setting, and what has been measured of it."""
 
     def __init__(self, evaluator: Evaluator, parameters: SearchParameters, width: int, height: int) -> None:
-        self.recorder = Recorder(evaluator)
+        self.recorder = RecordingEvaluator(evaluator, most=SAMPLE)
         self.parameters = parameters
         self.width, self.height = width, height
         self.batches: Counter[int] = Counter()
@@ -129,7 +103,7 @@ class Trial:
     def outline(self) -> dict[str, Any]:
         """The setting and its speed, for JSON."""
         return {
-            "precision": self.recorder.precision,
+            "precision": self.recorder.attributes.precision,
             "workers": self.workers,
             "batch": self.parameters.batch,
             "evals_per_second": round(self.evals_per_second, 1),
@@ -137,11 +111,11 @@ class Trial:
 
     def figures(self) -> dict[str, Any]:
         """What was measured, for JSON."""
-        recorder = self.recorder
+        network = self.recorder.attributes
         return {
-            "network": recorder.name,
-            "precision": recorder.precision,
-            "provider": recorder.provider,
+            "network": network.name,
+            "precision": network.precision,
+            "provider": network.provider,
             "workers": self.workers,
             "batch": self.parameters.batch,
             "evals_per_second": round(self.evals_per_second, 1),
@@ -186,9 +160,9 @@ def best_of(trials: Sequence[Trial], seconds: float, tick: Tick, favourite: Tria
     return min(good, key=lambda trial: (trial.under_way, -trial.evals_per_second))
 
 
-def bare_rate(recorder: Recorder, workers: int, batch: int, seconds: float) -> float:
+def bare_rate(recorder: RecordingEvaluator, workers: int, batch: int, seconds: float) -> float:
     """The evaluations a second of `workers` threads that do nothing else. Raises what the evaluator raises."""
-    inputs = [recorder.sample(batch, i * batch) for i in range(workers)]
+    requests = [request_of(recorder.positions, batch, i * batch) for i in range(workers)]
     counts = [0] * workers
     evaluator = recorder.evaluator
     begin = threading.Barrier(workers + 1)
@@ -196,12 +170,12 @@ def bare_rate(recorder: Recorder, workers: int, batch: int, seconds: float) -> f
     errors: list[BaseException] = []
 
     def call(number: int) -> None:
-        spatial, global_ = inputs[number]
+        request = requests[number]
         try:
-            evaluator.evaluate(spatial, global_)
+            evaluator.evaluate(request)
             begin.wait()
             while time.perf_counter() < end[0]:
-                evaluator.evaluate(spatial, global_)
+                evaluator.evaluate(request)
                 counts[number] += batch
         except BaseException as error:
             errors.append(error)
@@ -220,6 +194,13 @@ def bare_rate(recorder: Recorder, workers: int, batch: int, seconds: float) -> f
     if errors:
         raise errors[0]
     return sum(counts) / (time.perf_counter() - started)
+
+
+def request_of(positions: Sequence[RecordedPosition], batch: int, first: int) -> EvaluationRequest:
+    """A request for `batch` of the positions from `first` on, again from the start where they end."""
+    chosen = [positions[(first + i) % len(positions)] for i in range(batch)]
+    spatial = np.stack([each.spatial for each in chosen]).astype(np.float32)
+    return EvaluationRequest(spatial, np.stack([each.global_ for each in chosen]))
 
 
 def _warm_up(search: Search, game: Game, seconds: float) -> None:

@@ -118,7 +118,8 @@ def _network(configuration: Configuration) -> str:
         raise UserError(f"this installation lacks its network: {WEIGHTS / NETWORK}")
     evaluator = open_evaluator(configuration)
     which = configuration.net if configuration.has_own_net else "the embedded one"
-    return f"network: {evaluator.name} ({which}), {evaluator.precision}, {evaluator.provider}"
+    network = evaluator.attributes
+    return f"network: {network.name} ({which}), {network.precision}, {network.provider}"
 
 
 def _move(configuration: Configuration) -> str:

@@ -63,8 +63,8 @@ def tune(
         ]
         trials = [present, *others]
         best = best_of(trials, seconds, tick, favourite=present)
-    names = {evaluator.precision: name for name, evaluator in evaluators.items()}
-    precision = names.get(best.recorder.precision, configuration["precision"])
+    names = {evaluator.attributes.precision: name for name, evaluator in evaluators.items()}
+    precision = names.get(best.recorder.attributes.precision, configuration["precision"])
     found = {"precision": precision, "workers": best.workers, "batch": best.parameters.batch}
     if not dry_run:
         write_values(path, found)
@@ -78,14 +78,16 @@ def _evaluators(configuration: Configuration) -> dict[str, Evaluator]:
     """The network in the precisions worth trying, by name. `auto` knows which are fit for use, and stays right when the
     network is exchanged for another."""
     found = {"auto": open_evaluator(_with(configuration, "auto"))}
-    if found["auto"].precision != "fp32":
+    if found["auto"].attributes.precision != "fp32":
         with contextlib.suppress(EvaluatorError):  # an ONNX file gives no choice
             found["fp32"] = open_evaluator(_with(configuration, "fp32"))
     return found
 
 
 def _is_same(trial: Trial, other: Trial) -> bool:
-    setting, present = ((each.recorder.precision, each.parameters.batch, each.workers) for each in (trial, other))
+    setting, present = (
+        (each.recorder.attributes.precision, each.parameters.batch, each.workers) for each in (trial, other)
+    )
     return setting == present
 
 
@@ -94,14 +96,14 @@ def _with(configuration: Configuration, precision: str) -> Configuration:
 
 
 def _print(found: dict[str, object], best: Trial, present: Trial, tried: int, path: Path, is_dry: bool) -> None:
-    recorder = best.recorder
-    click.echo(f"network   {recorder.name}, {recorder.provider}, board {best.width}x{best.height}")
+    network, before = best.recorder.attributes, present.recorder.attributes
+    click.echo(f"network   {network.name}, {network.provider}, board {best.width}x{best.height}")
     click.echo(
-        f"so far    {present.recorder.precision}, {present.workers} workers, batch {present.parameters.batch}:"
+        f"so far    {before.precision}, {present.workers} workers, batch {present.parameters.batch}:"
         f" {present.evals_per_second:,.0f} evaluations/s"
     )
     click.echo(
-        f"best      {recorder.precision}, {best.workers} workers, batch {best.parameters.batch}:"
+        f"best      {network.precision}, {best.workers} workers, batch {best.parameters.batch}:"
         f" {best.evals_per_second:,.0f} evaluations/s ({tried} settings tried)"
     )
     lines = ", ".join(f"{name} = {toml_value(value)}" for name, value in found.items())
@@ -111,9 +113,10 @@ def _print(found: dict[str, object], best: Trial, present: Trial, tried: int, pa
 def _print_json(found: dict[str, object], best: Trial, present: Trial, trials: list[Trial], path: Path | None) -> None:
     import msgspec
 
+    network = best.recorder.attributes
     report = {
-        "network": best.recorder.name,
-        "provider": best.recorder.provider,
+        "network": network.name,
+        "provider": network.provider,
         "size": f"{best.width}x{best.height}",
         "best": {**found, "evals_per_second": round(best.evals_per_second, 1)},
         "present": present.outline(),

@@ -5,21 +5,30 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.points import MAX_SIZE
-from nets.evaluator import SCORE_COLUMNS, Evaluation, Evaluator, EvaluatorError
+from nets.evaluator import (
+    SCORE_COLUMNS,
+    TAKES_NO_PROFILE,
+    Evaluation,
+    EvaluationRequest,
+    Evaluator,
+    EvaluatorAttributes,
+    EvaluatorError,
+)
 from nets.human_profile import HumanProfile
 from nets.katago.model import FloatArray, Model
 from nets.native.convolutions.pack import Packed
 from nets.native.convolutions.tiling import SMALLEST
 from nets.native.convolutions.workspace import Workspace
 from nets.native.outputs import VALUES, finish_batch
-from nets.native.profiles import Players
-from nets.onnx.evaluator import NEEDS_PROFILE, TAKES_NO_PROFILE
+from nets.native.profiles import ProfileEncoder
+from nets.onnx.evaluator import NEEDS_PROFILE
 
 if TYPE_CHECKING:
     from nets.native.transformers.pack import PackedTokens
@@ -34,11 +43,9 @@ MOST_IDLE = 8
 NO_SHARES = np.zeros(0, np.float32)
 
 
-class NativeEvaluator:
-    """Implements `Evaluator`. Any number of threads may evaluate at once, each computing its own call alone."""
-
-    precision = PRECISION
-    provider = PROVIDER
+class NativeEvaluator(Evaluator):
+    """An evaluator that runs a network with our own kernels. Any number of threads may call it at once; each computes
+    its call alone."""
 
     def __init__(
         self,
@@ -60,11 +67,16 @@ class NativeEvaluator:
             raise EvaluatorError(f"{source}: {NEEDS_PROFILE}")
         if encoder is None and profile is not None:
             raise EvaluatorError(f"{source}: {TAKES_NO_PROFILE}")
-        self._players = None if encoder is None or profile is None else Players(encoder, profile)
-        self.name = model.name
-        self.has_optimism = model.policy.channels > 1
-        self.pass_alive_under_suicide = model.pass_alive_under_suicide
-        self.only_safe_area = model.only_safe_area
+        self._profile_encoder = None if encoder is None else ProfileEncoder(encoder)
+        self._attributes = EvaluatorAttributes(
+            model.name,
+            PRECISION,
+            PROVIDER,
+            model.policy.channels > 1,
+            profile,
+            model.pass_alive_under_suicide,
+            model.only_safe_area,
+        )
         self._packed, self._source, self._optimism = packed, source, optimism
         self._workspace = workspace
         self._open_other = open_other
@@ -73,42 +85,30 @@ class NativeEvaluator:
         self._lock = threading.Lock()
 
     @property
-    def profile(self) -> HumanProfile | None:
-        """Whom a HumanSL network imitates; None for any other network."""
-        return None if self._players is None else self._players.profile
+    def attributes(self) -> EvaluatorAttributes:
+        """See `Evaluator.attributes`."""
+        return self._attributes
 
     def use_profile(self, profile: HumanProfile) -> None:
-        """Imitate others from the next evaluation on. Raises EvaluatorError where this is no HumanSL network."""
-        if self._players is None:
+        """See `Evaluator.use_profile`."""
+        if self._profile_encoder is None:
             raise EvaluatorError(f"{self._source}: {TAKES_NO_PROFILE}")
-        self._players.profile = profile
+        self._attributes = replace(self._attributes, profile=profile)
 
-    @property
-    def needs_colours(self) -> bool:
-        """Whether evaluations depend on who is black, beyond what the features say."""
-        return self._players is not None and self._players.differ
-
-    def evaluate(
-        self,
-        spatial: NDArray[np.float32],
-        global_: NDArray[np.float32],
-        optimism: NDArray[np.float32] | None = None,
-        colours: NDArray[np.int8] | None = None,
-    ) -> Evaluation:
-        """Evaluate `spatial` [N, 22, H, W] and `global_` [N, 19]; `optimism` [N] overrides the default share, `colours`
-        [N] says who is to move where `needs_colours` asks for it (black otherwise). Raises EvaluatorError."""
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        """See `Evaluator.evaluate`."""
+        spatial, global_, optimism, colours = request
         if min(spatial.shape[2:]) < SMALLEST:
-            return self._evaluate_line(spatial, global_, optimism, colours)
+            return self._evaluate_line(request)
         return self._computed(spatial, global_, [self._shares(len(spatial), optimism)], colours)[0]
 
     def evaluate_both(self, spatial: FloatArray, global_: FloatArray) -> tuple[Evaluation, FloatArray | None]:
         """Evaluate without optimism, on boards of more than a single line. Beside it, the logits [N, H*W + 1] of the
         optimistic policy, where the network has one. Raises EvaluatorError."""
-        shares = (
-            [np.full(len(spatial), share, np.float32) for share in (0.0, 1.0)] if self.has_optimism else [NO_SHARES]
-        )
+        has_optimism = self._attributes.has_optimism
+        shares = [np.full(len(spatial), share, np.float32) for share in (0.0, 1.0)] if has_optimism else [NO_SHARES]
         evaluations = self._computed(spatial, global_, shares, None)
-        return evaluations[0], evaluations[1].policy if self.has_optimism else None
+        return evaluations[0], evaluations[1].policy if has_optimism else None
 
     def _computed(
         self, spatial: FloatArray, global_: FloatArray, shares: list[FloatArray], colours: NDArray[np.int8] | None
@@ -125,9 +125,9 @@ class NativeEvaluator:
         area = height * width
         columns = area + 1, VALUES, SCORE_COLUMNS, area
         space = self._take(count, height, width)
-        if self._players is not None:
-            players = self._players.added(count, colours, area)
-            space.players[:, : players.shape[1]] = players
+        if self._profile_encoder is not None and self._attributes.profile is not None:
+            added = self._profile_encoder.added(self._attributes.profile, count, colours, area)
+            space.players[:, : added.shape[1]] = added
         space.run(spatial, global_)
         results, total = [], 0.0
         for each in shares:
@@ -141,30 +141,23 @@ class NativeEvaluator:
 
     def _shares(self, count: int, optimism: FloatArray | None) -> FloatArray:
         """[count] of the optimistic policy; empty in networks without."""
-        if not self.has_optimism:
+        if not self._attributes.has_optimism:
             return NO_SHARES
-        if self._players is not None:  # people's optimism is in their plain policy
+        if self._attributes.profile is not None:  # people's optimism is in their plain policy
             return np.zeros(count, np.float32)
         if optimism is None:
             return np.full(count, self._optimism, np.float32)
         return as_argument(optimism.reshape(-1))
 
-    def _evaluate_line(
-        self,
-        spatial: FloatArray,
-        global_: FloatArray,
-        optimism: FloatArray | None,
-        colours: NDArray[np.int8] | None,
-    ) -> Evaluation:
+    def _evaluate_line(self, request: EvaluationRequest) -> Evaluation:
         with self._lock:
             if self._other is None:
                 self._other = self._open_other()
-            other: Any = self._other
-        if self._players is not None:
-            other.use_profile(self._players.profile)
-        more = {"optimism": self._shares(len(spatial), optimism)} if self.has_optimism else {}
-        evaluation: Evaluation = other.evaluate(spatial, global_, colours=colours, **more)
-        return evaluation
+            other = self._other
+        if self._attributes.profile is not None:
+            other.use_profile(self._attributes.profile)
+        shares = self._shares(len(request.spatial), request.optimism)
+        return other.evaluate(request._replace(optimism=shares if self._attributes.has_optimism else None))
 
     def _take(self, count: int, height: int, width: int) -> AnyWorkspace:
         kind = count, height, width

@@ -1,40 +1,33 @@
-"""Whom a HumanSL network imitates: what its trunk adds at every point for them, and everyone in turn."""
+"""HumanSL networks in our own kernels: what the trunk adds for a profile, and the profiles to calibrate with."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from itertools import count
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.points import WHITE
-from nets.evaluator import Evaluation, Evaluator
+from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes
 from nets.human_profile import HumanProfile, metadata_row, parse_profile
-from nets.katago.model import Activation, FloatArray, MetadataEncoder, Model
+from nets.katago.model import Activation, FloatArray, MetadataEncoder
 
 NAMES = ("rank_5k", "rank_9d", "rank_20k", "preaz_1d", "proyear_1850", "rank_2d_12k", "proyear_2020", "preaz_15k")
 PROFILES = tuple(parse_profile(name) for name in NAMES)
-"""As different as people are."""
+"""The profiles that a HumanSL network is calibrated with: they differ as much as players do."""
 
 
-class Players:
-    """A network's encoder of players, and the profile it is given."""
+class ProfileEncoder:
+    """Computes what a HumanSL network's trunk adds at every point for the players that it imitates."""
 
-    def __init__(self, encoder: MetadataEncoder, profile: HumanProfile) -> None:
-        self.profile = profile
+    def __init__(self, encoder: MetadataEncoder) -> None:
         self._added = lru_cache(maxsize=64)(lambda profile, points: _encode(encoder, _metadata(profile, points)))
 
-    @property
-    def differ(self) -> bool:
-        """Whether it matters who is black."""
-        return self.profile.black != self.profile.white
-
-    def added(self, count: int, colours: NDArray[np.int8] | None, points: int) -> FloatArray:
-        """[N, channels] on boards of so many points; `colours` [N] says who is to move, black where it is None."""
+    def added(self, profile: HumanProfile, count: int, colours: NDArray[np.int8] | None, points: int) -> FloatArray:
+        """[count, channels] for boards of so many points; `colours` [count] are to move, black where it is None."""
         is_white = np.zeros(count, np.int64) if colours is None else (colours == WHITE).astype(np.int64)
-        return np.asarray(self._added(self.profile, points)[is_white], np.float32)
+        return np.asarray(self._added(profile, points)[is_white], np.float32)
 
 
 def _encode(encoder: MetadataEncoder, metadata: FloatArray) -> FloatArray:
@@ -59,25 +52,23 @@ def _metadata(profile: HumanProfile, points: int) -> FloatArray:
 
 
 def metadata(turn: int, boards: int, points: int) -> FloatArray:
-    """[boards, 192]: one of PROFILES by turns, each of its colours in half of a batch."""
+    """[boards, 192]: the input for the profile whose turn it is, with black to move on every second board."""
     return _metadata(PROFILES[turn % len(PROFILES)], points)[np.arange(boards) % 2]
 
 
-def everyone(model: Model, evaluator: Any) -> Evaluator:
-    """A HumanSL network that imitates the next of PROFILES at every call; any other network as it is."""
-    if model.trunk.metadata is None:
-        return evaluator
-    return _InTurn(evaluator)
+def varied(evaluator: Evaluator) -> Evaluator:
+    """Make a HumanSL network imitate the next of PROFILES at each call; any other evaluator is returned as it is."""
+    return evaluator if evaluator.attributes.profile is None else _VariedProfiles(evaluator)
 
 
-class _InTurn:
-    def __init__(self, network: Any) -> None:
-        self._network, self._calls = network, count()
-        self.name, self.precision, self.provider = network.name, network.precision, network.provider
-        self.pass_alive_under_suicide = network.pass_alive_under_suicide
-        self.only_safe_area = network.only_safe_area
+class _VariedProfiles(Evaluator):
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator, self._calls = evaluator, count()
 
-    def evaluate(self, spatial: FloatArray, global_: FloatArray) -> Evaluation:
-        self._network.use_profile(PROFILES[next(self._calls) % len(PROFILES)])
-        evaluation: Evaluation = self._network.evaluate(spatial, global_)
-        return evaluation
+    @property
+    def attributes(self) -> EvaluatorAttributes:
+        return self._evaluator.attributes
+
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        self._evaluator.use_profile(PROFILES[next(self._calls) % len(PROFILES)])
+        return self._evaluator.evaluate(request)

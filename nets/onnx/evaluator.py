@@ -7,7 +7,7 @@ import io
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from go_rules.machine.directories import cache_root
 from go_rules.points import MAX_SIZE, WHITE
 from nets.devices import CPU, Device
-from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluation, EvaluatorError
+from nets.evaluator import (
+    GLOBAL_FEATURES,
+    SPATIAL_PLANES,
+    TAKES_NO_PROFILE,
+    Evaluation,
+    EvaluationRequest,
+    Evaluator,
+    EvaluatorAttributes,
+    EvaluatorError,
+)
 from nets.human_profile import FORMS, META_FEATURES, HumanProfile, metadata_row
 from nets.onnx.check import check_onnx
 from nets.onnx.values import ShapeError
@@ -29,7 +38,6 @@ OUTPUTS = ["policy", "value", "score", "ownership"]
 NEEDS_PROFILE = f"this network imitates people; say whom with --human-profile NAME ({FORMS})"
 TENSORRT_SHAPES = {"min": (1, 2), "opt": (16, 19), "max": (64, MAX_SIZE)}
 """Positions and lines of the board that its engines are built for."""
-TAKES_NO_PROFILE = "a human profile is only for HumanSL networks, and this is none"
 
 
 class DeviceError(EvaluatorError):
@@ -46,12 +54,13 @@ class Variant:
     """The ONNX model. Raises EvaluatorError."""
 
 
-class OnnxEvaluator:
-    """One onnxruntime session, called from as many threads as wanted at once.
+class OnnxEvaluator(Evaluator):
+    """An evaluator that runs an ONNX model in onnxruntime. Any number of threads may call it at once.
 
     With one intra-op thread a call computes on the calling thread alone, so workers share the session and its
     weights and still use a core each. Sessions for the network's variants are opened by the first batch that suits
-    one, so games that are all of one size pay for nothing else. A device that takes one call at a time gets one.
+    one, so games that are all of one size pay for nothing else. Calls to a device that takes one at a time wait for
+    each other.
     """
 
     def __init__(
@@ -70,19 +79,21 @@ class OnnxEvaluator:
         than the processor does not start."""
         facts = check_onnx(content, source)
         self.facts = facts
-        self.name = facts.name
-        self.precision = facts.precision
-        self.provider = device.provider
-        self.has_optimism = "optimism" in facts.inputs
-        self.pass_alive_under_suicide = facts.pass_alive_under_suicide
-        self.only_safe_area = facts.only_safe_area
         self._source = source
         self._optimism = optimism
         if "meta" in facts.inputs and profile is None:
             raise EvaluatorError(f"{source}: {NEEDS_PROFILE}")
         if "meta" not in facts.inputs and profile is not None:
             raise EvaluatorError(f"{source}: {TAKES_NO_PROFILE}")
-        self._profile = profile
+        self._attributes = EvaluatorAttributes(
+            facts.name,
+            facts.precision,
+            device.provider,
+            "optimism" in facts.inputs,
+            profile,
+            facts.pass_alive_under_suicide,
+            facts.only_safe_area,
+        )
         self._threads = threads
         self._session = _open_session(content, source, threads, device, facts.inputs)
         self._turn: AbstractContextManager[object] = nullcontext() if device.is_concurrent else threading.Lock()
@@ -95,40 +106,30 @@ class OnnxEvaluator:
         self._variants = tuple(variants)
 
     @property
-    def profile(self) -> HumanProfile | None:
-        """Whom a HumanSL network imitates; None for any other network."""
-        return self._profile
+    def attributes(self) -> EvaluatorAttributes:
+        """See `Evaluator.attributes`."""
+        return self._attributes
 
     def use_profile(self, profile: HumanProfile) -> None:
-        """Imitate others from the next evaluation on. Raises EvaluatorError where this is no HumanSL network."""
-        if self._profile is None:
+        """See `Evaluator.use_profile`."""
+        if self._attributes.profile is None:
             raise EvaluatorError(f"{self._source}: {TAKES_NO_PROFILE}")
-        self._profile = profile
+        self._attributes = replace(self._attributes, profile=profile)
 
-    @property
-    def needs_colours(self) -> bool:
-        """Whether evaluations depend on who is black, beyond what the features say."""
-        return self._profile is not None and self._profile.black != self._profile.white
-
-    def evaluate(
-        self,
-        spatial: NDArray[np.float32],
-        global_: NDArray[np.float32],
-        optimism: NDArray[np.float32] | None = None,
-        colours: NDArray[np.int8] | None = None,
-    ) -> Evaluation:
-        """Evaluate `spatial` [N, 22, H, W] and `global_` [N, 19]; `optimism` [N] overrides the default share, `colours`
-        [N] says who is to move where `needs_colours` asks for it (black otherwise). Raises EvaluatorError."""
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        """See `Evaluator.evaluate`."""
+        spatial, global_, optimism, colours = request
         count, _, height, width = spatial.shape
+        attributes = self._attributes
         feed: dict[str, Any] = {"spatial": spatial, "global": global_}
-        if self.has_optimism:
+        if attributes.has_optimism:
             shares = np.full(count, self._optimism, np.float32) if optimism is None else optimism
             feed["optimism"] = shares.reshape(count, 1)
-            if self._profile is not None:  # people's optimism is in their plain policy
+            if attributes.profile is not None:  # people's optimism is in their plain policy
                 feed["optimism"] = np.zeros((count, 1), np.float32)
-        if self._profile is not None:
+        if attributes.profile is not None:
             is_white = np.zeros(count, np.int64) if colours is None else (colours == WHITE).astype(np.int64)
-            feed["meta"] = _metadata(self._profile, height * width)[is_white]
+            feed["meta"] = _metadata(attributes.profile, height * width)[is_white]
         try:
             self.facts.sizes.check(height, width)
         except ShapeError as error:
@@ -259,10 +260,8 @@ def _preload_cuda() -> None:
     matters shows when the session is opened."""
     import onnxruntime
 
-    preload = getattr(onnxruntime, "preload_dlls", None)
-    if preload is not None:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
-            preload()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+        onnxruntime.preload_dlls()  # older versions have no such function
 
 
 def _first_line(error: Exception) -> str:

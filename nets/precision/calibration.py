@@ -22,7 +22,7 @@ from go_rules.game import Game
 from go_rules.machine.fingerprint import source_fingerprint
 from go_rules.points import N_POINTS, PASS, point_at
 from go_rules.rules import PRESETS, SCORING_AREA
-from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluator
+from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest, Evaluator
 from nets.features import IN_TREE, Scratch, encode, scratch_for
 from nets.onnx.evaluator import runtime_version
 
@@ -142,7 +142,7 @@ def _play(evaluator: Evaluator, series: Series, random: np.random.Generator, scr
             last = game.length - 1
             encode(game.stack, last, game.to_play, game.record, 0.0, IN_TREE, ban, scratch, spatial[row], global_[row])
         yield spatial, global_
-        policy = evaluator.evaluate(spatial, global_).policy
+        policy = evaluator.evaluate(EvaluationRequest(spatial, global_)).policy
         for row, i in enumerate(alive):
             is_blunder = random.random() < blunders[i, games[i].to_play - 1]
             _move(games[i], np.zeros_like(policy[row]) if is_blunder else policy[row] / temperatures[i], random)

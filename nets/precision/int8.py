@@ -16,7 +16,7 @@ from onnx import ModelProto
 from nets.conversion.to_onnx import TAP, to_onnx
 from nets.conversion.transformer import NORMED
 from nets.embedded import ReadyMade
-from nets.evaluator import LEAD, NO_RESULT, WIN, Evaluation, Evaluator
+from nets.evaluator import LEAD, NO_RESULT, WIN, Evaluation, EvaluationRequest, Evaluator
 from nets.katago.model import Model, OrdinaryBlock, PoolingBlock
 from nets.onnx.evaluator import OnnxEvaluator, open_recorder
 from nets.precision.calibration import SERIES, Positions, Series, measurement_fingerprint, own_positions
@@ -207,13 +207,13 @@ def compare(reference: Evaluator, candidate: Evaluator, positions: Sequence[Posi
     shares: list[float] = []
     for spatial, global_ in positions:
         for start in range(0, len(spatial), BATCH):
-            batch = spatial[start : start + BATCH], global_[start : start + BATCH]
+            batch = EvaluationRequest(spatial[start : start + BATCH], global_[start : start + BATCH])
             started = time.thread_time()
-            ours = reference.evaluate(*batch)
+            ours = reference.evaluate(batch)
             between = time.thread_time()
-            theirs = candidate.evaluate(*batch)
+            theirs = candidate.evaluate(batch)
             shares.append((time.thread_time() - between) / max(between - started, 1e-9))
-            differences.append(_differences(ours, theirs, batch[0]))
+            differences.append(_differences(ours, theirs, batch.spatial))
     winrate, lead, kl, other = np.concatenate(differences, axis=1)
     loss = Loss(
         winrate_mean=float(winrate.mean()),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.machine.jit import kernel
-from nets.evaluator import Evaluation
+from nets.evaluator import Evaluation, EvaluationRequest
 from nets.features import IN_TREE
 from search.puct.leaves.digest import digest_evaluation
 from search.puct.leaves.encode import encode_leaves
@@ -116,12 +116,8 @@ def encode_and_evaluate(
         buffers.flat,
         buffers.global_,
     )
-    spatial, global_ = buffers.inputs[count]
-    evaluator = space.evaluator
-    if getattr(evaluator, "needs_colours", False):
+    colours = None
+    if space.evaluator.attributes.needs_colours:
         leaves, chosen = buffers.leaves, buffers.missing[:count]
         colours = leaves["stack"]["to_play"][chosen, leaves["last"][chosen]]
-        return evaluator.evaluate(spatial, global_, optimism, colours)  # type: ignore[call-arg]
-    if space.has_optimism:
-        return evaluator.evaluate(spatial, global_, optimism)  # type: ignore[call-arg]
-    return evaluator.evaluate(spatial, global_)
+    return space.evaluator.evaluate(EvaluationRequest(*buffers.inputs[count], optimism, colours))

@@ -52,7 +52,6 @@ class Workspace:
         self.root_buffers = WorkerBuffers(width, height, len(self.images), seed - 1, evaluator)
         """For the root, which the calling thread evaluates before the workers begin."""
         self.optimism = np.full(parameters.batch, parameters.policy_optimism, np.float32)
-        self.has_optimism = bool(getattr(evaluator, "has_optimism", False))
 
     def set_parameters(self, parameters: SearchParameters, analysis: bool) -> None:
         """Give the kernels these parameters. The centre of the dynamic score stays as it is."""

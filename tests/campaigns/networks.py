@@ -210,7 +210,7 @@ def work() -> int:
     import resource
     import traceback
 
-    from nets.evaluator import EvaluatorError
+    from nets.evaluator import EvaluationRequest, EvaluatorError
     from nets.human_profile import parse_profile
     from nets.open import open_network
 
@@ -225,7 +225,9 @@ def work() -> int:
                     raise
                 evaluator = open_network(path, "fp32", profile=parse_profile("rank_5k"))
             for count, height, width in ((1, 9, 9), (3, 5, 7)):
-                evaluator.evaluate(np.ones((count, 22, height, width), np.float32), np.ones((count, 19), np.float32))
+                evaluator.evaluate(
+                    EvaluationRequest(np.ones((count, 22, height, width), np.float32), np.ones((count, 19), np.float32))
+                )
         except EvaluatorError as error:
             verdict, text = "refused", str(error)
             if not (text.isprintable() and text.startswith(f"{path}: ") and len(text) < 400 + len(path)):

@@ -13,7 +13,7 @@ import pytest
 
 from gtp_engine.configuration.parameters import find_parameter
 from nets.devices import CPU, DEVICES, NAMES, MissingDevice, candidates, device_of
-from nets.evaluator import EvaluatorError
+from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.open import check_network, load_onnx, open_network
 from tests.nets.random_networks import RandomNetwork
 from tests.nets.test_open import position
@@ -115,8 +115,8 @@ def test_every_device_gets_what_it_needs(network: Path, offered: Callable[..., N
     for device in DEVICES:
         FakeSession.opened.clear()
         evaluator = open_network(network, "fp32", device.name)
-        assert (evaluator.provider, evaluator.precision) == (device.provider, "fp32")
-        evaluator.evaluate(*position(3))
+        assert (evaluator.attributes.provider, evaluator.attributes.precision) == (device.provider, "fp32")
+        evaluator.evaluate(EvaluationRequest(*position(3)))
         assert FakeSession.opened[0][0] == device.provider
         assert device.options.items() <= FakeSession.opened[0][1].items()
     shapes = next(options for name, options in _opened_by(network, "tensorrt") if name.startswith("Tensor"))
@@ -135,7 +135,7 @@ def test_auto_goes_on_to_what_starts(network: Path, offered: Callable[..., None]
     FakeSession.broken[CUDA] = "CUDA failure 35: driver version is insufficient\n at line 80"
     notes: list[str] = []
     evaluator = open_network(network, note=notes.append)
-    assert (evaluator.provider, evaluator.precision) == (CPU.provider, "fp32")
+    assert (evaluator.attributes.provider, evaluator.attributes.precision) == (CPU.provider, "fp32")
     assert notes == ["device cuda does not start: CUDA failure 35: driver version is insufficient; using cpu"]
     check_network(network)
 
@@ -160,7 +160,7 @@ def test_a_device_that_cannot_compute(
     offered(CUDA)
     monkeypatch.setattr(FakeSession, "run", run, raising=False)
     notes: list[str] = []
-    assert open_network(network, "auto", "auto", note=notes.append).provider == CPU.provider
+    assert open_network(network, "auto", "auto", note=notes.append).attributes.provider == CPU.provider
     assert len(notes) == 1
     assert "no kernel image is available; using cpu" in notes[0]
 
@@ -186,8 +186,8 @@ def test_precisions_that_a_device_lacks(
 
 def test_a_precision_decides_where_the_device_is_free(network: Path, offered: Callable[..., None]) -> None:
     offered(CUDA)
-    assert open_network(network, "fp16").provider == CUDA
-    assert open_network(network, "fp32").provider == CUDA
+    assert open_network(network, "fp16").attributes.provider == CUDA
+    assert open_network(network, "fp32").attributes.provider == CUDA
     check_network(network, "int8")
     assert FakeSession.opened[-1][0] == CPU.provider
 
@@ -196,9 +196,9 @@ def test_fp16_is_compared_with_fp32_once(network: Path, offered: Callable[..., N
     offered(CUDA)
     notes: list[str] = []
     evaluator = open_network(network, note=notes.append)
-    assert (evaluator.provider, evaluator.precision) == (CUDA, "fp16")
+    assert (evaluator.attributes.provider, evaluator.attributes.precision) == (CUDA, "fp16")
     assert notes == ["network.bin.gz: comparing fp16 with fp32 on cuda, once"]
-    assert open_network(network, note=notes.append).precision == "fp16"
+    assert open_network(network, note=notes.append).attributes.precision == "fp16"
     assert len(notes) == 1
 
 
@@ -209,9 +209,9 @@ def test_fp32_where_fp16_loses_too_much(
     monkeypatch.setattr("nets.precision.fp16.half_objection", lambda reference, candidate: "its lead mean is 5")
     notes: list[str] = []
     evaluator = open_network(network, note=notes.append)
-    assert (evaluator.provider, evaluator.precision) == (CUDA, "fp32")
+    assert (evaluator.attributes.provider, evaluator.attributes.precision) == (CUDA, "fp32")
     assert notes[-1] == "network.bin.gz: using fp32, for in fp16 its lead mean is 5"
-    assert open_network(network, "fp16").precision == "fp16"
+    assert open_network(network, "fp16").attributes.precision == "fp16"
 
 
 def test_an_onnx_file_of_the_processors_own(network: Path, tmp_path: Path, offered: Callable[..., None]) -> None:
@@ -224,7 +224,7 @@ def test_an_onnx_file_of_the_processors_own(network: Path, tmp_path: Path, offer
     path.write_bytes(model.SerializeToString())
     offered(CUDA)
     notes: list[str] = []
-    assert open_network(path, note=notes.append).provider == CPU.provider
+    assert open_network(path, note=notes.append).attributes.provider == CPU.provider
     assert notes == [f"device cuda does not compute in int8, which {path} is in; using cpu"]
 
 
@@ -247,7 +247,8 @@ def test_one_call_at_a_time_where_a_device_takes_no_more(
     offered(DIRECTML)
     evaluator = open_network(network, "fp32", "directml")
     monkeypatch.setattr(FakeSession, "run", run, raising=False)
-    calls = [threading.Thread(target=lambda: [evaluator.evaluate(*position(2)) for _ in range(5)]) for _ in range(4)]
+    request = EvaluationRequest(*position(2))
+    calls = [threading.Thread(target=lambda: [evaluator.evaluate(request) for _ in range(5)]) for _ in range(4)]
     for call in calls:
         call.start()
     for call in calls:
@@ -260,7 +261,7 @@ def test_the_real_onnxruntime_says_what_it_lacks(network: Path) -> None:
         pytest.skip("this onnxruntime has CUDA")
     with pytest.raises(EvaluatorError, match=r"device cuda is not here .* onnxruntime-gpu"):
         open_network(network, device="cuda")
-    assert np.isfinite(open_network(network).evaluate(*position()).value).all()
+    assert np.isfinite(open_network(network).evaluate(EvaluationRequest(*position())).value).all()
 
 
 def test_cudas_libraries_are_loaded_first_and_quietly(

@@ -27,6 +27,7 @@ from nets.embedded import (
     ready_made_int8,
     ready_made_int16,
 )
+from nets.evaluator import EvaluationRequest
 from nets.native.convolutions import calibrate
 from nets.native.simd.vectors import is_available
 from nets.open import open_network
@@ -77,10 +78,10 @@ def test_a_first_start_does_not_calibrate(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("nets.precision.int8.quantize", None)
     lines: list[str] = []
     evaluator = open_network(WEIGHTS / NETWORK, "int8", note=lines.append)
-    assert evaluator.precision == "int8"
+    assert evaluator.attributes.precision == "int8"
     spatial = np.zeros((2, 22, 9, 9), np.float32)
     spatial[:, 0] = 1
-    assert evaluator.evaluate(spatial, np.zeros((2, 19), np.float32)).policy.shape == (2, 82)
+    assert evaluator.evaluate(EvaluationRequest(spatial, np.zeros((2, 19), np.float32))).policy.shape == (2, 82)
 
 
 needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor lacks AVX2")
@@ -92,7 +93,7 @@ def test_a_first_start_does_not_calibrate_int16_either(tmp_path: Path, monkeypat
     monkeypatch.setattr(calibrate, "calibrate", None)
     lines: list[str] = []
     evaluator = open_network(WEIGHTS / NETWORK, "auto", note=lines.append)
-    assert evaluator.precision == "int16"
+    assert evaluator.attributes.precision == "int16"
     assert not lines
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from nets.conversion.convert import load_model
-from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_MEAN, SCORE_STDEV, WIN, Evaluation, Evaluator
+from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_MEAN, SCORE_STDEV, WIN, Evaluation, EvaluationRequest, Evaluator
 from nets.open import open_network
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions, probabilities
 from tests.nets.native.test_convolutions import needs_kernels
@@ -30,7 +30,7 @@ KATAGO_OPTIMISM = 0.2
 
 def evaluations(rows: Iterable[dict[str, Any]], evaluator: Evaluator) -> list[tuple[dict[str, Any], Evaluation]]:
     """Each row with its evaluation (arrays without the batch dimension), boards of one size evaluated together."""
-    scratch = new_scratch(evaluator.pass_alive_under_suicide)
+    scratch = new_scratch(evaluator.attributes.pass_alive_under_suicide)
     waiting: dict[tuple[int, ...], list[tuple[dict[str, Any], np.ndarray, np.ndarray]]] = {}
     for row in rows:
         game = game_of(row)
@@ -40,7 +40,7 @@ def evaluations(rows: Iterable[dict[str, Any]], evaluator: Evaluator) -> list[tu
     for entries in waiting.values():
         for start in range(0, len(entries), BATCH):
             batch, spatial, global_ = zip(*entries[start : start + BATCH], strict=True)
-            evaluation = evaluator.evaluate(np.stack(spatial), np.stack(global_))
+            evaluation = evaluator.evaluate(EvaluationRequest(np.stack(spatial), np.stack(global_)))
             found += [(row, Evaluation(*(a[i] for a in evaluation))) for i, row in enumerate(batch)]
     return found
 

@@ -13,7 +13,7 @@ import pytest
 
 from nets import cache
 from nets.constant import ConstantEvaluator
-from nets.evaluator import EvaluatorError
+from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.open import load_onnx, open_network
 from tests.nets.random_networks import RandomNetwork
 
@@ -70,7 +70,7 @@ def test_unusable_cache_is_harmless(network: Path, cache_root: Path, obstacle: s
     else:
         cache_root.mkdir()
         (cache_root / "networks").touch()
-    open_network(network).evaluate(*position())
+    open_network(network).evaluate(EvaluationRequest(*position()))
 
 
 def test_interrupted_writes_are_swept(cache_root: Path) -> None:
@@ -86,9 +86,16 @@ def test_onnx_file(network: Path, tmp_path: Path) -> None:
     path = tmp_path / "network.onnx"
     path.write_bytes(load_onnx(network))
     ours, converted = open_network(path), open_network(network)
-    for a, b in zip(ours.evaluate(*position()), converted.evaluate(*position()), strict=True):
+    for a, b in zip(
+        ours.evaluate(EvaluationRequest(*position())), converted.evaluate(EvaluationRequest(*position())), strict=True
+    ):
         np.testing.assert_array_equal(a, b)
-    assert (ours.name, ours.precision, ours.provider) == ("random", "fp32", "CPUExecutionProvider")
+    attributes = ours.attributes
+    assert (attributes.name, attributes.precision, attributes.provider) == (
+        "random",
+        "fp32",
+        "CPUExecutionProvider",
+    )
 
 
 @pytest.mark.parametrize("name", ["network", "network.h5", "network.bin.gz.tmp"])
@@ -107,9 +114,9 @@ def test_unknown_settings(network: Path, arguments: dict[str, str]) -> None:
 def test_rows_do_not_depend_on_their_batch(network: Path) -> None:
     evaluator = open_network(network)
     spatial, global_ = position(6, 13)
-    together = evaluator.evaluate(spatial, global_)
+    together = evaluator.evaluate(EvaluationRequest(spatial, global_))
     for row in range(6):
-        alone = evaluator.evaluate(spatial[row : row + 1], global_[row : row + 1])
+        alone = evaluator.evaluate(EvaluationRequest(spatial[row : row + 1], global_[row : row + 1]))
         for a, b in zip(alone, together, strict=True):
             np.testing.assert_allclose(a[0], b[row], rtol=1e-4, atol=1e-4)
 
@@ -117,12 +124,12 @@ def test_rows_do_not_depend_on_their_batch(network: Path) -> None:
 def test_many_threads_at_once(network: Path) -> None:
     evaluator = open_network(network)
     inputs = [position(1 + size % 3, size) for size in range(5, 20)]
-    truth = [evaluator.evaluate(*each) for each in inputs]
+    truth = [evaluator.evaluate(EvaluationRequest(*each)) for each in inputs]
     wrong: list[int] = []
 
     def work(seed: int) -> None:
         for which in np.random.default_rng(seed).integers(0, len(inputs), 60):
-            got = evaluator.evaluate(*inputs[which])
+            got = evaluator.evaluate(EvaluationRequest(*inputs[which]))
             if not all(np.array_equal(a, b) for a, b in zip(got, truth[which], strict=True)):
                 wrong.append(int(which))
 
@@ -138,9 +145,10 @@ def test_nothing_is_printed(network: Path) -> None:
     """Whatever onnxruntime and its C++ have to say would break a GTP stream."""
     script = (
         "import sys, numpy as np\n"
+        "from nets.evaluator import EvaluationRequest\n"
         "from nets.open import open_network\n"
         "network = open_network(sys.argv[1])\n"
-        "network.evaluate(np.zeros((2, 22, 19, 19), np.float32), np.zeros((2, 19), np.float32))\n"
+        "network.evaluate(EvaluationRequest(np.zeros((2, 22, 19, 19), np.float32), np.zeros((2, 19), np.float32)))\n"
         "try: open_network(sys.argv[2])\n"
         "except Exception: pass\n"
     )
@@ -152,6 +160,6 @@ def test_nothing_is_printed(network: Path) -> None:
 
 
 def test_constant_evaluator() -> None:
-    evaluation = ConstantEvaluator().evaluate(*position(3, 7))
+    evaluation = ConstantEvaluator().evaluate(EvaluationRequest(*position(3, 7)))
     assert [array.shape for array in evaluation] == [(3, 50), (3, 3), (3, 6), (3, 49)]
     assert evaluation.value[0].tolist() == [0.5, 0.5, 0.0]

@@ -20,18 +20,19 @@ from nets.evaluator import (
     SPATIAL_PLANES,
     WIN,
     Evaluation,
+    EvaluationRequest,
+    Evaluator,
+    EvaluatorAttributes,
 )
 from nets.features import GLOBAL_KOMI, OPPONENT, OPPONENT_AREA, OWN, OWN_AREA
 
 KOMI_SCALE = 20.0
 
 
-class FancifulEvaluator:
+class FancifulEvaluator(Evaluator):
     """Believes whatever fixed random numbers make of the input: every position has another value and policy."""
 
-    name = "fanciful"
-    precision = "fp32"
-    provider = "none"
+    attributes = EvaluatorAttributes("fanciful", "fp32", "none")
 
     def __init__(self, seed: int = 0, sharpness: float = 1.0, with_errors: bool = False) -> None:
         self._seed = seed
@@ -39,7 +40,8 @@ class FancifulEvaluator:
         self._sharpness = sharpness
         self._with_errors = with_errors
 
-    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        spatial = request.spatial
         count, _, height, width = spatial.shape
         area = height * width
         if area not in self._weights:
@@ -67,10 +69,11 @@ class FancifulEvaluator:
 class CountingEvaluator(ConstantEvaluator):
     """Counts stones and the areas that are settled for certain; moves are all alike to it."""
 
-    name = "counting"
+    attributes = EvaluatorAttributes("counting", "fp32", "none")
 
-    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
-        evaluation = super().evaluate(spatial, global_)
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        evaluation = super().evaluate(request)
+        spatial, global_ = request.spatial, request.global_
         own = np.maximum(spatial[:, OWN], spatial[:, OWN_AREA]).sum(axis=(1, 2))
         theirs = np.maximum(spatial[:, OPPONENT], spatial[:, OPPONENT_AREA]).sum(axis=(1, 2))
         lead = own - theirs + KOMI_SCALE * global_[:, GLOBAL_KOMI]
@@ -87,9 +90,9 @@ class SlowEvaluator(ConstantEvaluator):
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
-    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
         time.sleep(self._seconds)
-        return super().evaluate(spatial, global_)
+        return super().evaluate(request)
 
 
 class FailingEvaluator(ConstantEvaluator):
@@ -99,8 +102,8 @@ class FailingEvaluator(ConstantEvaluator):
         self._error = error
         self.good_calls = good_calls
 
-    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
         self.good_calls -= 1
         if self.good_calls < 0:
             raise self._error
-        return super().evaluate(spatial, global_)
+        return super().evaluate(request)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.evaluator import GLOBAL_FEATURES, LEAD, LOSS, SPATIAL_PLANES, WIN, Evaluation, Evaluator
+from nets.evaluator import GLOBAL_FEATURES, LEAD, LOSS, SPATIAL_PLANES, WIN, Evaluation, EvaluationRequest, Evaluator
 from training.errors import TrainingError
 from training.files import read_arrays
 from training.positions.canvas import board_cells
@@ -172,15 +172,12 @@ def rows_of_samples(folder: Path, full: bool) -> Iterator[Rows]:
 
 
 def evaluate_function(evaluator: Evaluator) -> EvaluateFunction:
-    """A network file as players would run it, with its plain policy."""
-    if getattr(evaluator, "has_optimism", False):
+    """A function that evaluates boards [N, 22, H, W] and numbers [N, 19] with the evaluator, without optimism."""
 
-        def evaluate(spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
-            plain = np.zeros(len(spatial), np.float32)
-            return evaluator.evaluate(spatial, global_, plain)  # type: ignore[call-arg]
+    def evaluate(spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+        return evaluator.evaluate(EvaluationRequest(spatial, global_, np.zeros(len(spatial), np.float32)))
 
-        return evaluate
-    return evaluator.evaluate
+    return evaluate
 
 
 def measure_rows(groups: Iterable[Rows], evaluate: EvaluateFunction, batch: int = 64) -> Measure:

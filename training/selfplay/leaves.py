@@ -6,12 +6,10 @@ the game do. They cost nothing to find: the searches of self-play evaluate them 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
-from nets.evaluator import SHORTTERM_SCORE_ERROR, Evaluation, Evaluator, softmax
+from nets.evaluator import SHORTTERM_SCORE_ERROR, Evaluator, softmax
+from nets.recording import RecordedPosition, RecordingEvaluator
 from training.positions.canvas import board_cells
 from training.run.yardstick import evaluate_function
 from training.samples.samples import (
@@ -29,37 +27,12 @@ AT_ONCE = 8
 """How many positions one call of the teacher evaluates."""
 
 
-class Leaf(NamedTuple):
-    """A position as network input."""
-
-    spatial: NDArray[np.uint8]
-    """[22, H, W]"""
-    global_: NDArray[np.float32]
-    """[19]"""
+def record_share(evaluator: Evaluator, share: float, generator: np.random.Generator) -> RecordingEvaluator:
+    """Make an evaluator, for one thread, that keeps each position it is asked about with the probability `share`."""
+    return RecordingEvaluator(evaluator, chosen=lambda count: np.flatnonzero(generator.random(count) < share))
 
 
-class Recorder:
-    """An evaluator that remembers a share of the positions it is asked about; for one thread."""
-
-    def __init__(self, evaluator: Evaluator, share: float, generator: np.random.Generator) -> None:
-        self._evaluator, self._share, self._generator = evaluator, share, generator
-        self._leaves: list[Leaf] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._evaluator, name)
-
-    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32], *more: Any) -> Evaluation:
-        for i in np.flatnonzero(self._generator.random(len(spatial)) < self._share):
-            self._leaves.append(Leaf(spatial[i].astype(np.uint8), global_[i].copy()))
-        return self._evaluator.evaluate(spatial, global_, *more)
-
-    def take(self) -> list[Leaf]:
-        """What was remembered since the last call."""
-        leaves, self._leaves = self._leaves, []
-        return leaves
-
-
-def label_leaves(leaves: list[Leaf], teacher: Evaluator, canvas: int) -> Samples:
+def label_leaves(leaves: list[RecordedPosition], teacher: Evaluator, canvas: int) -> Samples:
     """Make samples of leaves on boards of one size, at least one; their labels are the teacher's evaluations. Raises
     EvaluatorError."""
     count, cells = len(leaves), canvas * canvas

@@ -34,8 +34,8 @@ def selfplay(
     """
     writer = SampleWriter(folder, SAMPLES_A_FILE)
     searching = evaluator if reanalysis is None else reanalysis.evaluator
-    under_suicide = getattr(searching, "pass_alive_under_suicide", False)
-    add_origin(folder, Origin((searching.name,), pass_alive_under_suicide=under_suicide))
+    network = searching.attributes
+    add_origin(folder, Origin((network.name,), pass_alive_under_suicide=network.pass_alive_under_suicide))
     status = StatusLine()
     hard_examples = None if reanalysis is None else HardExampleFilter(reanalysis.share)
     workers = [SelfPlayWorker(evaluator, config, seed * 1009 + number, reanalysis) for number in range(threads)]

@@ -22,6 +22,7 @@ from go_rules.points import BLACK, WHITE, point_at
 from go_rules.rules import preset
 from nets.evaluator import Evaluator
 from nets.features import scratch_for
+from nets.recording import RecordingEvaluator
 from search.policy.player import PolicyPlayer
 from search.puct.parameters import SearchParameters
 from search.puct.player import PuctPlayer
@@ -31,7 +32,7 @@ from training.positions.canvas import OFF_BOARD, board_cells, read_canvas_shares
 from training.positions.game_conditions import choose_by_share
 from training.run.yardstick import evaluate_function
 from training.samples.samples import Samples, unpack_planes
-from training.selfplay.leaves import Recorder, label_leaves
+from training.selfplay.leaves import label_leaves, record_share
 from training.selfplay.searched_positions import (
     SearchedPosition,
     samples_from_game,
@@ -71,9 +72,9 @@ class SelfPlayWorker:
         self._config = config
         self._generator = np.random.default_rng(seed)
         self._evaluator, self._reanalysis = evaluator, reanalysis
-        self._recorder: Recorder | None = None
+        self._recorder: RecordingEvaluator | None = None
         if reanalysis is not None and reanalysis.leaves is not None:
-            self._recorder = Recorder(evaluator, reanalysis.leaves, np.random.default_rng((seed, 1)))
+            self._recorder = record_share(evaluator, reanalysis.leaves, np.random.default_rng((seed, 1)))
         quick = SearchParameters(
             workers=1,
             memory=64,
@@ -122,7 +123,7 @@ class SelfPlayWorker:
                 break
             game.play(result.colour, player.choose(game, result))
         if self._reanalysis is not None and self._recorder is not None:
-            leaves = self._recorder.take()
+            leaves = self._recorder.take_positions()
             return label_leaves(leaves, self._reanalysis.evaluator, canvas) if leaves else None
         if self._reanalysis is not None:
             return samples_from_searches(game, positions, canvas) if positions else None

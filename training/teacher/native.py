@@ -30,9 +30,10 @@ class NativeTeacher:
 
     def __init__(self, evaluator: NativeEvaluator, has_errors: bool, threads: int) -> None:
         """Evaluate on `threads` threads. `has_errors` says whether the network estimates short-term errors."""
-        self.name = evaluator.name
-        self.pass_alive_under_suicide = evaluator.pass_alive_under_suicide
-        self.has_errors, self.has_optimistic = has_errors, evaluator.has_optimism
+        network = evaluator.attributes
+        self.name = network.name
+        self.pass_alive_under_suicide = network.pass_alive_under_suicide
+        self.has_errors, self.has_optimistic = has_errors, network.has_optimism
         self._evaluator = evaluator
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="teacher")
 

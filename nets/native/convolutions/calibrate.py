@@ -13,12 +13,12 @@ import numpy as np
 
 from nets.conversion.to_onnx import TAP, to_onnx
 from nets.embedded import ReadyMade
-from nets.evaluator import Evaluator
+from nets.evaluator import EvaluationRequest, Evaluator
 from nets.katago.model import FloatArray, Model
 from nets.native.convolutions.pack import pack
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
-from nets.native.profiles import PROFILES, everyone, metadata
+from nets.native.profiles import PROFILES, metadata, varied
 from nets.onnx.evaluator import open_recorder
 from nets.precision.calibration import Positions, Series, measurement_fingerprint, own_positions
 from nets.precision.int8 import CHECKED, GROSS, Loss, compare, objection
@@ -82,7 +82,7 @@ def calibrate(
     smaller tiles, and so finer levels, where that is too much with large ones.
 
     Positions come from games of `player`, where one is given: for a network too slow to play many itself."""
-    player = player or everyone(model, reference)
+    player = player or varied(reference)
     kept = own_positions(player, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.5 * share))
     kept = affordable(kept, reference)
     progress(0.6)
@@ -108,9 +108,9 @@ def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdic
 def affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Positions]:
     """As many of the positions, evenly, as `reference` evaluates in EVALUATING_SECONDS."""
     spatial, global_ = kept[0]
-    reference.evaluate(spatial[:1], global_[:1])
+    reference.evaluate(EvaluationRequest(spatial[:1], global_[:1]))
     started = time.thread_time()
-    reference.evaluate(spatial[:1], global_[:1])
+    reference.evaluate(EvaluationRequest(spatial[:1], global_[:1]))
     point = (time.thread_time() - started) / spatial[0, 0].size
     every = math.ceil(point * sum(spatial[:, 0].size for spatial, _ in kept) / EVALUATING_SECONDS)
     return [(spatial[::every], global_[::every]) for spatial, global_ in kept]
@@ -123,8 +123,10 @@ def _compare(
     packed = pack(model, highest, largest)
     candidate = NativeEvaluator(model, packed, model.name, lambda: reference, profile=profile)
     for spatial, global_ in positions:
-        candidate.evaluate(spatial[:1], global_[:1])  # compiles, which is no part of the time that it takes
-    return compare(everyone(model, reference), everyone(model, candidate), positions)
+        candidate.evaluate(
+            EvaluationRequest(spatial[:1], global_[:1])
+        )  # compiles, which is no part of the time that it takes
+    return compare(varied(reference), varied(candidate), positions)
 
 
 def ranges(model: Model, positions: Sequence[Positions]) -> dict[str, FloatArray]:

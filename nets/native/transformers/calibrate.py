@@ -11,11 +11,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.evaluator import Evaluator
+from nets.evaluator import EvaluationRequest, Evaluator
 from nets.katago.model import Model
 from nets.native.convolutions import calibrate as convolutions
 from nets.native.evaluator import NativeEvaluator
-from nets.native.profiles import PROFILES, everyone
+from nets.native.profiles import PROFILES, varied
 from nets.native.transformers.pack import Bytes, pack_tokens
 from nets.native.transformers.products import HAS_BYTES
 from nets.native.transformers.rounding import of_feed_forward, rounded
@@ -68,8 +68,8 @@ def calibrate(
     """Round the weights of a prepared network that `can_be_packed`, `reference` being the same in fp32, and measure
     what is lost: with as many of the matrices in 8 bits as the limits allow. Positions come from games of `player`,
     where one is given: for a network too slow to play many itself."""
-    plain = everyone(model, _evaluator(model, {}, reference))
-    plain.evaluate(*_empty(model))  # compiles, which is no part of the time that positions may take
+    plain = varied(_evaluator(model, {}, reference))
+    plain.evaluate(EvaluationRequest(*_empty(model)))  # compiles, which is no part of the time that positions may take
     player = player or plain
     seconds = convolutions.PLAYING_SECONDS
     kept = own_positions(player, tuple(series), 1, seconds, lambda share: progress(0.5 * share))
@@ -94,7 +94,7 @@ def _judged(
     model: Model, in_bytes: Mapping[str, Bytes], reference: Evaluator, positions: Sequence[Positions]
 ) -> Verdict:
     candidate = _evaluator(model, in_bytes, reference)
-    loss, share = compare(everyone(model, reference), everyone(model, candidate), positions)
+    loss, share = compare(varied(reference), varied(candidate), positions)
     return Verdict(in_bytes, loss.__dict__, objection(loss, share))
 
 

@@ -16,6 +16,7 @@ from gtp_engine.configuration.texts import template
 from gtp_engine.players import check, chosen_player, suited_to
 from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network
+from nets.evaluator import EvaluatorAttributes
 from search.parameters import ParameterError
 from search.puct.parameters import SearchParameters
 from search.uct.parameters import UctParameters
@@ -68,7 +69,7 @@ def test_an_installation_without_its_network_plays_by_playouts(
 
 def test_a_device_has_its_own_defaults() -> None:
     class OnGpu(ConstantEvaluator):
-        provider = "CUDAExecutionProvider"
+        attributes = EvaluatorAttributes("gpu", "fp16", "CUDAExecutionProvider")
 
     defaults = suited_to(OnGpu())
     assert (defaults.workers, defaults.batch) == (2, 16)

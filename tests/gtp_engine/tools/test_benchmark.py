@@ -10,9 +10,10 @@ import pytest
 from gtp_engine import cli
 from gtp_engine.configuration.sources import Configuration
 from gtp_engine.tools import benchmark, benchmark_trials
-from gtp_engine.tools.benchmark_trials import Recorder, Trial, best_of
+from gtp_engine.tools.benchmark_trials import Trial, best_of, request_of
 from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluation, Evaluator, EvaluatorError
+from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError
+from nets.recording import RecordingEvaluator
 from search.puct.parameters import SearchParameters
 
 
@@ -128,22 +129,22 @@ def test_the_best_is_the_gentlest_of_the_fast() -> None:
 
 def test_a_network_that_fails_ends_the_bare_loop() -> None:
     class Failing(ConstantEvaluator):
-        def evaluate(self, spatial: np.ndarray, global_: np.ndarray) -> Evaluation:
+        def evaluate(self, request: EvaluationRequest) -> Evaluation:
             raise EvaluatorError("it broke")
 
-    recorder = Recorder(ConstantEvaluator())
-    recorder.evaluate(np.zeros((1, 22, 9, 9), np.float32), np.zeros((1, 19), np.float32))
+    recorder = RecordingEvaluator(ConstantEvaluator())
+    recorder.evaluate(EvaluationRequest(np.zeros((1, 22, 9, 9), np.float32), np.zeros((1, 19), np.float32)))
     recorder.evaluator = Failing()
     with pytest.raises(EvaluatorError, match="it broke"):
         benchmark_trials.bare_rate(recorder, 2, 1, 0.1)
 
 
-def test_the_recorder_changes_nothing() -> None:
-    recorder = Recorder(ConstantEvaluator())
-    spatial = np.arange(3 * 22 * 4, dtype=np.float32).reshape(3, 22, 2, 2)
-    global_ = np.zeros((3, 19), np.float32)
-    answer = recorder.evaluate(spatial, global_)
-    assert answer.policy.shape == (3, 5)
-    assert recorder.batches == {3: 1}
-    np.testing.assert_array_equal(recorder.sample(4, 2)[0], spatial[[2, 0, 1, 2]])
-    assert recorder.name == "constant"
+def test_bare_requests_repeat_what_was_recorded() -> None:
+    recorder = RecordingEvaluator(ConstantEvaluator())
+    spatial = (np.arange(3 * 22 * 4).reshape(3, 22, 2, 2) % 5 == 0).astype(np.float32)
+    global_ = np.arange(3 * 19, dtype=np.float32).reshape(3, 19)
+    recorder.evaluate(EvaluationRequest(spatial, global_))
+    request = request_of(recorder.positions, 4, 2)
+    np.testing.assert_array_equal(request.spatial, spatial[[2, 0, 1, 2]])
+    np.testing.assert_array_equal(request.global_, global_[[2, 0, 1, 2]])
+    assert request.spatial.dtype == np.float32

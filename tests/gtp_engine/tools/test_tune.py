@@ -16,7 +16,7 @@ from gtp_engine.configuration.texts import template
 from gtp_engine.errors import UserError
 from gtp_engine.tools import benchmark_trials, tune
 from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluator, EvaluatorError
+from nets.evaluator import Evaluator, EvaluatorAttributes, EvaluatorError
 from search.puct.parameters import SearchParameters
 
 FOUND = {"precision": "auto", "workers": 3, "batch": 4}
@@ -127,7 +127,7 @@ def test_links_and_modes_stay(user_file: Path, tmp_path: Path) -> None:
 
 class Precise(ConstantEvaluator):
     def __init__(self, precision: str) -> None:
-        self.precision = precision
+        self.attributes = EvaluatorAttributes("precise", precision, "none")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from nets.conversion.fold import fold_norms
 from nets.conversion.rows import RowsTrunk
 from nets.conversion.to_onnx import to_onnx
+from nets.evaluator import EvaluationRequest
 from nets.katago.model import Activation, Model, Normed, OrdinaryBlock, PoolingBlock
 from nets.katago.parse import parse_model
 from nets.katago.reader import decompress
@@ -38,11 +39,11 @@ def with_norm(model: Model, number: int, scale: float, bias: float) -> Model:
 
 def assert_folds(model: Model) -> None:
     spatial, global_ = inputs(7, 9)
-    plain = OnnxEvaluator(to_onnx(model).SerializeToString(), "plain").evaluate(spatial, global_)
+    plain = OnnxEvaluator(to_onnx(model).SerializeToString(), "plain").evaluate(EvaluationRequest(spatial, global_))
     folded = fold_norms(model)
     for trunk in ({}, {"write": RowsTrunk(3)}):
         evaluator = OnnxEvaluator(to_onnx(folded, **trunk).SerializeToString(), "folded")
-        for ours, truth in zip(evaluator.evaluate(spatial, global_), plain, strict=True):
+        for ours, truth in zip(evaluator.evaluate(EvaluationRequest(spatial, global_)), plain, strict=True):
             np.testing.assert_allclose(ours, truth, rtol=1e-3, atol=1e-4)
 
 

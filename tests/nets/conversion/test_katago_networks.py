@@ -9,7 +9,7 @@ import pytest
 
 from go_rules.points import BLACK, WHITE
 from nets.conversion.convert import convert
-from nets.evaluator import EvaluatorError
+from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.human_profile import metadata_row, parse_profile
 from nets.onnx.evaluator import OnnxEvaluator
 from tests.nets.random_networks import RandomNetwork
@@ -43,7 +43,7 @@ def compare(network: RandomNetwork, blocks: list[dict[str, Any]], **options: Any
         spatial, global_ = inputs(height, width)
         meta = profile and np.array([metadata_row(profile, colour == BLACK, height * width) for colour in colours])
         truth = forward(spatial, global_, 0.0 if profile else 0.3, meta)  # as KataGo, none for people
-        evaluation = evaluator.evaluate(spatial, global_, colours=colours)
+        evaluation = evaluator.evaluate(EvaluationRequest(spatial, global_, colours=colours))
         for name, value in truth.items():
             np.testing.assert_allclose(getattr(evaluation, name), value, rtol=2e-3, atol=2e-4, err_msg=name)
 
@@ -120,10 +120,12 @@ def test_optimism_of_each_position() -> None:
     evaluator = OnnxEvaluator(convert(network.compressed(), "random", ""), "random")
     spatial, global_ = inputs(9, 9)
     policies = [forward(spatial, global_, optimism)["policy"] for optimism in (0.0, 0.5, 1.0)]
-    mixed = evaluator.evaluate(spatial, global_, np.array([0.0, 0.5, 1.0], np.float32)).policy
+    mixed = evaluator.evaluate(EvaluationRequest(spatial, global_, np.array([0.0, 0.5, 1.0], np.float32))).policy
     for row in range(3):
         np.testing.assert_allclose(mixed[row], policies[row][row], rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(evaluator.evaluate(spatial, global_).policy, policies[2], rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(
+        evaluator.evaluate(EvaluationRequest(spatial, global_)).policy, policies[2], rtol=1e-3, atol=1e-4
+    )
 
 
 @pytest.fixture(scope="module")
@@ -152,17 +154,20 @@ def test_other_networks_take_none() -> None:
 def test_profiles_can_be_changed(human: bytes) -> None:
     spatial, global_ = inputs(9, 9)
     strong, weak = (OnnxEvaluator(human, "random", profile=parse_profile(name)) for name in ("rank_9d", "rank_20k"))
-    truth = weak.evaluate(spatial, global_).policy
-    assert not np.allclose(strong.evaluate(spatial, global_).policy, truth)
+    truth = weak.evaluate(EvaluationRequest(spatial, global_)).policy
+    assert not np.allclose(strong.evaluate(EvaluationRequest(spatial, global_)).policy, truth)
     strong.use_profile(parse_profile("rank_20k"))
-    np.testing.assert_array_equal(strong.evaluate(spatial, global_).policy, truth)
+    np.testing.assert_array_equal(strong.evaluate(EvaluationRequest(spatial, global_)).policy, truth)
 
 
 def test_each_colour_has_its_rank(human: bytes) -> None:
     spatial, global_ = inputs(9, 9)
     even, uneven = (OnnxEvaluator(human, "random", profile=parse_profile(name)) for name in ("rank_5k", "rank_5k_9d"))
-    assert uneven.needs_colours
-    assert not even.needs_colours
-    black, white = (uneven.evaluate(spatial, global_, colours=np.full(3, c, np.int8)).policy for c in (BLACK, WHITE))
+    assert uneven.attributes.needs_colours
+    assert not even.attributes.needs_colours
+    black, white = (
+        uneven.evaluate(EvaluationRequest(spatial, global_, colours=np.full(3, c, np.int8))).policy
+        for c in (BLACK, WHITE)
+    )
     assert not np.allclose(black, white)
-    assert not np.allclose(black, even.evaluate(spatial, global_).policy)
+    assert not np.allclose(black, even.evaluate(EvaluationRequest(spatial, global_)).policy)

@@ -9,6 +9,7 @@ import pytest
 
 from nets.conversion.convert import convert, winograd
 from nets.conversion.winograd import TILES, suits, transformed, transforms
+from nets.evaluator import EvaluationRequest
 from nets.human_profile import metadata_row, parse_profile
 from nets.onnx.evaluator import OnnxEvaluator
 from tests.nets.conversion.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
@@ -45,7 +46,7 @@ def test_networks(m: int, blocks: list[dict[str, Any]], options: dict[str, Any],
         spatial, global_ = inputs(height, width)
         meta = profile and np.array(metadata_row(profile, True, height * width))
         truth = forward(spatial, global_, 0.0 if profile else 0.3, meta)
-        evaluation = evaluator.evaluate(spatial, global_)
+        evaluation = evaluator.evaluate(EvaluationRequest(spatial, global_))
         for name, value in truth.items():
             np.testing.assert_allclose(getattr(evaluation, name), value, rtol=2e-3, atol=2e-4, err_msg=name)
 
@@ -70,11 +71,11 @@ def test_variants_compute_what_the_network_does() -> None:
 
     evaluator = OnnxEvaluator(convert(content, "random", ""), "random")
     spatial, global_ = inputs(19, 19)
-    plain = evaluator.evaluate(spatial, global_)
+    plain = evaluator.evaluate(EvaluationRequest(spatial, global_))
     evaluator.use_variants([Variant(lambda count, height, width: count > 1, load)])
-    evaluator.evaluate(spatial[:1], global_[:1])
+    evaluator.evaluate(EvaluationRequest(spatial[:1], global_[:1]))
     assert not opened
     for _ in range(2):
-        for a, b in zip(evaluator.evaluate(spatial, global_), plain, strict=True):
+        for a, b in zip(evaluator.evaluate(EvaluationRequest(spatial, global_)), plain, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
     assert opened == [1]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from go_rules.machine.jit import kernel
 from go_rules.points import BLACK, WHITE
 from nets.conversion.convert import convert, load_model
-from nets.evaluator import EvaluatorError
+from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.human_profile import metadata_row, parse_profile
 from nets.katago.model import Activation
 from nets.native.convolutions.calibrate import calibrate, ranges
@@ -97,7 +97,7 @@ def test_blocks(name: str, activation: str) -> None:
     evaluator = opened(load_model(content, "random"), content, optimism=0.3)
     coarseness = 4.0 if activation == "IDENTITY" else 1.0  # half as many levels, and nothing is ever 0
     for size in ((9, 9), (7, 4), (25, 13)):
-        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 0.3), coarseness)
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3), coarseness)
 
 
 @needs_kernels
@@ -110,7 +110,7 @@ def test_finer_levels_lose_less(activation: str) -> None:
     for largest in (LARGEST, FINER):
         evaluator, loss = opened(model, content, largest), 0.0
         for size in ((9, 9), (7, 4), (19, 19), (2, 2), (3, 6)):
-            evaluation, truth = evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 1.0)
+            evaluation, truth = evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0)
             check(evaluation, truth)
             loss += float(np.abs(evaluation.policy - truth["policy"]).mean())
         losses.append(loss)
@@ -136,7 +136,7 @@ def test_versions(version: int) -> None:
     content = network.compressed()
     evaluator = opened(load_model(content, "random"), content, optimism=0.3)
     for size in ((9, 9), (5, 2)):
-        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 0.3))
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
 
 
 @needs_kernels
@@ -155,7 +155,7 @@ def test_networks_of_several_activations() -> None:
     content = network.compressed()
     evaluator = opened(load_model(content, "random"), content, optimism=0.3)
     for size in ((9, 9), (7, 4)):
-        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 0.3))
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
 
 
 _plain = st.sampled_from(
@@ -181,7 +181,7 @@ def test_any_blocks(
     model = load_model(network.compressed(), "random")
     assert can_be_packed(model)
     evaluator = NativeEvaluator(model, pack(model, ranges(model, [inputs(*size)])), "random", lambda: evaluator, 0.3)
-    evaluation, truth = evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 0.3)
+    evaluation, truth = evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3)
     for name, expected in truth.items():
         spread = max(1.0, np.abs(expected).max())
         np.testing.assert_allclose(getattr(evaluation, name), expected, atol=0.03 * spread, err_msg=name)
@@ -195,11 +195,13 @@ def test_boards_together_and_one_by_one(monkeypatch: pytest.MonkeyPatch, kind: s
     content = network.compressed()
     evaluator = opened(load_model(content, "random"), content)
     spatial, global_ = (np.concatenate([each] * 3) for each in inputs(9, 9))
-    one_by_one = evaluator.evaluate(spatial, global_)
+    one_by_one = evaluator.evaluate(EvaluationRequest(spatial, global_))
     monkeypatch.setattr("nets.native.convolutions.workspace.NEAR_BYTES", 0)
     together = opened(load_model(content, "random"), content)
     for count in (9, 5):
-        for one, all_ in zip(one_by_one, together.evaluate(spatial[:count], global_[:count]), strict=True):
+        for one, all_ in zip(
+            one_by_one, together.evaluate(EvaluationRequest(spatial[:count], global_[:count])), strict=True
+        ):
             np.testing.assert_allclose(one[:count], all_, rtol=1e-4, atol=1e-5)
 
 
@@ -243,17 +245,17 @@ def opened_human(content: bytes, profile: str) -> NativeEvaluator:
 def test_people(human: tuple[bytes, Any]) -> None:
     content, forward = human
     evaluator = opened_human(content, "preaz_3d_15k")
-    assert evaluator.needs_colours
+    assert evaluator.attributes.needs_colours
     colours = np.array([BLACK, WHITE, BLACK], np.int8)
     for name in ("preaz_3d_15k", "rank_9d"):
         profile = parse_profile(name)
         evaluator.use_profile(profile)
-        assert evaluator.profile == profile
+        assert evaluator.attributes.profile == profile
         for height, width in ((9, 9), (7, 4), (1, 5)):
             meta = np.array([metadata_row(profile, colour == BLACK, height * width) for colour in colours])
-            evaluation = evaluator.evaluate(*inputs(height, width), colours=colours)
+            evaluation = evaluator.evaluate(EvaluationRequest(*inputs(height, width), colours=colours))
             check(evaluation, forward(*inputs(height, width), 0.0, meta))  # optimism is not for people
-    assert not evaluator.needs_colours
+    assert not evaluator.attributes.needs_colours
 
 
 @needs_kernels
@@ -266,7 +268,7 @@ def test_profiles_where_they_belong(human: tuple[bytes, Any]) -> None:
     network, _ = made()
     content = network.compressed()
     evaluator = opened(load_model(content, "random"), content)
-    assert evaluator.profile is None
+    assert evaluator.attributes.profile is None
     with pytest.raises(EvaluatorError, match="this is none"):
         evaluator.use_profile(parse_profile("rank_5k"))
 
@@ -301,11 +303,11 @@ def test_large_networks_leave_the_playing_to_the_embedded_one(
     monkeypatch.setattr(
         OnnxEvaluator,
         "evaluate",
-        lambda self, *rest, **more: (played.append(self.name), play(self, *rest, **more))[1],
+        lambda self, *rest, **more: (played.append(self.attributes.name), play(self, *rest, **more))[1],
     )
     notes: list[str] = []
     evaluator = open_network(path, "int16", "cpu", note=notes.append, profile=parse_profile("rank_5k"))
-    assert evaluator.precision == "int16"
+    assert evaluator.attributes.precision == "int16"
     assert "up to a minute" in notes[0]
     assert "calibrating: 100 % done" in notes
     assert played.count("random") < len(played) / 2

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nets.conversion.convert import convert, load_model
-from nets.evaluator import EvaluatorError
+from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.katago.model import Activation, FloatArray, Model
 from nets.native.convolutions.calibrate import ranges
 from nets.native.convolutions.levels import Levels, at_places, levels_of
@@ -163,9 +163,9 @@ def test_versions(version: int) -> None:
     network, forward = made(version)
     content = network.compressed()
     evaluator = opened(load_model(content, "random"), content, optimism=0.3)
-    assert (evaluator.precision, evaluator.has_optimism) == ("int16", version >= 12)
+    assert (evaluator.attributes.precision, evaluator.attributes.has_optimism) == ("int16", version >= 12)
     for size in SIZES:
-        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 0.3))
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
 
 
 @needs_kernels
@@ -176,7 +176,7 @@ def test_blocks(blocks: list[dict[str, Any]], channels: int) -> None:
     content = network.compressed()
     evaluator = opened(load_model(content, "random"), content)
     for size in ((9, 9), (7, 4)):
-        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size)))
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size)))
 
 
 def check(evaluation: Any, truth: dict[str, FloatArray], coarseness: float = 1.0) -> None:
@@ -194,7 +194,7 @@ def test_boards_of_a_single_line() -> None:
     content = network.compressed()
     evaluator = opened(load_model(content, "random"), content)
     for size in ((1, 1), (1, 7), (7, 1)):
-        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size)))
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size)))
 
 
 @needs_kernels
@@ -203,7 +203,7 @@ def test_optimism_of_each_position() -> None:
     content = network.compressed()
     evaluator = opened(load_model(content, "random"), content)
     spatial, global_ = inputs(9, 9)
-    mixed = evaluator.evaluate(spatial, global_, np.array([0.0, 0.5, 1.0], np.float32)).policy
+    mixed = evaluator.evaluate(EvaluationRequest(spatial, global_, np.array([0.0, 0.5, 1.0], np.float32))).policy
     for row, optimism in enumerate((0.0, 0.5, 1.0)):
         np.testing.assert_allclose(mixed[row], forward(spatial, global_, optimism)["policy"][row], atol=0.02)
 
@@ -213,13 +213,13 @@ def test_workers_at_once() -> None:
     network, _ = made()
     content = network.compressed()
     evaluator = opened(load_model(content, "random"), content)
-    truth = {size: evaluator.evaluate(*inputs(*size)).policy for size in SIZES}
+    truth = {size: evaluator.evaluate(EvaluationRequest(*inputs(*size))).policy for size in SIZES}
     wrong: list[tuple[int, int]] = []
 
     def work(turn: int) -> None:
         for number in range(20):
             size = SIZES[(turn + number) % len(SIZES)]
-            if not np.allclose(evaluator.evaluate(*inputs(*size)).policy, truth[size], atol=1e-5):
+            if not np.allclose(evaluator.evaluate(EvaluationRequest(*inputs(*size))).policy, truth[size], atol=1e-5):
                 wrong.append(size)
 
     threads = [threading.Thread(target=work, args=(turn,)) for turn in range(4)]
@@ -238,10 +238,12 @@ def test_inputs_in_any_kind_of_array() -> None:
     evaluator = opened(load_model(content, "random"), content)
     spatial, global_ = inputs(9, 9)
     shares = np.linspace(0, 1, len(spatial), dtype=np.float32)
-    truth = evaluator.evaluate(spatial, global_, shares)
+    truth = evaluator.evaluate(EvaluationRequest(spatial, global_, shares))
     for change in (np.asfortranarray, np.float64, _read_only):
         kept = change(spatial)
-        for one, other in zip(truth, evaluator.evaluate(kept, change(global_), change(shares)), strict=True):
+        for one, other in zip(
+            truth, evaluator.evaluate(EvaluationRequest(kept, change(global_), change(shares))), strict=True
+        ):
             np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(kept, spatial)
 
@@ -263,10 +265,10 @@ def test_what_exceeds_every_range_is_cut_off() -> None:
     content = network.compressed()
     evaluator = opened(load_model(content, "random"), content)
     spatial, global_ = inputs(9, 9)
-    evaluation = evaluator.evaluate(spatial * 1000, global_ * 1000)
+    evaluation = evaluator.evaluate(EvaluationRequest(spatial * 1000, global_ * 1000))
     assert all(np.isfinite(each).all() for each in evaluation)
     with pytest.raises(EvaluatorError, match="random: an output is not finite"):
-        evaluator.evaluate(spatial, global_ * np.nan)
+        evaluator.evaluate(EvaluationRequest(spatial, global_ * np.nan))
 
 
 @needs_kernels
@@ -276,9 +278,9 @@ def test_boards_that_no_network_knows() -> None:
     evaluator = opened(load_model(content, "random"), content)
     spatial, global_ = inputs(9, 9)
     with pytest.raises(EvaluatorError, match="21 planes"):
-        evaluator.evaluate(spatial[:, 1:], global_)
+        evaluator.evaluate(EvaluationRequest(spatial[:, 1:], global_))
     with pytest.raises(EvaluatorError, match="26x9"):
-        evaluator.evaluate(np.zeros((1, 22, 26, 9), np.float32), global_[:1])
+        evaluator.evaluate(EvaluationRequest(np.zeros((1, 22, 26, 9), np.float32), global_[:1]))
 
 
 @needs_kernels
@@ -292,11 +294,13 @@ def test_processors_with_narrower_vectors() -> None:
         "network, forward = made(15)\n"
         "content = network.compressed()\n"
         "evaluator = opened(load_model(content, 'random'), content)\n"
-        "for size in SIZES: check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 1.0))\n"
+        "for size in SIZES:\n"
+        "    check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0))\n"
         "network, forward = made(15, [NESTED, POOLING], channels=70, activation='ACTIVATION_MISH')\n"
         "content = network.compressed()\n"
         "evaluator = opened(load_model(content, 'random'), content)\n"
-        "for size in SIZES: check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 1.0))\n"
+        "for size in SIZES:\n"
+        "    check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0))\n"
     )
     code = "from nets.native.simd.vectors import WIDE, features\n" + code
     subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, env=environment, check=True, timeout=300)

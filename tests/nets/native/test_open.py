@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nets.conversion.convert import load_model
-from nets.evaluator import EvaluatorError
+from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.native.convolutions.calibrate import Verdict, calibrate, from_bytes
 from nets.native.convolutions.pack import Packed, pack
 from nets.native.convolutions.tiling import (
@@ -54,36 +54,36 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_auto_is_int16_where_the_limits_are_kept(path: Path) -> None:
     notes: list[str] = []
     evaluator = open_network(path, "auto", note=notes.append)
-    assert (evaluator.precision, evaluator.provider) == ("int16", "native")
+    assert (evaluator.attributes.precision, evaluator.attributes.provider) == ("int16", "native")
     assert len(notes) == 1
     assert "once" in notes[0]
     notes.clear()
     evaluator = open_network(path, "auto", note=notes.append)
-    assert evaluator.precision == "int16"
+    assert evaluator.attributes.precision == "int16"
     assert not notes, "the second time there is nothing to do"
     spatial, global_ = inputs(9, 9)
-    truth = open_network(path, "fp32").evaluate(spatial, global_)
-    np.testing.assert_allclose(evaluator.evaluate(spatial, global_).value, truth.value, atol=0.02)
+    truth = open_network(path, "fp32").evaluate(EvaluationRequest(spatial, global_))
+    np.testing.assert_allclose(evaluator.evaluate(EvaluationRequest(spatial, global_)).value, truth.value, atol=0.02)
 
 
 @needs_kernels
 def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nets.native.convolutions.calibrate.objection", lambda loss, share: "its lead is wrong")
     notes: list[str] = []
-    assert open_network(path, "auto", note=notes.append).precision != "int16"
+    assert open_network(path, "auto", note=notes.append).attributes.precision != "int16"
     assert "network.bin.gz: not using int16, for in it its lead is wrong" in notes
-    assert open_network(path, "int16", note=notes.append).precision == "int16"
+    assert open_network(path, "int16", note=notes.append).attributes.precision == "int16"
     assert notes[-1] == "network.bin.gz: using int16 as asked, though its lead is wrong"
 
 
 @needs_kernels
 def test_several_threads_for_one_evaluation_are_onnxruntimes(path: Path) -> None:
-    assert open_network(path, "auto", threads=2).precision != "int16"
+    assert open_network(path, "auto", threads=2).attributes.precision != "int16"
 
 
 def test_processors_without_vectors(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nets.native.unsupported.is_available", lambda: False)
-    assert open_network(path, "auto").precision != "int16"
+    assert open_network(path, "auto").attributes.precision != "int16"
     for function in (open_network, check_network):
         with pytest.raises(EvaluatorError, match=r"network\.bin\.gz: int16 needs a processor with AVX2"):
             function(path, "int16")  # type: ignore[operator]
@@ -96,7 +96,7 @@ def test_unsuitable_networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     network.write([{"kind": "ordinary_block", "dilation": 2}])
     path = tmp_path / "dilated.bin.gz"
     path.write_bytes(network.compressed())
-    assert open_network(path, "auto").precision == "fp32"
+    assert open_network(path, "auto").attributes.precision == "fp32"
     for function in (open_network, check_network):
         with pytest.raises(EvaluatorError, match=r"dilated\.bin\.gz: int16 is only for"):
             function(path, "int16")  # type: ignore[operator]
@@ -115,7 +115,7 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path]) -> None:
     verdict = calibrate(model, reference)
     assert verdict.objection == ""
     packed: Packed = pack(model, verdict.highest)
-    scratch = new_scratch(reference.pass_alive_under_suicide)
+    scratch = new_scratch(reference.attributes.pass_alive_under_suicide)
     by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
     for row in positions(shared("golden/g170-b6c96.jsonl.gz")):
         by_size.setdefault(tuple(row["size"]), []).append(encoded(game_of(row), COLOURS[row["to_play"]], scratch))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from nets.conversion.convert import convert, load_model
-from nets.evaluator import EvaluatorError
+from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.katago.model import AttentionBlock, FeedForwardBlock
 from nets.native.convolutions.parameters import aligned
 from nets.native.evaluator import NativeEvaluator
@@ -150,9 +150,14 @@ def test_blocks(blocks: list[dict[str, Any]]) -> None:
     network = RandomNetwork(17, activation=SILU, channels=20)
     forward = network.write(blocks, tip="rms")
     evaluator = opened(network.compressed(), optimism=0.3)
-    assert (evaluator.precision, evaluator.provider, evaluator.has_optimism) == ("int16", "native", True)
+    attributes = evaluator.attributes
+    assert (attributes.precision, attributes.provider, attributes.has_optimism) == (
+        "int16",
+        "native",
+        True,
+    )
     for size in SIZES:
-        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 0.3))
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
 
 
 @needs_kernels
@@ -166,7 +171,7 @@ def test_versions_and_tips(version: int, tip: str) -> None:
     forward = network.write([ATTENTION, FEED_FORWARD], tip=tip)
     evaluator = opened(network.compressed(), optimism=0.3)
     for size in ((9, 9), (7, 4)):
-        check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 0.3))
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
 
 
 @needs_kernels
@@ -177,9 +182,9 @@ def test_batches() -> None:
     evaluator = opened(network.compressed())
     spatial, global_ = (np.concatenate([each] * 3) for each in inputs(9, 9))
     for count in (1, 4, 5, 9):
-        whole = evaluator.evaluate(spatial[:count], global_[:count])
+        whole = evaluator.evaluate(EvaluationRequest(spatial[:count], global_[:count]))
         for row in range(count):
-            one = evaluator.evaluate(spatial[row : row + 1], global_[row : row + 1])
+            one = evaluator.evaluate(EvaluationRequest(spatial[row : row + 1], global_[row : row + 1]))
             for ours, expected in zip(whole, one, strict=True):
                 np.testing.assert_allclose(ours[row], expected[0], rtol=1e-5, atol=1e-6)
 
@@ -200,9 +205,9 @@ def test_blocks_in_bytes(gated: bool) -> None:
     shorts, integers = opened(content), opened(content, in_bytes)
     for size in SIZES:
         truth = forward(*inputs(*size), 1.0)
-        ours = integers.evaluate(*inputs(*size))
+        ours = integers.evaluate(EvaluationRequest(*inputs(*size)))
         check(ours, truth, tolerance=3.0)
-        assert (ours.policy != shorts.evaluate(*inputs(*size)).policy).any()
+        assert (ours.policy != shorts.evaluate(EvaluationRequest(*inputs(*size))).policy).any()
 
 
 @needs_kernels
@@ -211,12 +216,14 @@ def test_what_is_absurd() -> None:
     network.write([ATTENTION, FEED_FORWARD])
     evaluator = opened(network.compressed())
     spatial, global_ = inputs(9, 9)
-    assert all(np.isfinite(each).all() for each in evaluator.evaluate(spatial * 1000, global_ * 1000))
+    assert all(
+        np.isfinite(each).all() for each in evaluator.evaluate(EvaluationRequest(spatial * 1000, global_ * 1000))
+    )
     for absurd in (np.nan, np.inf, 3e38):
         with pytest.raises(EvaluatorError, match="random: an output is not finite"):
-            evaluator.evaluate(spatial, np.full_like(global_, absurd))
+            evaluator.evaluate(EvaluationRequest(spatial, np.full_like(global_, absurd)))
     with pytest.raises(EvaluatorError, match="21 planes"):
-        evaluator.evaluate(spatial[:, 1:], global_)
+        evaluator.evaluate(EvaluationRequest(spatial[:, 1:], global_))
     network = RandomNetwork(15)
     network.write([ATTENTION, FEED_FORWARD])
     for part in range(len(load_model(network.compressed(), "random").trunk.blocks) + 1):
@@ -226,7 +233,7 @@ def test_what_is_absurd() -> None:
         (model.trunk.stem.weights if part == 0 else block.norm)[0] = np.inf
         wrong = NativeEvaluator(model, pack_tokens(model, {}), "wrong", lambda: evaluator, workspace=TokensWorkspace)
         with pytest.raises(EvaluatorError, match="wrong: an output is not finite"):
-            wrong.evaluate(spatial, global_)
+            wrong.evaluate(EvaluationRequest(spatial, global_))
 
 
 @needs_kernels
@@ -241,7 +248,8 @@ def test_processors_with_narrower_vectors() -> None:
         "network = RandomNetwork(17, activation=SILU, channels=20)\n"
         "forward = network.write([ATTENTION, FEED_FORWARD], tip='rms')\n"
         "evaluator = opened(network.compressed())\n"
-        "for size in SIZES: check(evaluator.evaluate(*inputs(*size)), forward(*inputs(*size), 1.0))\n"
+        "for size in SIZES:\n"
+        "    check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0))\n"
         "test_shares(81, 40.0)\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, env=environment, check=True, timeout=300)
@@ -295,19 +303,19 @@ def test_auto_is_int16_where_the_limits_are_kept(path: Path, monkeypatch: pytest
     monkeypatch.setattr("nets.native.transformers.calibrate.objection", lambda loss, share: "")
     notes: list[str] = []
     evaluator = open_network(path, "auto", "cpu", note=notes.append)
-    assert (evaluator.precision, evaluator.provider) == ("int16", "native")
+    assert (evaluator.attributes.precision, evaluator.attributes.provider) == ("int16", "native")
     assert len(notes) == 1
     assert "once" in notes[0]
     notes.clear()
-    assert open_network(path, "auto", "cpu", note=notes.append).precision == "int16"
+    assert open_network(path, "auto", "cpu", note=notes.append).attributes.precision == "int16"
     assert not notes, "the second time there is nothing to do"
     spatial, global_ = inputs(9, 9)
-    truth = open_network(path, "fp32", "cpu").evaluate(spatial, global_)
-    np.testing.assert_allclose(evaluator.evaluate(spatial, global_).value, truth.value, atol=0.05)
+    truth = open_network(path, "fp32", "cpu").evaluate(EvaluationRequest(spatial, global_))
+    np.testing.assert_allclose(evaluator.evaluate(EvaluationRequest(spatial, global_)).value, truth.value, atol=0.05)
     for size in ((1, 1), (1, 7)):  # boards of a single line
         np.testing.assert_allclose(
-            evaluator.evaluate(*inputs(*size)).value,
-            open_network(path, "fp32", "cpu").evaluate(*inputs(*size)).value,
+            evaluator.evaluate(EvaluationRequest(*inputs(*size))).value,
+            open_network(path, "fp32", "cpu").evaluate(EvaluationRequest(*inputs(*size))).value,
             atol=0.05,
         )
 
@@ -327,9 +335,9 @@ def test_sixteen_bits_where_eight_lose_too_much(path: Path, monkeypatch: pytest.
 def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nets.native.transformers.calibrate.objection", lambda loss, share: "its lead is wrong")
     notes: list[str] = []
-    assert open_network(path, "auto", "cpu", note=notes.append).precision != "int16"
+    assert open_network(path, "auto", "cpu", note=notes.append).attributes.precision != "int16"
     assert "network.bin.gz: not using int16, for in it its lead is wrong" in notes
-    assert open_network(path, "int16", "cpu", note=notes.append).precision == "int16"
+    assert open_network(path, "int16", "cpu", note=notes.append).attributes.precision == "int16"
     assert notes[-1] == "network.bin.gz: using int16 as asked, though its lead is wrong"
 
 
@@ -350,7 +358,7 @@ def test_networks_of_convolutions_compile_nothing_of_it() -> None:
         "network, _ = made()\n"
         "content = network.compressed()\n"
         "model = load_model(content, 'random')\n"
-        "opened(model, content).evaluate(*inputs(9, 9))\n"
+        "opened(model, content).evaluate(EvaluationRequest(*inputs(9, 9)))\n"
         "assert calibration_key(model)\n"
         "assert not [name for name in sys.modules if name.startswith('nets.native.transformers')]\n"
     )
@@ -374,7 +382,7 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path], net: str, gol
     verdict = calibrate(model, reference)
     assert verdict.objection == ""
     assert bool(verdict.in_bytes) == HAS_BYTES
-    scratch = new_scratch(reference.pass_alive_under_suicide)
+    scratch = new_scratch(reference.attributes.pass_alive_under_suicide)
     by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
     for row in positions(shared(f"golden/{golden}.jsonl.gz")):
         by_size.setdefault(tuple(row["size"]), []).append(encoded(game_of(row), COLOURS[row["to_play"]], scratch))

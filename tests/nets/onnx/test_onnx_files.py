@@ -11,7 +11,7 @@ import pytest
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 
 from nets.conversion.convert import convert
-from nets.evaluator import EvaluatorError
+from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.onnx.evaluator import OnnxEvaluator
 from tests.nets.random_networks import RandomNetwork
 
@@ -328,7 +328,7 @@ def test_mutations(original: bytes) -> None:
             data[at] = random.integers(256)
         with contextlib.suppress(EvaluatorError):
             evaluator = OnnxEvaluator(bytes(data), "file")
-            evaluator.evaluate(np.zeros((1, 22, 9, 9), np.float32), np.zeros((1, 19), np.float32))
+            evaluator.evaluate(EvaluationRequest(np.zeros((1, 22, 9, 9), np.float32), np.zeros((1, 19), np.float32)))
 
 
 def test_non_finite_outputs_are_refused(model: ModelProto) -> None:
@@ -341,7 +341,7 @@ def test_non_finite_outputs_are_refused(model: ModelProto) -> None:
             tensor.CopyFrom(numpy_helper.from_array(np.full_like(numpy_helper.to_array(tensor), 1e30), tensor.name))
     evaluator = OnnxEvaluator(model.SerializeToString(), "file")
     with pytest.raises(EvaluatorError, match="not finite"):
-        evaluator.evaluate(np.ones((2, 22, 5, 5), np.float32), np.zeros((2, 19), np.float32))
+        evaluator.evaluate(EvaluationRequest(np.ones((2, 22, 5, 5), np.float32), np.zeros((2, 19), np.float32)))
 
 
 def heads(count: int) -> Callable[[ModelProto], None]:
@@ -404,9 +404,9 @@ def test_what_is_large_on_small_boards_only(model: ModelProto) -> None:
         long=np.zeros(25_000, np.float32),
     )(model)
     evaluator = OnnxEvaluator(model.SerializeToString(), "file")
-    evaluator.evaluate(np.zeros((1, 22, 25, 25), np.float32), np.zeros((1, 19), np.float32))
+    evaluator.evaluate(EvaluationRequest(np.zeros((1, 22, 25, 25), np.float32), np.zeros((1, 19), np.float32)))
     with pytest.raises(EvaluatorError, match=r"^file: not a usable network: Mul bad6 needs too much memory .* 19x19$"):
-        evaluator.evaluate(np.zeros((1, 22, 19, 19), np.float32), np.zeros((1, 19), np.float32))
+        evaluator.evaluate(EvaluationRequest(np.zeros((1, 22, 19, 19), np.float32), np.zeros((1, 19), np.float32)))
 
 
 def field(number: int, content: bytes) -> bytes:

@@ -13,7 +13,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from nets.constant import ConstantEvaluator
-from nets.evaluator import EvaluatorError
+from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorError
 from nets.network_file import NetworkFile
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.precision.calibration import SMALL_SERIES, own_positions
@@ -41,7 +41,7 @@ def plain_onnx(folder: Path, blocks: list[dict[str, object]], version: int = 8) 
 def test_known_networks(name: str, shared: Callable[[str], Path]) -> None:
     plain = NetworkFile(shared(f"nets/{name}.bin.gz")).onnx()
     reference, candidate = OnnxEvaluator(plain, name), OnnxEvaluator(to_half(plain, name), name)
-    assert candidate.precision == "fp16"
+    assert candidate.attributes.precision == "fp16"
     small = tuple(series for series in SMALL_SERIES if series.width in (9, 19))
     positions = own_positions(reference, small)
     loss, _ = compare(reference, candidate, positions)
@@ -99,13 +99,10 @@ def test_objections(tmp_path: Path) -> None:
     plain = plain_onnx(tmp_path, [{"kind": "ordinary_block"}])
     reference = OnnxEvaluator(plain, "x")
 
-    class Constant(ConstantEvaluator):
-        pass_alive_under_suicide = False
-
-    class Failing(Constant):
-        def evaluate(self, spatial, global_):  # type: ignore[no-untyped-def]
+    class Failing(ConstantEvaluator):
+        def evaluate(self, request: EvaluationRequest) -> Evaluation:
             raise EvaluatorError("an output is not finite")
 
     assert half_objection(reference, OnnxEvaluator(to_half(plain, "x"), "x")) == ""
-    assert "where" in half_objection(reference, Constant())  # type: ignore[arg-type]
-    assert half_objection(reference, Failing()) == "it fails (an output is not finite)"  # type: ignore[arg-type]
+    assert "where" in half_objection(reference, ConstantEvaluator())
+    assert half_objection(reference, Failing()) == "it fails (an output is not finite)"

@@ -13,7 +13,7 @@ from onnx import ModelProto
 
 from nets.constant import ConstantEvaluator
 from nets.conversion.convert import convert, load_model
-from nets.evaluator import Evaluation, EvaluatorError
+from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorError
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import open_network
 from nets.precision import int8 as quantization
@@ -53,9 +53,12 @@ def test_integers_compute_nearly_the_same(network: RandomNetwork) -> None:
     content = network.compressed()
     plain = OnnxEvaluator(convert(content, "random", ""), "random")
     integers = OnnxEvaluator(quantize(load_model(content, "random"), plain, "", SMALL_SERIES), "random")
-    assert integers.precision == "int8"
+    assert integers.attributes.precision == "int8"
     for spatial, global_ in own_positions(plain, SMALL_SERIES, seed=2):
-        truth, ours = plain.evaluate(spatial, global_), integers.evaluate(spatial, global_)
+        truth, ours = (
+            plain.evaluate(EvaluationRequest(spatial, global_)),
+            integers.evaluate(EvaluationRequest(spatial, global_)),
+        )
         for name in ("policy", "value", "ownership"):
             spread = np.abs(getattr(truth, name) - getattr(truth, name).mean()).mean()
             assert np.abs(getattr(ours, name) - getattr(truth, name)).mean() < 0.1 * spread, name
@@ -71,9 +74,9 @@ def test_feed_forward_blocks_compute_nearly_the_same(gated: bool) -> None:
     operators = [node.op_type for node in ModelProto.FromString(quantized).graph.node]
     assert operators.count("MatMulIntegerToFloat") == 3 + gated
     integers = OnnxEvaluator(quantized, "random")
-    assert integers.precision == "int8"
+    assert integers.attributes.precision == "int8"
     for spatial, global_ in own_positions(plain, SMALL_SERIES, seed=2):
-        truth, ours = forward(spatial, global_, optimism=1.0), integers.evaluate(spatial, global_)
+        truth, ours = forward(spatial, global_, optimism=1.0), integers.evaluate(EvaluationRequest(spatial, global_))
         for name in ("policy", "value", "ownership"):
             spread = np.abs(truth[name] - truth[name].mean()).mean()
             error = np.abs(getattr(ours, name) - truth[name]).mean()
@@ -105,8 +108,8 @@ def test_ranges_and_moments(network: RandomNetwork) -> None:
 
 def test_positions_of_a_network_that_only_passes() -> None:
     class Passing(ConstantEvaluator):
-        def evaluate(self, spatial: np.ndarray, global_: np.ndarray) -> Evaluation:
-            answer = super().evaluate(spatial, global_)
+        def evaluate(self, request: EvaluationRequest) -> Evaluation:
+            answer = super().evaluate(request)
             answer.policy[:, -1] = 100.0
             return answer
 
@@ -154,7 +157,7 @@ def test_unsuitable_networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     network.write([{"kind": "ordinary_block", "dilation": 2}])
     path = tmp_path / "mish.bin.gz"
     path.write_bytes(network.compressed())
-    assert open_network(path, "auto").precision == "fp32"
+    assert open_network(path, "auto").attributes.precision == "fp32"
     with pytest.raises(EvaluatorError, match=r"mish\.bin\.gz: int8 is only for"):
         open_network(path, "int8")
 
@@ -162,19 +165,19 @@ def test_unsuitable_networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_auto_is_int8_where_the_limits_are_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quantization, "objection", lambda loss, share: "")
     notes: list[str] = []
-    assert open_network(path, "auto", note=notes.append).precision == "int8"
+    assert open_network(path, "auto", note=notes.append).attributes.precision == "int8"
     assert "once" in notes[0]
     notes.clear()
-    assert open_network(path, "auto", note=notes.append).precision == "int8"
+    assert open_network(path, "auto", note=notes.append).attributes.precision == "int8"
     assert not notes, "the second time there is nothing to do"
 
 
 def test_auto_falls_back_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quantization, "objection", lambda loss, share: "its lead is wrong")
     notes: list[str] = []
-    assert open_network(path, "auto", note=notes.append).precision == "fp32"
+    assert open_network(path, "auto", note=notes.append).attributes.precision == "fp32"
     assert notes[-1] == "network.bin.gz: using fp32, for in int8 its lead is wrong"
-    assert open_network(path, "int8", note=notes.append).precision == "int8"
+    assert open_network(path, "int8", note=notes.append).attributes.precision == "int8"
     assert "as asked" in notes[-1]
 
 
@@ -199,7 +202,7 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path], net: str, gol
     model = load_model(source.read_bytes(), net)
     content = quantize(model, plain)
     assert not objection_of(content) or "of the time" in objection_of(content)
-    scratch = new_scratch(plain.pass_alive_under_suicide)
+    scratch = new_scratch(plain.attributes.pass_alive_under_suicide)
     by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
     for row in rows:
         by_size.setdefault(tuple(row["size"]), []).append(encoded(game_of(row), COLOURS[row["to_play"]], scratch))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluation
+from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorAttributes
+from nets.human_profile import parse_profile
 from search.policy.player import PolicyPlayer
 from search.puct.parameters import SearchParameters
 from search.request import Limits, SearchRequest
@@ -26,9 +26,9 @@ class Preferences(ConstantEvaluator):
         self.pass_logit = pass_logit
         self.evaluated = 0
 
-    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
-        self.evaluated += len(spatial)
-        answer = super().evaluate(spatial, global_)
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        self.evaluated += len(request.spatial)
+        answer = super().evaluate(request)
         answer.policy[:] = -20.0
         answer.policy[:, 0], answer.policy[:, SIDE * SIDE - 1] = np.log(3.0), 0.0
         answer.policy[:, -1] = self.pass_logit
@@ -73,23 +73,17 @@ def test_one_evaluation_a_move_but_a_search_for_analysis() -> None:
 class ColourBlind(Preferences):
     """Notes for which colour it is asked."""
 
-    needs_colours = True
+    attributes = EvaluatorAttributes("colours", "fp32", "none", profile=parse_profile("rank_9d_5k"))
 
     def __init__(self) -> None:
         super().__init__(-1.0)
         self.colours: list[int] = []
 
-    def evaluate(  # type: ignore[override]
-        self,
-        spatial: NDArray[np.float32],
-        global_: NDArray[np.float32],
-        optimism: NDArray[np.float32] | None = None,
-        colours: NDArray[np.int8] | None = None,
-    ) -> Evaluation:
-        assert colours is not None
-        assert len(colours) == len(spatial)
-        self.colours += colours.tolist()
-        return super().evaluate(spatial, global_)
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        assert request.colours is not None
+        assert len(request.colours) == len(request.spatial)
+        self.colours += request.colours.tolist()
+        return super().evaluate(request)
 
 
 def test_evaluators_are_told_who_is_to_move() -> None:

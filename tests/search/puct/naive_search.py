@@ -26,6 +26,7 @@ from nets.evaluator import (
     SHORTTERM_WINLOSS_ERROR,
     SPATIAL_PLANES,
     WIN,
+    EvaluationRequest,
     Evaluator,
 )
 from nets.features import AT_ROOT, IN_TREE, encode, new_scratch
@@ -240,7 +241,7 @@ class NaiveSearch:
         first = max(0, game.length - 3)
         stack = game.stack[first : game.length].copy()
         encode(stack, len(stack) - 1, node.colour, game.record, 0.0, view, ban, new_scratch(), spatial[0], global_[0])
-        policy, value, score, _ = (array[0] for array in self.evaluator.evaluate(spatial, global_))
+        policy, value, score, _ = (array[0] for array in self.evaluator.evaluate(EvaluationRequest(spatial, global_)))
         sign = 1.0 if node.colour == WHITE else -1.0
         mean, stdev = float(score[SCORE_MEAN]), float(score[SCORE_STDEV])
         node.own = {

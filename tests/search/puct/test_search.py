@@ -10,14 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.machine import jit
 from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_vertex
 from go_rules.rules import preset
 from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluation, Evaluator, EvaluatorError
+from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError
 from search.puct.player import PuctPlayer
 from search.puct.tree.nodes import EXPANDED, NODES
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
@@ -53,9 +52,9 @@ def test_batches_grow_with_the_tree(make: Maker) -> None:
     sizes: list[int] = []
 
     class Recording(FancifulEvaluator):
-        def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
-            sizes.append(len(spatial))
-            return super().evaluate(spatial, global_)
+        def evaluate(self, request: EvaluationRequest) -> Evaluation:
+            sizes.append(len(request.spatial))
+            return super().evaluate(request)
 
     make(Recording(), batch=4).search(SearchRequest(Game(9, 9), BLACK, visits(300)))
     assert sum(sizes[:10]) == 10
@@ -169,8 +168,8 @@ def test_reports_while_searching(make: Maker) -> None:
 
 def test_tree_ownership_is_the_average_of_evaluations(make: Maker) -> None:
     class Owner(ConstantEvaluator):
-        def evaluate(self, spatial, global_):  # type: ignore[no-untyped-def]
-            evaluation = super().evaluate(spatial, global_)
+        def evaluate(self, request: EvaluationRequest) -> Evaluation:
+            evaluation = super().evaluate(request)
             evaluation.ownership[:] = 0.5  # always the side to move's
             return evaluation
 

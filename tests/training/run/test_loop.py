@@ -107,7 +107,7 @@ def test_a_leg_ends_with_a_network_and_the_next_goes_on(
     assert first.spent == 1.0
     assert 18 <= first.step <= 20
     network = open_network(folder / STUDENT, precision="fp32")
-    assert network.name == f"nobi-b3c16-s{first.samples}"
+    assert network.attributes.name == f"nobi-b3c16-s{first.samples}"
     card = json.loads((folder / "student.json").read_text())
     assert (card["positions"], card["steps"], card["teachers"]) == (first.samples, first.step, [])
     second = load_checkpoint(folder / CHECKPOINT, CPU).progress
@@ -115,7 +115,7 @@ def test_a_leg_ends_with_a_network_and_the_next_goes_on(
     assert second.leg_budget == 0.0
     assert second.step == load_checkpoint(folder / "leg1", CPU).progress.step == first.step
     assert (folder / "progress.jsonl").exists()
-    assert read_trained_network(folder).model.name == network.name  # whatever the next leg begins with
+    assert read_trained_network(folder).model.name == network.attributes.name  # whatever the next leg begins with
 
 
 def test_the_rate_warms_up_in_every_leg(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, point_at
 from go_rules.rules import preset
 from nets.constant import ConstantEvaluator
-from nets.evaluator import LOSS, SCORE_MEAN, WIN, Evaluation
+from nets.evaluator import LOSS, SCORE_MEAN, WIN, Evaluation, EvaluationRequest
 from nets.features import GLOBAL_KOMI
 from training.config import DataConfig, SelfplayConfig
 from training.samples.sample_files import read_samples, sample_files
@@ -127,10 +127,10 @@ def test_an_interruption_keeps_what_was_played(
 class ForWhite(ConstantEvaluator):
     """Sure that the side that is given komi wins."""
 
-    def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
-        evaluation = super().evaluate(spatial, global_)
-        evaluation.value[:, WIN] = global_[:, GLOBAL_KOMI] > 0
-        evaluation.value[:, LOSS] = global_[:, GLOBAL_KOMI] <= 0
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        evaluation = super().evaluate(request)
+        evaluation.value[:, WIN] = request.global_[:, GLOBAL_KOMI] > 0
+        evaluation.value[:, LOSS] = request.global_[:, GLOBAL_KOMI] <= 0
         return evaluation
 
 
@@ -179,10 +179,10 @@ def test_a_teacher_plays_one_side(share: float, monkeypatch: pytest.MonkeyPatch)
     class Asked(ForWhite):
         turns: ClassVar[list[int]] = []
 
-        def evaluate(self, spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
-            assert len(spatial) == 1
+        def evaluate(self, request: EvaluationRequest) -> Evaluation:
+            assert len(request.spatial) == 1
             self.turns.append(len(played))
-            return super().evaluate(spatial, global_)
+            return super().evaluate(request)
 
     monkeypatch.setattr(Game, "play", play)
     data = dataclasses.replace(DATA, selfplay=dataclasses.replace(DATA.selfplay, opponent=share, handicap=0.0))

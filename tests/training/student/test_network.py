@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+from nets.evaluator import EvaluationRequest
 from nets.katago.parse import parse_model
 from nets.katago.reader import decompress
 from nets.open import open_network
@@ -97,13 +98,13 @@ def test_as_a_katago_file_it_is_the_same_network(tmp_path: Path, size: int) -> N
     path = tmp_path / "student.bin.gz"
     write_katago(to_model(student, "test-b3c16", has_optimistic=True), path)
     network = open_network(path, precision="fp32")
-    assert network.name == "test-b3c16"
+    assert network.attributes.name == "test-b3c16"
     spatial, global_ = inputs(4, size)
     expected = evaluate_with(student)(spatial.numpy(), global_.numpy())
-    given = network.evaluate(spatial.numpy(), global_.numpy(), np.zeros(4, np.float32))
+    given = network.evaluate(EvaluationRequest(spatial.numpy(), global_.numpy(), np.zeros(4, np.float32)))
     for want, have in zip(expected, given, strict=True):
         np.testing.assert_allclose(have, want, rtol=1e-3, atol=1e-3)
-    optimistic = network.evaluate(spatial.numpy(), global_.numpy(), np.ones(4, np.float32))
+    optimistic = network.evaluate(EvaluationRequest(spatial.numpy(), global_.numpy(), np.ones(4, np.float32)))
     with torch.no_grad():
         want = student(spatial, global_).policy[:, OPTIMISTIC].numpy()
     np.testing.assert_allclose(optimistic.policy, want, rtol=1e-3, atol=1e-3)

@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+from nets.evaluator import EvaluationRequest
 from nets.open import open_network
 from training.errors import TrainingError
 from training.run.yardstick import load_yardstick
@@ -38,9 +39,7 @@ def test_teachers_agree_with_the_evaluator(shared: Callable[[str], Path], name: 
     for rows in (yardstick.full, thirteen):
         spatial, global_ = rows.spatial[:POSITIONS], rows.global_[:POSITIONS]
         plain = np.zeros(POSITIONS, np.float32)
-        expected = (
-            network.evaluate(spatial, global_, plain) if network.has_optimism else network.evaluate(spatial, global_)
-        )
+        expected = network.evaluate(EvaluationRequest(spatial, global_, plain))
         _compare(teacher, spatial, global_, expected, canvas=spatial.shape[2])
         _compare(teacher, spatial, global_, expected, canvas=19)
 

@@ -1,0 +1,64 @@
+"""An evaluator that passes its requests on to another one and remembers what it was asked."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes
+from nets.human_profile import HumanProfile
+
+
+class RecordedPosition(NamedTuple):
+    """One position as the network saw it."""
+
+    spatial: NDArray[np.uint8]
+    """[22, H, W]: all planes of V7 features are 0 or 1."""
+    global_: NDArray[np.float32]
+    """[19]"""
+
+
+class RecordingEvaluator(Evaluator):
+    """Counts the batches that another evaluator is given, and keeps some of their positions."""
+
+    def __init__(
+        self, evaluator: Evaluator, most: float = float("inf"), chosen: Callable[[int], Iterable[int]] = range
+    ) -> None:
+        """Once `most` positions are kept, no more are. `chosen` is told the number of positions in a request and
+        returns the rows to keep."""
+        self.evaluator = evaluator
+        self.batches: Counter[int] = Counter()
+        """How many requests of each size there were."""
+        self.positions: list[RecordedPosition] = []
+        self._most, self._chosen = most, chosen
+        self._lock = threading.Lock()
+
+    @property
+    def attributes(self) -> EvaluatorAttributes:
+        """The attributes of the other evaluator."""
+        return self.evaluator.attributes
+
+    def use_profile(self, profile: HumanProfile) -> None:
+        """See `Evaluator.use_profile`."""
+        self.evaluator.use_profile(profile)
+
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        """Have the other evaluator answer the request."""
+        with self._lock:
+            self.batches[len(request.spatial)] += 1
+            if len(self.positions) < self._most:
+                for row in self._chosen(len(request.spatial)):
+                    planes, numbers = request.spatial[row], request.global_[row]
+                    self.positions.append(RecordedPosition(planes.astype(np.uint8), numbers.copy()))
+        return self.evaluator.evaluate(request)
+
+    def take_positions(self) -> list[RecordedPosition]:
+        """Return the positions kept since the last call, and forget them."""
+        with self._lock:
+            positions, self.positions = self.positions, []
+        return positions
