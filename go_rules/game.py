@@ -102,7 +102,7 @@ class Game:
 
     @property
     def keys(self) -> NDArray[np.uint64]:
-        """uint64[length]: superko keys of the positions since the setup (superko.py), NO_KEY where one bans nothing."""
+        """Superko keys of the positions since the setup, uint64[length]: NO_KEY where a position may come back."""
         return self._keys[: self.length]
 
     @property

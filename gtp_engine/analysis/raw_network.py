@@ -110,7 +110,7 @@ def turn(planes: NDArray[np.float32], symmetry: int) -> NDArray[np.float32]:
 
 
 def turn_back(planes: NDArray[np.float32], symmetry: int) -> NDArray[np.float32]:
-    """Undo `turn`."""
+    """Undo what `turn` did by the same symmetry."""
     if symmetry & 4:
         planes = planes.swapaxes(-1, -2)
     return turn(planes, symmetry & 3)

@@ -23,7 +23,7 @@ def template() -> str:
 
 
 def document() -> str:
-    """docs/parameters.md: every parameter in a table."""
+    """Write the text of docs/parameters.md: every parameter in a table."""
     lines = [
         "# Parameters",
         "",

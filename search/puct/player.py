@@ -30,7 +30,7 @@ class PuctPlayer:
 
     @property
     def evaluator(self) -> Evaluator:
-        """The network."""
+        """The network that the search asks."""
         return self.searcher.evaluator
 
     @property

@@ -125,7 +125,7 @@ class UctPlayer:
         return choose_point(game, result, self.parameters)
 
     def clear(self) -> None:
-        """Forget the tree."""
+        """Forget the tree of the last search."""
         self._nodes = new_nodes(1)
         self._used = 0
         self._identity: Hashable = None

@@ -33,7 +33,7 @@ FEWEST_MOVES = 30
 
 
 class Record(NamedTuple):
-    """One game."""
+    """One game as a record file keeps it."""
 
     moves: tuple[int, ...]
     """y * 19 + x from the top left; 361 is a pass."""

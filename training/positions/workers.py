@@ -81,5 +81,5 @@ class WorkerPool:
             self._spare.append(buffers)
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads; work that has not begun is dropped."""
         self._threads.shutdown(wait=True, cancel_futures=True)

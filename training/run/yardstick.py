@@ -62,7 +62,7 @@ class Rows:
     """[N, 3] of policy, lead and ownership"""
 
     def part(self, chosen: slice | NDArray[np.int64]) -> Rows:
-        """Some of them."""
+        """Return the rows that `chosen` selects."""
         return Rows(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
 
 

@@ -144,7 +144,7 @@ class SelfPlayWorker:
         return disagreement(logits, evaluation.value, ownership, samples)
 
     def close(self) -> None:
-        """Release the players."""
+        """Close all players and what they hold."""
         for player in (self._quick, self._full, self._opponent):
             if player is not None:
                 player.close()
