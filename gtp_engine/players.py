@@ -1,7 +1,7 @@
 """The registry of players: their names, and how each is made from a configuration.
 
-A new player is a folder in search/ and an entry in PLAYERS. Nothing heavy is imported here: a player's own module is
-imported when that player is made.
+A new player is a folder in search/ and an entry in PLAYERS, which also names its table of parameters. Nothing heavy is
+imported here: a player's own module is imported when that player is made.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gtp_engine.configuration.sources import Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
@@ -19,11 +18,12 @@ from nets.devices import AUTO, device_of
 from nets.embedded import NETWORK, WEIGHTS
 from nets.human_profile import HumanProfile, parse_profile
 from nets.opened import remember_opened, was_opened
-from search.parameters import ParameterError
+from search.parameters import ParameterError, ParameterTable
 from search.puct.parameters import SearchParameters
 from search.uct.parameters import PURE_UCT, UctParameters
 
 if TYPE_CHECKING:
+    from gtp_engine.configuration.sources import Configuration
     from nets.evaluator import Evaluator
     from search.player import Player
 
@@ -42,6 +42,8 @@ class PlayerKind:
     description: str
     """One line for `nobi players`."""
     make: Callable[[Configuration], Player]
+    parameters: type[ParameterTable]
+    """The table of parameters that the player has."""
     needs_network: bool = False
 
 
@@ -81,14 +83,17 @@ def _machine(configuration: Configuration) -> dict[str, Any]:
 
 
 PLAYERS = {
-    "network": PlayerKind("PUCT guided by a network; the default", _network, needs_network=True),
+    "network": PlayerKind("PUCT guided by a network; the default", _network, SearchParameters, needs_network=True),
     "policy": PlayerKind(
         "no search: moves drawn from the network's policy; the default with --human-profile",
         _policy,
+        SearchParameters,
         needs_network=True,
     ),
-    "rave": PlayerKind("UCT with RAVE and tactical playouts, no network; the default with --net none", _rave),
-    "uct": PlayerKind("plain UCT with the same playouts", _uct),
+    "rave": PlayerKind(
+        "UCT with RAVE and tactical playouts, no network; the default with --net none", _rave, UctParameters
+    ),
+    "uct": PlayerKind("plain UCT with the same playouts", _uct, UctParameters),
 }
 """The players by the name that `--player` takes."""
 

@@ -1,6 +1,6 @@
-"""All parameters of the engine, by name: those of the engine itself and those of each search.
+"""All parameters by name: those of the engine itself, and those of each player.
 
-They are declared in the tables named here. Nothing heavy is imported: `nobi gtp` reads this before it may answer.
+Nothing heavy is imported: `nobi gtp` reads this before it may answer.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import functools
 
 from gtp_engine.configuration.settings import EngineSettings
+from gtp_engine.players import PLAYERS
 from search.parameters import Parameter, ParameterError, ParameterTable, declared, folded
-from search.puct.parameters import SearchParameters
-from search.uct.parameters import UctParameters
 
-TABLES: tuple[type[ParameterTable], ...] = (EngineSettings, SearchParameters, UctParameters)
+TABLES: tuple[type[ParameterTable], ...] = tuple(
+    dict.fromkeys((EngineSettings, *(player.parameters for player in PLAYERS.values())))
+)
+"""Every table of parameters, in the order of documents and files."""
 
 
 @functools.cache
