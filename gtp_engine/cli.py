@@ -82,6 +82,7 @@ class LazyGroup(click.Group):
 
 
 def print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    """Print the version and end, where --version is given."""
     if wanted and not ctx.resilient_parsing:
         click.echo(f"nobi {VERSION}")
         ctx.exit()
@@ -130,13 +131,13 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def flush_stdout() -> None:
-    """Flush while a broken pipe can still be caught: at exit Python would print a traceback of its own."""
+    """Flush stdout while a broken pipe can still be caught. At exit Python would print a traceback of its own."""
     with contextlib.suppress(ValueError, AttributeError):
         sys.stdout.flush()
 
 
 def silence_stdout() -> None:
-    """Whoever read our stdout has gone; let Python's flush at exit find somewhere to write."""
+    """Send stdout nowhere, because nobody reads it any more: Python's flush at exit then does no harm."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -60,7 +60,7 @@ def _policy(configuration: Configuration) -> Player:
     from search.policy.player import PolicyPlayer
 
     compile_beside(configuration)
-    base = IMITATION if configuration["human_profile"] else SearchParameters()
+    base = IMITATION if configuration.engine.human_profile else SearchParameters()
     return PolicyPlayer(open_evaluator(configuration), configuration.fill(base))
 
 
@@ -106,12 +106,12 @@ def chosen_player(configuration: Configuration) -> str:
 
     Raises ParameterError.
     """
-    with_network = WITH_PROFILE if configuration["human_profile"] else WITH_NETWORK
-    name = configuration["player"] or (with_network if configuration.net else WITHOUT_NETWORK)
+    with_network = WITH_PROFILE if configuration.engine.human_profile else WITH_NETWORK
+    name = configuration.engine.player or (with_network if configuration.net else WITHOUT_NETWORK)
     if name not in PLAYERS:
         raise ParameterError(f"unknown player {name} (known: {', '.join(PLAYERS)})")
     needs_network = PLAYERS[name].needs_network
-    if configuration["human_profile"] and not (needs_network and configuration.has_own_net):
+    if configuration.engine.human_profile and not (needs_network and configuration.has_own_net):
         raise ParameterError("human_profile needs a HumanSL network: --net FILE")
     if needs_network and configuration.net is None:
         raise ParameterError(f"the player {name} needs a network: --net FILE")
@@ -121,21 +121,20 @@ def chosen_player(configuration: Configuration) -> str:
 def check(configuration: Configuration) -> None:
     """Find out before the first GTP reply what would prevent the player from being made.
 
-    A network of the user's seen for the first time is opened to that end, which takes a second or two and is not done
-    again; the embedded one is trusted like the rest of the installation. Raises ParameterError, UserError,
-    EvaluatorError.
+    A network of the user's is opened when it is seen for the first time, which takes a second or two. The embedded one
+    is trusted. Raises ParameterError, UserError and EvaluatorError.
     """
     name = chosen_player(configuration)
     configuration.fill(SearchParameters())
     net = configuration.net
-    if net is None and configuration["net"] is None and configuration["player"] is None:
+    if net is None and configuration.engine.net is None and configuration.engine.player is None:
         note(f"this installation lacks its network ({WEIGHTS / NETWORK}): playing without one, which is weak")
     if net is None or not PLAYERS[name].needs_network:
         return
-    if configuration["device"] != AUTO or configuration["precision"] == "fp16":
+    if configuration.engine.device != AUTO or configuration.engine.precision == "fp16":
         from nets.open import check_device
 
-        check_device(configuration["device"], configuration["precision"])
+        check_device(configuration.engine.device, configuration.engine.precision)
     if not configuration.has_own_net:
         return
     if not net.exists():
@@ -143,7 +142,7 @@ def check(configuration: Configuration) -> None:
     if not was_opened(net, _how(configuration)):
         from nets.open import check_network
 
-        check_network(net, configuration["precision"], configuration["device"], _profile(configuration))
+        check_network(net, configuration.engine.precision, configuration.engine.device, _profile(configuration))
 
 
 def open_evaluator(configuration: Configuration) -> Evaluator:
@@ -153,8 +152,8 @@ def open_evaluator(configuration: Configuration) -> Evaluator:
     assert configuration.net is not None
     evaluator = open_network(
         configuration.net,
-        configuration["precision"],
-        configuration["device"],
+        configuration.engine.precision,
+        configuration.engine.device,
         note=note,
         profile=_profile(configuration),
     )
@@ -169,7 +168,7 @@ def suited_to(evaluator: Evaluator) -> SearchParameters:
 
 
 def _profile(configuration: Configuration) -> HumanProfile | None:
-    name = configuration["human_profile"]
+    name = configuration.engine.human_profile
     return parse_profile(name) if name else None
 
 
@@ -198,5 +197,5 @@ def make_player(configuration: Configuration) -> Player:
 
 def _how(configuration: Configuration) -> str:
     """What a network was opened by and for, as far as it may make a difference."""
-    kind = "human" if configuration["human_profile"] else ""
+    kind = "human" if configuration.engine.human_profile else ""
     return f"{VERSION} {configuration['precision']} {configuration['device']} {kind}"

@@ -18,18 +18,22 @@ MOST_BENCHMARK_VISITS = 10_000_000
 
 
 def lz_analyze(engine: Engine, call: Call) -> str:
+    """Analyse until any input arrives, with reports in the format of Leela Zero."""
     return _analyze(engine, call, kata=False)
 
 
 def kata_analyze(engine: Engine, call: Call) -> str:
+    """Analyse until any input arrives, with reports in the format of KataGo."""
     return _analyze(engine, call, kata=True)
 
 
 def lz_genmove_analyze(engine: Engine, call: Call) -> str:
+    """Think of a move and play it, with reports in the format of Leela Zero."""
     return _genmove_analyze(engine, call, kata=False)
 
 
 def kata_genmove_analyze(engine: Engine, call: Call) -> str:
+    """Think of a move and play it, with reports in the format of KataGo."""
     return _genmove_analyze(engine, call, kata=True)
 
 

@@ -44,6 +44,7 @@ def kata_time_settings(engine: Engine, call: Call) -> str:
 
 
 def kata_list_time_settings(_engine: Engine, _call: Call) -> str:
+    """Reply with the names of the time systems."""
     return " ".join(system.value for system in System)
 
 

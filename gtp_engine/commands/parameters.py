@@ -21,10 +21,12 @@ PDA = "playoutDoublingAdvantage"
 
 
 def kata_list_params(engine: Engine, _call: Call) -> str:
+    """Reply with the names of all parameters that can change."""
     return " ".join((*(shown_name(parameter) for parameter in changeable(engine)), PDA))
 
 
 def kata_get_param(engine: Engine, call: Call) -> str:
+    """Reply with the value of one parameter."""
     name = call.word(0)
     return _text(0.0 if _is_pda(name) else value_of(engine, _find(engine, name)))
 
@@ -37,6 +39,7 @@ def kata_get_params(engine: Engine, _call: Call) -> str:
 
 
 def kata_set_param(engine: Engine, call: Call) -> str:
+    """Set one parameter."""
     _change(engine, {call.word(0): call.word(1)})
     return ""
 

@@ -21,6 +21,7 @@ IGNORED_KEYS = frozenset({"komi"})
 
 
 def kata_get_rules(engine: Engine, _call: Call) -> str:
+    """Reply with the rules as JSON."""
     return rules_json(engine.game.rules)
 
 

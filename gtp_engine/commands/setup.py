@@ -43,6 +43,7 @@ def rectangular_boardsize(engine: Engine, call: Call) -> str:
 
 
 def clear_board(engine: Engine, _call: Call) -> str:
+    """Begin a new game on a board of the same size."""
     engine.new_game(engine.game.width, engine.game.height)
     return ""
 
@@ -54,6 +55,7 @@ def komi(engine: Engine, call: Call) -> str:
 
 
 def get_komi(engine: Engine, _call: Call) -> str:
+    """Reply with the komi."""
     _ = engine.game
     return str(engine.komi)
 

@@ -20,7 +20,7 @@ from search.toml import toml_value
 
 
 def changed(text: str, values: Mapping[str, object]) -> str:
-    """The text of a TOML file with these parameters (by their own names) set.
+    """Set these parameters, by their own names, in the text of a TOML file and return the new text.
 
     A parameter that the file gives a value to gets the new one in its place. Any other gets a line of its own: below
     the line that has it commented out, else below its section's heading, else at the end.

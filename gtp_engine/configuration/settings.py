@@ -34,7 +34,7 @@ RULE_NAMES = (
 
 
 def parse_size(text: str) -> tuple[int, int]:
-    """Width and height from `19` or `13x9`. Raises ValueError with the reason."""
+    """Read the width and the height of a board from `19` or `13x9`. Raises ValueError with the reason."""
     sides = text.lower().replace(":", "x").split("x")
     if not 1 <= len(sides) <= 2 or not all(s.isascii() and s.isdigit() and 2 <= int(s[:4]) <= 25 for s in sides):
         raise ValueError(f"{text} is no board size (2 to 25, or WIDTHxHEIGHT)")
@@ -121,7 +121,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         return Path(self.log).expanduser() if self.log else None
 
     def search_limits(self) -> tuple[int | None, float | None]:
-        """Visits and seconds of a move without a clock: DEFAULT_SECONDS where the user sets neither."""
+        """The limits of a move without a clock: visits and seconds. DEFAULT_SECONDS if the user sets neither."""
         if self.visits is None and self.time is None:
             return None, DEFAULT_SECONDS
         return self.visits, self.time

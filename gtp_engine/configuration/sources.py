@@ -7,6 +7,7 @@ there is a file to read.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gtp_engine.configuration.parameters import find_parameter
+from gtp_engine.configuration.settings import EngineSettings
 from nets.embedded import embedded_network
 from search.parameters import ParameterError, ParameterTable, declared
 from search.toml import read_toml
@@ -53,8 +55,13 @@ class Configuration:
                 raise ParameterError(f"{prefix}{error}") from None
         return Configuration({**self.values, **new})
 
+    @functools.cached_property
+    def engine(self) -> EngineSettings:
+        """The engine's own parameters."""
+        return self.fill(EngineSettings())
+
     def fill(self, table: T) -> T:
-        """A table of parameters with the values given here, where it has them, in place of its own.
+        """A copy of a table of parameters with the values that were given in place of its own.
 
         Raises ParameterError for values that do not go together.
         """
@@ -67,20 +74,21 @@ class Configuration:
 
         None if `none` is named, or if the installation lacks its network.
         """
-        if self["net"] is None:
+        if self.engine.net is None:
             return embedded_network()
-        return None if self["net"] == NO_NETWORK else Path(self["net"]).expanduser()
+        return None if self.engine.net == NO_NETWORK else Path(self.engine.net).expanduser()
 
     @property
     def has_own_net(self) -> bool:
         """Whether the user named a network."""
-        return self["net"] not in (None, NO_NETWORK)
+        return self.engine.net not in (None, NO_NETWORK)
 
 
 def load(path: Path | None, settings: Iterable[str], options: Mapping[str, object]) -> Configuration:
-    """The configuration of a run: the file (None: the user's, if there is one), `name=value` settings, options.
+    """The configuration of a run, from a file, from settings `name=value` and from options; the later ones win.
 
-    Options that are None were not given. Raises ParameterError.
+    A path of None stands for the user's file, if there is one. Options that are None were not given. Raises
+    ParameterError.
     """
     file = path or user_file()
     configuration = Configuration()

@@ -44,6 +44,7 @@ class Call:
 
     @property
     def words(self) -> tuple[str, ...]:
+        """The arguments of the command."""
         return self.command.arguments
 
     def word(self, index: int) -> str:

@@ -23,6 +23,7 @@ class Output:
         self._lock = threading.Lock()
 
     def write(self, text: str) -> None:
+        """Write the whole text."""
         data = memoryview(text.encode("utf-8", "replace"))
         with self._lock:
             while data and not self.broken:

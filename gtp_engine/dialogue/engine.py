@@ -116,6 +116,7 @@ class Engine:
         self.get_ready()
 
     def set_komi(self, komi: float) -> None:
+        """Set the komi of the game to any finite number."""
         self.game.set_komi(clamped(komi))
         self.komi = komi
 
@@ -150,6 +151,7 @@ class Engine:
         self._pondering.start(self.loader.await_player(), self.game)
 
     def stop_pondering(self) -> None:
+        """End pondering, if it is under way, and wait for its end."""
         if self._pondering is not None:
             self._pondering.stop()
 
@@ -168,4 +170,5 @@ class Engine:
 
 
 def clamped(komi: float) -> float:
+    """The komi that the search gets: at most KOMI_LIMIT in either direction."""
     return max(-KOMI_LIMIT, min(KOMI_LIMIT, komi))

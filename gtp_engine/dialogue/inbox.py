@@ -21,6 +21,8 @@ SAME_BREATH = 0.05
 
 
 class Line(NamedTuple):
+    """A line that has arrived."""
+
     text: str
     arrived: float
     """time.monotonic()."""

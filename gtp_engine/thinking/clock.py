@@ -15,7 +15,7 @@ from go_rules.points import BLACK, WHITE
 
 
 class System(enum.Enum):
-    """How time is given back after the main time."""
+    """The kinds of time controls."""
 
     NONE = "none"
     """No clock at all."""
@@ -49,22 +49,27 @@ class TimeControl:
 
     @classmethod
     def none(cls) -> TimeControl:
+        """A game without clocks."""
         return cls()
 
     @classmethod
     def absolute(cls, main: float) -> TimeControl:
+        """Main time only."""
         return cls(System.ABSOLUTE, main)
 
     @classmethod
     def byoyomi(cls, main: float, period: float, periods: int) -> TimeControl:
-        """Without periods this is absolute time."""
+        """Main time, and then a number of periods. Without periods this is absolute time."""
         if period <= 0 or periods <= 0:
             return cls.absolute(main)
         return cls(System.BYOYOMI, main, period=period, periods=periods)
 
     @classmethod
     def canadian(cls, main: float, period: float, stones: int) -> TimeControl:
-        """As in `time_settings`: no stones in a period means unlimited time, no period absolute time."""
+        """Main time, and then periods for a number of stones, as in `time_settings`.
+
+        Without stones in a period there is no clock; without a period there is main time only.
+        """
         if period <= 0:
             # Nobody can play in no time at all: programs that send zeros mean that there is no clock.
             return cls.absolute(main) if main > 0 else cls.none()
@@ -74,11 +79,12 @@ class TimeControl:
 
     @classmethod
     def fischer(cls, main: float, increment: float) -> TimeControl:
+        """Main time, and an increment after each move."""
         return cls(System.FISCHER, main, increment=increment)
 
     @classmethod
     def fischer_capped(cls, main: float, increment: float, cap: float, move_maximum: float) -> TimeControl:
-        """A negative cap or maximum means that there is none."""
+        """Fischer time with a cap on the clock and a maximum for a move. If one is negative, there is none."""
         return cls(
             System.FISCHER_CAPPED,
             main,

@@ -51,7 +51,7 @@ SMALLEST = 0.01
 
 
 def moves_to_go(moves_played: int, area: int) -> float:
-    """How many moves of our own to provide for (R above)."""
+    """How many of our own moves still have to be provided for (R above)."""
     floor = FEWEST_MOVES + FEWEST_MOVES_PER_POINT * area
     return max(floor, (GAME_LENGTH * area - moves_played) / 2)
 
@@ -63,7 +63,7 @@ def opening_share(moves_played: int, area: int) -> float:
 
 
 def seconds_for_move(control: TimeControl, left: TimeLeft, moves_played: int, area: int, lag: float) -> float | None:
-    """Seconds to think about the next move, or None where no clock runs. `area` counts the board's points."""
+    """The seconds to think about the next move; None if there is no clock. `area` is the number of points."""
     if control.system is System.NONE:
         return None
     limit = most_seconds(control, left) - lag
@@ -87,7 +87,7 @@ def seconds_for_move(control: TimeControl, left: TimeLeft, moves_played: int, ar
 
 
 def bank_and_gift(control: TimeControl, left: TimeLeft) -> tuple[float, float]:
-    """Seconds that are gone once spent, and seconds that each move gets anew."""
+    """The bank and the gift: seconds that are gone once spent, and seconds that each move gets anew."""
     if control.system is System.BYOYOMI:
         if not left.in_overtime:
             return left.main + control.period * max(0, control.periods - 1), control.period
@@ -100,7 +100,7 @@ def bank_and_gift(control: TimeControl, left: TimeLeft) -> tuple[float, float]:
 
 
 def most_seconds(control: TimeControl, left: TimeLeft) -> float:
-    """Seconds after which the next move would lose the game on time."""
+    """The seconds after which the next move loses the game on time."""
     if control.system is System.BYOYOMI:
         most = (
             left.period + control.period * (left.periods - 1)

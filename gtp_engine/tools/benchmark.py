@@ -14,7 +14,6 @@ import click
 from go_rules.game import Game
 from go_rules.machine.cores import usable_cores
 from gtp_engine.configuration.options import config_options, parameter_options
-from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.configuration.sources import Configuration, load
 from gtp_engine.errors import explain
 from gtp_engine.players import PLAYERS, chosen_player, make_player, open_evaluator, suited_to
@@ -90,7 +89,7 @@ def measure_network(configuration: Configuration, seconds: float, advice: bool, 
     """Measure a search with a network under one setting, and return the report."""
     trial = new_trial(configuration, open_evaluator(configuration))
     measure([trial], seconds, tick)
-    report = {**trial.figures(), "net": str(configuration.net), "size": configuration["size"], "seconds": seconds}
+    report = {**trial.figures(), "net": str(configuration.net), "size": configuration.engine.size, "seconds": seconds}
     if advice:
         trials = variations(trial.recorder.evaluator, trial.parameters, trial.width, trial.height)
         best = best_of(trials, seconds * TRIAL_SHARE, tick)
@@ -104,17 +103,17 @@ def measure_all(configurations: Sequence[Configuration], seconds: float, tick: T
     trials: dict[int, Trial] = {}
     rows: list[dict[str, Any]] = []
     for number, configuration in enumerate(configurations):
-        key = (configuration["net"], configuration["precision"])
+        key = (configuration.engine.net, configuration.engine.precision)
         if key not in evaluators:
             evaluators[key] = _opened(configuration)
         evaluator = evaluators[key]
         row = {
             "network": Path(str(configuration.net)).name,
-            "size": configuration["size"],
+            "size": configuration.engine.size,
             "net": str(configuration.net),
         }
         if isinstance(evaluator, str):
-            row |= {"precision": configuration["precision"], "error": evaluator}
+            row |= {"precision": configuration.engine.precision, "error": evaluator}
         else:
             trials[number] = new_trial(configuration, evaluator)
         rows.append(row)
@@ -132,7 +131,7 @@ def measure_all(configurations: Sequence[Configuration], seconds: float, tick: T
 
 def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -> dict[str, Any]:
     """Measure a player without a network, and return the report."""
-    width, height = configuration.fill(EngineSettings()).board
+    width, height = configuration.engine.board
     player = make_player(configuration)
     player.warm_up(width, height)
     rounds = max(MIN_ROUNDS, round(seconds / ROUND_SECONDS))
@@ -149,7 +148,7 @@ def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -
     player.close()
     return {
         "network": None,
-        "size": configuration["size"],
+        "size": configuration.engine.size,
         "workers": configuration["workers"] or usable_cores(),
         "playouts_per_second": round(statistics.median(playouts), 1),
         "visits_per_second": round(statistics.median(visits), 1),
@@ -160,7 +159,7 @@ def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -
 
 def new_trial(configuration: Configuration, evaluator: Evaluator) -> Trial:
     """A trial of the configured search with an opened network."""
-    width, height = configuration.fill(EngineSettings()).board
+    width, height = configuration.engine.board
     return Trial(evaluator, configuration.fill(suited_to(evaluator)), width, height)
 
 

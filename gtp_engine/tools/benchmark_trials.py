@@ -79,8 +79,10 @@ class Trial:
         return self.workers * self.parameters.batch
 
     def search(self, number: int, seconds: float) -> float:
-        """Search the position `number` for so long, once threads, buffers and batches are up. Returns the evaluations a
-        second. Raises EvaluatorError."""
+        """Search the position `number` for so many seconds, after a warm-up, and return the evaluations a second.
+
+        Raises EvaluatorError.
+        """
         from search.puct.search import Search
 
         search = Search(self.recorder, self.parameters)
@@ -97,7 +99,7 @@ class Trial:
         return self._searched[-1]
 
     def call_bare(self, seconds: float) -> None:
-        """Call the network for so long, with what the search gave it. Raises EvaluatorError."""
+        """Call the network with the positions of the search for so many seconds. Raises EvaluatorError."""
         self._bare.append(bare_rate(self.recorder, self.workers, self.parameters.batch, seconds))
 
     def outline(self) -> dict[str, Any]:
@@ -110,7 +112,7 @@ class Trial:
         }
 
     def figures(self) -> dict[str, Any]:
-        """What was measured, for JSON."""
+        """All that was measured, for JSON."""
         network = self.recorder.attributes
         return {
             "network": network.name,
@@ -128,7 +130,7 @@ class Trial:
 
 
 def measure(trials: Sequence[Trial], seconds: float, tick: Tick) -> None:
-    """Measure each setting for so long, all of them in turns. Raises EvaluatorError."""
+    """Measure each setting for so many seconds, all of them in turns. Raises EvaluatorError."""
     rounds = max(MIN_ROUNDS, round(seconds / 2 / ROUND_SECONDS))
     slice_ = seconds / 2 / rounds
     for number in range(rounds):
@@ -140,9 +142,11 @@ def measure(trials: Sequence[Trial], seconds: float, tick: Tick) -> None:
 
 
 def best_of(trials: Sequence[Trial], seconds: float, tick: Tick, favourite: Trial | None = None) -> Trial:
-    """The setting to use, found in so many seconds, about: the slower half drops out until few are left, and of those
-    that are nearly as fast as the fastest the gentlest is taken. A `favourite` among them never drops out. Raises
-    EvaluatorError."""
+    """Find the best setting in about so many seconds.
+
+    The slower half drops out until few are left. Of those nearly as fast as the fastest, the one with the fewest
+    positions under way is taken. A `favourite` never drops out. Raises EvaluatorError.
+    """
     rest = list(trials)
     rounds = 1 + max(0, math.ceil(math.log2(len(rest) / FINALISTS)))
     for number in range(rounds):

@@ -102,7 +102,7 @@ def _device(configuration: Configuration) -> str:
 
     offered = offered_providers()
     try:
-        wanted = candidates(configuration["device"], offered)
+        wanted = candidates(configuration.engine.device, offered)
     except MissingDevice as error:
         raise UserError(str(error)) from None
     there = ", ".join(device.name for device in DEVICES if device is CPU or device.provider in offered)
@@ -112,7 +112,7 @@ def _device(configuration: Configuration) -> str:
 def _network(configuration: Configuration) -> str:
     from gtp_engine.players import PLAYERS, chosen_player, open_evaluator
 
-    if configuration["net"] == NO_NETWORK or not PLAYERS[chosen_player(configuration)].needs_network:
+    if configuration.engine.net == NO_NETWORK or not PLAYERS[chosen_player(configuration)].needs_network:
         return "network: none wanted"
     if configuration.net is None:
         raise UserError(f"this installation lacks its network: {WEIGHTS / NETWORK}")

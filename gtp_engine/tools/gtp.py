@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from gtp_engine.configuration.options import config_options, parameter_options
-from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.configuration.sources import load
 
 
@@ -25,6 +24,4 @@ def gtp(config_file: Path | None, settings: tuple[str, ...], **options: object) 
     from gtp_engine.players import check, compile_beside, make_player
 
     check(configuration)
-    return run_gtp(
-        configuration.fill(EngineSettings()), lambda: make_player(configuration), lambda: compile_beside(configuration)
-    )
+    return run_gtp(configuration.engine, lambda: make_player(configuration), lambda: compile_beside(configuration))

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from gtp_engine.configuration.options import config_options, parameter_options
-from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 
@@ -45,7 +44,7 @@ def picture(
     from gtp_engine.tools.drawing import draw
     from search.request import Limits, ReportRequest, SearchRequest
 
-    engine = configuration.fill(EngineSettings())
+    engine = configuration.engine
     rules, customary_komi = preset(engine.rules)
     komi = customary_komi if engine.komi is None else engine.komi
     game, title = Game(*engine.board, rules, komi), "Nobi"

@@ -53,7 +53,7 @@ def tune(
     path = config_file or user_file()
     with progress_bar(seconds) as tick:
         evaluators = _evaluators(configuration)
-        opened = evaluators.get(configuration["precision"]) or open_evaluator(configuration)
+        opened = evaluators.get(configuration.engine.precision) or open_evaluator(configuration)
         present = new_trial(configuration, opened)
         others = [
             trial
@@ -64,7 +64,7 @@ def tune(
         trials = [present, *others]
         best = best_of(trials, seconds, tick, favourite=present)
     names = {evaluator.attributes.precision: name for name, evaluator in evaluators.items()}
-    precision = names.get(best.recorder.attributes.precision, configuration["precision"])
+    precision = names.get(best.recorder.attributes.precision, configuration.engine.precision)
     found = {"precision": precision, "workers": best.workers, "batch": best.parameters.batch}
     if not dry_run:
         write_values(path, found)
