@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.machine import files
+from nets.katago.model import Model
+from nets.katago.parse import parse_model
+from nets.katago.reader import ModelFormatError, decompress, read_bytes
 from training.errors import TrainingError
 
 MAX_BYTES = 4 << 30
@@ -44,6 +47,15 @@ def make_folder(path: Path) -> None:
     """Create a folder, and its parents, unless it exists. Raises TrainingError."""
     with named_errors(path):
         path.mkdir(parents=True, exist_ok=True)
+
+
+def read_network(path: Path) -> Model:
+    """Read a KataGo network. Raises TrainingError."""
+    try:
+        with named_errors(path):
+            return parse_model(decompress(read_bytes(path)))
+    except ModelFormatError as error:
+        raise TrainingError(f"{path}: not a usable KataGo network: {error}") from None
 
 
 def read_arrays(path: Path, names: Iterable[str], what: str) -> list[NDArray[Any]]:

@@ -40,7 +40,8 @@ def yardstick(network: Path, rows: Path, precision: str) -> None:
     """Measure NETWORK (a KataGo file or .onnx) on ROWS, a file of KataGo's training rows that nothing is trained on, or
     a folder of sample files."""
     from nets.open import open_network
-    from training.run.yardstick import evaluate_function, load_yardstick, measure_rows, rows_of_samples
+    from training.run.measure import evaluate_function, measure_rows
+    from training.run.yardstick import load_yardstick, rows_of_samples
 
     evaluate = evaluate_function(open_network(network, precision=precision))
     if rows.is_dir():

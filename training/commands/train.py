@@ -100,9 +100,10 @@ def _begun_from(source: str, folder: Path, config: TrainingConfig) -> Run:
 
     from nets.embedded import embedded_network
     from training.config import NetworkConfig
+    from training.files import read_network
     from training.run.loop import open_run
     from training.run.trained_network import progress_of
-    from training.student.restore import read_network, shape_of
+    from training.student.restore import shape_of
 
     path = embedded_network() if source == "embedded" else Path(source)
     if path is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,18 @@ def board_cells(size: int, canvas: int) -> NDArray[np.int64]:
     """Return the cells [size*size] of a board on its canvas, row by row."""
     cells: NDArray[np.int64] = (np.arange(size)[:, None] * canvas + np.arange(size)).ravel()
     return cells
+
+
+def to_canvas(values: NDArray[Any], size: int, canvas: int, fill: float = 0.0) -> NDArray[Any]:
+    """Spread values of boards over the cells of their canvas; cells outside the board get `fill`.
+
+    `values` is [N, size*size], or [N, size*size + 1] where the last column belongs to the pass.
+    """
+    passes = values.shape[1] - size * size
+    result = np.full((len(values), canvas * canvas + passes), fill, values.dtype)
+    result[:, board_cells(size, canvas)] = values[:, : size * size]
+    result[:, canvas * canvas :] = values[:, size * size :]
+    return result
 
 
 def cell_at(point: int, canvas: int) -> int:

@@ -33,7 +33,8 @@ from nets.precision.int8 import FEW_SERIES, NotQuantizable, objection_of, quanti
 from training.errors import TrainingError
 from training.files import write_whole
 from training.run.folder import CARD, STUDENT
-from training.run.yardstick import Yardstick, evaluate_function, load_yardstick
+from training.run.measure import evaluate_function
+from training.run.yardstick import Yardstick, load_yardstick
 
 BEGIN, END = "<!-- figures: written by `make weights` -->", "<!-- end of figures -->"
 SEED = 2

@@ -30,9 +30,10 @@ from training.run.checkpoint import (
     save_checkpoint,
 )
 from training.run.folder import CHECKPOINT, CONFIG, LEG
+from training.run.measure import Measure
 from training.run.trained_network import describe_network, write_trained_network
 from training.run.training_log import TrainingLog
-from training.run.yardstick import Measure, Yardstick, load_yardstick
+from training.run.yardstick import Yardstick, load_yardstick
 from training.samples.origin import Origin, read_origin
 from training.status_line import StatusLine
 from training.student.distiller import Distiller

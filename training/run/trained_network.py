@@ -18,7 +18,7 @@ from training.files import write_whole
 from training.katago_file import write_katago
 from training.run.checkpoint import Progress, has_checkpoint, load_checkpoint
 from training.run.folder import CARD, CHECKPOINT, CONFIG, LEG, STUDENT
-from training.run.yardstick import Measure
+from training.run.measure import Measure
 from training.samples.origin import Origin
 from training.student.export import to_model
 from training.student.network import Student, shape_name

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from training.run.yardstick import Measure
+from training.run.measure import Measure
 from training.status_line import StatusLine
 
 

@@ -1,24 +1,25 @@
-"""The fixed yardstick: how well a network predicts 1,024 rows of KataGo's self-play that nothing is trained on.
+"""The yardstick: 1,024 rows of KataGo's self-play on which networks are measured, and nothing is trained.
 
-Rows are KataGo's training format (https://github.com/lightvector/KataGo/blob/master/python/README.md): features V7 of a
-19×19 tensor and targets. The full 19×19 boards and the smaller ones are measured apart. Sample files that nothing was
-trained on can be measured with as well.
+Rows are in KataGo's training format (https://github.com/lightvector/KataGo/blob/master/python/README.md): features of
+a 19×19 tensor, and targets. Full 19×19 boards and smaller ones are measured apart. Networks can also be measured on
+sample files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.evaluator import GLOBAL_FEATURES, LEAD, LOSS, SPATIAL_PLANES, WIN, Evaluation, EvaluationRequest, Evaluator
+from nets.evaluator import GLOBAL_FEATURES, LEAD, LOSS, SPATIAL_PLANES, WIN
 from training.errors import TrainingError
 from training.files import read_arrays
 from training.positions.canvas import board_cells
+from training.run.measure import EvaluateFunction, Measure, Rows, measure_rows
 from training.samples.sample_files import read_samples, sample_files
 from training.samples.samples import (
     HAS_OWNERSHIP,
@@ -32,71 +33,23 @@ from training.samples.samples import (
 CANVAS = 19
 POINTS = CANVAS * CANVAS
 
-TARGET_LEAD = 21
-VALUE_BEFORE_WIN, VALUE_BEFORE_LOSS = 12, 13
-"""Columns of globalTargetsNC: the value a few turns on, less noisy than the result."""
+LATER_WIN, LATER_LOSS, TARGET_LEAD = 12, 13, 21
+"""Columns of globalTargetsNC: the value a few turns later, which is less noisy than the result, and the lead."""
 POLICY_WEIGHT, OWNERSHIP_WEIGHT, LEAD_WEIGHT = 26, 27, 29
+"""Columns of globalTargetsNC: how much each target counts."""
 
 ARRAYS = ("binaryInputNCHWPacked", "globalInputNC", "policyTargetsNCMove", "globalTargetsNC", "valueTargetsNCHW")
-
-EvaluateFunction = Callable[[NDArray[np.float32], NDArray[np.float32]], Evaluation]
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows of one board size, W×H points."""
-
-    spatial: NDArray[np.float32]
-    """[N, 22, H, W]"""
-    global_: NDArray[np.float32]
-    """[N, 19]"""
-    policy: NDArray[np.float64]
-    """[N, H*W + 1] shares of the visits; zero rows where unknown"""
-    value: NDArray[np.float32]
-    """[N] win minus loss, the side to move's view here and below"""
-    lead: NDArray[np.float32]
-    """[N] points"""
-    ownership: NDArray[np.float32]
-    """[N, H*W] in [-1, 1]"""
-    weights: NDArray[np.float64]
-    """[N, 3] of policy, lead and ownership"""
-
-    def part(self, chosen: slice | NDArray[np.int64]) -> Rows:
-        """Return the rows that `chosen` selects."""
-        return Rows(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A network's figures on a set of rows."""
-
-    rows: int
-    policy_cross_entropy: float
-    """nats; logits unmasked"""
-    top1: float
-    value_mse: float
-    """of win minus loss"""
-    lead_mae: float
-    """points"""
-    ownership_mse: float
-
-    def line(self) -> str:
-        """One line of text."""
-        return (
-            f"{self.rows} rows: policy {self.policy_cross_entropy:.3f}  top-1 {self.top1:.3f}  "
-            f"value {self.value_mse:.3f}  lead {self.lead_mae:.2f}  ownership {self.ownership_mse:.3f}"
-        )
 
 
 @dataclass(frozen=True)
 class Yardstick:
-    """The rows, grouped by board size."""
+    """Rows of KataGo's self-play, grouped by board size."""
 
     full: Rows
     small: tuple[Rows, ...]
 
     def measure(self, evaluate: EvaluateFunction, batch: int = 64) -> tuple[Measure, Measure]:
-        """Figures on the 19×19 rows and on all smaller boards together."""
+        """Measure a network on the 19×19 rows, and on all smaller boards together."""
         return measure_rows([self.full], evaluate, batch), measure_rows(self.small, evaluate, batch)
 
 
@@ -133,7 +86,7 @@ def load_yardstick(path: Path) -> Yardstick:
                 np.ascontiguousarray(spatial[chosen, :, :height, :width]),
                 globals_[chosen],
                 np.divide(policy, total, out=np.zeros_like(policy), where=total > 0),
-                targets[chosen, VALUE_BEFORE_WIN] - targets[chosen, VALUE_BEFORE_LOSS],
+                targets[chosen, LATER_WIN] - targets[chosen, LATER_LOSS],
                 targets[chosen, TARGET_LEAD],
                 owners[chosen].reshape(-1, POINTS)[:, points],
                 targets[chosen][:, [POLICY_WEIGHT, LEAD_WEIGHT, OWNERSHIP_WEIGHT]].astype(np.float64),
@@ -146,8 +99,8 @@ def load_yardstick(path: Path) -> Yardstick:
 
 
 def rows_of_samples(folder: Path, full: bool) -> Iterator[Rows]:
-    """What the sample files in `folder` say of 19×19 boards, or of smaller ones, a file at a time. Raises
-    TrainingError."""
+    """Yield the samples of the files in `folder` as rows: those of 19×19 boards if `full`, else of smaller boards.
+    Raises TrainingError."""
     paths = sample_files(folder)
     if not paths:
         raise TrainingError(f"{folder}: there are no sample files in it")
@@ -169,47 +122,3 @@ def rows_of_samples(folder: Path, full: bool) -> Iterator[Rows]:
                 samples.ownership[chosen][:, points].astype(np.float32) / 127.0,
                 np.stack(known, axis=1).astype(np.float64),
             )
-
-
-def evaluate_function(evaluator: Evaluator) -> EvaluateFunction:
-    """A function that evaluates boards [N, 22, H, W] and numbers [N, 19] with the evaluator, without optimism."""
-
-    def evaluate(spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
-        return evaluator.evaluate(EvaluationRequest(spatial, global_, np.zeros(len(spatial), np.float32)))
-
-    return evaluate
-
-
-def measure_rows(groups: Iterable[Rows], evaluate: EvaluateFunction, batch: int = 64) -> Measure:
-    """Figures over all the groups, each of one board size."""
-    sums = np.zeros(5)
-    weights = np.zeros(5)
-    count = 0
-    for rows in groups:
-        for first in range(0, len(rows.spatial), batch):
-            part = rows.part(slice(first, first + batch))
-            errors, weight = _errors(part, evaluate(part.spatial, part.global_))
-            sums += (errors * weight).sum(axis=1)
-            weights += weight.sum(axis=1)
-            count += len(part.spatial)
-    cross_entropy, top1, value, lead, ownership = sums / np.maximum(weights, 1e-9)
-    return Measure(count, float(cross_entropy), float(top1), float(value), float(lead), float(ownership))
-
-
-def _errors(rows: Rows, evaluation: Evaluation) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """[5, N] errors in the order of Measure's fields, and their weights."""
-    logits = evaluation.policy.astype(np.float64)
-    highest = logits.max(axis=1, keepdims=True)
-    log_policy = logits - highest - np.log(np.exp(logits - highest).sum(axis=1, keepdims=True))
-    value = evaluation.value[:, WIN] - evaluation.value[:, LOSS]
-    errors = np.stack(
-        [
-            -(rows.policy * log_policy).sum(axis=1),
-            rows.policy.argmax(axis=1) == logits.argmax(axis=1),
-            (value - rows.value) ** 2,
-            np.abs(evaluation.score[:, LEAD] - rows.lead),
-            ((evaluation.ownership - rows.ownership) ** 2).mean(axis=1),
-        ]
-    ).astype(np.float64)
-    policy, lead, ownership = rows.weights.T
-    return errors, np.stack([policy, policy, np.ones(len(policy)), lead, ownership])

@@ -10,8 +10,8 @@ import numpy as np
 
 from nets.evaluator import SHORTTERM_SCORE_ERROR, Evaluator, softmax
 from nets.recording import RecordedPosition, RecordingEvaluator
-from training.positions.canvas import board_cells
-from training.run.yardstick import evaluate_function
+from training.positions.canvas import to_canvas
+from training.run.measure import evaluate_function
 from training.samples.samples import (
     HAS_ERRORS,
     HAS_OWNERSHIP,
@@ -35,7 +35,7 @@ def record_share(evaluator: Evaluator, share: float, generator: np.random.Genera
 def label_leaves(leaves: list[RecordedPosition], teacher: Evaluator, canvas: int) -> Samples:
     """Make samples of leaves on boards of one size, at least one; their labels are the teacher's evaluations. Raises
     EvaluatorError."""
-    count, cells = len(leaves), canvas * canvas
+    count = len(leaves)
     boards = np.stack([leaf.spatial for leaf in leaves])
     global_ = np.stack([leaf.global_ for leaf in leaves])
     ask = evaluate_function(teacher)
@@ -45,23 +45,18 @@ def label_leaves(leaves: list[RecordedPosition], teacher: Evaluator, canvas: int
     ]
     policy, value, score, ownership = (np.concatenate(parts) for parts in zip(*answers, strict=True))
     size = boards.shape[2]
-    points = board_cells(size, canvas)
     planes = np.zeros((count, boards.shape[1], canvas, canvas), np.uint8)
     planes[:, :, :size, :size] = boards
-    chances = np.zeros((count, cells + 1), np.float32)
-    chances[:, [*points, cells]] = softmax(policy)
-    owners = np.zeros((count, cells), np.int8)
-    owners[:, points] = np.rint(ownership * 127.0)
     known = np.full(count, HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP, np.uint8)
     known[score[:, SHORTTERM_SCORE_ERROR] >= 0] |= HAS_ERRORS
     return Samples(
         planes=pack_planes(planes),
         global_=global_,
-        policy=pack_probabilities(chances),
-        optimistic=np.zeros((count, cells + 1), np.uint8),
+        policy=pack_probabilities(to_canvas(softmax(policy), size, canvas)),
+        optimistic=np.zeros((count, canvas * canvas + 1), np.uint8),
         reply=np.full(count, -1, np.int16),
         value=value,
         score=score,
-        ownership=owners,
+        ownership=to_canvas(np.rint(ownership * 127.0).astype(np.int8), size, canvas),
         known=known,
     )

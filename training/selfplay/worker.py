@@ -28,9 +28,9 @@ from search.puct.parameters import SearchParameters
 from search.puct.player import PuctPlayer
 from search.request import Limits, ReportRequest, SearchRequest
 from training.config import DataConfig
-from training.positions.canvas import OFF_BOARD, board_cells, read_canvas_shares, sizes_on
+from training.positions.canvas import OFF_BOARD, read_canvas_shares, sizes_on, to_canvas
 from training.positions.game_conditions import choose_by_share
-from training.run.yardstick import evaluate_function
+from training.run.measure import evaluate_function
 from training.samples.samples import Samples, unpack_planes
 from training.selfplay.leaves import label_leaves, record_share
 from training.selfplay.searched_positions import (
@@ -136,12 +136,8 @@ class SelfPlayWorker:
         size = int(planes[0, 0, 0].sum())
         boards = np.ascontiguousarray(planes[:, :, :size, :size], np.float32)
         evaluation = evaluate_function(self._evaluator)(boards, samples.global_)
-        points = board_cells(size, canvas)
-        logits = np.full((samples.length, canvas * canvas + 1), OFF_BOARD, np.float32)
-        logits[:, [*points, canvas * canvas]] = evaluation.policy
-        ownership = np.zeros((samples.length, canvas * canvas), np.float32)
-        ownership[:, points] = evaluation.ownership
-        return disagreement(logits, evaluation.value, ownership, samples)
+        logits = to_canvas(evaluation.policy, size, canvas, OFF_BOARD)
+        return disagreement(logits, evaluation.value, to_canvas(evaluation.ownership, size, canvas), samples)
 
     def close(self) -> None:
         """Close all players and what they hold."""

@@ -6,14 +6,10 @@ its temperature, and the reply begins with zeros.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import torch
 from torch import Tensor, nn
 
 from nets.katago.model import Convolution, FloatArray, Model, Normed, OrdinaryBlock, PoolingBlock
-from nets.katago.parse import parse_model
-from nets.katago.reader import ModelFormatError, decompress
 from training.config import NetworkConfig
 from training.errors import TrainingError
 from training.katago_file import VERSION, encode_model
@@ -22,16 +18,6 @@ from training.student.losses import SOFT_TEMPERATURE
 from training.student.network import OPTIMISTIC, PLAIN, REPLY, SOFT, Student
 
 FOREIGN = "not a network that Nobi's training wrote; only those can be trained on"
-
-
-def read_network(path: Path) -> Model:
-    """Read the network in a `.bin.gz` file. Raises TrainingError."""
-    try:
-        return parse_model(decompress(path.read_bytes()))
-    except OSError as error:
-        raise TrainingError(f"{path}: {error.strerror or error}") from None
-    except ModelFormatError as error:
-        raise TrainingError(f"{path}: not a usable KataGo network: {error}") from None
 
 
 def shape_of(model: Model) -> NetworkConfig:

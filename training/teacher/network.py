@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nets.conversion.inputs import with_v7_inputs
 from nets.conversion.value_head import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, score_outputs
 from nets.katago.model import (
     AttentionBlock,
@@ -26,9 +25,8 @@ from nets.katago.model import (
     RmsTip,
     ValueHead,
 )
-from nets.katago.parse import parse_model
-from nets.katago.reader import ModelFormatError, decompress, read_bytes
 from training.errors import TrainingError
+from training.files import read_network
 from training.positions.canvas import OFF_BOARD
 from training.student.network import OPTIMISTIC, Board
 from training.teacher.layers import Convolve, Multiply, activate, constant, convolution, dense
@@ -55,12 +53,7 @@ class TeacherEvaluation(NamedTuple):
 
 def load_torch_teacher(path: Path) -> TorchTeacher:
     """Read a KataGo network from a file. Raises TrainingError."""
-    try:
-        model = with_v7_inputs(parse_model(decompress(read_bytes(path))))
-    except ModelFormatError as error:
-        raise TrainingError(f"{path}: not a usable KataGo network: {error}") from None
-    except OSError as error:
-        raise TrainingError(f"{path}: {error.strerror or error}") from None
+    model = read_network(path)
     check_teacher(model, path)
     return TorchTeacher(model).requires_grad_(False).eval()
 

@@ -52,7 +52,6 @@ def config(tmp_path: Path) -> TrainingConfig:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    torch.set_num_threads(1)
     folder = tmp_path / "run"
     folder.mkdir()
     write_katago(to_model(new_student(), "first", has_optimistic=True), folder / STUDENT)

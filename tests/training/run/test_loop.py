@@ -34,11 +34,6 @@ from training.teacher.labelling import label
 CPU = torch.device("cpu")
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 class Clock:
     """In place of the module `time`: each look at it takes a tenth of a second, so that a leg has so many steps."""
 

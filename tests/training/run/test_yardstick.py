@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from nets.evaluator import LEAD, LOSS, WIN, Evaluation
 from nets.open import open_network
 from training.errors import TrainingError
-from training.run.yardstick import evaluate_function, load_yardstick, measure_rows, rows_of_samples
+from training.run.measure import evaluate_function, measure_rows
+from training.run.yardstick import load_yardstick, rows_of_samples
 from training.samples.sample_files import encode_samples
 from training.samples.samples import HAS_POLICY, HAS_VALUE, Samples, pack_planes, pack_probabilities
 

@@ -20,6 +20,7 @@ from tests.nets.random_networks import RandomNetwork
 from tests.training.games import random_games, write_records
 from tests.training.student.test_network import SHAPE, inputs, new_student
 from training.errors import TrainingError
+from training.files import read_network
 from training.katago_file import write_katago
 from training.run.checkpoint import Progress, load_checkpoint
 from training.run.folder import CHECKPOINT
@@ -27,7 +28,7 @@ from training.run.trained_network import progress_of, read_trained_network
 from training.samples.origin import Origin
 from training.student.export import to_model
 from training.student.network import PLAIN, REPLY, SOFT, Student
-from training.student.restore import load_weights, read_network, shape_of
+from training.student.restore import load_weights, shape_of
 
 
 @pytest.fixture
@@ -104,7 +105,6 @@ def _scaled(norm):  # type: ignore[no-untyped-def]
 
 
 def test_nobi_train_from(tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    torch.set_num_threads(1)
     records = write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
     settings = [f"data.records.path={records}", "data.records.skip=0", "data.play_share=0", "run.batch=2"]
     settings += ["data.records_share=1", "run.device=cpu", "run.threads=1", "optimiser.rate=1e-9"]

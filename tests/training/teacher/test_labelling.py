@@ -73,7 +73,6 @@ def test_the_filter_keeps_the_greatest_of_each_source() -> None:
 
 
 def test_only_hard_examples_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    torch.set_num_threads(1)
     teacher, student = tmp_path / "teacher.bin.gz", tmp_path / "student.bin.gz"
     write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
     torch.manual_seed(5)
@@ -89,7 +88,6 @@ def test_only_hard_examples_are_written(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With all games its own, the teacher is asked for labels only, and those are some moves apart."""
-    torch.set_num_threads(1)
     teacher, student = tmp_path / "teacher.bin.gz", tmp_path / "student.bin.gz"
     write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
     torch.manual_seed(5)

@@ -18,8 +18,8 @@ from training.errors import TrainingError
 from training.katago_file import write_katago
 from training.student.export import to_model
 from training.teacher.native import AT_ONCE, NativeTeacher
-from training.teacher.network import load_torch_teacher
-from training.teacher.open import TorchTeacher, open_teacher
+from training.teacher.network import TorchTeacher, load_torch_teacher
+from training.teacher.open import open_teacher
 
 CPU = torch.device("cpu")
 needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor lacks AVX2")

@@ -15,8 +15,7 @@ from nets.evaluator import EvaluationRequest
 from nets.open import open_network
 from training.errors import TrainingError
 from training.run.yardstick import load_yardstick
-from training.teacher.network import load_torch_teacher
-from training.teacher.open import TorchTeacher
+from training.teacher.network import TorchTeacher, load_torch_teacher
 
 NETWORKS = (
     "g170-b6c96-s175395328-d26788732.bin.gz",
