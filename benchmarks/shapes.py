@@ -7,8 +7,7 @@ rounds and the best round of each counts, since other programs only ever slow th
 python -m benchmarks.shapes [--shapes b6c96,b10c64,...] [--precision fp32,int16,int8] [--sizes 9,13,19] [--batch N]
                             [--threads N] [--seconds S] [--rounds N] [--json]
 
-`b10c64` is 10 blocks of 64 channels; `b10c64p0` has no pooling blocks, `b10c64a2` two attention blocks at its end
-(fp32 only). Needs PyTorch.
+`b10c64` is 10 blocks of 64 channels; `b10c64p0` has no pooling blocks. Needs PyTorch.
 """
 
 from __future__ import annotations
@@ -20,18 +19,15 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
 from go_rules.machine.cores import usable_cores
 from nets.conversion.convert import load_model
-from nets.conversion.to_onnx import prepared, to_onnx
 from nets.evaluator import EvaluationRequest, Evaluator
-from nets.katago.model import AttentionBlock, FeedForwardBlock, Model, Rope
 from nets.native.convolutions.calibrate import calibrate
 from nets.native.convolutions.pack import pack
 from nets.native.evaluator import NativeEvaluator
@@ -45,9 +41,7 @@ from training.student.export import to_model
 from training.student.network import Student
 
 SHAPES = "b8c48,b6c64,b10c64,b15c64,b6c96,b10c96,b15c96,b6c128,b8c128,b10c128,b6c192"
-NAME = re.compile(r"b(\d+)c(\d+)(?:p(\d+))?(?:a(\d+))?")
-HEADS = 4
-"""Of the attention blocks."""
+NAME = re.compile(r"b(\d+)c(\d+)(?:p(\d+))?")
 
 
 @dataclass(frozen=True)
@@ -56,66 +50,40 @@ class Shape:
 
     name: str
     config: NetworkConfig
-    attention: int
 
     @property
     def macs(self) -> float:
-        """GMAC on 19×19, attention aside."""
+        """Billions of multiplications and additions for one evaluation on 19×19."""
         return Student(self.config).macs() / 1e9
 
 
 def parse_shape(name: str) -> Shape:
+    """Return the shape of that name, and exit with a message if there is none."""
     match = NAME.fullmatch(name)
     if match is None:
-        sys.exit(f"shapes: {name} is no shape like b10c64, b10c64p0 or b10c64a2")
-    blocks, channels, pooling, attention = (int(number) if number else None for number in match.groups())
+        sys.exit(f"shapes: {name} is no shape like b10c64 or b10c64p0")
+    blocks, channels, pooling = (int(number) if number else None for number in match.groups())
     assert blocks is not None
     assert channels is not None
     pooled = max(8, channels // 4 // 8 * 8)
     config = NetworkConfig(blocks, channels, 3 if pooling is None else pooling, pooled)
-    return Shape(name, config, attention or 0)
+    return Shape(name, config)
 
 
 def write_network(shape: Shape, folder: Path) -> Path:
-    """A network of that shape with random weights, none of them zero."""
+    """Write a network of that shape with random weights, none of them zero, and return its path."""
     torch.manual_seed(1)
     student = Student(shape.config)
     with torch.no_grad():
         for block in student.blocks:
             block.second.weight.normal_(std=0.3 / (9 * shape.config.channels) ** 0.5)
-    model = to_model(student, shape.name, has_optimistic=True)
     path = folder / f"{shape.name}.bin.gz"
-    if not shape.attention:
-        write_katago(model, path)
-        return path
-    path = path.with_name(f"{shape.name}.onnx")
-    path.write_bytes(to_onnx(prepared(with_attention(model, shape.attention))).SerializeToString())
+    write_katago(to_model(student, shape.name, has_optimistic=True), path)
     return path
 
 
-def with_attention(model: Model, count: int) -> Model:
-    """The model with transformer blocks, an attention and a feed-forward one each, before its tip."""
-    generator = np.random.default_rng(1)
-    channels = model.trunk.channels
-    size = channels // HEADS
-
-    def matrix(rows: int, columns: int) -> Any:
-        return (generator.standard_normal((rows, columns)) / rows**0.5).astype(np.float32)
-
-    ones = np.ones(channels, np.float32)
-    rope = Rope(generator.random((HEADS, size // 2, 2)).astype(np.float32))
-    blocks: tuple[Any, ...] = ()
-    for _ in range(count):
-        query, key, value, output = (matrix(channels, channels) for _ in range(4))
-        blocks += (
-            AttentionBlock(HEADS, HEADS, ones, 1e-6, query, key, value, output, rope),
-            FeedForwardBlock(ones, 1e-6, matrix(channels, 2 * channels), None, matrix(2 * channels, channels)),
-        )
-    return replace(model, trunk=replace(model.trunk, blocks=model.trunk.blocks + blocks))
-
-
 def opened(path: Path, precision: str) -> Evaluator:
-    """The network as users would have it, but calibrated on a few positions only: its speed depends on none of them."""
+    """Open a network as users do, but calibrate it on a few positions only, since these do not change its speed."""
     plain = open_network(path, "fp32", "cpu")
     if precision == "fp32":
         return plain
@@ -127,7 +95,7 @@ def opened(path: Path, precision: str) -> Evaluator:
 
 
 def evaluations_a_second(evaluator: Evaluator, size: int, batch: int, threads: int, seconds: float) -> float:
-    """All threads together."""
+    """Count the evaluations a second of all threads together."""
     generator = np.random.default_rng(1)
     spatial = (generator.random((batch, 22, size, size)) > 0.8).astype(np.float32)
     spatial[:, 0] = 1
@@ -173,8 +141,7 @@ def main() -> None:
         for shape in shapes:
             path = write_network(shape, Path(folder))
             for precision in options.precision.split(","):
-                if precision == "fp32" or not shape.attention:
-                    networks[shape.name, precision] = opened(path, precision)
+                networks[shape.name, precision] = opened(path, precision)
         for _ in range(options.rounds):
             for (name, precision), network in networks.items():
                 for size in sizes:
@@ -188,8 +155,7 @@ def main() -> None:
     print("| shape | GMAC 19×19 | " + " | ".join(f"{size}×{size} {precision}" for size, precision in columns) + " |")
     print("| --- | --- |" + " --- |" * len(columns))
     for shape in shapes:
-        rates = [best.get((shape.name, precision, size)) for size, precision in columns]
-        texts = ["" if rate is None else f"{rate:,.0f}" for rate in rates]
+        texts = [f"{best[shape.name, precision, size]:,.0f}" for size, precision in columns]
         print(f"| {shape.name} | {shape.macs:.2f} | " + " | ".join(texts) + " |")
 
 
