@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
@@ -39,7 +40,7 @@ def move(vertex: str, order: int, visits: int, *line: str) -> MoveInfo:
     )
 
 
-def result(*moves: MoveInfo, ownership: np.ndarray | None = None) -> SearchResult:  # type: ignore[type-arg]
+def result(*moves: MoveInfo, ownership: NDArray[np.float32] | None = None) -> SearchResult:
     """What a search for white on 9×9 found."""
     return SearchResult(
         colour=WHITE,
