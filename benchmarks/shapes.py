@@ -28,6 +28,7 @@ import torch
 from go_rules.machine.cores import usable_cores
 from nets.conversion.convert import load_model
 from nets.evaluator import EvaluationRequest, Evaluator
+from nets.katago.writer import encode_model
 from nets.native.convolutions.calibrate import calibrate
 from nets.native.convolutions.pack import pack
 from nets.native.evaluator import NativeEvaluator
@@ -36,7 +37,6 @@ from nets.open import open_network
 from nets.precision.calibration import SMALL_SERIES
 from nets.precision.int8 import quantize
 from training.config import NetworkConfig
-from training.katago_file import write_katago
 from training.student.export import to_model
 from training.student.network import Student
 
@@ -78,7 +78,7 @@ def write_network(shape: Shape, folder: Path) -> Path:
         for block in student.blocks:
             block.second.weight.normal_(std=0.3 / (9 * shape.config.channels) ** 0.5)
     path = folder / f"{shape.name}.bin.gz"
-    write_katago(to_model(student, shape.name, has_optimistic=True), path)
+    path.write_bytes(encode_model(to_model(student, shape.name, has_optimistic=True)))
     return path
 
 

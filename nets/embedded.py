@@ -1,4 +1,4 @@
-"""The network that comes with the engine: its files, and its versions in integers ready-made.
+"""The network that comes with the engine: its files, and its calibration for int16.
 
 `make weights RUN=folder` puts another one there; nets/weights/README.md says what it is and how it was made. Imports
 nothing heavy: the command line asks whether it is there.
@@ -17,22 +17,20 @@ if TYPE_CHECKING:
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 NETWORK = "nobi.bin.gz"
 """KataGo's format, fp32."""
-INT8 = "nobi-int8.onnx"
-"""What `nobi quantize` made of it: calibrating would take longer than a first start may."""
 INT16 = "nobi-int16.json"
-"""What calibrating it for our own kernels found out (nets/native/convolutions/calibrate.py)."""
+"""The result of calibrating it for our own kernels (nets/native/convolutions/calibrate.py)."""
 CHECK = "nobi-check.npz"
-"""Positions on which each machine compares these with fp32."""
+"""Positions on which each machine compares int16 with fp32."""
 FACTS = "nobi.json"
 """Where it comes from and how it measured."""
 
 
 class ReadyMade(NamedTuple):
-    """A version in integers made elsewhere."""
+    """A calibration made on another machine."""
 
     content: bytes
     positions: list[Positions]
-    """To check it on."""
+    """Positions on which this machine compares it with fp32."""
 
 
 def embedded_network() -> Path | None:
@@ -41,20 +39,11 @@ def embedded_network() -> Path | None:
     return path if path.is_file() else None
 
 
-def ready_made_int8(sha256: str) -> ReadyMade | None:
-    """The 8-bit version that ships of the network file with this hash; None for every other network."""
-    return _ready_made(sha256, INT8)
-
-
 def ready_made_int16(sha256: str) -> ReadyMade | None:
     """The calibration that ships of the network file with this hash; None for every other network."""
-    return _ready_made(sha256, INT16)
-
-
-def _ready_made(sha256: str, name: str) -> ReadyMade | None:
     with contextlib.suppress(OSError, ValueError, KeyError):
         if json.loads((WEIGHTS / FACTS).read_bytes())["sha256"] == sha256:
             from nets.precision.calibration import unpack_positions
 
-            return ReadyMade((WEIGHTS / name).read_bytes(), unpack_positions((WEIGHTS / CHECK).read_bytes()))
+            return ReadyMade((WEIGHTS / INT16).read_bytes(), unpack_positions((WEIGHTS / CHECK).read_bytes()))
     return None

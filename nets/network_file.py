@@ -90,14 +90,10 @@ class NetworkFile:
     def int8(self, note: Note) -> bytes:
         """The network in int8, with what it loses in its metadata. Raises EvaluatorError and NotQuantizable."""
         from nets.conversion.convert import load_model
-        from nets.embedded import ready_made_int8
-        from nets.precision.int8 import NOT_QUANTIZABLE, NotQuantizable, checked_here, fingerprint, quantize
+        from nets.precision.int8 import NOT_QUANTIZABLE, NotQuantizable, fingerprint, quantize
         from nets.precision.int8_trunk import can_be_quantized
 
         def derive() -> bytes:
-            ready = ready_made_int8(self.sha256)
-            if ready is not None:
-                return checked_here(ready, self.source, Terms(1, 1.0, None, note).open(self.onnx(), self.source))
             model = load_model(self.content, self.source)
             if not can_be_quantized(model):
                 raise NotQuantizable(NOT_QUANTIZABLE)
@@ -110,12 +106,12 @@ class NetworkFile:
     def packable_model(self) -> Model:
         """The network prepared for our own kernels. Raises EvaluatorError, NotPackable where they cannot run it."""
         from nets.conversion.convert import load_model
-        from nets.native.unsupported import objection_to_packing
+        from nets.native.unsupported import unsupported_reason
 
         model = load_model(self.content, self.source)
-        objection = objection_to_packing(model)
-        if objection:
-            raise NotPackable(f"{self.source}: {objection}")
+        reason = unsupported_reason(model)
+        if reason:
+            raise NotPackable(f"{self.source}: {reason}")
         return model
 
     def int16(self, model: Model, note: Note) -> bytes:
@@ -148,16 +144,16 @@ class NetworkFile:
 
         return self._derived(f"-{fingerprint()[:12]}-fp16", lambda: to_half(self.onnx(), self.source))
 
-    def fp16_objection(self, device: Device, terms: Terms, candidate: OnnxEvaluator) -> str:
+    def reason_against_fp16(self, device: Device, terms: Terms, candidate: OnnxEvaluator) -> str:
         """What speaks against `candidate`, this network in fp16 on a device; empty where nothing does. Measured once.
         Raises EvaluatorError."""
         from nets.onnx.evaluator import runtime_version
-        from nets.precision.fp16 import fingerprint, from_verdict, half_objection, to_verdict
+        from nets.precision.fp16 import fingerprint, from_verdict, reason_against_fp16, to_verdict
 
         def derive() -> bytes:
             terms.note(f"{self.path.name}: comparing fp16 with fp32 on {device.name}, once")
             reference = tried(terms.open(self.onnx(), self.source, device), device)
-            return to_verdict(half_objection(reference, candidate))
+            return to_verdict(reason_against_fp16(reference, candidate))
 
         return from_verdict(
             self._derived(f"-{fingerprint()[:12]}-fp16-{device.name}-{runtime_version()}", derive, ".json")

@@ -146,10 +146,10 @@ def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, term
     wanted = device.precisions[0] if precision == "auto" else precision
     if wanted == "fp16":
         evaluator = tried(terms.open(file.fp16(), file.source, device), device)
-        objection = file.fp16_objection(device, terms, evaluator) if precision == "auto" else ""
-        if not objection:
+        reason = file.reason_against_fp16(device, terms, evaluator) if precision == "auto" else ""
+        if not reason:
             return evaluator
-        terms.note(f"{file.path.name}: using fp32, for in fp16 {objection}")
+        terms.note(f"{file.path.name}: using fp32, for in fp16 {reason}")
     return tried(terms.open(plain, file.source, device), device)
 
 
@@ -169,34 +169,34 @@ def _int16(file: NetworkFile, is_auto: bool, terms: Terms) -> NativeEvaluator | 
         open_fp32(file, terms)  # refuses a profile that is missing, or that means nothing to the network
     calibration = file.int16(model, terms.note)
     other = partial(open_fp32, file, terms)
-    evaluator, objection = opened(model, calibration, file.source, other, terms.optimism, terms.profile)
-    if objection and is_auto:
-        terms.note(f"{file.path.name}: not using int16, for in it {objection}")
+    evaluator, reason = opened(model, calibration, file.source, other, terms.optimism, terms.profile)
+    if reason and is_auto:
+        terms.note(f"{file.path.name}: not using int16, for in it {reason}")
         return None
-    if objection:
-        terms.note(f"{file.path.name}: using int16 as asked, though {objection}")
+    if reason:
+        terms.note(f"{file.path.name}: using int16 as asked, though {reason}")
     return evaluator
 
 
 def _int8(file: NetworkFile, is_auto: bool, note: Note) -> bytes | None:
     """The network in int8, or None where `auto` is better off with fp32. Raises EvaluatorError."""
-    from nets.precision.int8 import NotQuantizable, objection_of
+    from nets.precision.int8 import NotQuantizable, reason_against_int8
 
     if is_auto and len(file.content) < SMALLEST_AUTO_BYTES:
         return None
     try:
         content = file.int8(note)
-    except NotQuantizable as reason:
+    except NotQuantizable as error:
         if not is_auto:
-            raise EvaluatorError(f"{file.source}: {reason}") from None
+            raise EvaluatorError(f"{file.source}: {error}") from None
         return None
-    objection = objection_of(content)
-    if not objection:
+    reason = reason_against_int8(content)
+    if not reason:
         return content
     if is_auto:
-        note(f"{file.path.name}: using fp32, for in int8 {objection}")
+        note(f"{file.path.name}: using fp32, for in int8 {reason}")
         return None
-    note(f"{file.path.name}: using int8 as asked, though {objection}")
+    note(f"{file.path.name}: using int8 as asked, though {reason}")
     return content
 
 

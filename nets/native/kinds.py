@@ -59,10 +59,10 @@ def opened(
         tokens = tokens_from_bytes(calibration)
         packed = pack_tokens(model, tokens.in_bytes)
         evaluator = NativeEvaluator(model, packed, source, open_other, optimism, profile, TokensWorkspace)
-        return evaluator, tokens.objection
+        return evaluator, tokens.reason_against
     from nets.native.convolutions.calibrate import from_bytes
     from nets.native.convolutions.pack import pack
 
     verdict = from_bytes(calibration)
     plain = pack(model, verdict.highest, verdict.largest)
-    return NativeEvaluator(model, plain, source, open_other, optimism, profile), verdict.objection
+    return NativeEvaluator(model, plain, source, open_other, optimism, profile), verdict.reason_against

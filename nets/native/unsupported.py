@@ -26,20 +26,20 @@ MOST_BYTES = 1 << 30
 """Of integer weights."""
 
 
-def objection_to_packing(model: Model) -> str:
+def unsupported_reason(model: Model) -> str:
     """Why this network cannot be run in int16 on this processor; empty where it can."""
-    return _objection_to(model) if is_available() else "int16 needs a processor with AVX2"
+    return _reason(model) if is_available() else "int16 needs a processor with AVX2"
 
 
 def can_be_packed(model: Model) -> bool:
     """Whether a prepared network is made of what the kernels know."""
-    return not _objection_to(model)
+    return not _reason(model)
 
 
-def _objection_to(model: Model) -> str:
+def _reason(model: Model) -> str:
     trunk = model.trunk
     if is_transformer(model):
-        return _objection_to_ends(model) or _objection_to_size(_matrix_sizes(trunk.blocks))
+        return _reason_in_stem_and_heads(model) or _reason_in_size(_matrix_sizes(trunk.blocks))
     if not isinstance(trunk.tip, Normed) or not _are_convolutional(trunk.blocks):
         return "int16 is only for networks of convolution blocks, or of transformer blocks"
     if _depth(trunk.blocks) >= MOST_STREAMS:
@@ -49,14 +49,14 @@ def _objection_to(model: Model) -> str:
         sides = {each.weights.shape[2:] for each in parts}
         if len(sides) > 1 or not sides <= {(3, 3), (1, 1)} or any(each.dilation != (1, 1) for each in parts):
             return "int16 is only for convolutions of 3x3 or 1x1 points side by side"
-    if objection := _objection_to_ends(model):
-        return objection
+    if reason := _reason_in_stem_and_heads(model):
+        return reason
     if len({padded(each.outputs) for parts in layers for each in parts}) * 3 > MOST_BUFFERS:
         return "int16 is only for networks with few different numbers of channels"
-    return _objection_to_size(weight_bytes(model))
+    return _reason_in_size(weight_bytes(model))
 
 
-def _objection_to_ends(model: Model) -> str:
+def _reason_in_stem_and_heads(model: Model) -> str:
     """To its stem and heads."""
     trunk, policy, value = model.trunk, model.policy, model.value
     stem = trunk.stem.weights.shape[2:]
@@ -66,7 +66,7 @@ def _objection_to_ends(model: Model) -> str:
     return ""
 
 
-def _objection_to_size(size: int) -> str:
+def _reason_in_size(size: int) -> str:
     return f"int16 would take {size >> 20} MiB; {MOST_BYTES >> 20} are allowed" if size > MOST_BYTES else ""
 
 

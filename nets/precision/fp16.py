@@ -18,7 +18,7 @@ from nets.evaluator import EvaluatorError
 from nets.onnx.check import PRECISION_KEY, check_onnx
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.precision.calibration import SERIES, Series, own_positions
-from nets.precision.int8 import compare, objection
+from nets.precision.loss import compare, reason_against
 
 PRODUCTS = {"Conv", "MatMul"}
 """Computed in fp16 wherever they stand."""
@@ -41,7 +41,7 @@ def to_half(content: bytes, source: str) -> bytes:
     return model.SerializeToString()
 
 
-def half_objection(reference: OnnxEvaluator, candidate: OnnxEvaluator) -> str:
+def reason_against_fp16(reference: OnnxEvaluator, candidate: OnnxEvaluator) -> str:
     """What speaks against `candidate`, the fp16 version of `reference`: empty where it stays within the limits of
     int8.py on positions that the network plays itself. Raises EvaluatorError where the reference fails."""
     positions = own_positions(reference, CHECK_SERIES)
@@ -49,7 +49,7 @@ def half_objection(reference: OnnxEvaluator, candidate: OnnxEvaluator) -> str:
         loss, _ = compare(reference, candidate, positions)
     except EvaluatorError as error:
         return f"it fails ({error})"
-    return objection(loss, 0.0)
+    return reason_against(loss, 0.0)
 
 
 def fingerprint() -> str:
@@ -58,12 +58,12 @@ def fingerprint() -> str:
 
 
 def to_verdict(objected: str) -> bytes:
-    """An objection as it is kept in the cache."""
-    return json.dumps({"objection": objected}).encode()
+    """What `reason_against_fp16` returned, as it is kept in the cache."""
+    return json.dumps({"reason_against": objected}).encode()
 
 
 def from_verdict(content: bytes) -> str:
-    return str(json.loads(content)["objection"])
+    return str(json.loads(content)["reason_against"])
 
 
 class Narrowing:

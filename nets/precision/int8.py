@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -15,17 +13,14 @@ from onnx import ModelProto
 
 from nets.conversion.to_onnx import TAP, to_onnx
 from nets.conversion.transformer import NORMED
-from nets.embedded import ReadyMade
-from nets.evaluator import LEAD, NO_RESULT, WIN, Evaluation, EvaluationRequest, Evaluator
+from nets.evaluator import Evaluator
 from nets.katago.model import Model, OrdinaryBlock, PoolingBlock
 from nets.onnx.evaluator import OnnxEvaluator, open_recorder
 from nets.precision.calibration import SERIES, Positions, Series, measurement_fingerprint, own_positions
 from nets.precision.int8_transformer import IntegerTokensTrunk
 from nets.precision.int8_trunk import Calibration, IntegerTrunk, can_be_quantized, is_plain
+from nets.precision.loss import BATCH, CHECKED, LIMITS, compare, reason_against
 
-BATCH = 8
-CHECKED = 3
-"""Every so many positions one is kept from the calibration, to check with."""
 WIDENING = 1.15
 """Positions unlike those of the calibration reach further; what is cut off costs more than coarser steps."""
 MOMENT_POINTS = 15_000
@@ -41,28 +36,7 @@ Progress = Callable[[float], None]
 
 
 class NotQuantizable(Exception):
-    """Why a network has no int8 version; one line."""
-
-
-@dataclass(frozen=True)
-class Loss:
-    """How far evaluations are from those in fp32, over many positions."""
-
-    winrate_mean: float
-    winrate_p99: float
-    lead_mean: float
-    policy_kl: float
-    other_top_moves: float
-    """Share of positions whose best move by policy is another."""
-
-
-LIMITS = Loss(winrate_mean=0.008, winrate_p99=0.03, lead_mean=0.3, policy_kl=0.01, other_top_moves=0.07)
-GROSS = 3.0
-"""How many times the limits a check on few positions may find: it is to tell where a machine computes wrongly."""
-FEW_SERIES = (Series(9, 9, games=4, moves=40, interval=4), Series(19, 19, games=2, moves=120, interval=12))
-"""What positions to check a ready-made version on come from."""
-SLOWEST = 0.95
-"""A quantized network that takes more than this share of the time fp32 takes is not worth its loss."""
+    """A network has no int8 version; the text says why, in one line."""
 
 
 def quantize(
@@ -85,33 +59,24 @@ def quantize(
     checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
     loss, share = compare(evaluator, candidate, checked)
     entry = proto.metadata_props.add()
-    entry.key, entry.value = LOSS_KEY, json.dumps({**loss.__dict__, "time": share, "objection": objection(loss, share)})
+    entry.key, entry.value = (
+        LOSS_KEY,
+        json.dumps({**loss.__dict__, "time": share, "reason_against": reason_against(loss, share)}),
+    )
     progress(1.0)
     return proto.SerializeToString()
 
 
-def checked_here(ready: ReadyMade, source: str, evaluator: Evaluator) -> bytes:
-    """A model that `quantize` wrote on another machine, compared with `evaluator`, its fp32 version, on this one:
-    processors differ in how fast they multiply integers, and in where they overflow. Raises EvaluatorError."""
-    loss, share = compare(evaluator, OnnxEvaluator(ready.content, source), ready.positions)
-    proto = ModelProto.FromString(ready.content)
-    facts = _loss_of(ready.content)
-    known = Loss(**{name: facts[name] for name in LIMITS.__dict__})
-    facts |= {"time": share, "objection": objection(known, 0.0) or objection(loss, share, GROSS)}
-    next(entry for entry in proto.metadata_props if entry.key == LOSS_KEY).value = json.dumps(facts)
-    return proto.SerializeToString()
-
-
-def objection_of(content: bytes) -> str:
-    """What speaks against using a model that `quantize` wrote; empty where nothing does."""
-    return str(_loss_of(content).get("objection", "what it loses was never measured"))
+def reason_against_int8(content: bytes) -> str:
+    """Why `auto` does not use a model that `quantize` wrote; empty if it may use it."""
+    return str(_loss_of(content).get("reason_against", "what it loses was never measured"))
 
 
 def summary(content: bytes) -> str:
     """What a model that `quantize` wrote loses, as one line."""
     loss = _loss_of(content)
     figures = ", ".join(f"{name.replace('_', ' ')} {loss[name]:.4f}" for name in LIMITS.__dict__ if name in loss)
-    verdict = loss.get("objection") or "within the limits"
+    verdict = loss.get("reason_against") or "within the limits"
     return f"against fp32, on positions of its own: {figures}; takes {loss.get('time', 1):.2f} of the time; {verdict}"
 
 
@@ -134,16 +99,6 @@ def _without(positions: list[Positions], every: int) -> list[Positions]:
         for spatial, global_ in positions
         if len(spatial) > 1
     ]
-
-
-def objection(loss: Loss, share: float, tolerance: float = 1.0) -> str:
-    """What speaks against using a quantized network, in a few words; empty where nothing does. `tolerance` times the
-    limits are allowed."""
-    for name, limit in LIMITS.__dict__.items():
-        value = getattr(loss, name)
-        if not value <= tolerance * limit:
-            return f"its {name.replace('_', ' ')} is {value:.4f} where {tolerance * limit:g} is allowed"
-    return "" if share <= SLOWEST else f"it takes {share:.2f} of the time that fp32 takes"
 
 
 def calibrate(model: Model, positions: list[Positions], progress: Progress = lambda share: None) -> Calibration:
@@ -198,53 +153,3 @@ def second_moments(values: NDArray[np.float32], kernel: tuple[int, ...]) -> NDAr
     read = [padded[:, y : y + height, x : x + width] for y in range(kernel[0]) for x in range(kernel[1])]
     columns = np.stack(read, axis=1).reshape(channels * len(read), height * width)
     return (columns @ columns.T).astype(np.float64)
-
-
-def compare(reference: Evaluator, candidate: Evaluator, positions: Sequence[Positions]) -> tuple[Loss, float]:
-    """What `candidate` loses, and the share of the reference's time that it takes, the median of all batches: a busy
-    machine makes single ones slow."""
-    differences: list[NDArray[np.float64]] = []
-    shares: list[float] = []
-    for spatial, global_ in positions:
-        for start in range(0, len(spatial), BATCH):
-            batch = EvaluationRequest(spatial[start : start + BATCH], global_[start : start + BATCH])
-            started = time.thread_time()
-            ours = reference.evaluate(batch)
-            between = time.thread_time()
-            theirs = candidate.evaluate(batch)
-            shares.append((time.thread_time() - between) / max(between - started, 1e-9))
-            differences.append(_differences(ours, theirs, batch.spatial))
-    winrate, lead, kl, other = np.concatenate(differences, axis=1)
-    loss = Loss(
-        winrate_mean=float(winrate.mean()),
-        winrate_p99=float(np.quantile(winrate, 0.99)),
-        lead_mean=float(lead.mean()),
-        policy_kl=float(kl.mean()),
-        other_top_moves=float(other.mean()),
-    )
-    return loss, float(np.median(shares))
-
-
-def _differences(ours: Evaluation, theirs: Evaluation, spatial: NDArray[np.float32]) -> NDArray[np.float64]:
-    """[4, N]: differences of winrate and lead, divergence of the policies, and whether the best moves differ."""
-    policies = [_probabilities(evaluation.policy, spatial) for evaluation in (ours, theirs)]
-    winrates = [evaluation.value[:, WIN] + evaluation.value[:, NO_RESULT] / 2 for evaluation in (ours, theirs)]
-    p, q = policies
-    divergence = np.where(p > 0, p * np.log(np.maximum(p, 1e-30) / np.maximum(q, 1e-30)), 0).sum(axis=1)
-    return np.stack(
-        [
-            np.abs(winrates[0] - winrates[1]),
-            np.abs(ours.score[:, LEAD] - theirs.score[:, LEAD]),
-            divergence,
-            p.argmax(axis=1) != q.argmax(axis=1),
-        ]
-    ).astype(np.float64)
-
-
-def _probabilities(logits: NDArray[np.float32], spatial: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Softmax over the empty points that ko leaves, and the pass."""
-    barred = (spatial[:, 1] + spatial[:, 2] + spatial[:, 6] > 0).reshape(len(logits), -1)
-    masked = logits.astype(np.float64)
-    masked[:, :-1][barred] = -np.inf
-    shares = np.exp(masked - masked.max(axis=1, keepdims=True))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))

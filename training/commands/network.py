@@ -18,8 +18,8 @@ def export(run: Path, out: Path) -> None:
     """Write the average of RUN's weights, as they are now, to OUT: .bin.gz, KataGo's format, or .onnx."""
     require_torch()
     from nets.conversion.to_onnx import prepared, to_onnx
+    from nets.katago.writer import encode_model
     from training.files import write_whole
-    from training.katago_file import encode_model, write_katago
     from training.run.trained_network import read_trained_network
 
     if not out.name.endswith((".bin.gz", ".onnx")):
@@ -29,7 +29,7 @@ def export(run: Path, out: Path) -> None:
         sha256 = hashlib.sha256(encode_model(model)).hexdigest()
         write_whole(out, to_onnx(prepared(model), sha256, facts=facts).SerializeToString())
     else:
-        write_katago(model, out)
+        write_whole(out, encode_model(model))
 
 
 @click.command()

@@ -1,10 +1,9 @@
 """Makes a run's network the one that ships with the engine: `make weights RUN=folder ROWS=kata-rows-1024.npz`.
 
     nets/weights/nobi.bin.gz        RUN/student.bin.gz as it is
-    nets/weights/nobi-int8.onnx     what the quantizer makes of it
     nets/weights/nobi-int16.json    what its calibration for our own kernels finds out
-    nets/weights/nobi-check.npz     positions on which each machine compares these with fp32
-    nets/weights/nobi.json          where it comes from and how both measure
+    nets/weights/nobi-check.npz     positions on which each machine compares int16 with fp32
+    nets/weights/nobi.json          where it comes from and how it measures in fp32 and int16
     nets/weights/README.md          the model card: its table of figures is written anew
 
 The rest of the card is for people to write, how strong the network is above all.
@@ -20,16 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from nets.conversion.convert import load_model
-from nets.embedded import CHECK, FACTS, INT8, INT16, NETWORK, WEIGHTS
+from nets.embedded import CHECK, FACTS, INT16, NETWORK, WEIGHTS
 from nets.evaluator import Evaluator, EvaluatorError
 from nets.native.convolutions.calibrate import calibrate
 from nets.native.convolutions.pack import pack
 from nets.native.evaluator import NativeEvaluator
-from nets.native.unsupported import is_transformer, objection_to_packing
-from nets.onnx.evaluator import OnnxEvaluator
+from nets.native.unsupported import is_transformer, unsupported_reason
 from nets.open import open_network
-from nets.precision.calibration import own_positions, pack_positions
-from nets.precision.int8 import FEW_SERIES, NotQuantizable, objection_of, quantize, summary
+from nets.precision.calibration import Series, own_positions, pack_positions
 from training.errors import TrainingError
 from training.files import write_whole
 from training.run.folder import CARD, STUDENT
@@ -37,8 +34,10 @@ from training.run.measure import evaluate_function
 from training.run.yardstick import Yardstick, load_yardstick
 
 BEGIN, END = "<!-- figures: written by `make weights` -->", "<!-- end of figures -->"
+CHECK_SERIES = (Series(9, 9, games=4, moves=40, interval=4), Series(19, 19, games=2, moves=120, interval=12))
+"""Games that the positions of CHECK come from."""
 SEED = 2
-"""Other positions than those of the calibration."""
+"""Another seed than the calibration's, so that other positions are compared."""
 GROUPS = {"19x19": "19×19", "smaller": "smaller boards"}
 FIGURES = {
     "policy_cross_entropy": "policy cross-entropy",
@@ -50,7 +49,7 @@ FIGURES = {
 
 
 def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
-    """Write all six files; returns a line about them. Raises TrainingError, EvaluatorError, NotQuantizable."""
+    """Write all five files and return a line about them. Raises TrainingError and EvaluatorError."""
     source = run / STUDENT
     if not source.is_file():
         raise TrainingError(f"{run}: there is no {STUDENT}; `nobi train` writes one at the end of a leg")
@@ -58,26 +57,23 @@ def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
     sha256 = hashlib.sha256(content).hexdigest()
     model = load_model(content, str(source))
     plain = open_network(source, "fp32", "cpu")
-    integers = quantize(model, plain, sha256)
-    facts = {**_provenance(run / CARD), "name": model.name, "sha256": sha256, "int8": summary(integers)}
+    facts = {**_provenance(run / CARD), "name": model.name, "sha256": sha256}
     # Transformers are calibrated by each machine: their weights of 8 bits are only for some.
-    ranges = None if objection_to_packing(model) or is_transformer(model) else calibrate(model, plain)
+    ranges = None if unsupported_reason(model) or is_transformer(model) else calibrate(model, plain)
     if rows is not None:
         yardstick = load_yardstick(rows)
-        versions: dict[str, Evaluator] = {"fp32": plain, "int8": OnnxEvaluator(integers, model.name)}
+        versions: dict[str, Evaluator] = {"fp32": plain}
         if ranges is not None:
             versions["int16"] = NativeEvaluator(model, pack(model, ranges.highest), model.name, lambda: plain)
         facts["yardstick"] = {name: _measured(yardstick, evaluator) for name, evaluator in versions.items()}
     card = _with_figures((weights / "README.md").read_text(encoding="utf-8"), table(facts))
     write_whole(weights / NETWORK, content)
-    write_whole(weights / INT8, integers)
     if ranges is not None:
         write_whole(weights / INT16, ranges.to_bytes())
-    write_whole(weights / CHECK, pack_positions(own_positions(plain, FEW_SERIES, seed=SEED)))
+    write_whole(weights / CHECK, pack_positions(own_positions(plain, CHECK_SERIES, seed=SEED)))
     write_whole(weights / FACTS, json.dumps(facts, indent=1).encode() + b"\n")
     write_whole(weights / "README.md", card.encode())
-    objection = objection_of(integers)
-    return f"{model.name} is embedded; {objection or 'int8 is within the limits'}"
+    return f"{model.name} is embedded"
 
 
 def table(facts: dict[str, Any]) -> str:
@@ -86,7 +82,7 @@ def table(facts: dict[str, Any]) -> str:
     for key, title in (("parameters", "parameters"), ("positions", "samples drawn"), ("steps", "steps")):
         if key in facts:
             lines.append(f"| {title} | {facts[key]:,} |")
-    lines += [f"| int8 | {facts['int8']} |", f"| SHA-256 | {facts['sha256']} |"]
+    lines.append(f"| SHA-256 | {facts['sha256']} |")
     if "yardstick" in facts:
         lines += ["", f"| yardstick | rows | {' | '.join(FIGURES.values())} |", "| --- " * (len(FIGURES) + 2) + "|"]
         for group, title in GROUPS.items():
@@ -126,7 +122,7 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         print(embed(Path(arguments[0]), Path(arguments[1]) if len(arguments) == 2 else None))
-    except (TrainingError, EvaluatorError, NotQuantizable, OSError) as error:
+    except (TrainingError, EvaluatorError, OSError) as error:
         print(f"nobi: {error}", file=sys.stderr)
         return 1
     return 0

@@ -12,10 +12,10 @@ import numpy as np
 import torch
 
 from nets.katago.model import Model
+from nets.katago.writer import encode_model
 from training.config import TrainingConfig, read_config
 from training.errors import TrainingError
 from training.files import write_whole
-from training.katago_file import write_katago
 from training.run.checkpoint import Progress, has_checkpoint, load_checkpoint
 from training.run.folder import CARD, CHECKPOINT, CONFIG, LEG, STUDENT
 from training.run.measure import Measure
@@ -109,5 +109,5 @@ def write_trained_network(folder: Path, trained: TrainedNetwork, measures: tuple
     facts = dict(trained.facts)
     if measures is not None:
         facts["yardstick"] = {"19x19": asdict(measures[0]), "smaller": asdict(measures[1])}
-    write_katago(trained.model, folder / STUDENT)
+    write_whole(folder / STUDENT, encode_model(trained.model))
     write_whole(folder / CARD, json.dumps(facts, indent=1).encode() + b"\n")

@@ -20,7 +20,7 @@ from nets.katago.model import (
     Trunk,
     ValueHead,
 )
-from training.katago_file import VERSION
+from nets.katago.writer import VERSION
 from training.student import network as student_layers
 from training.student.network import OPTIMISTIC, PLAIN, Student
 

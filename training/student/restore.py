@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from nets.katago.model import Convolution, FloatArray, Model, Normed, OrdinaryBlock, PoolingBlock
+from nets.katago.writer import VERSION, encode_model
 from training.config import NetworkConfig
 from training.errors import TrainingError
-from training.katago_file import VERSION, encode_model
 from training.student.export import to_model
 from training.student.losses import SOFT_TEMPERATURE
 from training.student.network import OPTIMISTIC, PLAIN, REPLY, SOFT, Student

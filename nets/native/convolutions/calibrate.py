@@ -21,7 +21,7 @@ from nets.native.evaluator import NativeEvaluator
 from nets.native.profiles import PROFILES, metadata, varied
 from nets.onnx.evaluator import open_recorder
 from nets.precision.calibration import Positions, Series, measurement_fingerprint, own_positions
-from nets.precision.int8 import CHECKED, GROSS, Loss, compare, objection
+from nets.precision.loss import CHECKED, GROSS, Loss, compare, reason_against
 
 SERIES = (
     Series(19, 19, games=3, moves=220, interval=7),
@@ -53,14 +53,14 @@ class Verdict:
     """Tops of the ranges of activations, [channels] by the names of their taps."""
     loss: Mapping[str, float]
     """Fields of quantize.Loss, on positions that the ranges were not taken from."""
-    objection: str
+    reason_against: str
     """What speaks against using the network in int16; empty where nothing does."""
     largest: int = LARGEST
     """Points of a side of Winograd's tiles."""
 
     def to_bytes(self) -> bytes:
         highest = {tap: [float(f"{value:.4g}") for value in values] for tap, values in self.highest.items()}
-        facts = {"loss": dict(self.loss), "objection": self.objection, "largest": self.largest}
+        facts = {"loss": dict(self.loss), "reason_against": self.reason_against, "largest": self.largest}
         return json.dumps({"highest": highest, **facts}).encode()
 
 
@@ -68,7 +68,7 @@ def from_bytes(content: bytes) -> Verdict:
     """What `Verdict.to_bytes` wrote."""
     fields = json.loads(content)
     highest = {tap: np.array(values, np.float32) for tap, values in fields["highest"].items()}
-    return Verdict(highest, fields["loss"], fields["objection"], fields.get("largest", LARGEST))
+    return Verdict(highest, fields["loss"], fields["reason_against"], fields.get("largest", LARGEST))
 
 
 def calibrate(
@@ -91,18 +91,18 @@ def calibrate(
     checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
     for largest in (LARGEST, FINER):
         loss, share = _compare(model, highest, reference, checked, largest)
-        if not objection(loss, 0.0):
+        if not reason_against(loss, 0.0):
             break
     progress(1.0)
-    return Verdict(highest, loss.__dict__, objection(loss, share), largest)
+    return Verdict(highest, loss.__dict__, reason_against(loss, share), largest)
 
 
 def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdict:
     """What `calibrate` found out on another machine, compared with `reference` on this one. Raises EvaluatorError."""
     verdict = from_bytes(ready.content)
     loss, share = _compare(model, verdict.highest, reference, ready.positions, verdict.largest)
-    known = objection(Loss(**verdict.loss), 0.0)
-    return replace(verdict, objection=known or objection(loss, share, GROSS))
+    known = reason_against(Loss(**verdict.loss), 0.0)
+    return replace(verdict, reason_against=known or reason_against(loss, share, GROSS))
 
 
 def affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Positions]:

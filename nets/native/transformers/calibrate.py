@@ -21,7 +21,7 @@ from nets.native.transformers.products import HAS_BYTES
 from nets.native.transformers.rounding import of_feed_forward, rounded
 from nets.native.transformers.workspace import TokensWorkspace
 from nets.precision.calibration import Positions, Series, measurement_fingerprint, own_positions
-from nets.precision.int8 import CHECKED, compare, objection
+from nets.precision.loss import CHECKED, compare, reason_against
 
 VERDICT = "verdict"
 """The array that holds what is no array, as JSON."""
@@ -35,11 +35,11 @@ class Verdict:
     """The matrices of 8 bits, see pack_tokens; none where all 16 are needed, or have no instruction for 8."""
     loss: Mapping[str, float]
     """Fields of quantize.Loss, on positions that no weights were rounded with."""
-    objection: str
+    reason_against: str
     """What speaks against using the network so; empty where nothing does."""
 
     def to_bytes(self) -> bytes:
-        fields = json.dumps({"loss": dict(self.loss), "objection": self.objection})
+        fields = json.dumps({"loss": dict(self.loss), "reason_against": self.reason_against})
         arrays: dict[str, NDArray[np.generic]] = {VERDICT: np.frombuffer(fields.encode(), np.uint8)}
         for label, each in self.in_bytes.items():
             arrays |= {f"{label}:{name}": array for name, array in each._asdict().items()}
@@ -55,7 +55,7 @@ def from_bytes(content: bytes) -> Verdict:
     fields = json.loads(arrays.pop(VERDICT).tobytes())
     labels = {name.partition(":")[0] for name in arrays}
     in_bytes = {label: Bytes(*(arrays[f"{label}:{name}"] for name in Bytes._fields)) for label in labels}
-    return Verdict(in_bytes, fields["loss"], fields["objection"])
+    return Verdict(in_bytes, fields["loss"], fields["reason_against"])
 
 
 def calibrate(
@@ -84,7 +84,7 @@ def calibrate(
         progress(0.75)
     for choice in choices:
         verdict = _judged(model, choice, reference, checked)
-        if not verdict.objection:
+        if not verdict.reason_against:
             break
     progress(1.0)
     return verdict
@@ -95,7 +95,7 @@ def _judged(
 ) -> Verdict:
     candidate = _evaluator(model, in_bytes, reference)
     loss, share = compare(varied(reference), varied(candidate), positions)
-    return Verdict(in_bytes, loss.__dict__, objection(loss, share))
+    return Verdict(in_bytes, loss.__dict__, reason_against(loss, share))
 
 
 def _evaluator(model: Model, in_bytes: Mapping[str, Bytes], reference: Evaluator) -> NativeEvaluator:

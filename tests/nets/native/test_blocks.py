@@ -124,9 +124,9 @@ def test_finer_levels_are_tried_where_too_much_is_lost(monkeypatch: pytest.Monke
     model, reference = load_model(content, "random"), OnnxEvaluator(convert(content, "random", ""), "random")
     assert calibrate(model, reference, SMALL_SERIES).largest == LARGEST
     answers = iter(["its lead is wrong", "", ""])
-    monkeypatch.setattr("nets.native.convolutions.calibrate.objection", lambda loss, share: next(answers))
+    monkeypatch.setattr("nets.native.convolutions.calibrate.reason_against", lambda loss, share: next(answers))
     verdict = calibrate(model, reference, SMALL_SERIES)
-    assert (verdict.largest, verdict.objection) == (FINER, "")
+    assert (verdict.largest, verdict.reason_against) == (FINER, "")
 
 
 @needs_kernels
@@ -291,7 +291,7 @@ def test_large_networks_leave_the_playing_to_the_embedded_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, human: tuple[bytes, Any]
 ) -> None:
     monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
-    monkeypatch.setattr("nets.precision.int8.SLOWEST", 1e9)
+    monkeypatch.setattr("nets.precision.loss.SLOWEST", 1e9)
     monkeypatch.setattr("nets.native.convolutions.calibrate.LARGE", 0)
     defaults = calibrate.__defaults__
     assert defaults is not None

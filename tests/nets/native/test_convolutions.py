@@ -36,7 +36,7 @@ from nets.native.evaluator import NativeEvaluator
 from nets.native.outputs import tanh
 from nets.native.simd.products import OUTPUTS
 from nets.native.simd.vectors import is_available
-from nets.native.unsupported import can_be_packed, objection_to_packing, weight_bytes
+from nets.native.unsupported import can_be_packed, unsupported_reason, weight_bytes
 from nets.onnx.evaluator import OnnxEvaluator
 from tests.conftest import REPOSITORY
 from tests.nets.conversion.test_katago_networks import DEEP, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
@@ -310,7 +310,7 @@ def test_processors_with_narrower_vectors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("blocks", "options", "objection"),
+    ("blocks", "options", "reason_against"),
     [
         ([{"kind": "ordinary_block", "dilation": 2}], {}, "convolutions of 3x3 or 1x1"),
         ([{"kind": "ordinary_block", "size": 5}], {}, "convolutions of 3x3 or 1x1"),
@@ -321,12 +321,12 @@ def test_processors_with_narrower_vectors() -> None:
     ],
 )
 @needs_kernels
-def test_what_cannot_be_packed(blocks: list[dict[str, Any]], options: dict[str, Any], objection: str) -> None:
+def test_what_cannot_be_packed(blocks: list[dict[str, Any]], options: dict[str, Any], reason: str) -> None:
     network = RandomNetwork(15)
     network.write(blocks, **options)
     model = load_model(network.compressed(), "random")
     assert not can_be_packed(model)
-    assert objection in objection_to_packing(model)
+    assert reason in unsupported_reason(model)
 
 
 @needs_kernels
@@ -335,6 +335,6 @@ def test_networks_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_model(network.compressed(), "random")
     assert can_be_packed(model)
     monkeypatch.setattr("nets.native.unsupported.MOST_BYTES", weight_bytes(model) - 1)
-    assert "MiB" in objection_to_packing(model)
+    assert "MiB" in unsupported_reason(model)
     monkeypatch.setattr("nets.native.unsupported.MOST_BYTES", weight_bytes(model))
     assert can_be_packed(model)

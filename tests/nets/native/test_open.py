@@ -19,7 +19,7 @@ from nets.native.convolutions.tiling import (
 from nets.native.evaluator import NativeEvaluator
 from nets.open import check_network, open_network
 from nets.precision.calibration import SMALL_SERIES
-from nets.precision.int8 import compare
+from nets.precision.loss import compare
 from tests.nets.conversion.test_katago_networks import inputs
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
 from tests.nets.native.test_convolutions import made, needs_kernels
@@ -32,15 +32,15 @@ def test_a_verdict_survives_its_file() -> None:
     verdict = Verdict({"tip": np.array([0.1, 3.0], np.float32)}, {"lead_mean": 0.25}, "it is slow", FINER)
     back = from_bytes(verdict.to_bytes())
     np.testing.assert_array_equal(back.highest["tip"], verdict.highest["tip"])
-    assert (back.loss, back.objection, back.largest) == (verdict.loss, verdict.objection, FINER)
-    assert from_bytes(b'{"highest": {}, "loss": {}, "objection": ""}').largest == LARGEST
+    assert (back.loss, back.reason_against, back.largest) == (verdict.loss, verdict.reason_against, FINER)
+    assert from_bytes(b'{"highest": {}, "loss": {}, "reason_against": ""}').largest == LARGEST
 
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A network that `auto` calibrates, on a few positions, and that takes no time worth comparing."""
     monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
-    monkeypatch.setattr("nets.precision.int8.SLOWEST", 1e9)
+    monkeypatch.setattr("nets.precision.loss.SLOWEST", 1e9)
     for function in ("nets.native.convolutions.calibrate.calibrate", "nets.precision.int8.quantize"):
         defaults = (SMALL_SERIES, lambda share: None)
         monkeypatch.setattr(f"{function}.__defaults__", (*defaults, None) if "native" in function else ("", *defaults))
@@ -68,7 +68,7 @@ def test_auto_is_int16_where_the_limits_are_kept(path: Path) -> None:
 
 @needs_kernels
 def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nets.native.convolutions.calibrate.objection", lambda loss, share: "its lead is wrong")
+    monkeypatch.setattr("nets.native.convolutions.calibrate.reason_against", lambda loss, share: "its lead is wrong")
     notes: list[str] = []
     assert open_network(path, "auto", note=notes.append).attributes.precision != "int16"
     assert "network.bin.gz: not using int16, for in it its lead is wrong" in notes
@@ -113,7 +113,7 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path]) -> None:
     reference = open_network(source, "fp32")
     model = load_model(source.read_bytes(), "g170")
     verdict = calibrate(model, reference)
-    assert verdict.objection == ""
+    assert verdict.reason_against == ""
     packed: Packed = pack(model, verdict.highest)
     scratch = new_scratch(reference.attributes.pass_alive_under_suicide)
     by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}

@@ -26,11 +26,11 @@ from nets.native.transformers.products import HAS_BYTES, multiply_bytes, score_b
 from nets.native.transformers.rounding import of_feed_forward, rounded
 from nets.native.transformers.rows import SHORT_LEVELS
 from nets.native.transformers.workspace import TokensWorkspace
-from nets.native.unsupported import can_be_packed, objection_to_packing
+from nets.native.unsupported import can_be_packed, unsupported_reason
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import check_network, open_network
 from nets.precision.calibration import SMALL_SERIES
-from nets.precision.int8 import compare, objection
+from nets.precision.loss import compare, reason_against
 from tests.conftest import REPOSITORY
 from tests.nets.conversion.test_katago_networks import ATTENTION, DEEP, FEED_FORWARD, ORDINARY, inputs
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
@@ -277,7 +277,7 @@ def test_a_verdict_survives_its_file() -> None:
 
     matrix = Bytes(np.ones(2, np.float32), np.array([[1, -2], [3, 4]], np.int8), np.full(2, 0.5, np.float32))
     back = from_bytes(Verdict({"block1_first": matrix}, {"lead_mean": 0.25}, "it is slow").to_bytes())
-    assert (back.loss, back.objection) == ({"lead_mean": 0.25}, "it is slow")
+    assert (back.loss, back.reason_against) == ({"lead_mean": 0.25}, "it is slow")
     for ours, expected in zip(back.in_bytes["block1_first"], matrix, strict=True):
         np.testing.assert_array_equal(ours, expected)
         assert ours.dtype == expected.dtype
@@ -287,7 +287,7 @@ def test_a_verdict_survives_its_file() -> None:
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A network that `auto` calibrates, on a few positions, and that takes no time worth comparing."""
     monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
-    monkeypatch.setattr("nets.precision.int8.SLOWEST", 1e9)
+    monkeypatch.setattr("nets.precision.loss.SLOWEST", 1e9)
     defaults = calibrate.__defaults__
     assert defaults is not None
     monkeypatch.setattr(calibrate, "__defaults__", (SMALL_SERIES, *defaults[1:]))
@@ -300,7 +300,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @needs_kernels
 def test_auto_is_int16_where_the_limits_are_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nets.native.transformers.calibrate.objection", lambda loss, share: "")
+    monkeypatch.setattr("nets.native.transformers.calibrate.reason_against", lambda loss, share: "")
     notes: list[str] = []
     evaluator = open_network(path, "auto", "cpu", note=notes.append)
     assert (evaluator.attributes.precision, evaluator.attributes.provider) == ("int16", "native")
@@ -323,17 +323,17 @@ def test_auto_is_int16_where_the_limits_are_kept(path: Path, monkeypatch: pytest
 @needs_kernels
 def test_sixteen_bits_where_eight_lose_too_much(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = ["its lead is wrong", "its lead is wrong", ""] if HAS_BYTES else [""]
-    monkeypatch.setattr("nets.native.transformers.calibrate.objection", lambda loss, share: verdicts.pop(0))
+    monkeypatch.setattr("nets.native.transformers.calibrate.reason_against", lambda loss, share: verdicts.pop(0))
     model = load_model(path.read_bytes(), "random")
     verdict = calibrate(model, plain(path.read_bytes()))
     assert not verdict.in_bytes
-    assert not verdict.objection
+    assert not verdict.reason_against
     assert not verdicts
 
 
 @needs_kernels
 def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nets.native.transformers.calibrate.objection", lambda loss, share: "its lead is wrong")
+    monkeypatch.setattr("nets.native.transformers.calibrate.reason_against", lambda loss, share: "its lead is wrong")
     notes: list[str] = []
     assert open_network(path, "auto", "cpu", note=notes.append).attributes.precision != "int16"
     assert "network.bin.gz: not using int16, for in it its lead is wrong" in notes
@@ -378,9 +378,9 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path], net: str, gol
     source = shared(f"nets/{net}.bin.gz")
     reference = open_network(source, "fp32", "cpu")
     model = load_model(source.read_bytes(), net)
-    assert objection_to_packing(model) == ""
+    assert unsupported_reason(model) == ""
     verdict = calibrate(model, reference)
-    assert verdict.objection == ""
+    assert verdict.reason_against == ""
     assert bool(verdict.in_bytes) == HAS_BYTES
     scratch = new_scratch(reference.attributes.pass_alive_under_suicide)
     by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
@@ -391,4 +391,4 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path], net: str, gol
         packed = pack_tokens(model, in_bytes)
         candidate = NativeEvaluator(model, packed, net, lambda: reference, workspace=TokensWorkspace)
         loss, _ = compare(reference, candidate, batches)  # type: ignore[arg-type]
-        assert objection(loss, 0.0, tolerance) == "", loss
+        assert reason_against(loss, 0.0, tolerance) == "", loss

@@ -17,8 +17,8 @@ from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorError
 from nets.network_file import NetworkFile
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.precision.calibration import SMALL_SERIES, own_positions
-from nets.precision.fp16 import half_objection, to_half
-from nets.precision.int8 import LIMITS, compare
+from nets.precision.fp16 import reason_against_fp16, to_half
+from nets.precision.loss import LIMITS, compare
 from tests.nets.random_networks import RandomNetwork
 
 NETWORKS = ("g170-b6c96-s175395328-d26788732", "b7c96h3tfrs-test5-cnorm", "b7c96h6kv3qk32v16tflrs-fson-bnh")
@@ -95,7 +95,7 @@ def test_weights_beyond_16_bits(tmp_path: Path) -> None:
         to_half(model.SerializeToString(), "x")
 
 
-def test_objections(tmp_path: Path) -> None:
+def test_reasons_against_it(tmp_path: Path) -> None:
     plain = plain_onnx(tmp_path, [{"kind": "ordinary_block"}])
     reference = OnnxEvaluator(plain, "x")
 
@@ -103,6 +103,6 @@ def test_objections(tmp_path: Path) -> None:
         def evaluate(self, request: EvaluationRequest) -> Evaluation:
             raise EvaluatorError("an output is not finite")
 
-    assert half_objection(reference, OnnxEvaluator(to_half(plain, "x"), "x")) == ""
-    assert "where" in half_objection(reference, ConstantEvaluator())
-    assert half_objection(reference, Failing()) == "it fails (an output is not finite)"
+    assert reason_against_fp16(reference, OnnxEvaluator(to_half(plain, "x"), "x")) == ""
+    assert "where" in reason_against_fp16(reference, ConstantEvaluator())
+    assert reason_against_fp16(reference, Failing()) == "it fails (an output is not finite)"

@@ -18,8 +18,9 @@ from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import open_network
 from nets.precision import int8 as quantization
 from nets.precision.calibration import SMALL_SERIES, own_positions
-from nets.precision.int8 import LIMITS, Loss, calibrate, compare, objection, objection_of, quantize, second_moments
+from nets.precision.int8 import calibrate, quantize, reason_against_int8, second_moments
 from nets.precision.int8_trunk import can_be_quantized
+from nets.precision.loss import LIMITS, Loss, compare, reason_against
 from nets.precision.weight_rounding import round_weights
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
@@ -163,7 +164,7 @@ def test_unsuitable_networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_auto_is_int8_where_the_limits_are_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quantization, "objection", lambda loss, share: "")
+    monkeypatch.setattr(quantization, "reason_against", lambda loss, share: "")
     notes: list[str] = []
     assert open_network(path, "auto", note=notes.append).attributes.precision == "int8"
     assert "once" in notes[0]
@@ -173,7 +174,7 @@ def test_auto_is_int8_where_the_limits_are_kept(path: Path, monkeypatch: pytest.
 
 
 def test_auto_falls_back_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quantization, "objection", lambda loss, share: "its lead is wrong")
+    monkeypatch.setattr(quantization, "reason_against", lambda loss, share: "its lead is wrong")
     notes: list[str] = []
     assert open_network(path, "auto", note=notes.append).attributes.precision == "fp32"
     assert notes[-1] == "network.bin.gz: using fp32, for in int8 its lead is wrong"
@@ -181,13 +182,13 @@ def test_auto_falls_back_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch
     assert "as asked" in notes[-1]
 
 
-def test_objections() -> None:
+def test_reasons_against_it() -> None:
     good = Loss(0.001, 0.01, 0.1, 0.001, 0.01)
-    assert objection(good, 0.4) == ""
-    assert "1.20 of the time" in objection(good, 1.2)
+    assert reason_against(good, 0.4) == ""
+    assert "1.20 of the time" in reason_against(good, 1.2)
     for name in LIMITS.__dict__:
         for bad in (0.5, float("nan")):
-            assert name.replace("_", " ") in objection(dataclasses.replace(good, **{name: bad}), 0.4)
+            assert name.replace("_", " ") in reason_against(dataclasses.replace(good, **{name: bad}), 0.4)
 
 
 @pytest.mark.slow
@@ -201,11 +202,11 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path], net: str, gol
     plain = open_network(source, "fp32")
     model = load_model(source.read_bytes(), net)
     content = quantize(model, plain)
-    assert not objection_of(content) or "of the time" in objection_of(content)
+    assert not reason_against_int8(content) or "of the time" in reason_against_int8(content)
     scratch = new_scratch(plain.attributes.pass_alive_under_suicide)
     by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
     for row in rows:
         by_size.setdefault(tuple(row["size"]), []).append(encoded(game_of(row), COLOURS[row["to_play"]], scratch))
     batches = [tuple(np.stack(each) for each in zip(*entries, strict=True)) for entries in by_size.values()]
     loss, _ = compare(plain, OnnxEvaluator(content, "int8"), batches)  # type: ignore[arg-type]
-    assert objection(loss, 0.0) == "", loss
+    assert reason_against(loss, 0.0) == "", loss

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nets.embedded import CHECK, FACTS, INT8, INT16, NETWORK
+from nets.embedded import CHECK, FACTS, INT16, NETWORK
 from nets.native.convolutions.calibrate import Verdict
 from training.errors import TrainingError
 from training.run import embed as embedding
@@ -17,13 +17,13 @@ MEASURE = {"policy_cross_entropy": 2.5, "top1": 0.4, "value_mse": 0.25, "lead_ma
 
 
 def test_the_table() -> None:
-    facts = {"name": "nobi-b6c64-s5", "sha256": "ab", "int8": "fine", "positions": 12345, "steps": 7}
+    facts = {"name": "nobi-b6c64-s5", "sha256": "ab", "positions": 12345, "steps": 7}
     assert "| samples drawn | 12,345 |" in table(facts)
     assert "yardstick" not in table(facts)
     measures = {"19x19": {"rows": 3, **MEASURE}, "smaller": {"rows": 2, **MEASURE}}
-    lines = table({**facts, "yardstick": {"fp32": measures, "int8": measures}}).splitlines()
-    assert lines[-1] == "| smaller boards, int8 | 2 | 2.500 | 0.400 | 0.250 | 3.000 | 0.500 |"
-    assert len(lines) == 2 + 1 + 2 + 2 + 1 + 2 + 4
+    lines = table({**facts, "yardstick": {"fp32": measures, "int16": measures}}).splitlines()
+    assert lines[-1] == "| smaller boards, int16 | 2 | 2.500 | 0.400 | 0.250 | 3.000 | 0.500 |"
+    assert len(lines) == 2 + 1 + 2 + 1 + 1 + 2 + 4
 
 
 def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,11 +33,8 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     random = RandomNetwork(8, channels=16)
     random.write([{"kind": "ordinary_block"}])
     monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(embedding, "quantize", lambda model, evaluator, sha256: b"integers")
     monkeypatch.setattr(embedding, "calibrate", lambda model, evaluator: Verdict({}, {}, "none"))
-    monkeypatch.setattr(embedding, "objection_to_packing", lambda model: "")
-    monkeypatch.setattr(embedding, "summary", lambda content: "fine")
-    monkeypatch.setattr(embedding, "objection_of", lambda content: "")
+    monkeypatch.setattr(embedding, "unsupported_reason", lambda model: "")
     monkeypatch.setattr(embedding, "own_positions", lambda evaluator, series, seed: [])
     weights = tmp_path / "weights"
     weights.mkdir()
@@ -48,7 +45,6 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "student.json").write_text('{"positions": 12, "yardstick": {}}')
     assert "is embedded" in embed(tmp_path, None, weights)
     assert (weights / NETWORK).read_bytes() == random.compressed()
-    assert (weights / INT8).read_bytes() == b"integers"
     assert b"none" in (weights / INT16).read_bytes()
     assert (weights / CHECK).exists()
     facts = json.loads((weights / FACTS).read_text())

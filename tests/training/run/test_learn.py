@@ -12,6 +12,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from gtp_engine import cli
+from nets.katago.writer import encode_model
 from tests.training.games import random_games, write_records
 from tests.training.student.test_network import SHAPE, new_student
 from training.config import (
@@ -25,7 +26,6 @@ from training.config import (
     describe,
 )
 from training.errors import TrainingError
-from training.katago_file import write_katago
 from training.run import learn as module
 from training.run.folder import BEST, CANDIDATE, GENERATIONS, MATCHES, SELFPLAY, STUDENT
 from training.run.learn import MatchResult, learn, with_selfplay
@@ -54,7 +54,7 @@ def config(tmp_path: Path) -> TrainingConfig:
 def run(tmp_path: Path) -> Path:
     folder = tmp_path / "run"
     folder.mkdir()
-    write_katago(to_model(new_student(), "first", has_optimistic=True), folder / STUDENT)
+    (folder / STUDENT).write_bytes(encode_model(to_model(new_student(), "first", has_optimistic=True)))
     return folder
 
 

@@ -13,12 +13,12 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+from nets.katago.writer import encode_model
 from nets.open import open_network
 from tests.training.games import random_games, write_records
 from tests.training.student.test_network import SHAPE, new_student
 from training.config import DataConfig, OptimiserConfig, RecordsConfig, RunConfig, TrainingConfig
 from training.errors import TrainingError
-from training.katago_file import write_katago
 from training.positions.batch import Batch
 from training.positions.batch_loader import BatchLoader
 from training.run import loop as module
@@ -132,7 +132,8 @@ def test_the_rate_warms_up_in_every_leg(tmp_path: Path, records: Path, monkeypat
 
 def test_a_run_says_who_taught_it(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher, samples, run = tmp_path / "teacher.bin.gz", tmp_path / "samples", tmp_path / "run"
-    write_katago(to_model(new_student(), "the-teacher", has_optimistic=True, pass_alive_under_suicide=True), teacher)
+    taught = to_model(new_student(), "the-teacher", has_optimistic=True, pass_alive_under_suicide=True)
+    teacher.write_bytes(encode_model(taught))
     label(samples, config(records, teacher=str(teacher)), count=20)
     from_files = config(records, records_share=0.0, fresh_share=1.0, fresh=(str(samples),))
     train_steps(run, from_files, 2, monkeypatch)
@@ -146,7 +147,7 @@ def test_a_run_says_who_taught_it(tmp_path: Path, records: Path, monkeypatch: py
 
 def test_a_damaged_sample_file_loses_nothing(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher, samples, run = tmp_path / "teacher.bin.gz", tmp_path / "samples", tmp_path / "run"
-    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
     label(samples, config(records, teacher=str(teacher)), count=20)
     opened = open_run(run, config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),)))
     original = opened.distiller.step
@@ -197,7 +198,7 @@ def test_a_teacher_labels_records_games_and_sample_files(
     tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     teacher = tmp_path / "teacher.bin.gz"
-    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
     settings = config(records, teacher=str(teacher), records_share=0.5, play_share=0.5, canvas_shares={"9": 1.0})
     progress = train_steps(tmp_path / "run", settings, 6, monkeypatch)
     assert 0 < progress.records_drawn < progress.samples
@@ -230,7 +231,7 @@ def test_interrupted_labelling_keeps_what_it_did(
     tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     teacher, samples = tmp_path / "teacher.bin.gz", tmp_path / "samples"
-    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
     original = Distiller.label
 
     def interrupted(self: Distiller, batch: Batch) -> object:
@@ -247,7 +248,7 @@ def test_interrupted_labelling_keeps_what_it_did(
 def test_labelling_does_not_repeat_itself(tmp_path: Path, records: Path) -> None:
     """Not its games either, where there are no records to count."""
     teacher, samples = tmp_path / "teacher.bin.gz", tmp_path / "samples"
-    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
     settings = config(records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0})
     for _ in range(2):
         label(samples, settings, count=20)
@@ -257,14 +258,14 @@ def test_labelling_does_not_repeat_itself(tmp_path: Path, records: Path) -> None
 
 def test_a_time_alone_ends_labelling(tmp_path: Path, records: Path) -> None:
     teacher = tmp_path / "teacher.bin.gz"
-    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
     settings = config(records, teacher=str(teacher))
     assert label(tmp_path / "samples", settings, seconds=0.5) > 0
 
 
 def test_positions_with_balanced_komi_count(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher = tmp_path / "teacher.bin.gz"
-    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
     for share, samples in ((0.0, 8), (0.5, 12)):
         settings = config(records, teacher=str(teacher), balanced_share=share)
         assert train_steps(tmp_path / str(share), settings, 2, monkeypatch).samples == samples

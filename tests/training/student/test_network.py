@@ -13,10 +13,10 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 from nets.evaluator import EvaluationRequest
 from nets.katago.parse import parse_model
 from nets.katago.reader import decompress
+from nets.katago.writer import encode_model
 from nets.open import open_network
 from training.config import NetworkConfig
 from training.errors import TrainingError
-from training.katago_file import encode_model, write_katago
 from training.positions.canvas import OFF_BOARD
 from training.student.evaluation import evaluate_with
 from training.student.export import to_model
@@ -96,7 +96,7 @@ def test_blocks_begin_as_identities() -> None:
 def test_as_a_katago_file_it_is_the_same_network(tmp_path: Path, size: int) -> None:
     student = new_student()
     path = tmp_path / "student.bin.gz"
-    write_katago(to_model(student, "test-b3c16", has_optimistic=True), path)
+    path.write_bytes(encode_model(to_model(student, "test-b3c16", has_optimistic=True)))
     network = open_network(path, precision="fp32")
     assert network.attributes.name == "test-b3c16"
     spatial, global_ = inputs(4, size)
@@ -126,7 +126,7 @@ def test_the_same_weights_are_the_same_file() -> None:
 def test_a_student_can_teach(tmp_path: Path) -> None:
     student = new_student()
     path = tmp_path / "student.bin.gz"
-    write_katago(to_model(student, "teacher", has_optimistic=True), path)
+    path.write_bytes(encode_model(to_model(student, "teacher", has_optimistic=True)))
     teacher = load_torch_teacher(path)
     spatial, global_ = inputs(3, 9)
     outputs, opinion = student(spatial, global_), teacher(spatial, global_)

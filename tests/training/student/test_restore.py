@@ -16,12 +16,12 @@ from nets.embedded import NETWORK, WEIGHTS
 from nets.katago.model import Activation
 from nets.katago.parse import parse_model
 from nets.katago.reader import decompress
+from nets.katago.writer import encode_model
 from tests.nets.random_networks import RandomNetwork
 from tests.training.games import random_games, write_records
 from tests.training.student.test_network import SHAPE, inputs, new_student
 from training.errors import TrainingError
 from training.files import read_network
-from training.katago_file import write_katago
 from training.run.checkpoint import Progress, load_checkpoint
 from training.run.folder import CHECKPOINT
 from training.run.trained_network import progress_of, read_trained_network
@@ -34,7 +34,9 @@ from training.student.restore import load_weights, shape_of
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "student.bin.gz"
-    write_katago(to_model(new_student(), "exported", has_optimistic=True, pass_alive_under_suicide=True), path)
+    path.write_bytes(
+        encode_model(to_model(new_student(), "exported", has_optimistic=True, pass_alive_under_suicide=True))
+    )
     return path
 
 

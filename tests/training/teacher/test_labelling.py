@@ -12,11 +12,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from nets.evaluator import WIN
+from nets.katago.writer import encode_model
 from tests.training.games import random_games, write_records
 from tests.training.run.test_loop import config
 from tests.training.student.test_network import SHAPE, inputs, new_student
 from training.config import PlayConfig
-from training.katago_file import write_katago
 from training.positions.batch import Batch
 from training.positions.canvas import batch_size_on
 from training.positions.policy_games import GROUPS
@@ -74,9 +74,9 @@ def test_the_filter_keeps_the_greatest_of_each_source() -> None:
 
 def test_only_hard_examples_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     teacher, student = tmp_path / "teacher.bin.gz", tmp_path / "student.bin.gz"
-    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
     torch.manual_seed(5)
-    write_katago(to_model(Student(SHAPE), "student", has_optimistic=True), student)
+    student.write_bytes(encode_model(to_model(Student(SHAPE), "student", has_optimistic=True)))
     records = write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
     settings = config(records, teacher=str(teacher), records_share=0.5, play_share=0.5, canvas_shares={"9": 1.0})
     labelled = label(tmp_path / "samples", settings, count=300, mining=HardExampleMining(student, 0.25))
@@ -89,9 +89,9 @@ def test_only_hard_examples_are_written(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With all games its own, the teacher is asked for labels only, and those are some moves apart."""
     teacher, student = tmp_path / "teacher.bin.gz", tmp_path / "student.bin.gz"
-    write_katago(to_model(new_student(), "teacher", has_optimistic=True), teacher)
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
     torch.manual_seed(5)
-    write_katago(to_model(Student(SHAPE), "student", has_optimistic=True), student)
+    student.write_bytes(encode_model(to_model(Student(SHAPE), "student", has_optimistic=True)))
     asked = {"teacher": 0, "student": 0}
     original = TorchTeacher.forward
 
@@ -118,7 +118,7 @@ def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_network_agrees_with_itself(tmp_path: Path) -> None:
     path = tmp_path / "student.bin.gz"
-    write_katago(to_model(new_student(), "student", has_optimistic=True), path)
+    path.write_bytes(encode_model(to_model(new_student(), "student", has_optimistic=True)))
     miner = HardExampleMiner(HardExampleMining(path), torch.device("cpu"))
     spatial, global_ = inputs(3, 9)
     batch = Batch("test", spatial.to(torch.uint8), global_, torch.zeros(3, 3, dtype=torch.int16), None, True)

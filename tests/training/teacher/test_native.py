@@ -10,12 +10,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from nets.embedded import embedded_network
+from nets.katago.writer import encode_model
 from nets.native.simd.vectors import is_available
 from nets.open import open_network
 from nets.precision.calibration import Series, own_positions
 from tests.training.student.test_network import new_student, padded
 from training.errors import TrainingError
-from training.katago_file import write_katago
 from training.student.export import to_model
 from training.teacher.native import AT_ONCE, NativeTeacher
 from training.teacher.network import TorchTeacher, load_torch_teacher
@@ -60,7 +60,7 @@ def test_both_kinds_of_teachers_are_of_one_opinion() -> None:
 
 def test_which_kind_opens(tmp_path: Path) -> None:
     tiny = tmp_path / "tiny.bin.gz"
-    write_katago(to_model(new_student(), "tiny", has_optimistic=True), tiny)
+    tiny.write_bytes(encode_model(to_model(new_student(), "tiny", has_optimistic=True)))
     assert isinstance(open_teacher(tiny, CPU), TorchTeacher), "the engine itself would not run it in integers"
     assert isinstance(open_teacher(tiny, CPU, "fp32"), TorchTeacher)
     path = tmp_path / "teacher.bin.gz"

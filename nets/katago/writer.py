@@ -1,4 +1,4 @@
-"""Writing a model in KataGo's file format, version 15: the counterpart of nets/katago/parse.py for convolutions.
+"""Writing a model in KataGo's file format, version 15: the counterpart of parse.py for networks of convolutions.
 
 Layers follow one another as text, their weights as little-endian float32 after `@BIN@`
 (https://github.com/lightvector/KataGo/blob/master/python/export_model_pytorch.py writes the same).
@@ -7,23 +7,24 @@ Layers follow one another as text, their weights as little-endian float32 after 
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 
 import numpy as np
 
 from nets.katago.model import Activation, Block, Convolution, FloatArray, Model, Normed, OrdinaryBlock, PoolingBlock
-from training.files import write_whole
 
 VERSION = 15
-"""The oldest of KataGo's versions with a hidden layer for the pass; it has an optimistic policy and all six scores."""
+"""KataGo's oldest version with a hidden layer for the pass; it has an optimistic policy and all six scores."""
 EPSILON = 1e-20
-"""Of the norms: their variance is written as 1."""
+"""What norms add to their variance, which is written as 1."""
 TD_SCORE_MULTIPLIER = 20.0
-"""Of training targets; the format wants it and no engine reads it."""
+"""A scale of training targets: the format has it, and no engine reads it."""
 
 
 def encode_model(model: Model) -> bytes:
-    """The content of a `.bin.gz`. `model`: of version 15, its blocks ordinary and pooling ones, its tip a norm."""
+    """Return the content of a `.bin.gz` file.
+
+    `model` must be of version 15, its blocks OrdinaryBlock or PoolingBlock, and its trunk must end with a norm.
+    """
     writer = _Writer()
     writer.words(model.name, model.version, model.spatial_inputs, model.global_inputs)
     scale = model.multipliers
@@ -35,11 +36,6 @@ def encode_model(model: Model) -> bytes:
     _write_value(writer, model)
     # No time stamp: the same weights are the same file.
     return gzip.compress(bytes(writer.content), mtime=0)
-
-
-def write_katago(model: Model, path: Path) -> None:
-    """Write a `.bin.gz`. Raises TrainingError."""
-    write_whole(path, encode_model(model))
 
 
 class _Writer:

@@ -1,0 +1,103 @@
+"""How much of a network's judgement a lower precision loses, and how much it may lose to be used by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.evaluator import LEAD, NO_RESULT, WIN, Evaluation, EvaluationRequest, Evaluator, softmax
+from nets.precision.calibration import Positions
+
+BATCH = 8
+CHECKED = 3
+"""Of the positions of a calibration, every third is kept apart to measure the loss with."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """How far a network's evaluations are from those in fp32, over many positions."""
+
+    winrate_mean: float
+    """Mean difference of the winning chance, 0 to 1."""
+    winrate_p99: float
+    """The difference of the winning chance that 1 % of the positions exceed."""
+    lead_mean: float
+    """Mean difference of the lead, in points."""
+    policy_kl: float
+    """Mean Kullback-Leibler divergence of the policies, in nats."""
+    other_top_moves: float
+    """Share of positions whose best move by policy is another."""
+
+
+LIMITS = Loss(winrate_mean=0.008, winrate_p99=0.03, lead_mean=0.3, policy_kl=0.01, other_top_moves=0.07)
+"""What precision `auto` accepts."""
+GROSS = 3.0
+"""A check on few positions accepts so many times the limits: it is to find machines that compute wrongly."""
+SLOWEST = 0.95
+"""A network that takes more than this share of the time that fp32 takes is not worth its loss."""
+
+
+def reason_against(loss: Loss, share: float, tolerance: float = 1.0) -> str:
+    """Why `auto` does not use a network with this loss, in a few words; empty if it may use it.
+
+    `share` is its time as a share of fp32's time. `tolerance` times the limits are allowed.
+    """
+    for name, limit in LIMITS.__dict__.items():
+        value = getattr(loss, name)
+        if not value <= tolerance * limit:
+            return f"its {name.replace('_', ' ')} is {value:.4f} where {tolerance * limit:g} is allowed"
+    return "" if share <= SLOWEST else f"it takes {share:.2f} of the time that fp32 takes"
+
+
+def compare(reference: Evaluator, candidate: Evaluator, positions: Sequence[Positions]) -> tuple[Loss, float]:
+    """Evaluate the same positions with both. Return what `candidate` loses, and its time as a share of the reference's.
+
+    The share is the median of all batches, since a busy machine makes single ones slow. Raises EvaluatorError."""
+    differences: list[NDArray[np.float64]] = []
+    shares: list[float] = []
+    for spatial, global_ in positions:
+        for start in range(0, len(spatial), BATCH):
+            batch = EvaluationRequest(spatial[start : start + BATCH], global_[start : start + BATCH])
+            started = time.thread_time()
+            ours = reference.evaluate(batch)
+            between = time.thread_time()
+            theirs = candidate.evaluate(batch)
+            shares.append((time.thread_time() - between) / max(between - started, 1e-9))
+            differences.append(_differences(ours, theirs, batch.spatial))
+    winrate, lead, kl, other = np.concatenate(differences, axis=1)
+    loss = Loss(
+        winrate_mean=float(winrate.mean()),
+        winrate_p99=float(np.quantile(winrate, 0.99)),
+        lead_mean=float(lead.mean()),
+        policy_kl=float(kl.mean()),
+        other_top_moves=float(other.mean()),
+    )
+    return loss, float(np.median(shares))
+
+
+def _differences(ours: Evaluation, theirs: Evaluation, spatial: NDArray[np.float32]) -> NDArray[np.float64]:
+    """[4, N]: differences of winrate and lead, divergence of the policies, and whether the best moves differ."""
+    policies = [_probabilities(evaluation.policy, spatial) for evaluation in (ours, theirs)]
+    winrates = [evaluation.value[:, WIN] + evaluation.value[:, NO_RESULT] / 2 for evaluation in (ours, theirs)]
+    p, q = policies
+    divergence = np.where(p > 0, p * np.log(np.maximum(p, 1e-30) / np.maximum(q, 1e-30)), 0).sum(axis=1)
+    return np.stack(
+        [
+            np.abs(winrates[0] - winrates[1]),
+            np.abs(ours.score[:, LEAD] - theirs.score[:, LEAD]),
+            divergence,
+            p.argmax(axis=1) != q.argmax(axis=1),
+        ]
+    ).astype(np.float64)
+
+
+def _probabilities(logits: NDArray[np.float32], spatial: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Softmax over the empty points that ko leaves, and the pass."""
+    barred = (spatial[:, 1] + spatial[:, 2] + spatial[:, 6] > 0).reshape(len(logits), -1)
+    masked = logits.astype(np.float64)
+    masked[:, :-1][barred] = -np.inf
+    return softmax(masked)
