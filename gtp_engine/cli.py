@@ -44,7 +44,7 @@ SUBCOMMANDS = {
     "train": Subcommand("training.commands.train", "train", "Train a network, in legs of a given time."),
     "records": Subcommand("training.commands.positions", "records", "Gather games out of SGF files, to learn from."),
     "label": Subcommand(
-        "training.commands.positions", "label", "Write positions and a teacher's opinion of them to files."
+        "training.commands.positions", "label", "Write positions and a teacher's evaluation of them to files."
     ),
     "selfplay": Subcommand(
         "training.commands.positions", "selfplay", "Write what a network finds out in games against itself."

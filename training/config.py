@@ -162,7 +162,7 @@ class LearnConfig(ParameterTable, section="learn"):
 
     games: int = parameter(500, "self-play games of a generation", low=1)
     samples_share: float = parameter(0.5, "share of the steps on self-play", low=0, high=1)
-    match_games: int = parameter(200, "the match of the candidate against the best has at most so many", low=2)
+    match_games: int = parameter(200, "the most games that a candidate plays against the best network", low=2)
     match_visits: int = parameter(100, "visits of a move in the match", low=1)
     match_sizes: tuple[int, ...] = parameter((9, 19), "boards; the match is played on each")
     match_elo: str = parameter("0:40", "what the sequential test decides between")

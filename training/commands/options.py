@@ -19,7 +19,7 @@ set_option = click.option(
     "--set", "-s", "settings", multiple=True, metavar="NAME=VALUE", help="As in the file: run.batch=64."
 )
 threads_option = click.option(
-    "--threads", type=click.IntRange(1, 256), help="Games at the same time.  [default: one a core]"
+    "--threads", type=click.IntRange(1, 256), help="Games at the same time.  [default: one for each core]"
 )
 precision_option = click.option(
     "--precision", type=click.Choice(["auto", "int16", "int8", "fp32"]), default="auto", show_default=True

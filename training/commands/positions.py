@@ -27,7 +27,7 @@ DEFAULT_COUNT = 100_000
 @click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("sgf", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
 def records(out: Path, sgf: tuple[Path, ...]) -> None:
-    """Gather games on 19x19 out of SGF files, and folders of such, in OUT (.npz): what data.records.path names."""
+    """Gather the 19x19 games of SGF files, and of folders of such files, in OUT (.npz) for data.records.path."""
     from training.positions.sgf_records import gather, sgf_files
 
     if out.suffix != ".npz":
@@ -58,7 +58,7 @@ def label(
     student: Path | None,
     disagreement: float | None,
 ) -> None:
-    """Write positions and the teacher's opinion of them to sample files in OUT, to be trained on many times."""
+    """Write positions and the teacher's evaluation of them to sample files in OUT, to learn from them many times."""
     require_torch()
     from training.teacher.labelling import HardExampleMining
     from training.teacher.labelling import label as run

@@ -58,7 +58,7 @@ class MatchResult:
 
 
 def learn(folder: Path, config: TrainingConfig, generations: int, budget: float, threads: int) -> int:
-    """Go through so many generations, each with `budget` seconds of training, in a run's folder that has a network.
+    """Go through generations, each with `budget` seconds of training, in a run's folder that has a network.
 
     Return how many candidates were kept. Raises TrainingError, EvaluatorError."""
     if not (folder / BEST).exists():

@@ -28,7 +28,7 @@ def selfplay(
     seed: int,
     reanalysis: Reanalysis | None = None,
 ) -> int:
-    """Play `games` games in so many threads and write their samples to `folder`. Return the number of samples.
+    """Play `games` games in `threads` threads and write their samples to `folder`. Return the number of samples.
 
     Raises TrainingError, EvaluatorError, and, once what was played until Ctrl-C is written, KeyboardInterrupt.
     """

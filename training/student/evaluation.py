@@ -1,4 +1,4 @@
-"""Post-processing of a student's outputs to an Evaluation, which is what a search reads."""
+"""Post-processing of a network's outputs, a student's or a teacher's, to what a search reads: an Evaluation."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from torch.nn import functional
 
 from nets.conversion.value_head import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE
 from nets.evaluator import LEAD, NO_RESULT, SCORE_MEAN, SCORE_STDEV, Evaluation
-from training.student.network import PLAIN, Outputs, Student
+from training.student.network import PLAIN, Student
 
 
-def value_of(outputs: Outputs, global_: Tensor) -> Tensor:
+def value_of(logits: Tensor, global_: Tensor) -> Tensor:
     """Return probabilities [N, 3] of win, loss, no result. The last is 0 unless ko is simple or territory is scored."""
     excluded = functional.relu(global_[:, KO_FEATURE] - global_[:, TERRITORY_FEATURE]) * EXCLUDED
-    return torch.cat([outputs.value[:, :NO_RESULT], outputs.value[:, NO_RESULT:] - excluded[:, None]], 1).softmax(1)
+    return torch.cat([logits[:, :NO_RESULT], logits[:, NO_RESULT:] - excluded[:, None]], 1).softmax(1)
 
 
-def score_of(outputs: Outputs, value: Tensor) -> Tensor:
-    """Return the score columns [N, 6], where a game without a result counts 0 points."""
-    score = outputs.score.clone()
+def score_of(score: Tensor, value: Tensor) -> Tensor:
+    """Return the score columns [N, 6] of all games, from those of games with a result; the others count 0 points.
+
+    `value` [N, 3] has the probability of no result."""
     result, no_result = 1.0 - value[:, NO_RESULT], value[:, NO_RESULT]
-    mean, stdev = outputs.score[:, SCORE_MEAN], outputs.score[:, SCORE_STDEV]
+    mean, stdev = score[:, SCORE_MEAN], score[:, SCORE_STDEV]
+    score = score.clone()
     score[:, SCORE_MEAN] = mean * result
     score[:, LEAD] *= result
     score[:, SCORE_STDEV] = ((stdev.square() + mean.square() * no_result) * result).sqrt()
@@ -40,8 +42,8 @@ def evaluate_with(network: Student) -> Callable[[NDArray[np.float32], NDArray[np
     def evaluate(spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
         planes, numbers = torch.from_numpy(spatial).to(device), torch.from_numpy(global_).to(device)
         outputs = network(planes.contiguous(memory_format=torch.channels_last), numbers, True)
-        value = value_of(outputs, numbers)
-        parts = outputs.policy[:, PLAIN], value, score_of(outputs, value), outputs.ownership.tanh()
+        value = value_of(outputs.value, numbers)
+        parts = outputs.policy[:, PLAIN], value, score_of(outputs.score, value), outputs.ownership.tanh()
         return Evaluation(*(part.cpu().numpy() for part in parts))
 
     return evaluate

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nets.conversion.value_head import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, score_outputs
+from nets.conversion.value_head import score_outputs
 from nets.katago.model import (
     AttentionBlock,
     Block,
@@ -28,6 +28,7 @@ from nets.katago.model import (
 from training.errors import TrainingError
 from training.files import read_network
 from training.positions.canvas import OFF_BOARD
+from training.student.evaluation import score_of, value_of
 from training.student.network import OPTIMISTIC, Board
 from training.teacher.layers import Convolve, Multiply, activate, constant, convolution, dense
 from training.teacher.transformer import Attention, FeedForward
@@ -231,21 +232,16 @@ class _Value(nn.Module):
     def forward(self, x: Tensor, board: Board, global_: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         first = self.norm(self.first(x), board)
         hidden = activate(self.hidden(board.pool_value(first)), self.activation)
-        logits = self.value(hidden).float()
-        # Neither simple ko nor territory scoring: every game has a winner.
-        excluded = functional.relu(global_[:, KO_FEATURE] - global_[:, TERRITORY_FEATURE]).float() * EXCLUDED
-        value = torch.cat([logits[:, :2], logits[:, 2:] - excluded[:, None]], 1).softmax(1)
+        value = value_of(self.value(hidden).float(), global_.float())
         ownership = self.ownership(first).float().tanh().flatten(1)
-        return value, self._points(self.score(hidden).float(), value[:, 2:]), ownership
+        return value, score_of(self._points(self.score(hidden).float()), value), ownership
 
-    def _points(self, score: Tensor, no_result: Tensor) -> Tensor:
-        """Return [N, 6] from the score matrix's outputs, which assume a result; a game without one counts 0 points."""
+    def _points(self, score: Tensor) -> Tensor:
+        """Return the columns [N, 6] of `Evaluation.score`, which assume a result, from the score matrix's outputs."""
         positive = functional.softplus(score[:, 2:]) * self.factors.float()
-        mean, lead, stdev, result = score[:, :1], score[:, 1:2], positive[:, :1], 1.0 - no_result
-        spread = (stdev.square() + mean.square() * no_result) * result
         if positive.shape[1] == 1:
             rest = torch.full_like(score[:, :1], -1.0).expand(-1, 3)
         else:
             errors = positive[:, 2:].sqrt() if self.has_root else positive[:, 2:]
             rest = torch.cat([positive[:, 1:2], errors], 1)
-        return torch.cat([mean * result, spread.sqrt(), lead * result, rest], 1)
+        return torch.cat([score[:, :1], positive[:, :1], score[:, 1:2], rest], 1)

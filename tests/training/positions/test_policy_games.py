@@ -1,4 +1,4 @@
-"""Games played by bare policies: legal, on every size of the canvas, to the end."""
+"""Games played by a policy: legal, on every size of the canvas, to the end."""
 
 from __future__ import annotations
 

@@ -70,8 +70,8 @@ def test_a_candidate_must_win_its_match(
     assert learn(run, config(tmp_path), generations=1, budget=0.5, threads=1) == int(is_stronger)
     candidate = (run / CANDIDATE).read_bytes()
     assert candidate != first
-    for product in (BEST, STUDENT):  # what `make weights` would ship
-        assert (run / product).read_bytes() == (candidate if is_stronger else first)
+    for name in (BEST, STUDENT):  # what `make weights` would ship
+        assert (run / name).read_bytes() == (candidate if is_stronger else first)
     history = json.loads((run / GENERATIONS).read_text())
     assert [generation["kept"] for generation in history] == [is_stronger]
 

@@ -140,7 +140,7 @@ def test_a_teachers_searches_are_learned_from(tmp_path: Path, capsys: pytest.Cap
     count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, reanalysis=reanalysis)
     samples = read_samples(sample_files(tmp_path)[0])
     assert samples.length == count
-    # It is the teacher's opinion, with the ownership of its search.
+    # They are the teacher's values, with the ownership of its search.
     assert (np.abs(samples.value[:, WIN] - (samples.global_[:, GLOBAL_KOMI] > 0)) < 0.2).all()
     assert (samples.known & HAS_OWNERSHIP).all()
     line = capsys.readouterr().err.splitlines()[-1]

@@ -118,11 +118,11 @@ def test_nobi_train_from(tmp_path: Path, file: Path, capsys: pytest.CaptureFixtu
     assert cli.run([*command, "--from", str(file)]) == 0
     student, trained = new_student(), load_checkpoint(run / CHECKPOINT, torch.device("cpu")).weights
     torch.testing.assert_close(trained["blocks.0.first.weight"], student.blocks[0].first.weight.detach())
-    product = read_trained_network(run)
-    assert product.model.trunk.channels == 16
-    assert product.facts["teachers"] == ["some-teacher"]
-    assert 5000 < product.facts["positions"] < 5100
-    assert 70 < product.facts["steps"] < 100
+    trained = read_trained_network(run)
+    assert trained.model.trunk.channels == 16
+    assert trained.facts["teachers"] == ["some-teacher"]
+    assert 5000 < trained.facts["positions"] < 5100
+    assert 70 < trained.facts["steps"] < 100
     capsys.readouterr()
     for again in ([*command, "--from", str(file)], command):  # neither says what the network looks like
         step = load_checkpoint(run / CHECKPOINT, torch.device("cpu")).progress.step

@@ -46,13 +46,13 @@ def test_teachers_agree_with_the_evaluator(shared: Callable[[str], Path], name: 
 def _compare(teacher: TorchTeacher, spatial, global_, expected, canvas: int) -> None:  # type: ignore[no-untyped-def]
     size = spatial.shape[2]
     padding = ((0, 0), (0, 0), (0, canvas - size), (0, canvas - size))
-    opinion = teacher(torch.from_numpy(np.pad(spatial, padding)), torch.from_numpy(global_), size == canvas)
+    evaluation = teacher(torch.from_numpy(np.pad(spatial, padding)), torch.from_numpy(global_), size == canvas)
     points = (np.arange(size)[:, None] * canvas + np.arange(size)).ravel()
-    policy = opinion.policy.numpy()[:, [*points, canvas * canvas]]
+    policy = evaluation.policy.numpy()[:, [*points, canvas * canvas]]
     np.testing.assert_allclose(policy, expected.policy, atol=2e-3)
-    np.testing.assert_allclose(opinion.value.numpy(), expected.value, atol=2e-4)
-    np.testing.assert_allclose(opinion.score.numpy(), expected.score, atol=5e-3)
-    np.testing.assert_allclose(opinion.ownership.numpy()[:, points], expected.ownership, atol=1e-3)
+    np.testing.assert_allclose(evaluation.value.numpy(), expected.value, atol=2e-4)
+    np.testing.assert_allclose(evaluation.score.numpy(), expected.score, atol=5e-3)
+    np.testing.assert_allclose(evaluation.ownership.numpy()[:, points], expected.ownership, atol=1e-3)
 
 
 @pytest.mark.slow
