@@ -225,8 +225,12 @@ def from_values(table: type[T], values: Mapping[str, object], place: str = "") -
 
 
 def record_fields(table: type[ParameterTable]) -> list[tuple[str, str]]:
-    """The fields of the record in which kernels read a table's parameters: name and numpy's type of each."""
-    return [(each.name, RECORD_TYPES[each.kind]) for each in declared(table)]
+    """The fields of the record in which kernels read a table's parameters: name and numpy's type of each.
+
+    These are the numbers and truth values that cannot be None.
+    """
+    parameters = (each for each in declared(table) if each.default is not None)
+    return [(each.name, RECORD_TYPES[each.kind]) for each in parameters if each.kind in RECORD_TYPES]
 
 
 def folded(name: str) -> str:

@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 
-from search.parameters import declared, record_fields
+from search.parameters import record_fields
 from search.puct.parameters import SearchParameters
+
+PARAMETERS = record_fields(SearchParameters)
+"""SearchParameters, with `root_fpu_reduction` and `wide_root_noise` as this search needs them."""
 
 SETTINGS = np.dtype(
     [
-        # SearchParameters, with `root_fpu_reduction` and `wide_root_noise` as this search needs them.
-        *record_fields(SearchParameters),
+        *PARAMETERS,
         # What belongs to this search alone.
         ("score_center", "f8"),  # centre of the dynamic score's S curve: points, white's view
         ("sqrt_area", "f8"),  # square root of the board's points
@@ -27,8 +29,8 @@ SETTINGS = np.dtype(
 def make_settings(parameters: SearchParameters, points: int, analysis: bool = False) -> np.void:
     """The record for searching a board of `points` points; the score's centre is still 0."""
     out = np.zeros(1, SETTINGS)
-    for each in declared(SearchParameters):
-        out[each.name] = getattr(parameters, each.name)
+    for name, _ in PARAMETERS:
+        out[name] = getattr(parameters, name)
     if parameters.root_noise:
         out["root_fpu_reduction"] = 0.0
     if analysis:

@@ -100,6 +100,7 @@ def test_no_instance_is_invalid() -> None:
 
 def test_the_kernels_records_are_the_declarations() -> None:
     assert record_fields(UctParameters) == [(name, "f8") for name in UCT_SETTINGS.names or ()]
+    assert record_fields(Outer) == [("rate", "f8"), ("flag", "i1")]
     fields = dict(record_fields(SearchParameters))
     assert (fields["cpuct"], fields["graph_repetition_bound"], fields["lcb"]) == ("f8", "i8", "i1")
     assert {name: SETTINGS[name] for name in fields} == {name: np.dtype(kind) for name, kind in fields.items()}
