@@ -44,7 +44,7 @@ class RecordingEvaluator(Evaluator):
         return self.evaluator.attributes
 
     def use_profile(self, profile: HumanProfile) -> None:
-        """See `Evaluator.use_profile`."""
+        """Imitate other players from now on, as `Evaluator.use_profile` says."""
         self.evaluator.use_profile(profile)
 
     def evaluate(self, request: EvaluationRequest) -> Evaluation:

@@ -170,7 +170,7 @@ class LearnConfig(ParameterTable, section="learn"):
 
 @dataclass(frozen=True)
 class TrainingConfig(ParameterTable):
-    """The whole file."""
+    """All that a training configuration file can say, a table for each field."""
 
     network: NetworkConfig = NetworkConfig()
     run: RunConfig = RunConfig()

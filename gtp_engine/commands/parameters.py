@@ -39,7 +39,7 @@ def kata_get_params(engine: Engine, _call: Call) -> str:
 
 
 def kata_set_param(engine: Engine, call: Call) -> str:
-    """Set one parameter."""
+    """Set one parameter to a value."""
     _change(engine, {call.word(0): call.word(1)})
     return ""
 

@@ -54,7 +54,7 @@ class TimeControl:
 
     @classmethod
     def absolute(cls, main: float) -> TimeControl:
-        """Main time only."""
+        """A game with main time only, in seconds."""
         return cls(System.ABSOLUTE, main)
 
     @classmethod

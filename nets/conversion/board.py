@@ -26,13 +26,13 @@ class Board:
         """((w - 14) / 10)^2 - 0.1"""
 
     def pool(self, x: str, label: str) -> str:
-        """[N, C, H, W] to [N, 3C]: mean, mean times `linear`, maximum."""
+        """Add the global pooling [N, 3C] of a board [N, C, H, W]: mean, mean times `linear`, maximum."""
         mean = self._mean(x, label)
         maximum = self._graph.add("Flatten", self._graph.add("GlobalMaxPool", x, label=label), axis=1)
         return self._join(label, mean, self._graph.add("Mul", mean, self.linear), maximum)
 
     def pool_value(self, x: str, label: str) -> str:
-        """[N, C, H, W] to [N, 3C]: mean, mean times `linear`, mean times `quadratic`."""
+        """Add the value head's pooling [N, 3C] of a board [N, C, H, W]: mean, and mean times `linear`, times `quadratic`."""
         mean = self._mean(x, label)
         linear = self._graph.add("Mul", mean, self.linear)
         return self._join(label, mean, linear, self._graph.add("Mul", mean, self.quadratic))
@@ -44,12 +44,12 @@ class Board:
         return self._graph.add("Concat", *parts, axis=1, label=f"{label}_pool")
 
     def to_tokens(self, x: str, channels: int) -> str:
-        """[N, C, H, W] to [N, H*W, C]."""
+        """Turn a board [N, C, H, W] into tokens [N, H*W, C], one a point."""
         flat = self._graph.add("Reshape", x, self._graph.integers(0, channels, -1))
         return self._graph.add("Transpose", flat, perm=[0, 2, 1], label="tokens")
 
     def to_planes(self, x: str, channels: int) -> str:
-        """[N, H*W, C] to [N, C, H, W]."""
+        """Turn tokens [N, H*W, C] back into a board [N, C, H, W]."""
         turned = self._graph.add("Transpose", x, perm=[0, 2, 1])
         shape = self._graph.add("Concat", self._graph.integers(0, channels), self.size, axis=0)
         return self._graph.add("Reshape", turned, shape, label="planes")

@@ -48,7 +48,7 @@ class Graph:
         return names
 
     def weights(self, values: ArrayLike, label: str) -> str:
-        """A float32 initializer."""
+        """Add a float32 initializer and return its name."""
         return self.array(np.asarray(values, dtype=np.float32), label)
 
     def constant(self, values: NDArray[np.int64]) -> str:
@@ -103,7 +103,7 @@ class Graph:
         )
 
     def dense(self, x: str, matrix: FloatArray, bias: FloatArray | None = None, label: str = "dense") -> str:
-        """[N, in] @ matrix [in, out] + bias."""
+        """Add a product of vectors [N, in] with `matrix` [in, out], plus `bias` [out] if there is one."""
         operands = [] if bias is None else [self.weights(bias, f"{label}_bias")]
         return self.add("Gemm", x, self.weights(matrix, f"{label}_weights"), *operands, label=label)
 
@@ -131,5 +131,5 @@ class Graph:
         return self.activate(y, norm.activation, label)
 
     def per_channel(self, x: str) -> str:
-        """[N, C] to [N, C, 1, 1], to be added to a board."""
+        """Reshape vectors [N, C] to [N, C, 1, 1], so that they can be added to a board."""
         return self.add("Unsqueeze", x, self.integers(2, 3))

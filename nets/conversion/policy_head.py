@@ -10,8 +10,10 @@ from nets.katago.model import PolicyHead
 
 
 def write_policy(graph: Graph, board: Board, head: PolicyHead, trunk: str) -> str:
-    """[N, H*W + 1] logits. Networks with an optimistic policy get the input `optimism` [N, 1], 0 to 1, the share in
-    which it replaces the plain one."""
+    """Write the policy head and return the name of its logits [N, H*W + 1].
+
+    Networks with an optimistic policy get the input `optimism` [N, 1]: from 0, the plain policy, to 1, the optimistic.
+    """
     pooled = graph.convolve(trunk, head.pooled, head.pooled_norm, "policy_pooled")
     pooled = board.pool(graph.activate(pooled, head.pooled_norm.activation), "policy")
     bias = graph.dense(pooled, head.pooled_to_bias * head.first_norm.scale, label="policy_bias")

@@ -19,7 +19,7 @@ NORMED, HIDDEN = "_normed", "_hidden"
 
 
 def write_products(graph: Graph, x: str, block: FeedForwardBlock, matrices: list[FloatArray], label: str) -> list[str]:
-    """In fp32."""
+    """Write the products of a block's RMS norm with `matrices` in fp32: a ProductsWriter."""
     normed = graph.taps[f"{label}{NORMED}"] = rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
     return [_product(graph, normed, matrix, f"{label}_first") for matrix in matrices]
 
@@ -75,7 +75,7 @@ def _product(graph: Graph, x: str, matrix: FloatArray, label: str) -> str:
 
 
 def rms_norm(graph: Graph, x: str, weight: FloatArray, epsilon: float, label: str) -> str:
-    """x / sqrt(mean of squares over the last axis + epsilon) * weight, in the form onnxruntime fuses into one node."""
+    """Write x / sqrt(mean of squares over the last axis + epsilon) * weight, as onnxruntime fuses it into one node."""
     square = graph.add("Pow", x, graph.scalar(2.0), label=label)
     mean = graph.add("ReduceMean", square, axes=[-1], keepdims=1, label=label)
     root = graph.add("Sqrt", graph.add("Add", mean, graph.scalar(epsilon)), label=label)

@@ -41,7 +41,7 @@ def transforms(m: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArra
 
 
 def transformed(weights: FloatArray, m: int) -> FloatArray:
-    """[out, in, 3, 3] to [(m + 2)^2, in, out]."""
+    """Transform the weights [out, in, 3, 3] of a convolution to [(m + 2)^2, in, out]."""
     _, g, _ = transforms(m)
     result = np.einsum("ay,bx,oiyx->abio", g, g, weights.astype(np.float64))
     return result.reshape(-1, *result.shape[2:]).astype(np.float32)

@@ -67,7 +67,7 @@ class Normed:
         return bool((self.scale == 1).all() and (self.bias == 0).all())
 
     def without_norm(self) -> Normed:
-        """The activation alone."""
+        """Return one with the same activation and no norm."""
         return Normed(np.ones_like(self.scale), np.zeros_like(self.bias), self.activation)
 
 

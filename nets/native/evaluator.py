@@ -86,17 +86,17 @@ class NativeEvaluator(Evaluator):
 
     @property
     def attributes(self) -> EvaluatorAttributes:
-        """See `Evaluator.attributes`."""
+        """What this evaluator is and wants, as `Evaluator.attributes` says."""
         return self._attributes
 
     def use_profile(self, profile: HumanProfile) -> None:
-        """See `Evaluator.use_profile`."""
+        """Imitate other players from now on, as `Evaluator.use_profile` says."""
         if self._profile_encoder is None:
             raise EvaluatorError(f"{self._source}: {TAKES_NO_PROFILE}")
         self._attributes = replace(self._attributes, profile=profile)
 
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
-        """See `Evaluator.evaluate`."""
+        """Evaluate positions as `Evaluator.evaluate` says."""
         spatial, global_, optimism, colours = request
         if min(spatial.shape[2:]) < SMALLEST:
             return self._evaluate_line(request)

@@ -25,7 +25,7 @@ class ProfileEncoder:
         self._added = lru_cache(maxsize=64)(lambda profile, points: _encode(encoder, _metadata(profile, points)))
 
     def added(self, profile: HumanProfile, count: int, colours: NDArray[np.int8] | None, points: int) -> FloatArray:
-        """[count, channels] for boards of so many points; `colours` [count] are to move, black where it is None."""
+        """Return what is added [count, channels] on boards of `points` points. `colours` [count] move, else black."""
         is_white = np.zeros(count, np.int64) if colours is None else (colours == WHITE).astype(np.int64)
         return np.asarray(self._added(profile, points)[is_white], np.float32)
 
@@ -52,7 +52,7 @@ def _metadata(profile: HumanProfile, points: int) -> FloatArray:
 
 
 def metadata(turn: int, boards: int, points: int) -> FloatArray:
-    """[boards, 192]: the input for the profile whose turn it is, with black to move on every second board."""
+    """Return the input [boards, 192] for the profile whose turn it is, with black to move on every second board."""
     return _metadata(PROFILES[turn % len(PROFILES)], points)[np.arange(boards) % 2]
 
 

@@ -1,4 +1,4 @@
-"""int8 versions of networks: calibrated on positions the network plays itself, and measured before they are used."""
+"""Versions of networks in int8: calibrated on positions that the network plays itself, and measured before use."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _widened(low: NDArray[np.float32], high: NDArray[np.float32]) -> tuple[NDArr
 
 
 def second_moments(values: NDArray[np.float32], kernel: tuple[int, ...]) -> NDArray[np.float64]:
-    """[C * y * x, C * y * x]: the sum over the board [C, H, W] of the products of what a kernel reads at two places."""
+    """Sum the products of what a kernel [y, x] reads at two places over a board [C, H, W]: [C * y * x, C * y * x]."""
     channels, height, width = values.shape
     reach_y, reach_x = kernel[0] // 2, kernel[1] // 2
     padded = np.pad(values, ((0, 0), (reach_y, reach_y), (reach_x, reach_x)))

@@ -65,7 +65,7 @@ class Verdict:
 
 
 def from_bytes(content: bytes) -> Verdict:
-    """What `Verdict.to_bytes` wrote."""
+    """Read what `Verdict.to_bytes` wrote."""
     fields = json.loads(content)
     highest = {tap: np.array(values, np.float32) for tap, values in fields["highest"].items()}
     return Verdict(highest, fields["loss"], fields["reason_against"], fields.get("largest", LARGEST))

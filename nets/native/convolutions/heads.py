@@ -99,7 +99,7 @@ def _values(heads, block, network, tiles, space, finish, curves, board):
 
 @kernel
 def add_products(values, weights, to):
-    """to [points] += values [points, 32] @ weights [32]"""
+    """Add values [points, 32] @ weights [32] to `to` [points]."""
     low, high = load_floats(weights, 0), load_floats(weights, VECTOR_BYTES)
     for point in range(len(to)):
         ours = values + point * OUTPUT_BYTES

@@ -49,7 +49,7 @@ def levels_of(activation: Activation, largest: int) -> Levels:
 
 
 def at_places(levels: Levels, largest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """[places] how far above and below 0 Winograd's transform takes such levels."""
+    """Return how far above and below 0 Winograd's transform takes such levels at each place: two [places]."""
     over, under = reach(largest)
     return over * levels.most - under * levels.least, under * levels.most - over * levels.least
 

@@ -67,7 +67,7 @@ def bias_of(convolution: Convolution) -> FloatArray:
 
 
 def pool_matrix(matrix: FloatArray, pooled: int, outputs: int) -> FloatArray:
-    """[3, pooled, outputs] from [3 * pooled, outputs], with padding for both."""
+    """Turn a pooling matrix [3 * pooled, outputs] into [3, pooled, outputs], with padding for both."""
     result = np.zeros((3, padded(pooled), outputs), np.float32)
     result[:, :pooled, : matrix.shape[1]] = matrix.reshape(3, pooled, -1)
     return result

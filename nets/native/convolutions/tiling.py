@@ -104,8 +104,10 @@ def places(largest: int) -> list[int]:
 
 @lru_cache(maxsize=2)
 def reach(largest: int = LARGEST) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """[places] the sums of the positive and of the negative factors, without their sign, that B^T and B apply to a
-    tile's inputs at each place; the largest over all sizes of tiles."""
+    """Return the sums of the positive and of the negative factors, without sign, of Winograd's input transform.
+
+    Both are [places]: the largest over all sizes of tiles at each place.
+    """
     highest, lowest = np.zeros(PLACES, np.int64), np.zeros(PLACES, np.int64)
     for m_y in range(SMALLEST, largest + 1):
         for m_x in range(SMALLEST, largest + 1):

@@ -34,7 +34,7 @@ POWER = (0.99992824, 0.69326094, 0.24260857, 0.05517052)
 
 @intrinsic
 def gated(_context: Any, x: Any, a: Any, b: Any, c: Any) -> Any:
-    """The formula."""
+    """Compute the formula at the top of this module for vectors `x`, with vectors of its constants."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         x, a, b, c = values

@@ -103,7 +103,10 @@ _multiply_most, _multiply_more, _multiply_one = (multiplier(rows) for rows in (M
 
 @kernel
 def multiply_rows(levels, weights, sums, rows, row_bytes):
-    """int32 sums [rows, 32] = int16 levels [rows, channels] @ int16 weights [channels / 2, 32, 2]; addresses."""
+    """Compute int32 sums [rows, 32] of int16 levels [rows, channels] @ int16 weights [channels / 2, 32, 2].
+
+    `levels`, `weights` and `sums` are addresses.
+    """
     multiply_parts(levels, weights, sums, rows, row_bytes, row_bytes)
 
 

@@ -47,7 +47,7 @@ def is_available() -> bool:
 
 
 class Vector(types.Type):
-    """numba's type of a vector; `llvm` is LLVM's."""
+    """A type of numba's for a vector of a processor; `llvm` is its type in LLVM."""
 
     def __init__(self, name: str, element: Any, lanes: int) -> None:
         self.llvm = ir.VectorType(element, lanes)

@@ -77,7 +77,7 @@ def copy_pair(_context: Any, from_: Any, to: Any) -> Any:
 
 @intrinsic
 def rounded_pairs(_context: Any, even: Any, odd: Any) -> Any:
-    """[16, 2]: two vectors' floats, -32768 to 32767, beside each other as integers of 16 bits."""
+    """Round two vectors of 16 floats, -32768 to 32767, to integers of 16 bits beside each other: [16, 2]."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         even, odd = (_rounded(builder, value) for value in values)

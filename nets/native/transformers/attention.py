@@ -91,7 +91,7 @@ def longest(rows, count, row_bytes, size):
 
 @kernel
 def write_rotated(rows, row_bytes, height, width, size, table, table_bytes, factor, levels):
-    """int16 `levels` [H * W, size] of rows of floats, rotated by their points' angles and multiplied by `factor`.
+    """Write int16 `levels` [H * W, size] of rows of floats, rotated by the angles of their points, times `factor`.
 
     `table` has float32 [2, 2, MAX_SIZE, size], `table_bytes` being a fourth of it: cosine and sine by x, then by y,
     each pair's first sine with the sign reversed."""

@@ -49,7 +49,7 @@ class Verdict:
 
 
 def from_bytes(content: bytes) -> Verdict:
-    """What `Verdict.to_bytes` wrote."""
+    """Read what `Verdict.to_bytes` wrote."""
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     fields = json.loads(arrays.pop(VERDICT).tobytes())

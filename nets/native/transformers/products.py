@@ -55,7 +55,10 @@ _bytes_most, _bytes_more, _bytes_one = (
 
 @kernel
 def multiply_bytes(levels, weights, sums, rows, row_bytes):
-    """int32 sums [rows, 32] = uint8 levels [rows, channels] @ int8 weights [channels / 4, 32, 4]; addresses."""
+    """Compute int32 sums [rows, 32] of uint8 levels [rows, channels] @ int8 weights [channels / 4, 32, 4].
+
+    `levels`, `weights` and `sums` are addresses.
+    """
     while rows >= MOST_ROWS:
         _bytes_most(levels, row_bytes, row_bytes, weights, sums, OUTPUT_BYTES)
         levels += MOST_ROWS * row_bytes
@@ -75,8 +78,11 @@ def multiply_bytes(levels, weights, sums, rows, row_bytes):
 
 @kernel
 def score_block(queries, keys, scores, rows, row_bytes, score_bytes):
-    """int16 scores [rows, 32] = int16 queries [rows, size] @ int16 keys [size / 2, 32, 2], divided by 65536; addresses.
-    Of 32 keys the even ones lie before the odd ones. `score_bytes` is from one row of scores to the next."""
+    """Compute int16 scores [rows, 32] of int16 queries [rows, size] @ int16 keys [size / 2, 32, 2] / 65536.
+
+    `queries`, `keys` and `scores` are addresses, `score_bytes` the bytes from one row of scores to the next. Of 32 keys
+    the even ones come before the odd ones.
+    """
     while rows >= MOST_ROWS:
         _score_most(queries, row_bytes, row_bytes, keys, scores, score_bytes)
         queries += MOST_ROWS * row_bytes

@@ -167,7 +167,7 @@ def _reserve(points: int, capacity: int, with_ownership: bool) -> Tree:
 
 @kernel
 def clear_tree(tree):
-    """Forget all nodes."""
+    """Remove all nodes from the tree."""
     for slot in range(len(tree.table)):
         tree.table[slot] = NONE
     for i in range(len(tree.biases)):
