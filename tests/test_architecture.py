@@ -104,6 +104,31 @@ def test_every_module_says_what_it_is_for(path: Path) -> None:
     assert not source or ast.get_docstring(ast.parse(source))
 
 
+FEWEST_WORDS = 4
+
+
+def public_docstrings(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """(name, docstring) of a module, and of the public classes, functions and methods in it that have one."""
+    if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        called = "the module" if isinstance(node, ast.Module) else node.name
+        if called.startswith("_"):
+            return
+        if text := ast.get_docstring(node):
+            yield called, text
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        for child in ast.iter_child_nodes(node):
+            yield from public_docstrings(child)
+
+
+@pytest.mark.parametrize("path", sources(), ids=name)
+def test_public_docstrings_are_sentences(path: Path) -> None:
+    """Who sees only the docstring, in a hover, must be told something: no shape alone, no end of another sentence."""
+    for called, text in public_docstrings(ast.parse(path.read_text(encoding="utf-8"))):
+        first = text.split("\n\n")[0].strip()
+        is_sentence = re.fullmatch("[A-Z0-9`'\"].*[.:?]", first, re.DOTALL) and len(text.split()) >= FEWEST_WORDS
+        assert is_sentence, f"{name(path)}: {called}: {first}"
+
+
 def test_nothing_heavy_is_loaded_before_the_first_answer() -> None:
     code = f"import sys, {', '.join(LIGHT)}\nprint(*sorted(set({HEAVY}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)

@@ -32,7 +32,7 @@ class Board:
         return self._join(label, mean, self._graph.add("Mul", mean, self.linear), maximum)
 
     def pool_value(self, x: str, label: str) -> str:
-        """Add the value head's pooling [N, 3C] of a board [N, C, H, W]: mean, and mean times `linear`, times `quadratic`."""
+        """Add the value head's pooling [N, 3C] of a board [N, C, H, W]: mean, mean * linear, mean * quadratic."""
         mean = self._mean(x, label)
         linear = self._graph.add("Mul", mean, self.linear)
         return self._join(label, mean, linear, self._graph.add("Mul", mean, self.quadratic))
