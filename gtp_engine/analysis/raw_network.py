@@ -26,6 +26,7 @@ from nets.evaluator import (
     softmax,
 )
 from nets.features import AS_IS, encode, scratch_for
+from nets.symmetry import symmetry_images
 from search.player import Player
 
 SYMMETRIES = 8
@@ -90,30 +91,12 @@ def evaluate(evaluator: Evaluator, game: Game, colour: int, symmetry: int) -> Ev
         spatial[0],
         global_[0],
     )
-    turned = np.ascontiguousarray(turn(spatial, symmetry))
+    image = symmetry_images(width, height)[symmetry]
+    turned = np.empty_like(spatial)
+    turned.reshape(1, SPATIAL_PLANES, -1)[..., image[:-1]] = spatial.reshape(1, SPATIAL_PLANES, -1)
     optimism, colours = np.full(1, OPTIMISM, np.float32), np.full(1, colour, np.int8)
     answer = evaluator.evaluate(EvaluationRequest(turned, global_, optimism, colours))
-    policy = turn_back(answer.policy[:, :-1].reshape(1, height, width), symmetry).reshape(1, -1)
-    return answer._replace(
-        policy=np.concatenate([policy, answer.policy[:, -1:]], axis=1),
-        ownership=turn_back(answer.ownership.reshape(1, height, width), symmetry).reshape(1, -1),
-    )
-
-
-def turn(planes: NDArray[np.float32], symmetry: int) -> NDArray[np.float32]:
-    """Turn planes [..., H, W] by a symmetry in KataGo's numbering: 1 flips the rows, 2 the columns, 4 transposes."""
-    if symmetry & 1:
-        planes = planes[..., ::-1, :]
-    if symmetry & 2:
-        planes = planes[..., ::-1]
-    return planes.swapaxes(-1, -2) if symmetry & 4 else planes
-
-
-def turn_back(planes: NDArray[np.float32], symmetry: int) -> NDArray[np.float32]:
-    """Undo what `turn` did by the same symmetry."""
-    if symmetry & 4:
-        planes = planes.swapaxes(-1, -2)
-    return turn(planes, symmetry & 3)
+    return answer._replace(policy=answer.policy[:, image], ownership=answer.ownership[:, image[:-1]])
 
 
 def superko_bans(game: Game, colour: int) -> NDArray[np.int8]:

@@ -13,7 +13,7 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
-from gtp_engine.analysis.raw_network import SYMMETRIES, raw_text, turn, turn_back
+from gtp_engine.analysis.raw_network import raw_text
 from tests.gtp_engine.fakes import FakePlayer
 from tests.nets.golden import game_of
 
@@ -89,12 +89,6 @@ def test_shape_of_the_text(player: FakePlayer) -> None:
     assert lines[16] == "whiteOwnership"
     assert len(lines) == 21
     assert all(len(line.split()) == 5 for line in lines[11:15] + lines[17:])
-
-
-def test_symmetries_turn_back() -> None:
-    planes = np.arange(12, dtype=np.float32).reshape(1, 3, 4)
-    for symmetry in range(SYMMETRIES):
-        assert np.array_equal(turn_back(turn(planes, symmetry), symmetry), planes)
 
 
 def test_symmetries_look_at_the_same_position(player: FakePlayer) -> None:
