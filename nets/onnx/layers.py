@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from nets.onnx.values import (
     FLOAT,
-    INT32,
     Inputs,
     Node,
     Result,
@@ -39,35 +37,31 @@ def _product(a: Sequence[int], b: Sequence[int], kind: int) -> Result:
 
 
 def _matmul(node: Node, inputs: Inputs) -> Result:
-    a, b = given(inputs, 0), given(inputs, 3 if node.op == "QLinearMatMul" else 1)
-    kinds = {"MatMul": a.kind, "MatMulInteger": INT32, "QLinearMatMul": a.kind}
-    return _product(a.shape, b.shape, kinds.get(node.op, FLOAT))
+    a, b = given(inputs, 0), given(inputs, 1)
+    return _product(a.shape, b.shape, a.kind if node.op == "MatMul" else FLOAT)
 
 
 def _gemm(node: Node, inputs: Inputs) -> Result:
-    a, b = given(inputs, 0), given(inputs, 3 if node.op == "QGemm" else 1)
-    added = optional(inputs, 6 if node.op == "QGemm" else 2)
+    a, b, added = given(inputs, 0), given(inputs, 1), optional(inputs, 2)
     expect(len(a.shape) == len(b.shape) == 2, "it multiplies no matrices")
-    rows = a.shape[::-1] if node.integer("transA", 0) else a.shape
-    columns = b.shape[::-1] if node.integer("transB", 0) else b.shape
-    result = _product(rows, columns, a.kind)
+    expect(node.integer("transA", 0) == node.integer("transB", 0) == 0, "it turns its matrices")
+    result = _product(a.shape, b.shape, a.kind)
     shape = result.outputs[0].shape
     expect(added is None or np.broadcast_shapes(added.shape, shape) == shape, "what it adds does not fit")
     return result
 
 
 def _window(node: Node, sides: Sequence[int], kernel: Sequence[int]) -> list[int]:
-    """The board that a window moving over one of `sides` leaves."""
+    """The height and width of the board that a kernel makes of one of `sides`."""
     expect(node.attributes.get("auto_pad", b"NOTSET") == b"NOTSET", "automatic padding is not supported")
-    expect(node.integer("ceil_mode", 0) == 0, "rounding up is not supported")
-    strides = node.integers("strides") or [1, 1]
+    expect(node.integers("strides") in (None, [1, 1]), "strides are not supported")
     dilations = node.integers("dilations") or [1, 1]
     pads = node.integers("pads") or [0, 0, 0, 0]
-    expect(len(kernel) == len(sides) == len(strides) == len(dilations) == 2 and len(pads) == 4, "it is not 2D")
-    expect(min(*strides, *dilations, *kernel) >= 1 and min(pads) >= 0, "a size in it is too small")
+    expect(len(kernel) == len(sides) == len(dilations) == 2 and len(pads) == 4, "it is not 2D")
+    expect(min(*dilations, *kernel) >= 1 and min(pads) >= 0, "a size in it is too small")
     reach = [dilations[i] * (kernel[i] - 1) + 1 for i in range(2)]
     expect(all(pads[i] < reach[i] and pads[i + 2] < reach[i] for i in range(2)), "it pads more than its kernel")
-    return [(sides[i] + pads[i] + pads[i + 2] - reach[i]) // strides[i] + 1 for i in range(2)]
+    return [sides[i] + pads[i] + pads[i + 2] - reach[i] + 1 for i in range(2)]
 
 
 def _convolve(node: Node, inputs: Inputs) -> Result:
@@ -77,25 +71,21 @@ def _convolve(node: Node, inputs: Inputs) -> Result:
     is_last = node.integer("channels_last", 0) != 0
     count, channels, *sides = (x.shape[0], x.shape[3], x.shape[1], x.shape[2]) if is_last else x.shape
     outputs, inner, *kernel = weights.shape
-    group = node.integer("group", 1)
-    expect(group >= 1 and outputs % group == 0 and inner * group == channels, "its weights do not fit its input")
+    expect(node.integer("group", 1) == 1 and inner == channels, "its weights do not fit its input")
     expect(node.integers("kernel_shape") in (None, kernel), "its kernel is not that of its weights")
-    for index, sizes in _PARAMETER_SIZES.get(node.op, {}).items():
+    for index, sizes in _PARAMETER_SIZES[node.op].items():
         value = optional(inputs, index)
         expect(value is None or math.prod(value.shape) in (outputs if size is None else size for size in sizes),
                 "its parameters do not fit")  # fmt: skip
     height, width = _window(node, sides, kernel)
     points, reads = height * width, inner * math.prod(kernel)
     shape = (count, height, width, outputs) if is_last else (count, outputs, height, width)
-    kind = INT32 if node.op == "ConvInteger" else x.kind
-    return one(shape, kind, work=count * points * outputs * reads, buffer=count * points * group * reads)
+    return one(shape, x.kind, work=count * points * outputs * reads, buffer=count * points * reads)
 
 
 _PARAMETER_SIZES: dict[str, dict[int, tuple[int | None, ...]]] = {
     "Conv": {2: (None,)},
-    "FusedConv": {2: (None,)},
     "QLinearConv": {1: (1,), 2: (1,), 4: (1, None), 5: (1, None), 6: (1,), 7: (1,), 8: (None,)},
-    "ConvInteger": {2: (1,), 3: (1, None)},
 }
 """By operator and input: how many numbers it may have; None stands for the number of output channels."""
 
@@ -130,16 +120,7 @@ def _rotate(node: Node, inputs: Inputs) -> Result:
 def _pool(node: Node, inputs: Inputs) -> Result:
     x = given(inputs, 0)
     expect(len(x.shape) == 4, "it is not of boards")
-    if node.op in ("AveragePool", "MaxPool"):
-        kernel = node.integers("kernel_shape") or []
-        sides = _window(node, x.shape[2:], kernel)
-        work = math.prod(x.shape[:2]) * math.prod(sides) * math.prod(kernel)
-        return one((*x.shape[:2], *sides), x.kind, work=work)
-    is_last = node.integer("channels_last", 0) != 0
-    return one((x.shape[0], 1, 1, x.shape[3]) if is_last else (*x.shape[:2], 1, 1), x.kind)
-
-
-_REDUCE_KNOWN: dict[str, Callable[..., Any]] = {"ReduceProd": np.prod, "ReduceSum": np.sum, "ReduceMax": np.max}
+    return one((*x.shape[:2], 1, 1), x.kind)
 
 
 def _reduce(node: Node, inputs: Inputs) -> Result:
@@ -150,8 +131,7 @@ def _reduce(node: Node, inputs: Inputs) -> Result:
         axes = [] if node.integer("noop_with_empty_axes", 0) else list(range(rank))
     keeps = node.integer("keepdims", 1) != 0
     shape = [1 if axis in axes else size for axis, size in enumerate(x.shape) if keeps or axis not in axes]
-    function = _REDUCE_KNOWN.get(node.op)
-    return computed(shape, x.kind, function and partial(function, axis=tuple(axes)), x)
+    return computed(shape, x.kind, partial(np.prod, axis=tuple(axes)) if node.op == "ReduceProd" else None, x)
 
 
 def _batch_norm(node: Node, inputs: Inputs) -> Result:
@@ -161,23 +141,14 @@ def _batch_norm(node: Node, inputs: Inputs) -> Result:
     return one(x.shape, x.kind)
 
 
-def _layer_norm(node: Node, inputs: Inputs) -> Result:
-    x, scale = given(inputs, 0), given(inputs, 1)
-    axis = node.axis(-1, len(x.shape))
-    parameters = [scale, *([given(inputs, 2)] if optional(inputs, 2) is not None else [])]
-    expect(all(parameter.shape == x.shape[axis:] for parameter in parameters), "its parameters do not fit")
-    return one(x.shape, x.kind)
-
-
 LAYERS: dict[Rule, str] = {
     _batch_norm: "BatchNormalization",
-    _layer_norm: "LayerNormalization SimplifiedLayerNormalization",
-    _matmul: "MatMul MatMulInteger QLinearMatMul DynamicQuantizeMatMul MatMulIntegerToFloat",
-    _gemm: "Gemm QGemm",
-    _convolve: "Conv ConvInteger QLinearConv FusedConv",
+    _matmul: "MatMul MatMulIntegerToFloat",
+    _gemm: "Gemm",
+    _convolve: "Conv QLinearConv",
     _attend: "MultiHeadAttention",
     _rotate: "RotaryEmbedding",
-    _pool: "GlobalAveragePool GlobalMaxPool AveragePool MaxPool QLinearGlobalAveragePool",
-    _reduce: "ReduceMean ReduceMax ReduceSum ReduceProd ReduceSumSquare",
+    _pool: "GlobalAveragePool GlobalMaxPool",
+    _reduce: "ReduceMean ReduceMax ReduceProd",
 }
-"""The names of operators by what they make."""
+"""The operators of each rule."""

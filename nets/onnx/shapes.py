@@ -1,8 +1,9 @@
-"""The shape of what each ONNX operator puts out, from the shapes of what goes in.
+"""The shapes of what an ONNX operator puts out, from the shapes of its inputs.
 
-Made for files that may be hostile: whatever is not as the operator's specification has it raises ShapeError, and so
-does what would depend on anything but shapes and small constants. (https://onnx.ai/onnx/operators, and onnxruntime's
-docs/ContribOperators.md for those of com.microsoft.)
+There are rules for the operators that our own writers use (nets/conversion and nets/precision), and for no other. Files
+may be hostile: an input or attribute that breaks the operator's specification raises ShapeError, and so does a shape
+that depends on more than shapes and small constants. (https://onnx.ai/onnx/operators, and for com.microsoft
+onnxruntime's docs/ContribOperators.md.)
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from nets.onnx.values import (
 
 
 def infer(node: Node, inputs: Inputs) -> Result:
-    """What `node` makes of its inputs, None standing for one that is left out. Raises ShapeError."""
+    """Return the outputs of `node` for these inputs, where None is an input left out. Raises ShapeError."""
     try:
         with np.errstate(all="ignore"):
             result = RULES[node.op](node, inputs)
@@ -58,9 +59,6 @@ def infer(node: Node, inputs: Inputs) -> Result:
 # --- Number by number ------------------------------------------------------------------------------------------
 
 _UNARY_KNOWN: dict[str, Callable[[NDArray[Any]], Any]] = {
-    "Neg": np.negative,
-    "Abs": np.abs,
-    "Not": np.logical_not,
     "Sqrt": np.sqrt,
     "Identity": np.asarray,
 }
@@ -91,11 +89,6 @@ def _quantize(node: Node, inputs: Inputs) -> Result:
     return one(x.shape, UINT8 if zero is None else zero.kind)
 
 
-def _quantize_dynamically(node: Node, inputs: Inputs) -> Result:
-    x = given(inputs, 0)
-    return Result((Value(x.shape, UINT8), Value((), FLOAT), Value((), UINT8)))
-
-
 def _divide(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """As ONNX divides integers: towards 0."""
     quotient = np.abs(a) // np.abs(b) * np.sign(a) * np.sign(b) if a.dtype.kind in "iu" else a / b
@@ -107,35 +100,21 @@ _BINARY_KNOWN: dict[str, Callable[..., Any]] = {
     "Sub": np.subtract,
     "Mul": np.multiply,
     "Div": _divide,
-    "Greater": np.greater,
     "Less": np.less,
-    "Equal": np.equal,
     "Where": np.where,
     "Min": lambda *values: np.minimum.reduce(np.broadcast_arrays(*values)),
-    "Max": lambda *values: np.maximum.reduce(np.broadcast_arrays(*values)),
 }
 
 
 def _broadcast(node: Node, inputs: Inputs) -> Result:
     values = [given(inputs, index) for index in range(len(inputs))]
     expect(len(values) >= 1, "it has no input")
-    kind = BOOL if node.op in ("Greater", "Less", "Equal") else values[-1].kind
+    kind = BOOL if node.op == "Less" else values[-1].kind
     if node.op == "Div" and kind not in REALS:
         # The processor itself stops a program that divides integers by 0.
         expect(min(integers_of(values[1])) > 0, "it divides by an integer below 1")
     shape = np.broadcast_shapes(*(value.shape for value in values))
     return computed(shape, kind, _BINARY_KNOWN.get(node.op), *values)
-
-
-def _broadcast_integers(node: Node, inputs: Inputs) -> Result:
-    a, b = given(inputs, 0), given(inputs, 3)
-    return one(np.broadcast_shapes(a.shape, b.shape), a.kind)
-
-
-def _slope(node: Node, inputs: Inputs) -> Result:
-    x, slope = given(inputs, 0), given(inputs, 1)
-    expect(np.broadcast_shapes(x.shape, slope.shape) == x.shape, "its slope is larger than what it is for")
-    return one(x.shape, x.kind)
 
 
 # --- Shapes ------------------------------------------------------------------------------------------------------
@@ -149,8 +128,6 @@ def _shape(node: Node, inputs: Inputs) -> Result:
 
 
 def _concat(node: Node, inputs: Inputs) -> Result:
-    if node.op == "QLinearConcat":
-        inputs = inputs[2::3]
     values = [given(inputs, index) for index in range(len(inputs))]
     first = values[0]
     axis = node.axis(len(first.shape), len(first.shape))
@@ -164,10 +141,8 @@ def _concat(node: Node, inputs: Inputs) -> Result:
 def _split(node: Node, inputs: Inputs) -> Result:
     x, sizes_given = given(inputs, 0), optional(inputs, 1)
     axis, parts = node.axis(0, len(x.shape)), len(node.outputs)
-    sizes = node.integers("split") if sizes_given is None else integers_of(sizes_given)
-    if sizes is None:
-        expect(x.shape[axis] % parts == 0 and node.integer("num_outputs", parts) == parts, "it splits unevenly")
-        sizes = [x.shape[axis] // parts] * parts
+    even = [x.shape[axis] // parts] * parts
+    sizes = even if sizes_given is None else integers_of(sizes_given)
     expect(len(sizes) == parts and min(sizes) >= 1 and sum(sizes) == x.shape[axis], "its parts do not add up")
     ends = np.cumsum(sizes)
     known = [None] * parts if x.known is None else np.split(x.known, ends[:-1], axis=axis)
@@ -224,18 +199,9 @@ def _transpose(node: Node, inputs: Inputs) -> Result:
     return computed([x.shape[axis] for axis in order], x.kind, partial(np.transpose, axes=order), x)
 
 
-def _squeeze(node: Node, inputs: Inputs) -> Result:
-    x = given(inputs, 0)
-    axes = axes_of(node, inputs, 1, len(x.shape))
-    axes = [axis for axis, size in enumerate(x.shape) if size == 1] if axes is None else axes
-    expect(all(x.shape[axis] == 1 for axis in axes), "it drops more than single places")
-    shape = [size for axis, size in enumerate(x.shape) if axis not in axes]
-    return computed(shape, x.kind, np.asarray, x)
-
-
 def _unsqueeze(node: Node, inputs: Inputs) -> Result:
-    x, axes_given = given(inputs, 0), optional(inputs, 1)
-    rank = len(x.shape) + len(integers_of(axes_given) if axes_given is not None else node.integers("axes") or [])
+    x = given(inputs, 0)
+    rank = len(x.shape) + len(integers_of(given(inputs, 1)))
     axes = axes_of(node, inputs, 1, rank) or []
     sizes = iter(x.shape)
     shape = [1 if axis in axes else next(sizes) for axis in range(rank)]
@@ -243,27 +209,22 @@ def _unsqueeze(node: Node, inputs: Inputs) -> Result:
 
 
 _FUNCTIONS: dict[Rule, str] = {
-    _unary: """Sqrt Reciprocal Neg Abs Exp Log Erf Tanh Sigmoid Softplus Relu LeakyRelu HardSigmoid HardSwish Mish Gelu
-        QuickGelu FastGelu Elu Clip Cos Sin Not Identity QLinearSigmoid QLinearLeakyRelu""",
-    _along_axis: "Softmax LogSoftmax QLinearSoftmax",
+    _unary: "Sqrt Tanh Sigmoid Softplus Relu Identity",
+    _along_axis: "Softmax",
     _cast: "Cast",
     _quantize: "QuantizeLinear DequantizeLinear",
-    _quantize_dynamically: "DynamicQuantizeLinear",
-    _broadcast: "Add Sub Mul Div Pow Min Max Where Greater Less Equal",
-    _broadcast_integers: "QLinearAdd QLinearMul",
-    _slope: "PRelu",
+    _broadcast: "Add Sub Mul Div Pow Min Where Less",
     _shape: "Shape",
-    _concat: "Concat QLinearConcat",
+    _concat: "Concat",
     _split: "Split",
     _slice: "Slice",
     _gather: "Gather",
     _flatten: "Flatten",
     _reshape: "Reshape",
     _transpose: "Transpose",
-    _squeeze: "Squeeze",
     _unsqueeze: "Unsqueeze",
 }
 RULES: dict[str, Rule] = {
     name: rule for rule, names in (*_FUNCTIONS.items(), *LAYERS.items()) for name in names.split()
 }
-"""By operator. `Constant` has none: it is a constant."""
+"""The rule for each operator. `Constant` needs none."""

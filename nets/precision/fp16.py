@@ -24,7 +24,7 @@ PRODUCTS = {"Conv", "MatMul"}
 """Computed in fp16 wherever they stand."""
 PASSING_ALL = {"Relu", "Add", "Sub", "Mul", "Tanh", "Sigmoid", "Softplus", "BatchNormalization", "MultiHeadAttention"}
 """Computed in fp16 where one of the inputs is; the others are rounded."""
-PASSING_FIRST = {"Reshape", "Transpose", "Unsqueeze", "Squeeze", "Flatten", "Split", "Slice", "Gather"}
+PASSING_FIRST = {"Reshape", "Transpose", "Unsqueeze", "Flatten", "Split", "Slice", "Gather"}
 """The same, but only the first input is of real numbers."""
 LARGEST = float(np.finfo(np.float16).max)
 CHECK_SERIES = tuple(Series(each.width, each.height, 2, each.moves // 4, 4) for each in SERIES)

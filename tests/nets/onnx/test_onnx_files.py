@@ -210,6 +210,10 @@ def much_work(model: ModelProto) -> None:
         model.graph.node.append(helper.make_node("MatMul", ["m" if i == 0 else f"u{i - 1}", "m"], [f"u{i}"]))
 
 
+def convolution(side: int = 3, **attributes: Any) -> Callable[[ModelProto], None]:
+    return added(("Conv", ["spatial", "w"], attributes), w=np.zeros((1, 22, side, side), np.float32))
+
+
 def untyped_graph(model: ModelProto) -> None:
     attribute = AttributeProto(name="body", g=helper.make_graph([], "inner", [], []))
     model.graph.node[0].attribute.append(attribute)
@@ -282,9 +286,11 @@ def sequence(model: ModelProto) -> None:
         (added(("Reshape", ["global", "s"], {}), s=np.array([-1, -1])), "impossible shape"),
         (added(("Reshape", ["global", "s"], {}), s=np.array([7, 7])), "another number"),
         (added(("GlobalMaxPool", ["global"], {})), "not of boards"),
-        (added(("MaxPool", ["spatial"], {"kernel_shape": [3, 3], "pads": [9**9] * 4})), "pads more"),
-        (added(("MaxPool", ["spatial"], {"kernel_shape": [3, 3], "strides": [0, 1]})), "too small"),
-        (added(("MaxPool", ["spatial"], {"kernel_shape": [99, 99]})), "shape"),
+        (convolution(pads=[9**9] * 4), "pads more"),
+        (convolution(dilations=[0, 1]), "too small"),
+        (convolution(strides=[2, 2]), "strides"),
+        (convolution(side=99), "shape"),
+        (operator("MaxPool"), "MaxPool is not supported"),
         (added(("Conv", ["spatial", "w"], {"group": 0}), w=np.zeros((1, 22, 3, 3), np.float32)), "weights do not fit"),
         (added(("Conv", ["spatial", "w"], {}), w=np.zeros((1, 21, 3, 3), np.float32)), "weights do not fit"),
         (added(("Conv", ["spatial", "w"], {"auto_pad": "SAME_UPPER"}), w=np.zeros((1, 22, 3, 3), np.float32)), "auto"),
@@ -393,7 +399,7 @@ def test_what_is_large_on_small_boards_only(model: ModelProto) -> None:
         ("Shape", ["spatial"], {"start": 2, "end": 3}),
         ("Sub", ["most", "u0"], {}),
         ("Mul", ["u1", "step"], {}),
-        ("Max", ["u2", "one"], {}),
+        ("Add", ["u2", "one"], {}),
         ("Slice", ["long", "zero", "u3"], {}),
         ("Unsqueeze", ["u4", "one"], {}),
         ("Mul", ["u4", "u5"], {}),
