@@ -70,13 +70,13 @@ class Run:
         if config.run.yardstick:
             self._yardstick = load_yardstick(Path(config.run.yardstick))
 
-    def train(self, time_given: TrainingTime) -> Progress:
+    def train(self, duration: TrainingTime) -> Progress:
         """Begin a leg, or go on with the one that was interrupted, until it ends or the time is over.
 
         Return the progress at that moment; the budget of a leg that has ended is spent. Raises TrainingError."""
         progress = self.progress
         if progress.leg_budget <= 0:
-            progress.leg_budget, progress.leg_spent, progress.leg_began = time_given.budget, 0.0, progress.step
+            progress.leg_budget, progress.leg_spent, progress.leg_began = duration.budget, 0.0, progress.step
         progress.origin = progress.origin.joined_with(self._origin())
         self._announce()
         batches = BatchLoader(
@@ -90,18 +90,18 @@ class Run:
         )
         try:
             with interruptible() as interrupted:
-                self._train(batches, time_given, interrupted)
+                self._train(batches, duration, interrupted)
         finally:
             batches.close()
         return progress
 
-    def _train(self, batches: BatchLoader, time_given: TrainingTime, interrupted: threading.Event) -> None:
+    def _train(self, batches: BatchLoader, duration: TrainingTime, interrupted: threading.Event) -> None:
         progress, run, optimiser = self.progress, self._config.run, self._config.optimiser
         started = last = saved = measured = time.monotonic()
         first_samples, units_reset = progress.samples, 0
         pending: list[tuple[str, dict[str, torch.Tensor]]] = []
         while progress.spent < 1.0 and not interrupted.is_set():
-            if time_given.pause_after is not None and last - started >= time_given.pause_after:
+            if duration.pause_after is not None and last - started >= duration.pause_after:
                 break
             leg_step = progress.step - progress.leg_began
             share = rate_share(leg_step, optimiser.warm_up, progress.spent, optimiser.decay_share)

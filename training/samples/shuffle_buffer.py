@@ -80,11 +80,11 @@ class ShuffleBuffer:
         known = {path for path, _ in held}
         waiting = [path for path in self._files(canvas) if path not in known]
         generator.shuffle(waiting)
-        room = FILES_HELD - len(held)
-        if room <= 0 and waiting:
+        free = FILES_HELD - len(held)
+        if free <= 0 and waiting:
             held.pop(0)
-            room = 1
-        held += [(path, read_samples(path)) for path in waiting[:room]]
+            free = 1
+        held += [(path, read_samples(path)) for path in waiting[:free]]
 
 
 def _with_optimistic(samples: Samples) -> Samples:

@@ -1,0 +1,73 @@
+"""The training commands of `nobi`, one after another: label, train, export, play, measure."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
+from gtp_engine import cli
+from nets.katago.writer import encode_model
+from nets.open import open_network
+from tests.training.student.test_network import new_student
+from training.samples.sample_files import read_samples, sample_files
+from training.student.export import to_model
+
+SETTINGS = {
+    "network.blocks": "2", "network.channels": "8", "network.pooled_channels": "4",
+    "run.batch": "4", "run.threads": "1", "run.device": "cpu",
+    "data.records_share": "0", "data.canvas_shares": '{"9": 1.0}',
+}  # fmt: skip
+
+
+def with_settings(*words: object, **changes: str) -> list[str]:
+    settings = {**SETTINGS, **{name.replace("__", "."): value for name, value in changes.items()}}
+    return [*map(str, words), *(word for name, value in settings.items() for word in ("-s", f"{name}={value}"))]
+
+
+@pytest.mark.slow
+def test_from_labels_to_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    teacher, run, samples, games = (tmp_path / name for name in ("teacher.bin.gz", "run", "samples", "games"))
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    label = with_settings("label", samples, "--count", 40, "--student", teacher, data__teacher=str(teacher))
+    assert cli.run([*label, "--disagreement", "0.5"]) == 0
+    assert "mean disagreement" in capsys.readouterr().err
+    assert 0 < sum(read_samples(path).length for path in sample_files(samples)) < 40
+
+    sources = {"data__play_share": "0", "data__samples_share": "1", "data__samples": f'["{samples}"]'}
+    assert cli.run(with_settings("train", run, "--budget", "0.5s", **sources)) == 0
+    assert cli.run(["export", str(run), str(tmp_path / "network.onnx")]) == 0
+    names = {open_network(path, "fp32").attributes.name for path in (run / "student.bin.gz", tmp_path / "network.onnx")}
+    assert len(names) == 1
+    assert cli.run(["export", str(run), str(tmp_path / "network.txt")]) == 1
+    assert "ends in .bin.gz or .onnx" in capsys.readouterr().err
+
+    play = with_settings("selfplay", games, "--net", run / "student.bin.gz", "--teacher", teacher, "--seed", 1)
+    assert cli.run([*play, "--games", "1", "--threads", "1", "--leaves", "0.5", "--precision", "fp32"]) == 0
+    capsys.readouterr()
+    assert cli.run(["yardstick", str(run / "student.bin.gz"), str(games), "--precision", "fp32"]) == 0
+    assert "rows: policy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        ("label OUT --disagreement 0.5", "--disagreement needs a --student"),
+        ("selfplay OUT --net {file} --disagreement 0.5", "--disagreement needs a --teacher"),
+        ("selfplay OUT --net {file} --leaves 0.5", "--leaves needs a --teacher"),
+        ("train", "Missing argument 'RUN'"),
+        ("train OUT --budget soon", "soon is no duration"),
+        ("train OUT -s run.bach=3", "run.bach=3: not a setting"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, complaint: str
+) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    words = command.replace("OUT", str(tmp_path / "out")).format(file=file).split()
+    assert cli.run(words) != 0
+    assert complaint in capsys.readouterr().err
