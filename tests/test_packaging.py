@@ -146,6 +146,13 @@ def test_paths_named_in_the_other_documents_exist(page: str) -> None:
     assert [path for path in named if not (REPOSITORY / path).exists()] == []
 
 
+def test_the_programs_that_measured_exist() -> None:
+    page = (REPOSITORY / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    programs = re.findall(r"-m benchmarks\.(\w+)", page)
+    assert programs
+    assert [name for name in programs if not (REPOSITORY / "benchmarks" / f"{name}.py").exists()] == []
+
+
 def test_the_map_has_every_folder_and_the_files_to_start_with() -> None:
     folders = {}
     for folder, _, files in rows("The map")[:-1]:
