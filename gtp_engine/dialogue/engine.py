@@ -15,6 +15,7 @@ from gtp_engine.thinking.clock import Clock
 if TYPE_CHECKING:
     from go_rules.game import Game
     from go_rules.rules import Rules
+    from gtp_engine.thinking.estimate import Estimate
     from gtp_engine.thinking.pondering import Pondering
     from search.player import Player
     from search.result import SearchResult
@@ -44,8 +45,8 @@ class Engine:
     komi: float
     """The komi as the controller said it; the game's may be clamped. It is known once the rules are loaded."""
     decision: Decision | None
-    estimated: object
-    """The last Estimate (gtp_engine/thinking/estimate.py), or None."""
+    estimated: Estimate | None
+    """What was last found out about the end of the game."""
     overshoot: float
     """Seconds by which recent searches took longer than their limit."""
     hurried: bool

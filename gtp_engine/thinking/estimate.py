@@ -51,7 +51,7 @@ def estimate(engine: Engine, call: Call) -> Estimate:
     game = engine.game
     name = (game.identity(), tuple(game.moves))
     known = engine.estimated
-    if isinstance(known, Estimate) and known.game == name:
+    if known is not None and known.game == name:
         return known
     before = game.copy()
     while before.moves and before.moves[-1].point == PASS:
