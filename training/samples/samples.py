@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from nets.evaluator import SPATIAL_PLANES
 from nets.symmetry import symmetry_images
-from training.positions.encoding import SYMMETRIES
 
 HAS_POLICY, HAS_OPTIMISTIC, HAS_VALUE, HAS_SCORE, HAS_ERRORS, HAS_OWNERSHIP = 1, 2, 4, 8, 16, 32
 """Bits of `Samples.known`, one for each kind of label."""
@@ -113,8 +112,3 @@ def _sources(size: int, canvas: int, symmetry: int) -> NDArray[np.int64]:
     table = np.arange(canvas * canvas)
     table[new_rows * canvas + new_columns] = rows * canvas + columns
     return table
-
-
-def random_symmetries(count: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Draw a symmetry for each of `count` samples."""
-    return generator.integers(0, SYMMETRIES, count)

@@ -9,6 +9,7 @@ import torch
 
 from training.errors import TrainingError
 from training.positions.canvas import CANVASES
+from training.positions.encoding import SYMMETRIES
 from training.samples.sample_files import read_samples, sample_files
 from training.samples.samples import (
     HAS_ERRORS,
@@ -19,7 +20,6 @@ from training.samples.samples import (
     HAS_VALUE,
     Samples,
     concatenate,
-    random_symmetries,
     turned,
     unpack_probabilities,
 )
@@ -63,7 +63,7 @@ class ShuffleBuffer:
                 parts.append(_with_optimistic(samples.chosen(inside)))
         joined = concatenate(parts)
         self._drawn[canvas] += count
-        spatial, labels = turned(joined, random_symmetries(count, generator))
+        spatial, labels = turned(joined, generator.integers(0, SYMMETRIES, count))
         return spatial, joined.global_, targets_from_samples(labels)
 
     def _files(self, canvas: int) -> list[Path]:

@@ -107,6 +107,7 @@ class Optimisers:
                 vectors.append(parameter)
         rate, decay = config.rate, config.weight_decay
         self.parts: list[torch.optim.Optimizer] = []
+        """Muon, if it is configured, and AdamW."""
         if config.kind == "muon" and convolutions:
             self.parts.append(Muon(convolutions, rate, config.momentum, decay))
             convolutions = []
