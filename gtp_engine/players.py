@@ -17,7 +17,7 @@ from gtp_engine.version import VERSION
 from nets.devices import AUTO, device_of
 from nets.embedded import NETWORK, WEIGHTS
 from nets.human_profile import HumanProfile, parse_profile
-from nets.opened import remember_opened, was_opened
+from nets.opened_before import remember_opened, was_opened_before
 from search.parameters import ParameterError, ParameterTable
 from search.puct.parameters import SearchParameters
 from search.uct.parameters import PURE_UCT, UctParameters
@@ -139,7 +139,7 @@ def check(configuration: Configuration) -> None:
         return
     if not net.exists():
         raise UserError(f"{net}: No such file or directory")
-    if not was_opened(net, _how(configuration)):
+    if not was_opened_before(net, _how(configuration)):
         from nets.open import check_network
 
         check_network(net, configuration.engine.precision, configuration.engine.device, _profile(configuration))

@@ -1,4 +1,4 @@
-"""A network's file and what is derived from it."""
+"""A network's file and the other forms of the network that are made from it and cached."""
 
 from __future__ import annotations
 
@@ -22,24 +22,29 @@ Note = Callable[[str], None]
 KATAGO_SUFFIXES = (".bin.gz", ".txt.gz", ".bin", ".txt")
 ONNX_SUFFIX = ".onnx"
 MAX_WINOGRAD_BYTES = 40 << 20
-"""Of a compressed KataGo network. Weights for Winograd's method take 2.8 or 4 times the memory; where they outgrow the
-processor's caches they are not read fast enough."""
+"""Larger compressed KataGo networks do without Winograd's method. Its weights take 2.8 or 4 times the memory, and
+weights that outgrow the processor's caches are not read fast enough."""
 
 
 class NotPackable(EvaluatorError):
-    """Why a network cannot be run by our own kernels, in int16."""
+    """Our own kernels cannot run a network in int16; the text says why."""
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What a network is opened for, whatever computes it."""
+class OpeningOptions:
+    """How to open a network; the fields are arguments of `open_network` (nets/open.py)."""
 
     threads: int
+    """How many threads compute one evaluation together."""
     optimism: float
+    """Default share of the optimistic policy, 0 to 1."""
     profile: HumanProfile | None
+    """Whom a HumanSL network imitates; None for every other network."""
     note: Note
+    """Is told what takes long and what was decided."""
 
-    def open(self, content: bytes, source: str, device: Device = CPU) -> OnnxEvaluator:
+    def open_onnx(self, content: bytes, source: str, device: Device = CPU) -> OnnxEvaluator:
+        """Open an ONNX model; `source` is its name in errors. Raises EvaluatorError."""
         from nets.onnx.evaluator import OnnxEvaluator
 
         return OnnxEvaluator(
@@ -48,10 +53,10 @@ class Terms:
 
 
 class NetworkFile:
-    """A network's file and what is derived from it, kept in the cache directory where it is KataGo's."""
+    """A network's file. What is made from a KataGo network is kept in the cache directory."""
 
     def __init__(self, path: Path) -> None:
-        """Reads the file. Raises EvaluatorError."""
+        """Read the file. Raises EvaluatorError."""
         from nets.katago.reader import ModelFormatError, read_bytes
 
         name = path.name.lower()
@@ -69,7 +74,7 @@ class NetworkFile:
         self.sha256 = hashlib.sha256(self.content).hexdigest()
 
     def onnx(self) -> bytes:
-        """The ONNX model that runs everywhere. Raises EvaluatorError."""
+        """Return the network as the ONNX model that runs everywhere. Raises EvaluatorError."""
         if not self.is_katago:
             return self.content
         from nets.conversion.convert import convert
@@ -77,7 +82,7 @@ class NetworkFile:
         return self._derived("", lambda: convert(self.content, self.source, self.sha256))
 
     def winograd_variants(self) -> list[Variant]:
-        """Graphs that compute large enough batches of a network of convolutions faster."""
+        """Return graphs by Winograd's method, which compute large batches of a convolutional network faster."""
         from nets.conversion.convert import winograd
         from nets.conversion.winograd import TILES, suits
         from nets.onnx.evaluator import Variant
@@ -88,7 +93,7 @@ class NetworkFile:
         return [Variant(partial(suits, m), partial(load, m)) for m in TILES]
 
     def int8(self, note: Note) -> bytes:
-        """The network in int8, with what it loses in its metadata. Raises EvaluatorError and NotQuantizable."""
+        """Return the network in int8, with its loss in the metadata. Raises EvaluatorError and NotQuantizable."""
         from nets.conversion.convert import load_model
         from nets.precision.int8 import NOT_QUANTIZABLE, NotQuantizable, fingerprint, quantize
         from nets.precision.int8_trunk import can_be_quantized
@@ -98,13 +103,13 @@ class NetworkFile:
             if not can_be_quantized(model):
                 raise NotQuantizable(NOT_QUANTIZABLE)
             note(f"{self.path.name}: quantizing for this machine, once; this takes up to a minute")
-            reference = open_fp32(self, Terms(1, 1.0, None, note))
+            reference = open_fp32(self, OpeningOptions(1, 1.0, None, note))
             return quantize(model, reference, self.sha256, progress=_announced(note, "quantizing"))
 
         return self._derived(f"-{fingerprint()[:12]}-int8", derive)
 
     def packable_model(self) -> Model:
-        """The network prepared for our own kernels. Raises EvaluatorError, NotPackable where they cannot run it."""
+        """Return the network prepared for our own kernels. Raises NotPackable if they cannot run it, EvaluatorError."""
         from nets.conversion.convert import load_model
         from nets.native.unsupported import unsupported_reason
 
@@ -115,44 +120,46 @@ class NetworkFile:
         return model
 
     def int16(self, model: Model, note: Note) -> bytes:
-        """A calibration of `packable_model` for int16. Raises EvaluatorError."""
+        """Return a calibration of `packable_model` for int16. Raises EvaluatorError."""
         from nets.embedded import ready_made_int16
         from nets.native.convolutions.calibrate import LARGE, checked_here
-        from nets.native.kinds import calibrated, calibration_key
+        from nets.native.opening import calibrate_native, calibration_key
         from nets.native.profiles import PROFILES
         from nets.native.unsupported import is_transformer
 
         def derive() -> bytes:
             ready = ready_made_int16(self.sha256)
             if ready is not None:
-                return checked_here(ready, model, Terms(1, 1.0, None, note).open(self.onnx(), self.source)).to_bytes()
+                return checked_here(
+                    ready, model, OpeningOptions(1, 1.0, None, note).open_onnx(self.onnx(), self.source)
+                ).to_bytes()
             is_large = model.parameters >= LARGE
             takes = "up to a minute" if is_large or is_transformer(model) else "some seconds"
             note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")
             profile = None if model.trunk.metadata is None else PROFILES[0]
-            reference = open_fp32(self, Terms(1, 1.0, profile, note))
+            reference = open_fp32(self, OpeningOptions(1, 1.0, profile, note))
             if not is_large:
-                return calibrated(model, reference)
+                return calibrate_native(model, reference)
             progress = _announced(note, "calibrating")
-            return calibrated(model, reference, progress=progress, player=_embedded(note))
+            return calibrate_native(model, reference, progress=progress, player=_embedded(note))
 
         return self._derived(calibration_key(model), derive, "")
 
     def fp16(self) -> bytes:
-        """The network in fp16, from one in fp32. Raises EvaluatorError."""
+        """Return the network in fp16. Raises EvaluatorError."""
         from nets.precision.fp16 import fingerprint, to_half
 
         return self._derived(f"-{fingerprint()[:12]}-fp16", lambda: to_half(self.onnx(), self.source))
 
-    def reason_against_fp16(self, device: Device, terms: Terms, candidate: OnnxEvaluator) -> str:
-        """What speaks against `candidate`, this network in fp16 on a device; empty where nothing does. Measured once.
+    def reason_against_fp16(self, device: Device, options: OpeningOptions, candidate: OnnxEvaluator) -> str:
+        """Return why `auto` does not use `candidate`, this network in fp16 on a device; empty if it may. Measured once.
         Raises EvaluatorError."""
         from nets.onnx.evaluator import runtime_version
         from nets.precision.fp16 import fingerprint, from_verdict, reason_against_fp16, to_verdict
 
         def derive() -> bytes:
-            terms.note(f"{self.path.name}: comparing fp16 with fp32 on {device.name}, once")
-            reference = tried(terms.open(self.onnx(), self.source, device), device)
+            options.note(f"{self.path.name}: comparing fp16 with fp32 on {device.name}, once")
+            reference = checked_by_trial(options.open_onnx(self.onnx(), self.source, device), device)
             return to_verdict(reason_against_fp16(reference, candidate))
 
         return from_verdict(
@@ -166,15 +173,17 @@ class NetworkFile:
         return cached(f"{self.sha256[:24]}-{converter_fingerprint()[:16]}{kind}{suffix}", derive)
 
 
-def open_fp32(file: NetworkFile, terms: Terms) -> OnnxEvaluator:
-    evaluator = terms.open(file.onnx(), file.source)
+def open_fp32(file: NetworkFile, options: OpeningOptions) -> OnnxEvaluator:
+    """Open a network in its own precision on the processor, by Winograd's method where that pays. Raises
+    EvaluatorError."""
+    evaluator = options.open_onnx(file.onnx(), file.source)
     if evaluator.facts.is_convolutional and len(file.content) <= MAX_WINOGRAD_BYTES:
         evaluator.use_variants(file.winograd_variants())
     return evaluator
 
 
-def tried(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
-    """The evaluator after one evaluation: many a device starts and cannot compute. Raises DeviceError."""
+def checked_by_trial(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
+    """Return the evaluator after one evaluation, since some devices start and cannot compute. Raises DeviceError."""
     import numpy as np
 
     from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest
@@ -192,11 +201,11 @@ def tried(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
 def _embedded(note: Note) -> OnnxEvaluator | None:
     """The embedded network, in fp32, where the installation has it."""
     path = embedded_network()
-    return None if path is None else open_fp32(NetworkFile(path), Terms(1, 1.0, None, note))
+    return None if path is None else open_fp32(NetworkFile(path), OpeningOptions(1, 1.0, None, note))
 
 
 def _announced(note: Note, what: str) -> Callable[[float], None]:
-    """Tells the share done in steps of a quarter."""
+    """Return a function that notes the share done, in steps of a quarter."""
     told = [0]
 
     def progress(share: float) -> None:

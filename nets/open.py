@@ -1,4 +1,4 @@
-"""From a network's file to an evaluator ready to run."""
+"""Opens a network's file: chooses the precision and the device, and returns an evaluator ready to run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nets.devices import CPU, Device, MissingDevice, candidates
 from nets.evaluator import EvaluatorError
-from nets.network_file import NetworkFile, Note, NotPackable, Terms, open_fp32, tried
+from nets.network_file import NetworkFile, Note, NotPackable, OpeningOptions, checked_by_trial, open_fp32
 
 if TYPE_CHECKING:
     from nets.human_profile import HumanProfile
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PRECISIONS = ("auto", "fp32", "int16", "int8", "fp16")
 _NO_CHOICE = "this ONNX file is {}; only KataGo's files give a choice"
 SMALLEST_AUTO_BYTES = 200_000
-"""Of a compressed KataGo network. Below, `auto` stays with fp32: other things than the network take the time."""
+"""Smaller compressed KataGo networks stay in fp32 with `auto`: other things than the network take the time."""
 
 
 def open_network(
@@ -39,46 +39,52 @@ def open_network(
 
     `device` is one of nets.devices.NAMES; `auto` is the first that onnxruntime offers, computes in `precision` and
     starts. `threads` compute one evaluation together; with 1 each calling thread computes its own. `optimism` is the
-    default share of the optimistic policy in networks that have one. A KataGo network is converted, and for int16 and
-    int8 calibrated, the first time, and the result kept in the cache directory. On a processor `auto` is the first of
-    int16 and int8 that can compute the network and loses no more than is allowed (int8.py), on a GPU fp16 under
-    the same condition, else fp32; what is asked for by name is used whatever it loses. `note` is told what takes long
-    and what was decided, a line each; without it they go to stderr. `profile` says whom a HumanSL network imitates; it
-    needs one, and no other takes one. Raises EvaluatorError, one line naming the file, or the device that is not there
-    or does not start.
+    default share of the optimistic policy in networks that have one. `note` is told what takes long and what was
+    decided, a line each; without it these lines go to stderr. `profile` says whom a HumanSL network imitates; such a
+    network needs one, and no other takes one.
+
+    The first time, a KataGo network is converted, and calibrated for int16 and int8; the results are kept in the cache
+    directory. On a processor the precision `auto` is the first of int16 and int8 that can compute the network and keeps
+    the limits of nets/precision/loss.py, on a GPU fp16 if it keeps them, else fp32. A precision asked for by name is
+    used whatever it loses. Raises EvaluatorError, one line that names the file, or a device that is missing or does not
+    start.
     """
-    terms = Terms(threads, optimism, profile, note or _note_on_stderr)
-    return _open(Path(path), precision, device, lambda file: _open_on_processor(file, precision, terms), terms)
+    options = OpeningOptions(threads, optimism, profile, note or _note_on_stderr)
+    return _open(Path(path), precision, device, lambda file: _open_on_processor(file, precision, options), options)
 
 
 def check_network(
     path: Path, precision: str = "auto", device: str = "auto", profile: HumanProfile | None = None
 ) -> None:
-    """Raise what `open_network` would, as far as can be found out without quantizing the network."""
-    terms = Terms(1, 1.0, profile, _note_on_stderr)
+    """Raise what `open_network` would raise, as far as can be found out without quantizing the network."""
+    options = OpeningOptions(1, 1.0, profile, _note_on_stderr)
 
     def open_quickly(file: NetworkFile) -> AnyEvaluator:
         from nets.conversion.convert import load_model
         from nets.precision.int8 import NOT_QUANTIZABLE
         from nets.precision.int8_trunk import can_be_quantized
 
-        evaluator = _open_on_processor(file, "fp32" if file.is_katago else precision, terms)
+        evaluator = _open_on_processor(file, "fp32" if file.is_katago else precision, options)
         if precision == "int8" and file.is_katago and not can_be_quantized(load_model(file.content, file.source)):
             raise EvaluatorError(f"{file.source}: {NOT_QUANTIZABLE}")
         if precision == "int16" and file.is_katago:
             file.packable_model()
         return evaluator
 
-    _open(path, precision, device, open_quickly, terms)
+    _open(path, precision, device, open_quickly, options)
 
 
 def check_device(device: str, precision: str = "auto") -> None:
-    """Raise what `open_network` would about a device and a precision of that name, without starting the device."""
+    """Raise what `open_network` would raise about this device and precision, without starting the device."""
     _devices(device, precision)
 
 
 def _open(
-    path: Path, precision: str, device: str, on_processor: Callable[[NetworkFile], AnyEvaluator], terms: Terms
+    path: Path,
+    precision: str,
+    device: str,
+    on_processor: Callable[[NetworkFile], AnyEvaluator],
+    options: OpeningOptions,
 ) -> AnyEvaluator:
     """Open a network on the first device that works. Raises EvaluatorError."""
     if precision not in PRECISIONS:
@@ -89,11 +95,11 @@ def _open(
     file = NetworkFile(path)
     for each, next_ in zip(devices, (*devices[1:], None), strict=True):
         try:
-            return on_processor(file) if each is CPU else _open_on_accelerator(file, precision, each, terms)
+            return on_processor(file) if each is CPU else _open_on_accelerator(file, precision, each, options)
         except DeviceError as error:
             if next_ is None:
                 raise
-            terms.note(f"{error}; using {next_.name}")
+            options.note(f"{error}; using {next_.name}")
     raise AssertionError("there is always a device to try")
 
 
@@ -112,25 +118,25 @@ def _devices(name: str, precision: str) -> list[Device]:
     return able
 
 
-def _open_on_processor(file: NetworkFile, precision: str, terms: Terms) -> AnyEvaluator:
+def _open_on_processor(file: NetworkFile, precision: str, options: OpeningOptions) -> AnyEvaluator:
     if not file.is_katago:
-        evaluator = terms.open(file.content, file.source)
+        evaluator = options.open_onnx(file.content, file.source)
         own = evaluator.attributes.precision
         if precision not in ("auto", own):
             raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(own)}")
         return evaluator
     if precision in ("auto", "int16"):
-        native = _int16(file, precision == "auto", terms)
+        native = _int16(file, precision == "auto", options)
         if native is not None:
             return native
     if precision != "fp32":
-        content = _int8(file, precision == "auto", terms.note)
+        content = _int8(file, precision == "auto", options.note)
         if content is not None:
-            return terms.open(content, file.source)
-    return open_fp32(file, terms)
+            return options.open_onnx(content, file.source)
+    return open_fp32(file, options)
 
 
-def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, terms: Terms) -> OnnxEvaluator:
+def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, options: OpeningOptions) -> OnnxEvaluator:
     """A network on another device than the processor. Raises DeviceError where that does not work."""
     from nets.onnx.check import check_onnx
     from nets.onnx.evaluator import DeviceError
@@ -142,22 +148,22 @@ def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, term
     if own != "fp32":
         if precision not in ("auto", own):
             raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(own)}")
-        return tried(terms.open(plain, file.source, device), device)
+        return checked_by_trial(options.open_onnx(plain, file.source, device), device)
     wanted = device.precisions[0] if precision == "auto" else precision
     if wanted == "fp16":
-        evaluator = tried(terms.open(file.fp16(), file.source, device), device)
-        reason = file.reason_against_fp16(device, terms, evaluator) if precision == "auto" else ""
+        evaluator = checked_by_trial(options.open_onnx(file.fp16(), file.source, device), device)
+        reason = file.reason_against_fp16(device, options, evaluator) if precision == "auto" else ""
         if not reason:
             return evaluator
-        terms.note(f"{file.path.name}: using fp32, for in fp16 {reason}")
-    return tried(terms.open(plain, file.source, device), device)
+        options.note(f"{file.path.name}: using fp32, for in fp16 {reason}")
+    return checked_by_trial(options.open_onnx(plain, file.source, device), device)
 
 
-def _int16(file: NetworkFile, is_auto: bool, terms: Terms) -> NativeEvaluator | None:
+def _int16(file: NetworkFile, is_auto: bool, options: OpeningOptions) -> NativeEvaluator | None:
     """The network in int16, or None where `auto` is better off without. Raises EvaluatorError."""
-    if is_auto and (len(file.content) < SMALLEST_AUTO_BYTES or terms.threads > 1):
+    if is_auto and (len(file.content) < SMALLEST_AUTO_BYTES or options.threads > 1):
         return None
-    from nets.native.kinds import opened
+    from nets.native.opening import open_native
 
     try:
         model = file.packable_model()
@@ -165,16 +171,16 @@ def _int16(file: NetworkFile, is_auto: bool, terms: Terms) -> NativeEvaluator | 
         if not is_auto:
             raise
         return None
-    if (terms.profile is None) != (model.trunk.metadata is None):
-        open_fp32(file, terms)  # refuses a profile that is missing, or that means nothing to the network
-    calibration = file.int16(model, terms.note)
-    other = partial(open_fp32, file, terms)
-    evaluator, reason = opened(model, calibration, file.source, other, terms.optimism, terms.profile)
+    if (options.profile is None) != (model.trunk.metadata is None):
+        open_fp32(file, options)  # refuses a profile that is missing, or that means nothing to the network
+    calibration = file.int16(model, options.note)
+    other = partial(open_fp32, file, options)
+    evaluator, reason = open_native(model, calibration, file.source, other, options.optimism, options.profile)
     if reason and is_auto:
-        terms.note(f"{file.path.name}: not using int16, for in it {reason}")
+        options.note(f"{file.path.name}: not using int16, for in it {reason}")
         return None
     if reason:
-        terms.note(f"{file.path.name}: using int16 as asked, though {reason}")
+        options.note(f"{file.path.name}: using int16 as asked, though {reason}")
     return evaluator
 
 
@@ -206,5 +212,5 @@ def _note_on_stderr(line: str) -> None:
 
 
 def load_onnx(path: Path) -> bytes:
-    """The ONNX model of a network's file, converted where it is KataGo's. Raises EvaluatorError."""
+    """Return the ONNX model of a network's file; a KataGo network is converted. Raises EvaluatorError."""
     return NetworkFile(path).onnx()

@@ -353,7 +353,7 @@ def test_networks_of_convolutions_compile_nothing_of_it() -> None:
     """Nor do transformers' modules load where none is played."""
     code = (
         "import sys\n"
-        "from nets.native.kinds import calibration_key\n"
+        "from nets.native.opening import calibration_key\n"
         "from tests.nets.native.test_convolutions import *\n"
         "network, _ = made()\n"
         "content = network.compressed()\n"

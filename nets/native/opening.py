@@ -1,6 +1,6 @@
-"""The two kinds of networks that our kernels run, of convolutions and of transformer blocks, behind the same functions.
+"""Calibrates and opens networks for our own kernels, those of convolutions and those of transformer blocks alike.
 
-What is particular to a kind is imported where such a network is at hand, and so its kernels are not compiled before.
+The modules of a kind are imported once such a network is at hand, so that its kernels are not compiled before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def calibration_key(model: Model) -> str:
-    """Ends the name of a calibration's file: what it depends on beside the network and its converter, and its kind."""
+    """Return the end of the name of a calibration's file, with a hash of what the calibration depends on."""
     if is_transformer(model):
         from nets.native.transformers.calibrate import fingerprint as tokens_fingerprint
 
@@ -28,8 +28,11 @@ def calibration_key(model: Model) -> str:
     return f"-{fingerprint()[:12]}-int16.json"
 
 
-def calibrated(model: Model, reference: Evaluator, **options: Any) -> bytes:
-    """What `calibrate` of the network's kind finds out, which takes the options."""
+def calibrate_native(model: Model, reference: Evaluator, **options: Any) -> bytes:
+    """Calibrate a prepared network, given its fp32 evaluator. Return the result as a file's content.
+
+    `options` are those of `calibrate` in native/convolutions and native/transformers.
+    """
     if is_transformer(model):
         from nets.native.transformers.calibrate import calibrate as calibrate_tokens
 
@@ -39,7 +42,7 @@ def calibrated(model: Model, reference: Evaluator, **options: Any) -> bytes:
     return calibrate(model, reference, **options).to_bytes()
 
 
-def opened(
+def open_native(
     model: Model,
     calibration: bytes,
     source: str,
@@ -47,8 +50,10 @@ def opened(
     optimism: float,
     profile: HumanProfile | None,
 ) -> tuple[NativeEvaluator, str]:
-    """The network by what `calibrated` found out, and what speaks against using it; the other arguments are those of
-    NativeEvaluator. Raises EvaluatorError."""
+    """Return the network's evaluator by what `calibrate_native` returned, and why `auto` does not use it, if so.
+
+    The other arguments are those of NativeEvaluator. Raises EvaluatorError.
+    """
     from nets.native.evaluator import NativeEvaluator
 
     if is_transformer(model):

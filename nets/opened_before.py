@@ -1,4 +1,4 @@
-"""Which network files have been opened before: a quick way to know that a file is good without reading it.
+"""Remembers which network files were opened before: a quick way to know that a file is good without reading it.
 
 A network that cannot be used has to be reported before the engine answers anything, but opening one takes longer than
 a controller may wait for its first answer. So a file that was opened once is trusted until its size or time changes.
@@ -14,8 +14,8 @@ from pathlib import Path
 from go_rules.machine.directories import cache_root
 
 
-def was_opened(path: Path, how: str = "") -> bool:
-    """Whether this very file was opened before, with the options that `how` names."""
+def was_opened_before(path: Path, how: str = "") -> bool:
+    """Whether this file, unchanged, was opened before with the options that `how` names."""
     try:
         return _marker(path, how).exists()
     except OSError:
@@ -23,7 +23,7 @@ def was_opened(path: Path, how: str = "") -> bool:
 
 
 def remember_opened(path: Path, how: str = "") -> None:
-    """Call this once a network was opened. A cache that cannot be written only costs time."""
+    """Remember that a file was opened with the options that `how` names. An unwritable cache is no error."""
     with contextlib.suppress(OSError):
         marker = _marker(path, how)
         marker.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
