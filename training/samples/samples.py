@@ -78,6 +78,32 @@ def unpack_probabilities(packed: NDArray[np.uint8]) -> NDArray[np.float32]:
     return squares / np.maximum(squares.sum(axis=1, keepdims=True), 1.0)
 
 
+def pack_samples(
+    spatial: NDArray[np.uint8],
+    global_: NDArray[np.float32],
+    policy: NDArray[np.float32],
+    value: NDArray[np.float32],
+    score: NDArray[np.float32],
+    ownership: NDArray[np.float32],
+    known: NDArray[np.uint8],
+    optimistic: NDArray[np.float32] | None = None,
+    reply: NDArray[np.int16] | None = None,
+) -> Samples:
+    """Pack N labelled positions: planes [N, 22, S, S], policies [N, S*S + 1] of probabilities, ownership [N, S*S] in
+    [-1, 1], and the other fields of Samples as they are. Without `reply` no reply is known."""
+    return Samples(
+        planes=pack_planes(spatial),
+        global_=global_,
+        policy=pack_probabilities(policy),
+        optimistic=np.zeros(policy.shape, np.uint8) if optimistic is None else pack_probabilities(optimistic),
+        reply=np.full(len(policy), -1, np.int16) if reply is None else reply,
+        value=value,
+        score=score,
+        ownership=np.rint(ownership * np.float32(127.0)).astype(np.int8),
+        known=known,
+    )
+
+
 def concatenate(parts: list[Samples]) -> Samples:
     """Join samples of one canvas."""
     return Samples._make(np.concatenate(columns) for columns in zip(*parts, strict=True))

@@ -19,8 +19,7 @@ from training.samples.samples import (
     HAS_SCORE,
     HAS_VALUE,
     Samples,
-    pack_planes,
-    pack_probabilities,
+    pack_samples,
 )
 
 AT_ONCE = 8
@@ -49,14 +48,5 @@ def label_leaves(leaves: list[RecordedPosition], teacher: Evaluator, canvas: int
     planes[:, :, :size, :size] = boards
     known = np.full(count, HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP, np.uint8)
     known[score[:, SHORTTERM_SCORE_ERROR] >= 0] |= HAS_ERRORS
-    return Samples(
-        planes=pack_planes(planes),
-        global_=global_,
-        policy=pack_probabilities(to_canvas(softmax(policy), size, canvas)),
-        optimistic=np.zeros((count, canvas * canvas + 1), np.uint8),
-        reply=np.full(count, -1, np.int16),
-        value=value,
-        score=score,
-        ownership=to_canvas(np.rint(ownership * 127.0).astype(np.int8), size, canvas),
-        known=known,
-    )
+    chances, owners = to_canvas(softmax(policy), size, canvas), to_canvas(ownership, size, canvas)
+    return pack_samples(planes, global_, chances, value, score, owners, known)

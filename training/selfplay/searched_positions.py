@@ -21,8 +21,7 @@ from training.samples.samples import (
     HAS_SCORE,
     HAS_VALUE,
     Samples,
-    pack_planes,
-    pack_probabilities,
+    pack_samples,
 )
 
 FEWEST_VISITS = 2
@@ -103,28 +102,21 @@ def samples_from_searches(game: Game, positions: list[SearchedPosition], canvas:
     cells, count = canvas * canvas, len(positions)
     value = np.zeros((count, 3), np.float32)
     score = np.zeros((count, SCORE_COLUMNS), np.float32)
-    ownership = np.zeros((count, cells), np.int8)
+    ownership = np.zeros((count, cells), np.float32)
     reply = np.full(count, -1, np.int16)
     known = np.full(count, HAS_POLICY | HAS_VALUE | HAS_SCORE, np.uint8)
     for i, position in enumerate(positions):
         value[i, [WIN, LOSS, NO_RESULT]] = position.winrate, 1.0 - position.winrate, 0.0
         score[i, [SCORE_MEAN, SCORE_STDEV, LEAD]] = position.score, position.score_stdev, position.lead
         if position.ownership is not None:
-            ownership[i] = np.rint(position.ownership * 127.0)
+            ownership[i] = position.ownership
             known[i] |= HAS_OWNERSHIP
         if position.turn + 1 < len(game.moves):
             reply[i] = cell_at(game.moves[position.turn + 1].point, canvas)
-    return Samples(
-        planes=pack_planes(np.stack([position.spatial for position in positions])),
-        global_=np.stack([position.global_ for position in positions]),
-        policy=pack_probabilities(np.stack([position.policy for position in positions])),
-        optimistic=np.zeros((count, cells + 1), np.uint8),
-        reply=reply,
-        value=value,
-        score=score,
-        ownership=ownership,
-        known=known,
-    )
+    spatial = np.stack([position.spatial for position in positions])
+    global_ = np.stack([position.global_ for position in positions])
+    policy = np.stack([position.policy for position in positions])
+    return pack_samples(spatial, global_, policy, value, score, ownership, known, reply=reply)
 
 
 def samples_from_game(

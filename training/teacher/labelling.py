@@ -32,8 +32,7 @@ from training.samples.samples import (
     HAS_SCORE,
     HAS_VALUE,
     Samples,
-    pack_planes,
-    pack_probabilities,
+    pack_samples,
 )
 from training.status_line import StatusLine
 from training.student.distiller import Distiller
@@ -147,16 +146,16 @@ def samples_from_targets(batch: Batch, targets: Targets, teacher: Teacher) -> Sa
     """Convert a batch on the CPU and the targets that a teacher gave it to samples."""
     known = HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP
     known |= (HAS_OPTIMISTIC if teacher.has_optimistic else 0) | (HAS_ERRORS if teacher.has_errors else 0)
-    return Samples(
-        planes=pack_planes(batch.spatial.numpy()),
-        global_=batch.global_.numpy().copy(),
-        policy=pack_probabilities(targets.policy.numpy()),
-        optimistic=pack_probabilities(targets.optimistic.numpy()),
-        reply=targets.reply.numpy().astype(np.int16),
-        value=targets.value.numpy().astype(np.float32),
-        score=targets.score.numpy().astype(np.float32),
-        ownership=torch.round(targets.ownership * 127.0).to(torch.int8).numpy(),
-        known=np.full(len(batch.global_), known, np.uint8),
+    return pack_samples(
+        batch.spatial.numpy(),
+        batch.global_.numpy().copy(),
+        targets.policy.numpy(),
+        targets.value.numpy().astype(np.float32),
+        targets.score.numpy().astype(np.float32),
+        targets.ownership.numpy(),
+        np.full(len(batch.global_), known, np.uint8),
+        targets.optimistic.numpy(),
+        targets.reply.numpy().astype(np.int16),
     )
 
 
