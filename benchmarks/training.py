@@ -4,7 +4,7 @@ A teacher labels in PyTorch and on the engine's own kernels, a student learns in
 there are. Kinds take turns in several rounds and the best round of each counts, since other programs only ever slow
 things down. Positions have random planes: what they cost does not depend on them.
 
-python -m benchmarks.training TEACHER [--shape b6c64] [--sizes 9,13,19] [--batch N] [--rounds N]
+python -m benchmarks.training TEACHER [--blocks 6] [--channels 64] [--sizes 9,13,19] [--batch N] [--rounds N]
 
 TEACHER is a KataGo network. Needs PyTorch.
 """
@@ -20,9 +20,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.shapes import parse_shape
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
-from training.config import RunConfig, TrainingConfig
+from training.config import NetworkConfig, RunConfig, TrainingConfig
 from training.positions.batch import Batch
 from training.positions.canvas import batch_size_on
 from training.positions.replay import LABELS
@@ -36,7 +35,8 @@ CPU = torch.device("cpu")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("teacher", type=Path)
-    parser.add_argument("--shape", default="b6c64")
+    parser.add_argument("--blocks", type=int, default=6)
+    parser.add_argument("--channels", type=int, default=64)
     parser.add_argument("--sizes", default="9,13,19")
     parser.add_argument("--batch", type=int, default=64, help="positions of 19x19; on smaller boards more")
     parser.add_argument("--rounds", type=int, default=3)
@@ -45,12 +45,12 @@ def main() -> None:
     teachers: dict[str, Any] = {
         f"label {kind}": open_teacher(options.teacher, CPU, kind) for kind in ("fp32", "bf16", "int16")
     }
-    shape = parse_shape(options.shape).config
+    shape = NetworkConfig(options.blocks, options.channels)
     students = {
         f"learn {kind}": Distiller(TrainingConfig(network=shape, run=RunConfig(device="cpu", precision=kind)))
         for kind in ("fp32", "bf16")
     }
-    print(f"{options.teacher.name} and {options.shape}, {torch.get_num_threads()} threads, positions a second")
+    print(f"{options.teacher.name} and b{options.blocks}c{options.channels}, {torch.get_num_threads()} threads, positions a second")
     for size in map(int, options.sizes.split(",")):
         count = batch_size_on(size, options.batch)
         planes = (torch.rand(count, SPATIAL_PLANES, size, size) > 0.8).to(torch.uint8)
