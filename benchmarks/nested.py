@@ -1,7 +1,7 @@
 """Writes networks with random weights, to measure the speed of a shape before any network of it is trained.
 
-`b18c384nbt` has the shape of KataGo's newer networks: 18 nested bottlenecks of 384 channels, mish, and every third block
-with a pooling one inside. `b6c64` has 6 ordinary blocks of 64 channels and ReLU. Any numbers can stand there.
+`b18c384nbt` has the shape of KataGo's newer networks: 18 nested bottlenecks of 384 channels, mish, and every third
+block with a pooling one inside. `b6c64` has 6 ordinary blocks of 64 channels and ReLU. Any numbers can stand there.
 
     python -m benchmarks.nested b10c128nbt b6c64 FOLDER
     nobi benchmark --net FOLDER/b6c64.bin.gz --precision fp32,int8,int16 --size 9,13,19

@@ -26,6 +26,7 @@ from training.positions.batch import Batch
 from training.positions.canvas import batch_size_on
 from training.positions.replay import LABELS
 from training.student.distiller import Distiller
+from training.student.network import shape_name
 from training.teacher.labels import targets_from_teacher
 from training.teacher.open import open_teacher
 
@@ -50,7 +51,7 @@ def main() -> None:
         f"learn {kind}": Distiller(TrainingConfig(network=shape, run=RunConfig(device="cpu", precision=kind)))
         for kind in ("fp32", "bf16")
     }
-    print(f"{options.teacher.name} and b{options.blocks}c{options.channels}, {torch.get_num_threads()} threads, positions a second")
+    print(f"{options.teacher.name} and {shape_name(shape)}, {torch.get_num_threads()} threads, positions a second")
     for size in map(int, options.sizes.split(",")):
         count = batch_size_on(size, options.batch)
         planes = (torch.rand(count, SPATIAL_PLANES, size, size) > 0.8).to(torch.uint8)

@@ -22,12 +22,12 @@ from search.puct.leaves.digest import mark_legal
 from search.puct.leaves.path import mark_banned
 from search.puct.parameters import SearchParameters
 from search.puct.root import place_root
-from search.puct.root_moves import excluded_until
 from search.puct.settings import make_settings
 from search.puct.tree.expand import expand_and_back_up
 from search.puct.tree.nodes import NODES, ROOT, Tree, clear_tree, encode_prior, new_node, new_tree
 from search.puct.tree.select import UNCOUNTED, select_leaves
 from search.puct.workspace import MEGABYTE
+from search.request import excluded_until
 
 
 def main() -> None:

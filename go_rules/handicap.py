@@ -7,17 +7,8 @@ from numpy.typing import NDArray
 
 from go_rules.points import column_of, point_at, row_of
 
-_PATTERNS = {
-    2: (("L", "B"), ("R", "T")),
-    3: (("L", "B"), ("R", "T"), ("L", "T")),
-    4: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B")),
-    5: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B"), ("M", "M")),
-    6: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B"), ("L", "M"), ("R", "M")),
-    7: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B"), ("L", "M"), ("R", "M"), ("M", "M")),
-    8: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B"), ("L", "M"), ("R", "M"), ("M", "B"), ("M", "T")),
-    9: (("L", "B"), ("R", "T"), ("L", "T"), ("R", "B"), ("L", "M"), ("R", "M"), ("M", "B"), ("M", "T"), ("M", "M")),
-}
-"""For each number of stones: the column (left, middle, right) and row (top, middle, bottom) of each."""
+_PATTERN = ("LB", "RT", "LT", "RB", "LM", "RM", "MB", "MT")
+"""Each stone's column (left, middle, right) and row (top, middle, bottom). The last of 5, 7 or 9 is in the centre."""
 
 
 class HandicapError(ValueError):
@@ -43,7 +34,8 @@ def fixed_handicap(n: int, width: int, height: int) -> list[int]:
         choice = f"2 to {most} stones" if most else "no fixed handicap"
         raise HandicapError(f"a {width}x{height} board has {choice}")
     columns, rows = _lines(width), _lines(height)
-    return [point_at(columns["LMR".index(column)], rows["TMB".index(row)]) for column, row in _PATTERNS[n]]
+    stones = (*_PATTERN[: n - 1], "MM") if n in (5, 7, 9) else _PATTERN[:n]
+    return [point_at(columns["LMR".index(stone[0])], rows["TMB".index(stone[1])]) for stone in stones]
 
 
 def free_handicap(n: int, width: int, height: int) -> list[int]:

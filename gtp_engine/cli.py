@@ -12,7 +12,6 @@ import contextlib
 import importlib
 import os
 import sys
-from typing import NamedTuple
 
 import click
 
@@ -25,41 +24,26 @@ EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
 
-class Subcommand(NamedTuple):
-    """Where a subcommand is, and what `nobi --help` says about it without importing it."""
-
-    module: str
-    attribute: str
-    summary: str
-
-
 SUBCOMMANDS = {
-    "gtp": Subcommand("gtp_engine.tools.gtp", "gtp", "Play: a GTP engine on stdin and stdout, for a GUI or a server."),
-    "match": Subcommand("gtp_engine.match.command", "match", "Let two GTP engines play a match and judge it."),
-    "benchmark": Subcommand("gtp_engine.tools.benchmark", "benchmark", "Measure how fast this machine searches."),
-    "tune": Subcommand("gtp_engine.tools.tune", "tune", "Find the settings that suit this machine, and keep them."),
-    "picture": Subcommand("gtp_engine.tools.picture", "picture", "Analyse a position and draw it as an SVG file."),
-    "convert": Subcommand("gtp_engine.tools.conversion", "convert", "Convert a KataGo network to ONNX."),
-    "quantize": Subcommand("gtp_engine.tools.conversion", "quantize", "Write the 8-bit version of a KataGo network."),
-    "train": Subcommand("training.commands.train", "train", "Train a network, in legs of a given time."),
-    "records": Subcommand("training.commands.positions", "records", "Gather games out of SGF files, to learn from."),
-    "label": Subcommand(
-        "training.commands.positions", "label", "Write positions and a teacher's evaluation of them to files."
-    ),
-    "selfplay": Subcommand(
-        "training.commands.positions", "selfplay", "Write what a network finds out in games against itself."
-    ),
-    "learn": Subcommand(
-        "training.commands.train", "learn", "Alternate self-play and training; keep what wins its match."
-    ),
-    "export": Subcommand("training.commands.network", "export", "Write a training run's network to a file."),
-    "yardstick": Subcommand("training.commands.network", "yardstick", "Measure a network on KataGo's training rows."),
-    "players": Subcommand("gtp_engine.tools.lists", "players", "List the searches that --player can name."),
-    "config": Subcommand(
-        "gtp_engine.tools.lists", "config", "Show every parameter, or write a configuration file to edit."
-    ),
-    "doctor": Subcommand("gtp_engine.tools.doctor", "doctor", "Check that this installation can play."),
+    "gtp": ("gtp_engine.tools.gtp", "Play: a GTP engine on stdin and stdout, for a GUI or a server."),
+    "match": ("gtp_engine.match.command", "Let two GTP engines play a match and judge it."),
+    "benchmark": ("gtp_engine.tools.benchmark", "Measure how fast this machine searches."),
+    "tune": ("gtp_engine.tools.tune", "Find the settings that suit this machine, and keep them."),
+    "picture": ("gtp_engine.tools.picture", "Analyse a position and draw it as an SVG file."),
+    "convert": ("gtp_engine.tools.conversion", "Convert a KataGo network to ONNX."),
+    "quantize": ("gtp_engine.tools.conversion", "Write the 8-bit version of a KataGo network."),
+    "train": ("training.commands.train", "Train a network, in legs of a given time."),
+    "records": ("training.commands.positions", "Gather games out of SGF files, to learn from."),
+    "label": ("training.commands.positions", "Write positions and a teacher's evaluation of them to files."),
+    "selfplay": ("training.commands.positions", "Write what a network finds out in games against itself."),
+    "learn": ("training.commands.train", "Alternate self-play and training; keep what wins its match."),
+    "export": ("training.commands.network", "Write a training run's network to a file."),
+    "yardstick": ("training.commands.network", "Measure a network on KataGo's training rows."),
+    "players": ("gtp_engine.tools.lists", "List the searches that --player can name."),
+    "config": ("gtp_engine.tools.lists", "Show every parameter, or write a configuration file to edit."),
+    "doctor": ("gtp_engine.tools.doctor", "Check that this installation can play."),
 }
+"""Each subcommand's module, which has a click command of the same name, and what `nobi --help` says about it."""
 
 
 class LazyGroup(click.Group):
@@ -71,21 +55,13 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in SUBCOMMANDS:
             return None
-        entry = SUBCOMMANDS[name]
-        command = getattr(importlib.import_module(entry.module), entry.attribute)
+        command = getattr(importlib.import_module(SUBCOMMANDS[name][0]), name)
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in SUBCOMMANDS.items()])
-
-
-def print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    """Print the version and end, where --version is given."""
-    if wanted and not ctx.resilient_parsing:
-        click.echo(f"nobi {VERSION}")
-        ctx.exit()
+            formatter.write_dl([(name, summary) for name, (_, summary) in SUBCOMMANDS.items()])
 
 
 @click.group(
@@ -95,7 +71,7 @@ def print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool)
     epilog="`nobi COMMAND --help` explains a command's options. To play, point a Go program that speaks GTP (Sabaki, "
     "GoGui, gtp2ogs, ...) at `nobi gtp`.",
 )
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="Say which.")
+@click.version_option(VERSION, message="nobi %(version)s", help="Say which.")
 @click.pass_context
 def nobi(ctx: click.Context) -> None:
     """Nobi, a Go engine for ordinary computers."""

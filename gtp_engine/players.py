@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
@@ -64,22 +65,10 @@ def _policy(configuration: Configuration) -> Player:
     return PolicyPlayer(open_evaluator(configuration), configuration.fill(base))
 
 
-def _rave(configuration: Configuration) -> Player:
+def _uct(configuration: Configuration, name: str, base: UctParameters) -> Player:
     from search.uct.player import UctPlayer
 
-    return UctPlayer("rave", configuration.fill(UctParameters()), **_machine(configuration))
-
-
-def _uct(configuration: Configuration) -> Player:
-    from search.uct.player import UctPlayer
-
-    return UctPlayer("uct", configuration.fill(PURE_UCT), **_machine(configuration))
-
-
-def _machine(configuration: Configuration) -> dict[str, Any]:
-    """Workers and seed as the playout search takes them: None is its own choice."""
-    workers, seed = configuration["workers"], configuration["seed"]
-    return {"workers": workers or None, "seed": seed if seed >= 0 else None}
+    return UctPlayer(name, configuration.fill(base), configuration["workers"], configuration["seed"])
 
 
 PLAYERS = {
@@ -91,9 +80,11 @@ PLAYERS = {
         needs_network=True,
     ),
     "rave": PlayerKind(
-        "UCT with RAVE and tactical playouts, no network; the default with --net none", _rave, UctParameters
+        "UCT with RAVE and tactical playouts, no network; the default with --net none",
+        partial(_uct, name="rave", base=UctParameters()),
+        UctParameters,
     ),
-    "uct": PlayerKind("plain UCT with the same playouts", _uct, UctParameters),
+    "uct": PlayerKind("plain UCT with the same playouts", partial(_uct, name="uct", base=PURE_UCT), UctParameters),
 }
 """The players by the name that `--player` takes."""
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from go_rules.game import Game
+from go_rules.points import N_POINTS
 from search.result import SearchResult
 
 
@@ -37,6 +42,22 @@ class MoveFilter:
     avoid: Mapping[int, tuple[tuple[frozenset[int], int], ...]] = field(default_factory=dict)
 
 
+def excluded_until(filter: MoveFilter | None) -> NDArray[np.int16]:
+    """Read a filter into an array [3, N_POINTS]: for how many moves from the root a colour may not play a point."""
+    out = np.zeros((3, N_POINTS), np.int16)
+    if filter is None:
+        return out
+    for colour, avoided in filter.avoid.items():
+        for points, depth in avoided:
+            for point in points:
+                out[colour, point] = max(out[colour, point], min(depth, 32767))
+    for colour, (points, depth) in filter.allow.items():
+        others = np.ones(N_POINTS, bool)
+        others[list(points)] = False
+        out[colour, others] = np.maximum(out[colour, others], min(depth, 32767))
+    return out
+
+
 @dataclass(frozen=True)
 class ReportRequest:
     """Which reports a search sends while it runs, and what the reports and the final result contain."""
@@ -49,6 +70,10 @@ class ReportRequest:
     ownership_stdev: bool = False
     moves_ownership: bool = False
     """Whether to report the ownership after each move, too."""
+
+
+OWNERSHIP_AT_THE_END = ReportRequest(lambda _result: None, every=math.inf, ownership=True)
+"""Asks for the ownership in the final result, and for no report before."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_colour, interpret_integer, is_colour
 from gtp_engine.thinking.decide import decide, play_decision
-from search.request import Limits, ReportRequest, SearchRequest
+from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import SearchResult
 
 MOST_BENCHMARK_VISITS = 10_000_000
@@ -40,8 +40,7 @@ def kata_genmove_analyze(engine: Engine, call: Call) -> str:
 def cgos_genmove_analyze(engine: Engine, call: Call) -> str:
     """Reply with the analysis as one line of JSON, then with the move."""
     colour = interpret_colour(call.word(0))
-    report = ReportRequest(lambda _result: None, every=1e6, ownership=True)
-    decision = decide(engine, call, colour, report=report)
+    decision = decide(engine, call, colour, report=OWNERSHIP_AT_THE_END)
     call.stream(cgos_line(decision.result, engine.game.height, engine.settings.analysis_pv))
     return "play " + play_decision(engine, call, decision)
 

@@ -9,7 +9,7 @@ from gtp_engine.configuration.parameters import find_parameter, parameters
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
-from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError
+from gtp_engine.dialogue.protocol import GtpError, interpret_object
 from nets.human_profile import HumanProfile, parse_profile
 from search.parameters import Parameter, ParameterError, ParameterTable
 
@@ -47,13 +47,7 @@ def kata_set_param(engine: Engine, call: Call) -> str:
 def kata_set_params(engine: Engine, call: Call) -> str:
     """Set several parameters from a JSON object. If one value is wrong, none is set."""
     call.word(0)
-    try:
-        values = json.loads(call.command.text)
-    except (ValueError, RecursionError):
-        raise GtpError(SYNTAX_ERROR) from None
-    if not isinstance(values, dict):
-        raise GtpError(SYNTAX_ERROR)
-    _change(engine, values)
+    _change(engine, interpret_object(call.command.text))
     return ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from go_rules.game import Game, RuleViolation
-from go_rules.points import EAST, EMPTY, NORTH, SOUTH, WEST
+from go_rules.points import board_points
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import (
@@ -16,7 +16,7 @@ from gtp_engine.dialogue.protocol import (
     interpret_vertex,
 )
 from gtp_engine.thinking.decide import decide, move_text, play_decision
-from gtp_engine.thinking.estimate import estimate
+from gtp_engine.thinking.estimate import empty_regions, estimate, neighbours
 from search.request import MoveFilter
 
 
@@ -93,14 +93,8 @@ def take_back(game: Game, number: int) -> None:
 
 def removal_moves(game: Game, colour: int, dead: set[int]) -> MoveFilter | None:
     """A filter that allows the next move only in the empty regions around `dead` stones; None if none is legal."""
-    board = game.position["board"]
-    waiting = list(dead)
-    region = set(dead)
-    while waiting:
-        point = waiting.pop()
-        for neighbour in (point + NORTH, point + WEST, point + EAST, point + SOUTH):
-            if neighbour not in region and board[neighbour] == EMPTY:
-                region.add(neighbour)
-                waiting.append(neighbour)
-    points = frozenset(point for point in region - dead if game.is_legal(colour, point))
+    around = {beside for point in dead for beside in neighbours(point)}
+    regions = empty_regions(game.position["board"], board_points(game.width, game.height))
+    near = [point for region in regions if not region.isdisjoint(around) for point in region]
+    points = frozenset(point for point in near if game.is_legal(colour, point))
     return MoveFilter(allow={colour: (points, 1)}) if points else None

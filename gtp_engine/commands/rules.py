@@ -8,7 +8,7 @@ from typing import Any
 from go_rules.rules import Rules, RulesError, preset
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
-from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError
+from gtp_engine.dialogue.protocol import GtpError, interpret_object
 
 KGS_RULES = {
     "chinese": "chinese-kgs",
@@ -62,19 +62,9 @@ def interpret_rules(text: str) -> Rules:
         if not text.startswith("{"):
             return preset(text)[0]
         rules = preset("tromp-taylor")[0]
-        for key, value in _interpret_object(text).items():
+        for key, value in interpret_object(text).items():
             if key.lower() not in IGNORED_KEYS:
                 rules = rules.with_value(key, value)
         return rules
     except RulesError as error:
         raise GtpError(str(error)) from None
-
-
-def _interpret_object(text: str) -> dict[str, object]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        raise GtpError(SYNTAX_ERROR) from None
-    if not isinstance(value, dict):
-        raise GtpError(SYNTAX_ERROR)
-    return value

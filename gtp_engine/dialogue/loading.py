@@ -23,9 +23,8 @@ class Loader:
     """Loads the rules and then the player in a thread of its own. It runs once."""
 
     stage: int
-    error: BaseException | None
-    """Why loading failed; None unless the stage is FAILED."""
-
+    player: Player | None
+    """The player, or None if it is not ready yet."""
     on_failure: Callable[[BaseException], None] | None
     """Called in the loading thread if loading fails."""
 
@@ -41,9 +40,8 @@ class Loader:
         self._size = (width, height)
         self._changed = threading.Condition()
         self._abandoned = False
-        self._player: Player | None = None
+        self.player = None
         self.stage = LOADING
-        self.error = None
         self.on_failure = None
 
     def begin(self) -> None:
@@ -63,13 +61,8 @@ class Loader:
     def await_player(self) -> Player:
         """Wait until the player is ready and return it. Raises the same errors as `await_rules`."""
         self._await(PLAYER_READY)
-        assert self._player is not None
-        return self._player
-
-    @property
-    def player(self) -> Player | None:
-        """The player, or None if it is not ready yet."""
-        return self._player
+        assert self.player is not None
+        return self.player
 
     def _await(self, stage: int) -> None:
         with self._changed:
@@ -85,10 +78,9 @@ class Loader:
             self._reach(RULES_READY)
             player = self._make_player()
             player.warm_up(*self._size)
-            self._player = player
+            self.player = player
             self._reach(PLAYER_READY)
         except BaseException as error:
-            self.error = error
             # Before anyone is told: a command that waits may be followed by `quit`, which ends the process at once.
             if self.on_failure is not None:
                 self.on_failure(error)

@@ -5,9 +5,11 @@ Source: "Specification of the Go Text Protocol, version 2, draft 2" (Gunnar Farn
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from go_rules.points import BLACK, WHITE, VertexError, from_vertex
 
@@ -130,6 +132,17 @@ def interpret_boolean(text: str) -> bool:
     if text.lower() not in values:
         raise GtpError(SYNTAX_ERROR)
     return values[text.lower()]
+
+
+def interpret_object(text: str) -> dict[str, Any]:
+    """An object in JSON. Raises GtpError."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise GtpError(SYNTAX_ERROR)
+    return value
 
 
 def interpret_colour(text: str) -> int:

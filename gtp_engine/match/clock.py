@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from gtp_engine.thinking.clock import System, TimeControl, after_move, enter_overtime, full_time
+from gtp_engine.thinking.time_management import most_seconds
 
 FORMS = "MAIN, MAIN:PERIOD:STONES, byoyomi:MAIN:PERIOD:PERIODS or fischer:MAIN:INCREMENT"
 
@@ -71,12 +72,7 @@ class SideClock:
 
     def allowance(self) -> float:
         """The most seconds that the next move may take."""
-        left = self.left
-        if self.control.system is System.BYOYOMI:
-            if left.in_overtime:
-                return left.period + (left.periods - 1) * self.control.period
-            return left.main + self.control.periods * self.control.period
-        return left.period if left.in_overtime else left.main + self.control.period
+        return most_seconds(self.control, self.left)
 
     def spend(self, seconds: float) -> float:
         """Take a move's seconds from the clock. Returns by how many seconds it was late, 0 if it was not."""

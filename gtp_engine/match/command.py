@@ -19,7 +19,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError
 from gtp_engine.match.clock import FORMS, ClockError, announcements, parse_control
 from gtp_engine.match.engines import Engine, Terms, engine_command
-from gtp_engine.match.openings import NO_OPENING, Opening, OpeningError, openings, read_openings
+from gtp_engine.match.openings import NO_OPENING, Opening, openings, read_openings
 from gtp_engine.match.play import Match, Plan
 from gtp_engine.match.record import FAULTS, SIDES, GameRecord, MatchRecord, MatchTerms
 from gtp_engine.match.referee import Conduct, scores_on_board
@@ -215,10 +215,7 @@ def _openings(source: str, width: int, height: int) -> tuple[Sequence[Opening], 
         return openings(width, height), source
     if source == "none":
         return [NO_OPENING], source
-    try:
-        return read_openings(Path(source), width, height), str(Path(source).resolve())
-    except OpeningError as error:
-        raise UserError(str(error)) from error
+    return read_openings(Path(source), width, height), str(Path(source).resolve())
 
 
 def _names(commands: list[list[str]], given: list[str | None], terms: Terms) -> list[str]:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from go_rules.points import VertexError, column_of, from_vertex, point_at, row_of
+from gtp_engine.errors import UserError
 from nets.symmetry import symmetric_point, symmetry_count
 
 Opening = tuple[int, ...]
@@ -32,10 +33,6 @@ SMALLEST = 7
 NO_OPENING: Opening = ()
 
 
-class OpeningError(ValueError):
-    """A file of openings that cannot be used. The text is one line."""
-
-
 def openings(width: int, height: int) -> list[Opening]:
     """The built-in openings of a board in their fixed order. A board without any has the empty one."""
     if min(width, height) >= FOUR_CORNERS:
@@ -49,7 +46,7 @@ def openings(width: int, height: int) -> list[Opening]:
 
 
 def read_openings(path: Path, width: int, height: int) -> list[Opening]:
-    """Read openings from a text file: one in each line, as vertices; `#` begins a comment. Raises OpeningError."""
+    """Read openings from a text file: one in each line, as vertices; `#` begins a comment. Raises UserError."""
     found = []
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         words = line.split("#")[0].split()
@@ -58,12 +55,12 @@ def read_openings(path: Path, width: int, height: int) -> list[Opening]:
         try:
             opening = tuple(from_vertex(word, width, height) for word in words)
         except VertexError as error:
-            raise OpeningError(f"{path}, line {number}: {error}") from error
+            raise UserError(f"{path}, line {number}: {error}") from error
         if len(set(opening)) < len(opening):
-            raise OpeningError(f"{path}, line {number}: a vertex occurs twice")
+            raise UserError(f"{path}, line {number}: a vertex occurs twice")
         found.append(opening)
     if not found:
-        raise OpeningError(f"{path}: holds no openings")
+        raise UserError(f"{path}: holds no openings")
     return found
 
 

@@ -20,7 +20,7 @@ from go_rules.position import PHASE_MAIN, new_stack
 from go_rules.rules import SCORING_AREA
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
-from search.request import Limits, ReportRequest, SearchRequest
+from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import SearchResult
 
 VISITS = 150
@@ -77,7 +77,7 @@ def _search(engine: Engine, call: Call, game: Game, colour: int) -> SearchResult
             game,
             colour,
             Limits(VISITS, SECONDS, may_stop_early=False),
-            report=ReportRequest(lambda _result: None, every=1e6, ownership=True),
+            report=OWNERSHIP_AT_THE_END,
             analysis=True,
             stop=call.stop,
         )
@@ -132,8 +132,8 @@ def seki_stones(game: Game, dead: frozenset[int]) -> frozenset[int]:
     eyes: dict[int, int] = defaultdict(int)
     shared: list[set[int]] = []
     own: list[set[int]] = []
-    for region in _empty_regions(board, board_points(game.width, game.height)):
-        around = {int(head[q]) for p in region for q in _neighbours(p) if board[q] in (BLACK, WHITE)}
+    for region in empty_regions(board, board_points(game.width, game.height)):
+        around = {int(head[q]) for p in region for q in neighbours(p) if board[q] in (BLACK, WHITE)}
         colours = {int(board[chain]) for chain in around}
         if len(colours) == 2:
             shared.append(around if len(region) <= LARGEST_SHARED_REGION else set())
@@ -155,11 +155,13 @@ def seki_stones(game: Game, dead: frozenset[int]) -> frozenset[int]:
     return frozenset(p for p in board_points(game.width, game.height) if board[p] != EMPTY and int(head[p]) in seki)
 
 
-def _neighbours(point: int) -> tuple[int, int, int, int]:
+def neighbours(point: int) -> tuple[int, int, int, int]:
+    """The four points beside a point; some may be off the board."""
     return point + NORTH, point + WEST, point + EAST, point + SOUTH
 
 
-def _empty_regions(board: NDArray[np.int8], points: list[int]) -> list[set[int]]:
+def empty_regions(board: NDArray[np.int8], points: list[int]) -> list[set[int]]:
+    """The connected regions of empty points."""
     regions: list[set[int]] = []
     seen: set[int] = set()
     for start in points:
@@ -167,7 +169,7 @@ def _empty_regions(board: NDArray[np.int8], points: list[int]) -> list[set[int]]
             continue
         region, waiting = {start}, [start]
         while waiting:
-            for q in _neighbours(waiting.pop()):
+            for q in neighbours(waiting.pop()):
                 if board[q] == EMPTY and q not in region:
                     region.add(q)
                     waiting.append(q)

@@ -42,7 +42,7 @@ def picture(
     from go_rules.sgf.reader import read_sgf
     from gtp_engine.players import make_player
     from gtp_engine.tools.drawing import draw
-    from search.request import Limits, ReportRequest, SearchRequest
+    from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 
     engine = configuration.engine
     rules, customary_komi = preset(engine.rules)
@@ -56,8 +56,7 @@ def picture(
         title = " – ".join(name for name in (loaded.black, loaded.white) if name) or record.stem
     player = make_player(configuration)
     player.warm_up(game.width, game.height)
-    report = ReportRequest(lambda result: None, every=1e6, ownership=True)
     limits = Limits(visits=engine.visits or DEFAULT_VISITS)
-    result = player.search(SearchRequest(game, game.to_play, limits, report=report, analysis=True))
+    result = player.search(SearchRequest(game, game.to_play, limits, report=OWNERSHIP_AT_THE_END, analysis=True))
     player.close()
     write_whole(target, draw(game, result, title).encode(), PUBLIC)

@@ -19,13 +19,13 @@ from search.puct.iteration import NO_ROOM, NOT_YET, advance, evaluate_leaves
 from search.puct.parameters import SearchParameters
 from search.puct.report import MAX_VARIATION
 from search.puct.root import expand_root, place_root
-from search.puct.root_moves import excluded_until
 from search.puct.search import Search
 from search.puct.tree.nodes import ROOT, clear_tree, new_node
 from search.puct.tree.ownership import tree_ownership
 from search.puct.tree.rank import rank_root, variations
 from search.puct.tree.reuse import collect_garbage, forget_unreachable, recompute, settle
 from search.puct.workspace import Workspace
+from search.request import excluded_until
 
 SIDE = 9
 MEMORY = 16

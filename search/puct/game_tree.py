@@ -11,11 +11,10 @@ from go_rules.game import Game, Move
 from go_rules.points import PASS
 from search.puct.parameters import SearchParameters
 from search.puct.root import evaluate_root, place_root, score_center
-from search.puct.root_moves import excluded_until
 from search.puct.tree.nodes import NODES, NONE, ROOT, clear_tree, new_node
 from search.puct.tree.reuse import child_after, collect_garbage, forget_unreachable, recompute
 from search.puct.workspace import Workspace
-from search.request import SearchRequest
+from search.request import SearchRequest, excluded_until
 
 CENTER_TOLERANCE = 0.25
 """Points by which the dynamic score's centre may be off in a tree that is kept, before all is brought up to date."""

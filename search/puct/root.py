@@ -105,7 +105,7 @@ def expand_root(tree, ctx, work):
 
 
 def place_root(context: NDArray[np.void], game: Game, colour: int, until: NDArray[np.int16]) -> None:
-    """Write the game's position and rules, and the excluded moves (root_moves.excluded_until), into the context."""
+    """Write the game's position and rules, and the excluded moves (search.request.excluded_until), into the context."""
     context["rules"][0] = game.record
     # Between players two passes end the game and dead stones are agreed upon; a search has to play them out.
     context["rules"]["cleanup"] = 1

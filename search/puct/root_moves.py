@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.game import Game
-from go_rules.points import EMPTY, N_POINTS, NO_POINT, PASS, STRIDE, WALL, WHITE
+from go_rules.points import EMPTY, NO_POINT, PASS, STRIDE, WALL, WHITE
 from go_rules.rules import SCORING_AREA
 from go_rules.tactics.life import new_life_work, pass_alive_area
 from search.puct.parameters import SearchParameters
-from search.request import MoveFilter
 
 SETTLED = 0.95
 """Ownership from which on a point counts as someone's for certain."""
@@ -48,25 +47,6 @@ def noise_shape(priors: NDArray[np.float64]) -> NDArray[np.float64]:
     above = np.maximum(0.0, logs - logs.mean())
     even = np.full(len(priors), 1.0 / len(priors))
     return 0.5 * (above / above.sum() + even) if above.sum() > 0 else even
-
-
-def excluded_until(filter: MoveFilter | None) -> NDArray[np.int16]:
-    """Read a filter into CONTEXT's `until`: for how many moves from the root a colour may not play a point.
-
-    Returns [3, N_POINTS], indexed by colour and point.
-    """
-    out = np.zeros((3, N_POINTS), np.int16)
-    if filter is None:
-        return out
-    for colour, avoided in filter.avoid.items():
-        for points, depth in avoided:
-            for point in points:
-                out[colour, point] = max(out[colour, point], min(depth, 32767))
-    for colour, (points, depth) in filter.allow.items():
-        others = np.ones(N_POINTS, bool)
-        others[list(points)] = False
-        out[colour, others] = np.maximum(out[colour, others], min(depth, 32767))
-    return out
 
 
 def pass_alive(position: np.void, rules: np.void) -> NDArray[np.int8]:

@@ -28,7 +28,7 @@ from search.puct.tree.reuse import collect_garbage, forget_unreachable, recomput
 from search.puct.tree.select import COLLISION, FULL
 from search.puct.worker_buffers import WorkerBuffers
 from search.puct.workspace import Workspace
-from search.request import Limits, ReportRequest, SearchRequest
+from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import SearchResult, StopReason
 
 POLL_SECONDS = 0.02
@@ -97,7 +97,7 @@ class Search:
     def warm_up(self, width: int, height: int) -> None:
         """Compile or load every kernel that a search on such a board calls, and allocate its memory."""
         game = Game(width, height)
-        owners = ReportRequest(lambda _result: None, every=1e9, ownership=True, moves_ownership=True)
+        owners = dataclasses.replace(OWNERSHIP_AT_THE_END, moves_ownership=True)
         first = self.run(SearchRequest(game, BLACK, Limits(visits=8), report=owners, analysis=True)).moves[0].point
         game.play(BLACK, first)
         last = SearchRequest(game, WHITE, Limits(visits=8))

@@ -22,7 +22,7 @@ from go_rules.position import PHASE_OVER
 from go_rules.superko import new_seen, seen_refill
 from nets.evaluator import Evaluator
 from search.playouts.playout import new_policy, new_tools
-from search.request import Limits, MoveFilter, SearchRequest
+from search.request import Limits, SearchRequest, excluded_until
 from search.result import SearchResult, StopReason
 from search.uct.budget import Budget
 from search.uct.ending import choose_point
@@ -44,15 +44,15 @@ class UctPlayer:
         self,
         name: str = "rave",
         parameters: UctParameters | None = None,
-        workers: int | None = None,
-        seed: int | None = None,
+        workers: int = 0,
+        seed: int = -1,
     ) -> None:
-        """`workers`: how many threads search; by default one for each core. `seed`: with one worker and a limit of
-        visits, the same seed gives the same search."""
+        """`workers`: how many threads search; 0 stands for one on each core. `seed`: with one worker and a limit of
+        visits, the same seed gives the same search; a negative one is new each time."""
         self.name = name
         self.evaluator: Evaluator | None = None
         self.workers = workers or usable_cores()
-        base = seed if seed is not None else int.from_bytes(os.urandom(6), "little")
+        base = seed if seed >= 0 else int.from_bytes(os.urandom(6), "little")
         self._policy = new_policy(0.0, 0.0, 1.0)
         self.buffers = [new_buffers(new_tools(base * 1000 + i, self._policy)) for i in range(self.workers)]
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
@@ -88,7 +88,7 @@ class UctPlayer:
         known = self.parameters
         self._context.settings["exploration"] = max(known.exploration, known.analysis_exploration if analysis else 0.0)
         self._set_root(game, colour)
-        self._set_filter(request.filter)
+        self._context.banned[:] = np.minimum(excluded_until(request.filter), MAX_DEPTH)
         self._context.stop[0] = 0
         before = int(self._nodes[ROOT]["visits"])
         if self._nodes[ROOT]["children"] == 0:
@@ -195,19 +195,6 @@ class UctPlayer:
         for each in self.buffers:
             each.totals[:] *= kept
             each.ownership[:] = (each.ownership * kept).astype(np.int64)
-
-    def _set_filter(self, filter: MoveFilter | None) -> None:
-        banned = self._context.banned
-        banned[:] = 0
-        if filter is None:
-            return
-        for colour, bans in filter.avoid.items():
-            for points, depth in bans:
-                for point in points:
-                    banned[colour, point] = max(banned[colour, point], min(depth, MAX_DEPTH))
-        for colour, (points, depth) in filter.allow.items():
-            others = [point for point in range(N_POINTS) if point not in points]
-            banned[colour, others] = np.maximum(banned[colour, others], min(depth, MAX_DEPTH))
 
     # --- Running ----------------------------------------------------------------------------------------------
 

@@ -142,7 +142,7 @@ class BatchLoader:
         assert self._records is not None
         while len(self._record_batches) <= AHEAD:
             positions = self._record_buffers[self._record_count % len(self._record_buffers)]
-            self._record_batches.append(self._background.submit(_fill, self._records, positions, self._record_next))
+            self._record_batches.append(self._background.submit(self._records.fill, positions, self._record_next))
             self._record_next += len(positions.global_)
             self._record_count += 1
         positions = self._record_batches.popleft().result()
@@ -177,11 +177,6 @@ class BatchLoader:
         if not self._pinned:
             return positions
         return Positions(*(torch.from_numpy(array).pin_memory().numpy() for array in positions))
-
-
-def _fill(records: RecordPositions, positions: Positions, first: int) -> Positions:
-    records.fill(positions, first)
-    return positions
 
 
 def _batch(source: str, positions: Positions, play_on: Callable[[PendingPolicy], None] | None = None) -> Batch:

@@ -25,14 +25,15 @@ class RecordPositions:
         self._records = load_records(Path(config.path), config)
         self._conditions, self._seed, self._workers = conditions, seed, workers
 
-    def fill(self, positions: Positions, first: int) -> None:
-        """Make samples first, first + 1, ..., as many as `positions` holds."""
+    def fill(self, positions: Positions, first: int) -> Positions:
+        """Make samples first, first + 1, ... in `positions`, as many as it holds, and return it."""
 
         def make(begin: int, end: int, buffers: WorkerBuffers) -> None:
             part = positions.part(begin, end)
             draw_samples(self._records, self._conditions, self._seed, first + begin, buffers, *part)
 
         self._workers.map_parts(make, len(positions.spatial))
+        return positions
 
 
 def load_records(path: Path, config: RecordsConfig) -> Records:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from nets.evaluator import SHORTTERM_SCORE_ERROR, Evaluator, softmax
-from nets.recording import RecordedPosition, RecordingEvaluator
+from nets.recording import RecordedPosition
 from training.positions.canvas import to_canvas
 from training.run.measure import evaluate_function
 from training.samples.samples import (
@@ -24,11 +24,6 @@ from training.samples.samples import (
 
 AT_ONCE = 8
 """How many positions one call of the teacher evaluates."""
-
-
-def record_share(evaluator: Evaluator, share: float, generator: np.random.Generator) -> RecordingEvaluator:
-    """Make an evaluator, for one thread, that keeps each position it is asked about with the probability `share`."""
-    return RecordingEvaluator(evaluator, chosen=lambda count: np.flatnonzero(generator.random(count) < share))
 
 
 def label_leaves(leaves: list[RecordedPosition], teacher: Evaluator, canvas: int) -> Samples:

@@ -26,13 +26,13 @@ from nets.recording import RecordingEvaluator
 from search.policy.player import PolicyPlayer
 from search.puct.parameters import SearchParameters
 from search.puct.player import PuctPlayer
-from search.request import Limits, ReportRequest, SearchRequest
+from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from training.config import DataConfig
 from training.positions.canvas import OFF_BOARD, read_canvas_shares, sizes_on, to_canvas
 from training.positions.game_conditions import choose_by_share
 from training.run.measure import evaluate_function
 from training.samples.samples import Samples, unpack_planes
-from training.selfplay.leaves import label_leaves, record_share
+from training.selfplay.leaves import label_leaves
 from training.selfplay.searched_positions import (
     SearchedPosition,
     samples_from_game,
@@ -45,8 +45,6 @@ MAX_LENGTH = 2.5
 """A game is given up undecided after this many moves for each point of the board."""
 RESIGN_TURNS = 3
 """A side resigns when this many of its successive searches find the game lost."""
-AT_THE_END = ReportRequest(lambda _result: None, every=1e9, ownership=True)
-"""Asks a search for ownership, and for no report before its end."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +72,10 @@ class SelfPlayWorker:
         self._evaluator, self._reanalysis = evaluator, reanalysis
         self._recorder: RecordingEvaluator | None = None
         if reanalysis is not None and reanalysis.leaves is not None:
-            self._recorder = record_share(evaluator, reanalysis.leaves, np.random.default_rng((seed, 1)))
+            share, generator = reanalysis.leaves, np.random.default_rng((seed, 1))
+            self._recorder = RecordingEvaluator(
+                evaluator, chosen=lambda count: np.flatnonzero(generator.random(count) < share)
+            )
         quick = SearchParameters(
             workers=1,
             memory=64,
@@ -110,7 +111,7 @@ class SelfPlayWorker:
             is_full = self._generator.random() < settings.full_share
             if is_full and self._full is not None:
                 limits = Limits(visits=settings.visits, may_stop_early=False)
-                report = None if self._reanalysis is None else AT_THE_END
+                report = None if self._reanalysis is None else OWNERSHIP_AT_THE_END
                 result = self._full.search(SearchRequest(game, game.to_play, limits, report=report))
                 positions.append(searched_position(game, result, self._scratch, canvas))
             player = self._opponent if self._opponent is not None and game.to_play == opponent else self._quick

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -42,7 +41,11 @@ class NativeTeacher:
         and `global_` [N, 19]. Raises TrainingError."""
         canvas = spatial.shape[2]
         sizes = spatial[:, 0, 0].sum(1).numpy().astype(np.int64)
-        answers = _Answers.of(len(sizes), canvas, self.has_optimistic)
+        count, cells = len(sizes), canvas * canvas
+        policy = np.full((count, cells + 1), OFF_BOARD, np.float32)
+        optimistic_policy = policy.copy() if self.has_optimistic else None
+        value, score = np.empty((count, 3), np.float32), np.empty((count, SCORE_COLUMNS), np.float32)
+        ownership = np.zeros((count, cells), np.float32)
         planes, numbers = spatial.numpy(), global_.numpy()
 
         def ask(index: NDArray[np.int64]) -> None:
@@ -50,12 +53,12 @@ class NativeTeacher:
             boards = np.ascontiguousarray(planes[index, :, :size, :size], np.float32)
             evaluation, optimistic = self._evaluator.evaluate_both(boards, numbers[index])
             points = board_cells(size, canvas)
-            answers.value[index], answers.score[index] = evaluation.value, evaluation.score
-            answers.ownership[index[:, None], points] = evaluation.ownership
-            moves = np.append(points, canvas * canvas)
-            answers.policy[index[:, None], moves] = evaluation.policy
-            if optimistic is not None:
-                answers.optimistic[index[:, None], moves] = optimistic
+            value[index], score[index] = evaluation.value, evaluation.score
+            ownership[index[:, None], points] = evaluation.ownership
+            moves = np.append(points, cells)
+            policy[index[:, None], moves] = evaluation.policy
+            if optimistic is not None and optimistic_policy is not None:
+                optimistic_policy[index[:, None], moves] = optimistic
 
         parts = []
         for size in np.unique(sizes):
@@ -65,28 +68,8 @@ class NativeTeacher:
             list(self._threads.map(ask, parts))
         except EvaluatorError as error:
             raise TrainingError(str(error)) from None
-        policy, optimistic, value, score, ownership = (torch.from_numpy(array) for array in answers)
-        return TeacherEvaluation(policy, optimistic if self.has_optimistic else None, value, score, ownership)
-
-
-class _Answers(NamedTuple):
-    policy: NDArray[np.float32]
-    optimistic: NDArray[np.float32]
-    value: NDArray[np.float32]
-    score: NDArray[np.float32]
-    ownership: NDArray[np.float32]
-
-    @staticmethod
-    def of(count: int, canvas: int, has_optimistic: bool) -> _Answers:
-        """Allocate the evaluations of `count` positions, filled with what they are outside the boards."""
-        cells = canvas * canvas
-        return _Answers(
-            np.full((count, cells + 1), OFF_BOARD, np.float32),
-            np.full((count if has_optimistic else 0, cells + 1), OFF_BOARD, np.float32),
-            np.empty((count, 3), np.float32),
-            np.empty((count, SCORE_COLUMNS), np.float32),
-            np.zeros((count, cells), np.float32),
-        )
+        arrays = (policy, optimistic_policy, value, score, ownership)
+        return TeacherEvaluation(*(None if array is None else torch.from_numpy(array) for array in arrays))
 
 
 def load_native_teacher(path: Path, threads: int, is_required: bool) -> NativeTeacher | None:

@@ -8,7 +8,8 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
-from gtp_engine.match.openings import NO_OPENING, OpeningError, openings, read_openings
+from gtp_engine.errors import UserError
+from gtp_engine.match.openings import NO_OPENING, openings, read_openings
 from nets.symmetry import symmetric_point, symmetry_count
 
 
@@ -52,5 +53,5 @@ def test_files(tmp_path: Path) -> None:
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "openings.txt"
     path.write_text(text)
-    with pytest.raises(OpeningError, match=message):
+    with pytest.raises(UserError, match=message):
         read_openings(path, 19, 19)

@@ -12,8 +12,8 @@ from search.puct.context import LEAF, Work, new_context, new_work
 from search.puct.leaves.nn_cache import look_up, new_cache, remember
 from search.puct.parameters import SearchParameters
 from search.puct.root import place_root
-from search.puct.root_moves import excluded_until
 from search.puct.settings import make_settings
+from search.request import excluded_until
 
 SIZE = 5
 
