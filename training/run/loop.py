@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -79,15 +78,7 @@ class Run:
             progress.leg_budget, progress.leg_spent, progress.leg_began = duration.budget, 0.0, progress.step
         progress.origin = progress.origin.joined_with(self._origin())
         self._announce()
-        batches = BatchLoader(
-            self._config,
-            pass_alive_under_suicide=self.distiller.pass_alive_under_suicide,
-            has_teacher=self.distiller.teacher is not None,
-            pinned=self.distiller.device.type == "cuda",
-            policy_for=partial(self.distiller.policy_for, student=self.distiller.student_policy),
-            records_drawn=progress.records_drawn,
-            first_step=progress.step,
-        )
+        batches = self.distiller.batches(progress.records_drawn, progress.step, self.distiller.student_policy)
         try:
             with interruptible() as interrupted:
                 self._train(batches, duration, interrupted)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from nets.evaluator import LEAD
 from training.config import TrainingConfig
 from training.devices import choose_device, is_faster_in_bf16, place_on
 from training.positions.batch import Batch, PendingPolicy
+from training.positions.batch_loader import BatchLoader
 from training.positions.komi_balancing import with_balanced_komi
 from training.student.dormant_units import DormantUnitReset
 from training.student.losses import Targets, loss_of
@@ -77,10 +79,21 @@ class Distiller:
             self._compile()
         self._uploads = torch.cuda.Stream() if self.device.type == "cuda" else None
 
-    @property
-    def pass_alive_under_suicide(self) -> bool:
-        """Whether the teacher's area features count pass-alive groups as under rules with suicide."""
-        return self.teacher is not None and self.teacher.pass_alive_under_suicide
+    def batches(self, records_drawn: int, first_step: int, student: PolicyFunction | None = None) -> BatchLoader:
+        """Open the sources of batches, from `first_step` on, after `records_drawn` samples of records.
+
+        Between positions that are learned from, games go on by the teacher's policy and, in its share of the games, the
+        policy of `student`, if given. Raises TrainingError.
+        """
+        return BatchLoader(
+            self.config,
+            pass_alive_under_suicide=self.teacher is not None and self.teacher.pass_alive_under_suicide,
+            has_teacher=self.teacher is not None,
+            pinned=self.device.type == "cuda",
+            policy_for=partial(self._policy_for, student=student),
+            records_drawn=records_drawn,
+            first_step=first_step,
+        )
 
     def step(self, batch: Batch, rate_share: float) -> dict[str, Tensor]:
         """Learn from one batch, at this share of the full learning rate. Games in the batch are told their next moves.
@@ -123,9 +136,7 @@ class Distiller:
         return self._evaluated(spatial, global_, fills_canvas).policy[:, PLAIN]
 
     @torch.no_grad()
-    def policy_for(self, batch: Batch, student: PolicyFunction | None) -> PendingPolicy:
-        """Return the policy by which games go on from positions that are not learned from: `student`, if given, moves
-        in its share of the games and the teacher in the others."""
+    def _policy_for(self, batch: Batch, student: PolicyFunction | None) -> PendingPolicy:
         assert self.teacher is not None
         spatial, global_, _, _ = self._upload(batch)
         own = 0 if student is None else round(len(spatial) * self.config.data.play.student)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,6 @@ from training.errors import TrainingError
 from training.files import write_whole
 from training.interruption import interruptible
 from training.positions.batch import Batch
-from training.positions.batch_loader import BatchLoader
 from training.samples.origin import Origin, add_origin
 from training.samples.sample_files import SampleWriter
 from training.samples.samples import (
@@ -100,15 +98,7 @@ def label(
     assert teacher is not None
     add_origin(folder, Origin((teacher.name,), teacher.has_optimistic, teacher.pass_alive_under_suicide))
     status = StatusLine()
-    batches = BatchLoader(
-        config,
-        pass_alive_under_suicide=distiller.pass_alive_under_suicide,
-        has_teacher=True,
-        pinned=distiller.device.type == "cuda",
-        policy_for=partial(distiller.policy_for, student=None if miner is None else miner.policy),
-        records_drawn=state["records_drawn"],
-        first_step=state["step"],
-    )
+    batches = distiller.batches(state["records_drawn"], state["step"], None if miner is None else miner.policy)
     started, done = time.monotonic(), 0
     try:
         with interruptible() as interrupted:
