@@ -57,11 +57,12 @@ class NativeEvaluator(Evaluator):
         profile: HumanProfile | None = None,
         workspace: Callable[..., AnyWorkspace] = Workspace,
     ) -> None:
-        """`packed` is `model`, a prepared network; `source` its name in errors, `optimism` the default share of the
-        optimistic policy in networks that have one. Boards of a single line, which no tile fits, are left to what
-        `open_other` opens, another evaluator of the same network. `profile` says whom a HumanSL network imitates, and
-        only such a one may and must have it. `workspace` is the class that runs what is packed so. Raises
-        EvaluatorError."""
+        """Run `packed`, which is the prepared network `model` as the kernels read it. Raises EvaluatorError.
+
+        `source` names the network in errors. `optimism` is the default share of the optimistic policy, if there is one.
+        Boards of a single line fit no tile: the evaluator that `open_other` opens evaluates them. `profile` says whom
+        a HumanSL network imitates; it must have one, and no other network may. `workspace` is the class that runs
+        `packed`."""
         encoder = model.trunk.metadata
         if encoder is not None and profile is None:
             raise EvaluatorError(f"{source}: {NEEDS_PROFILE}")
@@ -103,8 +104,9 @@ class NativeEvaluator(Evaluator):
         return self._computed(spatial, global_, [self._shares(len(spatial), optimism)], colours)[0]
 
     def evaluate_both(self, spatial: FloatArray, global_: FloatArray) -> tuple[Evaluation, FloatArray | None]:
-        """Evaluate without optimism, on boards of more than a single line. Beside it, the logits [N, H*W + 1] of the
-        optimistic policy, where the network has one. Raises EvaluatorError."""
+        """Evaluate without optimism, and return the logits [N, H*W + 1] of the optimistic policy too, or None.
+
+        The boards must have more than a single line. Raises EvaluatorError."""
         has_optimism = self._attributes.has_optimism
         shares = [np.full(len(spatial), share, np.float32) for share in (0.0, 1.0)] if has_optimism else [NO_SHARES]
         evaluations = self._computed(spatial, global_, shares, None)
@@ -173,7 +175,7 @@ class NativeEvaluator(Evaluator):
 
 
 def as_argument(array: FloatArray) -> FloatArray:
-    """As the kernels take it, which are compiled for one kind of array; a copy where it is another."""
+    """Return the array as the one kind that the kernels are compiled for; a copy if it is of another kind."""
     if array.dtype == np.float32 and array.flags.c_contiguous and array.flags.writeable:
         return array
     return np.array(array, np.float32, order="C")

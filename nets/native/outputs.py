@@ -1,4 +1,4 @@
-"""From what the big kernel leaves of a batch to its `Evaluation`: the small matrices, and each version's units."""
+"""The last layers of a network: small matrices after the big kernel, and the units of each version of network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FLAT = 9.0
 
 @dataclass(frozen=True)
 class SmallLayers:
-    """The heads' layers that read pools."""
+    """The layers of the heads that read pools."""
 
     version: int
     """Of the network's format: what its outputs mean depends on it."""
@@ -69,7 +69,7 @@ class LastLayers(NamedTuple):
 
 
 def last_layers(small: SmallLayers, area: int) -> LastLayers:
-    """For boards of so many points."""
+    """Make the last layers for boards of `area` points."""
     linear = (math.sqrt(area) - 14.0) / 10.0
     hidden = small.hidden[0] + linear * small.hidden[1] + (linear**2 - 0.1) * small.hidden[2]
     outputs = np.concatenate([small.value, small.score.weights], axis=1)
@@ -99,9 +99,9 @@ def _matrix(numbers: FloatArray) -> FloatArray:
 
 @kernel
 def finish_batch(layers, pools, policies, ownerships, global_, shares, policy, value, score, ownership):
-    """The fields of an `Evaluation`, the last four arguments, from what `run_heads` writes and the batch's `global_`.
+    """Fill the fields of an `Evaluation`, the last four arguments, from what `run_heads` wrote and from `global_`.
 
-    `shares` [N]: of the second policy, where there are two. Returns a sum that is finite only if all outputs are.
+    `shares` [N] are the shares of the second policy, if there are two. Returns a sum that is finite only if all outputs are.
     """
     area = ownership.shape[1]
     first, second = layers.sums[0], layers.sums[1]

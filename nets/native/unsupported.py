@@ -1,4 +1,4 @@
-"""What our own kernels do not know, in a few words a user can read."""
+"""The reasons why our own kernels cannot run a network, in words for users."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ MOST_BYTES = 1 << 30
 
 
 def unsupported_reason(model: Model) -> str:
-    """Why this network cannot be run in int16 on this processor; empty where it can."""
+    """Return the reason why this network cannot run in int16 on this processor; empty if it can."""
     return _reason(model) if is_available() else "int16 needs a processor with AVX2"
 
 
 def can_be_packed(model: Model) -> bool:
-    """Whether a prepared network is made of what the kernels know."""
+    """Tell whether the kernels know all that a prepared network is made of."""
     return not _reason(model)
 
 
@@ -57,7 +57,7 @@ def _reason(model: Model) -> str:
 
 
 def _reason_in_stem_and_heads(model: Model) -> str:
-    """To its stem and heads."""
+    """The reason in its stem or heads; empty if there is none."""
     trunk, policy, value = model.trunk, model.policy, model.value
     stem = trunk.stem.weights.shape[2:]
     heads = (policy.first, policy.pooled, policy.second, value.first, value.ownership)
@@ -71,13 +71,13 @@ def _reason_in_size(size: int) -> str:
 
 
 def is_transformer(model: Model) -> bool:
-    """Whether all residual blocks are attention and feed-forward blocks."""
+    """Tell whether all residual blocks are attention and feed-forward blocks."""
     blocks = model.trunk.blocks
     return bool(blocks) and all(isinstance(block, (AttentionBlock, FeedForwardBlock)) for block in blocks)
 
 
 def weight_bytes(model: Model) -> int:
-    """What the integer weights of the trunk of a network that can be packed take."""
+    """Count the bytes of the integer weights in the trunk of a network that can be packed."""
     return sum(
         padded(each.inputs) * padded(each.outputs) * 2 * (PLACES if each.weights.shape[2] == 3 else 1)
         for parts in _layers(model.trunk.blocks)
@@ -86,7 +86,7 @@ def weight_bytes(model: Model) -> int:
 
 
 def is_curved(model: Model) -> bool:
-    """Whether any activation that a kernel computes is not ReLU."""
+    """Tell whether a kernel computes any activation other than ReLU."""
     trunk, policy, value = model.trunk, model.policy, model.value
     norms = [policy.pooled_norm, policy.first_norm, value.norm, *_norms(trunk.blocks)]
     norms += [trunk.tip] if isinstance(trunk.tip, Normed) else []

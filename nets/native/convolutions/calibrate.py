@@ -1,4 +1,4 @@
-"""What an int16 network needs beside its weights, the ranges of its activations, and what it loses: found out once."""
+"""Calibration for int16: the ranges of a network's activations, and what it loses by int16. It is done once."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What `calibrate` finds out."""
+    """The result of `calibrate`."""
 
     highest: Mapping[str, FloatArray]
     """Tops of the ranges of activations, [channels] by the names of their taps."""
@@ -78,10 +78,10 @@ def calibrate(
     progress: Progress = lambda share: None,
     player: Evaluator | None = None,
 ) -> Verdict:
-    """Calibrate a prepared network that `can_be_packed`, `reference` being the same in fp32, and measure its loss: with
-    smaller tiles, and so finer levels, where that is too much with large ones.
+    """Find the ranges of a prepared network that `can_be_packed`, and measure its loss against `reference` in fp32.
 
-    Positions come from games of `player`, where one is given: for a network too slow to play many itself."""
+    Where the loss with large tiles is too much, smaller tiles are used, which have finer levels. If `player` is given,
+    it plays the games that the positions come from: some networks are too slow to play many."""
     player = player or varied(reference)
     kept = own_positions(player, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.5 * share))
     kept = affordable(kept, reference)
@@ -98,7 +98,7 @@ def calibrate(
 
 
 def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdict:
-    """What `calibrate` found out on another machine, compared with `reference` on this one. Raises EvaluatorError."""
+    """Measure the loss of a verdict from another machine against `reference` on this one. Raises EvaluatorError."""
     verdict = from_bytes(ready.content)
     loss, share = _compare(model, verdict.highest, reference, ready.positions, verdict.largest)
     known = reason_against(Loss(**verdict.loss), 0.0)
@@ -106,7 +106,7 @@ def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdic
 
 
 def affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Positions]:
-    """As many of the positions, evenly, as `reference` evaluates in EVALUATING_SECONDS."""
+    """Choose as many of the positions, evenly spread, as `reference` evaluates in EVALUATING_SECONDS."""
     spatial, global_ = kept[0]
     reference.evaluate(EvaluationRequest(spatial[:1], global_[:1]))
     started = time.thread_time()
@@ -130,7 +130,7 @@ def _compare(
 
 
 def ranges(model: Model, positions: Sequence[Positions]) -> dict[str, FloatArray]:
-    """The tops of the ranges [channels] of all taps over `positions`, widened."""
+    """Find the top of the range of each channel at each tap over `positions`, a little widened."""
     record = open_recorder(to_onnx(model, with_taps=True).SerializeToString(), model.name)
     is_human, batch = model.trunk.metadata is not None, BATCH if model.parameters < LARGE else 1
     highest: dict[str, FloatArray] = {}
@@ -149,5 +149,5 @@ def ranges(model: Model, positions: Sequence[Positions]) -> dict[str, FloatArray
 
 @lru_cache(maxsize=1)
 def fingerprint() -> str:
-    """A hash of what a calibration depends on beside the network and its converter."""
+    """Return a hash of the code that a calibration depends on, beside the network and its converter."""
     return measurement_fingerprint(__name__)

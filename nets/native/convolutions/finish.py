@@ -1,4 +1,4 @@
-"""What becomes of a convolution's sums: activations for the next one, or an addition to a residual stream."""
+"""The last step of a convolution: its sums become activations for the next one, or are added to a residual stream."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ FINISH = np.dtype(
 
 @kernel
 def cut_values_off(finish, activation):
-    """Have FINISH make values of an activation that are cut off nowhere but where it does that itself."""
+    """Set FINISH so that values are cut off only where the activation itself cuts them off."""
     finish.activation = activation
     finish.least, finish.most = 0.0 if activation == RELU else -math.inf, math.inf
 
 
 @kernel
 def factors_at(finish, board, at):
-    """What is the same for all points: vectors of `scale`, `bias`, `next_scale` and `next_bias`, `least` and `most`."""
+    """Load what is the same for all points: vectors of `scale`, `bias`, `next_scale`, `next_bias`, `least`, `most`."""
     # Read once: for all LLVM knows, what is stored meanwhile could change them.
     return (
         load_floats(finish.scale, at),

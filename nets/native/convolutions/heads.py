@@ -1,5 +1,6 @@
-"""The heads as far as they read the board: three convolutions of 1×1, their pools, and the policy and ownership of
-every point. What is left are a few numbers a position, and outputs.py."""
+"""The part of the heads that reads the board: three 1×1 convolutions, their pools, policy and ownership of each point.
+
+The rest works on a few numbers a position (outputs.py)."""
 
 from __future__ import annotations
 
@@ -37,8 +38,11 @@ HEADS = np.dtype(
 
 @kernel
 def run_heads(heads, network, tiles, space, finish, curves, pools, policies, ownership):
-    """Read the levels that the trunk left. Writes `pools` [boards, pooled and value blocks, 3, 32], `policies` [boards,
-    policies, H * W] and `ownership` [boards, H * W], before tanh."""
+    """Compute the heads from the levels that the trunk wrote.
+
+    Writes `pools` [boards, pooled and value blocks, 3, 32], `policies` [boards, policies, H * W] and `ownership`
+    [boards, H * W], before tanh.
+    """
     boards, area = ownership.shape
     parameters = network.parameters
     row = heads.policy_blocks * OUTPUT_BYTES
@@ -75,7 +79,7 @@ def run_heads(heads, network, tiles, space, finish, curves, pools, policies, own
 
 @kernel
 def write_policy_bias(heads, parameters, block, pooled, to):
-    """What is added to the 32 outputs of a block of the policy head's, one that is not pooled, at every point."""
+    """Write to `to` the bias [32] that a block of the policy head, one that is not pooled, gets at every point."""
     for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
         bias = load_floats(parameters + heads.bias + (heads.pooled_blocks + block) * OUTPUT_BYTES, at)
         matrix = parameters + heads.pool_matrix + block * OUTPUT_BYTES + at

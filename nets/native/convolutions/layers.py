@@ -1,5 +1,7 @@
-"""The trunk's blocks as a list of layers, each a convolution and what reads it; a bottleneck's inner blocks lie between
-its own two, with a stream of their own."""
+"""The trunk's blocks as a list of layers, each a convolution and what reads it.
+
+The inner blocks of a bottleneck come between its own two layers, and have a residual stream of their own.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ Buffer = tuple[int, bool]
 
 @dataclass(frozen=True)
 class Reader:
-    """A norm and an activation on the way to a convolution."""
+    """A norm and an activation before a convolution."""
 
     norm: Normed
     levels: Levels
@@ -46,7 +48,7 @@ class Reader:
 
 
 class LayersWriter:
-    """Writes a prepared trunk's layers. Where `is_curved` is false ReLU is the only activation."""
+    """Writes the layers of a prepared trunk. If `is_curved` is false, ReLU is the only activation."""
 
     def __init__(self, writer: Writer, highest: Mapping[str, FloatArray], is_curved: bool, largest: int) -> None:
         """`highest` are the tops of the ranges of the activations, [channels] by the names of their taps; `largest`
@@ -60,7 +62,7 @@ class LayersWriter:
         """Channels; first the trunk's."""
 
     def trunk(self, trunk: Trunk) -> tuple[NDArray[np.void], Reader]:
-        """LAYER records, and what the last one's levels are."""
+        """Return the LAYER records of the trunk, and what the levels of the last one are."""
         assert isinstance(trunk.tip, Normed)
         tip = self._reader("tip", trunk.tip, is_framed=False)
         first = self._reader_of(trunk.blocks[0], "block0")
@@ -71,7 +73,7 @@ class LayersWriter:
 
     @property
     def target(self) -> int:
-        """Which levels the last layer writes."""
+        """The number of the levels that the last layer writes."""
         return self._current
 
     def _blocks(self, blocks: Sequence[Block], end: Reader, depth: int, prefix: str) -> None:

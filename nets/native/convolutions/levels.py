@@ -1,7 +1,7 @@
-"""Levels: an activation's values as integers, a channel's own step apart.
+"""Levels: the values of an activation as integers. Each channel has its own step from one level to the next.
 
-What Winograd's method reads is transformed in 16 bits, which leaves an activation few levels; what a convolution of 1×1
-reads has as many as sums in 32 bits and weights share best.
+Winograd's method transforms its inputs in 16 bits, so these have few levels. The inputs of a 1×1 convolution have as
+many as suits the weights best, so that sums fit into 32 bits.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Steps = FloatArray
 
 
 class Levels(NamedTuple):
-    """The first and the last level."""
+    """The least and the greatest level."""
 
     least: int
     most: int
 
 
 def levels_of(activation: Activation, largest: int) -> Levels:
-    """For what reads an activation by Winograd's method, in tiles of at most so many points, or plainly."""
+    """Return the levels for a reader by Winograd's method in tiles of at most `largest` points, or for a plain one."""
     share = {Activation.RELU: 0.0, Activation.IDENTITY: 1.0}.get(activation, LOWER_SHARE)
     if largest == PLAIN:
         return Levels(-MOST_PLAIN if share > 0 else 0, MOST_PLAIN)
@@ -55,8 +55,9 @@ def at_places(levels: Levels, largest: int) -> tuple[NDArray[np.int64], NDArray[
 
 
 def steps(highest: FloatArray, activation: Activation, levels: Levels) -> Steps:
-    """From the highest values [channels] that should be told apart. What the activation may be at least has levels
-    whatever was seen."""
+    """Return the steps for the highest values [channels] that must stay distinct.
+
+    The least value that the activation can have gets a level even if it was not seen."""
     least = max(NARROWEST * float(highest.max()), 1e-6)
     result = np.maximum(highest, least) / levels.most
     if -math.inf < LOWEST[activation] < 0:

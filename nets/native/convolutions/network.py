@@ -1,4 +1,4 @@
-"""A batch of positions from its features to what the heads make of every board: everything that is not small."""
+"""One kernel for a network of convolutions: from the features of a batch to the outputs of the heads for each board."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from nets.native.convolutions.trunk import run_layers, write_stem
 def run_network(
     network, layers, heads, tiles, space, finish, curves, spatial, global_, players, pools, policies, ownership, boards
 ):
-    """So many `boards` at a time, which divides their number. The other arguments are arrays; the first six are of
-    records, and but for `layers` of one; `curves` is None or activations.CURVES. The last three arrays are the results,
-    see run_heads."""
+    """Compute a batch, `boards` boards at a time, which divides their number.
+
+    The other arguments are arrays. The first six hold records, one each except `layers`; `curves` is None or
+    activations.CURVES. The last three get the results (run_heads).
+    """
     for start in range(0, len(spatial), boards):
         part = slice(start, start + boards)
         write_stem(spatial[part], global_[part], players[part], network[0], tiles[0], space[0])

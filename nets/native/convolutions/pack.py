@@ -24,7 +24,7 @@ from nets.native.unsupported import is_curved
 
 @dataclass(frozen=True)
 class Packed:
-    """A network ready for the kernels."""
+    """A network of convolutions as the kernels read it."""
 
     parameters: NDArray[np.uint8]
     """Begins at a multiple of 64 bytes."""
@@ -53,8 +53,8 @@ class Packed:
 
 @np.errstate(over="ignore", invalid="ignore")  # absurd weights: outputs that are not finite are refused
 def pack(model: Model, highest: Mapping[str, FloatArray], largest: int = LARGEST) -> Packed:
-    """`highest` are the tops of the ranges of the activations, [channels] by the names of their taps; `largest` the
-    most points of Winograd's tiles."""
+    """Write a network for the kernels. `highest` has the tops of the ranges of activations, [channels] by the names of
+    their taps; `largest` is the most points of a side of Winograd's tiles."""
     writer, trunk = Writer(), model.trunk
     has_curves = is_curved(model)
     network = pack_stem(writer, trunk)
@@ -86,7 +86,7 @@ def pack(model: Model, highest: Mapping[str, FloatArray], largest: int = LARGEST
 
 
 def pack_stem(writer: Writer, trunk: Trunk) -> NDArray[np.void]:
-    """A NETWORK record with what write_stem reads."""
+    """Make a NETWORK record with what write_stem reads."""
     channels = padded(trunk.channels)
     weights = np.zeros((trunk.stem.inputs, *trunk.stem.weights.shape[2:], channels), np.float32)
     weights[..., : trunk.channels] = trunk.stem.weights.transpose(1, 2, 3, 0)[:, :, ::-1]
@@ -123,7 +123,7 @@ def _pack_heads(writer: Writer, model: Model, tip: Reader) -> NDArray[np.void]:
 
 
 def small_layers(model: Model) -> SmallLayers:
-    """What no kernel computes of the heads."""
+    """Return the layers of the heads that the big kernel does not compute."""
     policy, value = model.policy, model.value
     used, none = min(2, policy.channels), np.zeros(0, np.float32)
     has_hidden = policy.pass_second is not None and policy.pass_bias is not None

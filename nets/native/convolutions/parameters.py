@@ -22,14 +22,14 @@ HEAD = 16
 
 
 class Writer:
-    """Arrays one after another, each at a multiple of 64 bytes."""
+    """Writes arrays one after another, each at a multiple of 64 bytes."""
 
     def __init__(self) -> None:
         self._arrays: list[NDArray[np.uint8]] = []
         self._size = 0
 
     def put(self, array: NDArray[np.generic]) -> int:
-        """The offset at which it lies."""
+        """Append an array and return its offset in bytes."""
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         at = self._size
         self._arrays.append(np.pad(flat, (0, -len(flat) % ALIGNMENT)))
@@ -37,7 +37,7 @@ class Writer:
         return at
 
     def content(self) -> NDArray[np.uint8]:
-        """All of it; the writer is empty then."""
+        """Return all that was written; the writer is empty afterwards."""
         result = aligned(self._size)
         at = 0
         for array in self._arrays:
@@ -48,7 +48,7 @@ class Writer:
 
 
 def aligned(size: int) -> NDArray[np.uint8]:
-    """So many zero bytes that begin at a multiple of 64."""
+    """Make an array of `size` zero bytes whose address is a multiple of 64."""
     space = np.zeros(size + ALIGNMENT, np.uint8)
     start = -space.ctypes.data % ALIGNMENT
     return space[start : start + size]
@@ -76,8 +76,10 @@ def pool_matrix(matrix: FloatArray, pooled: int, outputs: int) -> FloatArray:
 def put_convolutions(
     writer: Writer, parts: list[Convolution], read: Steps, levels: Levels, largest: int
 ) -> tuple[int, int, int]:
-    """Write convolutions of 3×3, or of 1×1, that read the same levels, each padded to blocks of 32 outputs, as one, the
-    former for tiles of at most `largest` points; the offsets of their weights, scales and biases."""
+    """Write 3×3 or 1×1 convolutions that read the same levels as one; return the offsets of weights, scales, biases.
+
+    Each is padded to blocks of 32 outputs. Those of 3×3 are for tiles of at most `largest` points.
+    """
     integers, scales, biases = [], [], []
     inputs = padded(parts[0].inputs)
     for part in parts:

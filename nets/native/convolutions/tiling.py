@@ -45,13 +45,13 @@ TILING = np.dtype(
 
 
 def parts(side: int, largest: int = LARGEST) -> list[int]:
-    """`side` points, at least 2, in as few parts of at most `largest` as possible, the larger ones first."""
+    """Cut a side of 2 or more points into as few parts of at most `largest` points as possible, larger parts first."""
     count = -(-side // largest)
     return [side // count + (number < side % count) for number in range(count)]
 
 
 def tiling(boards: int, height: int, width: int, largest: int = LARGEST) -> NDArray[np.void]:
-    """The TILING record, in an array of one, of so many boards."""
+    """Make the TILING record of `boards` boards, in an array of one."""
     result = np.zeros(1, TILING)
     record = result[0]
     heights, widths = np.array(parts(height, largest)), np.array(parts(width, largest))
@@ -68,7 +68,7 @@ def tiling(boards: int, height: int, width: int, largest: int = LARGEST) -> NDAr
 
 
 def input_matrix(m: int) -> NDArray[np.int64]:
-    """B^T [m + 2, m + 2] of a part of m points, all integers."""
+    """Return B^T [m + 2, m + 2] of a part of m points; all its numbers are integers."""
     finite = [point for point in POINTS[: m + 2] if math.isfinite(point)]
     result = np.zeros((m + 2, m + 2))
     for row, point in enumerate(POINTS[: m + 2]):
@@ -79,7 +79,7 @@ def input_matrix(m: int) -> NDArray[np.int64]:
 
 
 def output_matrix(m: int) -> NDArray[np.float64]:
-    """A^T [m, m + 2] of a part of m points, for weights by `weight_matrix`."""
+    """Return A^T [m, m + 2] of a part of m points, for weights by `weight_matrix`."""
     finite = [point for point in POINTS[: m + 2] if math.isfinite(point)]
     result = np.zeros((m, m + 2))
     for column, point in enumerate(POINTS[: m + 2]):
@@ -92,13 +92,13 @@ def output_matrix(m: int) -> NDArray[np.float64]:
 
 
 def weight_matrix() -> NDArray[np.float64]:
-    """G [6, 3]; parts of fewer points use its first rows."""
+    """Return G [6, 3], of which parts of fewer points use the first rows."""
     rows = [point ** np.arange(3) if math.isfinite(point) else np.array([0.0, 0.0, 1.0]) for point in POINTS]
     return np.array(rows) * np.array(WEIGHT_FACTORS)[:, None]
 
 
 def places(largest: int) -> list[int]:
-    """The numbers of the places that parts of at most so many points have."""
+    """List the numbers of the places that parts of at most `largest` points have."""
     return [len(POINTS) * i + j for i in range(largest + 2) for j in range(largest + 2)]
 
 

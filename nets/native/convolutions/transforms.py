@@ -19,8 +19,10 @@ SHORT_BYTES, FLOAT_BYTES = 2, 4
 
 @kernel
 def transform_inputs(levels, places, rows, tiles, boards, channels):
-    """From `levels` [boards, H + 2, W + 2, channels] to the inputs [tiles of all places, channels], int16; `rows` has
-    room for [6, W + 2, channels]."""
+    """Transform `levels` [boards, H + 2, W + 2, channels] to the inputs [tiles of all places, channels] in int16.
+
+    `rows` has room for [6, W + 2, channels].
+    """
     point = channels * SHORT_BYTES
     row = (tiles.width + 2) * point
     for board in range(boards):
@@ -82,8 +84,10 @@ def _inputs(size, first, step, to0, to1, to2, to3, to4, to5, length):
 
 @kernel
 def transform_outputs(sums, rows, tiles, boards, finish, curves):
-    """From the `sums` [tiles of all places, 32] of a block of outputs to what FINISH says; `rows` has room for
-    [6, W, 32]."""
+    """Transform the `sums` [tiles of all places, 32] of a block of outputs to points, and finish them as FINISH says.
+
+    `rows` has room for [6, W, 32].
+    """
     row = tiles.width * OUTPUT_BYTES
     for board in range(boards):
         top = np.int64(0)  # not a literal, for which what is called would be compiled a second time

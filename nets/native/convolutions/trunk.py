@@ -75,7 +75,7 @@ SPACE = np.dtype(
 
 @kernel
 def write_stem(spatial, global_, players, network, tiles, space):
-    """The stem's sums, into the trunk's stream.
+    """Write the sums of the stem to the trunk's stream.
 
     What `spatial` [boards, planes, H, W] has beside an empty board, whose sums are in `space.constant`, is little: each
     such input adds its weights to the points around it. `global_` is [boards, global features]; `players` [boards,
@@ -111,7 +111,7 @@ def write_stem(spatial, global_, players, network, tiles, space):
 
 @kernel
 def run_layers(layers, network, tiles, space, finish, curves, boards):
-    """All layers, the first of which only reads what the stem wrote. The last one's levels are left in its target."""
+    """Run all layers. The first only reads what the stem wrote, and the levels of the last stay in its target."""
     parameters = network.parameters
     _aim(layers[0], tiles, space, finish)
     _write_levels(layers[0], parameters, tiles, space, finish, curves, boards)

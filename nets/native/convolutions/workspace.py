@@ -1,4 +1,4 @@
-"""The memory that one call of the kernels works in, for batches of one size on boards of one size."""
+"""The working memory of one call of the kernels, for batches of one size on boards of one size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Held = dict[str, NDArray[np.uint8]]
 
 
 class HasStem(Protocol):
-    """What a packed network says of its stem, whatever follows it."""
+    """A packed network of any kind, as far as its stem is concerned."""
 
     @property
     def parameters(self) -> NDArray[np.uint8]: ...
@@ -43,7 +43,7 @@ class HasStem(Protocol):
 
 
 class Workspace:
-    """Arrays for the kernels, and the records that tell them where these lie."""
+    """The arrays that the kernels work in, and the records with their addresses."""
 
     def __init__(self, packed: Packed, count: int, height: int, width: int) -> None:
         """For `count` boards."""
@@ -72,8 +72,9 @@ class Workspace:
         set_constant(packed, self._tiles, self._space, self._held)
 
     def run(self, spatial: FloatArray, global_: FloatArray) -> None:
-        """From `spatial` and `global_`, both C-contiguous, and `players`, which is added to the stream at every point,
-        to `pools`, `policies` and `ownership`, see heads.py."""
+        """Compute `pools`, `policies` and `ownership` (heads.py) from `spatial` and `global_`, both C-contiguous.
+
+        `players` is added to the stream at every point."""
         packed = self._packed
         run_network(
             packed.network, packed.layers, packed.heads, self._tiles, self._space, self._finish, packed.curves,
@@ -82,7 +83,7 @@ class Workspace:
 
 
 def set_constant(packed: HasStem, tiles: NDArray[np.void], space: NDArray[np.void], held: Held) -> None:
-    """Write the stem's sums on an empty board: what its kernel makes of the board's plane beside its bias."""
+    """Write the sums of the stem for an empty board: its bias, and its kernel applied to the plane of the board."""
     constant, height, width = held["constant"].view(np.float32), tiles[0]["height"], tiles[0]["width"]
     bias = packed.parameters[packed.network[0]["stem_bias"] :].view(np.float32)[: packed.channels]
     constant.reshape(-1, packed.channels)[:] = bias
@@ -94,8 +95,8 @@ def set_constant(packed: HasStem, tiles: NDArray[np.void], space: NDArray[np.voi
 
 
 def boards_at_once(packed: Packed, height: int, width: int) -> int:
-    """How many boards, at least 1, to compute together: for a small network one, whose places and sums then stay in
-    the processor's second cache; for a large one at least 2, since its parameters come from far away every time."""
+    """Return how many boards to compute together. For a small network this is 1: then its places and sums stay in the
+    processor's second cache. For a large network it is at least 2, because its parameters never stay there."""
     if packed.parameters.nbytes <= NEAR_BYTES:
         return 1
     one = sum(_sizes(packed, 1, height, width).values())

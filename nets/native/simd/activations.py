@@ -69,8 +69,9 @@ def gated(_context: Any, x: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 def curve_at(curves: Any, kind: Any, per_step: Any, at: Any) -> Any:
-    """What `activated` needs of the formula for the channels from `at` on; None where it is not used. `per_step` is the
-    address of what results are multiplied by. For kernels."""
+    """Load what `activated` needs of the formula for the channels from `at` on; None if it is not used. For kernels.
+
+    `per_step` is the address of the factors of the results."""
     raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""A board's pool: of every channel the mean, the mean by the board's size, and the maximum."""
+"""The pool of a board: for each channel the mean, the mean times a function of the board's size, and the maximum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nets.native.simd.vectors import VECTOR_BYTES, floats, larger, load_floats, 
 
 @kernel
 def pool(values, to, area, channels):
-    """From float32 [area, channels] to float32 [3, channels]."""
+    """Pool float32 `values` [area, channels] to float32 `to` [3, channels]."""
     point = channels * 4
     share = floats(1.0 / area)
     linear = floats((math.sqrt(area) - 14.0) / 10.0)

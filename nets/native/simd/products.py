@@ -29,7 +29,7 @@ INT_LANES, SHORT_LANES = ir.VectorType(I32, LANES), ir.VectorType(I16, 2 * LANES
 
 
 def add_pairs(builder: Any, sums: Any, levels: Any, weights: Any) -> Any:
-    """`sums` and the products of pairs of 16-bit levels and weights, all of them a register of 32-bit integers."""
+    """Add the products of pairs of 16-bit levels and weights to `sums`; each is a register of 32-bit integers."""
     kind = ir.FunctionType(INT_LANES, [SHORT_LANES, SHORT_LANES])
     paired = cgutils.get_or_insert_function(builder.module, kind, PAIRED)
     products = builder.call(paired, [builder.bitcast(each, SHORT_LANES) for each in (levels, weights)])
@@ -52,8 +52,11 @@ def _keep_together(builder: Any, branch: Any) -> None:
 
 
 def multiplier(rows: int, add: Any = add_pairs, put: Any = put_sums) -> Any:
-    """The product of `rows` rows with a block of weights: of levels at an address, `row_bytes` from one to the next, of
-    which `length` bytes are read; what `put` writes of them goes to an address, `to_bytes` from one to the next."""
+    """Make an intrinsic that multiplies `rows` rows of levels by a block of weights, and has `put` write the sums.
+
+    It takes the levels' address, the bytes from one row to the next, the bytes to read of a row, the weights' address,
+    the address to write to, and the bytes from one row of results to the next.
+    """
     columns = OUTPUTS // LANES
 
     @intrinsic
@@ -112,7 +115,7 @@ def multiply_rows(levels, weights, sums, rows, row_bytes):
 
 @kernel
 def multiply_parts(levels, weights, sums, rows, row_bytes, length):
-    """The same with the first `length` bytes of rows that are `row_bytes` apart."""
+    """Do what multiply_rows does, with the first `length` bytes of rows that are `row_bytes` apart."""
     while rows >= MOST_ROWS:
         _multiply_most(levels, row_bytes, length, weights, sums, OUTPUT_BYTES)
         levels += MOST_ROWS * row_bytes

@@ -1,8 +1,8 @@
 """Vectors as values in kernels: sixteen numbers of 32 bits, or thirty-two of 16, added and multiplied at once.
 
-numba has no type for them and finds them in loops only where these are simple. So here they are a type of their own,
-for which numba emits LLVM's vector instructions; LLVM splits them where the processor's are narrower. Memory is
-addressed by bytes: an address and an offset.
+numba has no type for vectors, and uses them only for simple loops. Here they are a type for which numba emits the
+vector instructions of LLVM; LLVM splits them where the processor's vectors are narrower. Memory is addressed in bytes,
+by an address and an offset.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ WIDE, NARROW = "avx512bw", "avx2"
 
 @lru_cache(maxsize=1)
 def features() -> frozenset[str]:
-    """What the processor that numba compiles for can do, by LLVM's names."""
+    """Return the features of the processor that numba compiles for, by LLVM's names."""
     _, _, listed = cpu_target.target_context.codegen().magic_tuple()
     return frozenset(name[1:] for name in listed.split(",") if name.startswith("+"))
 
 
 def is_available() -> bool:
-    """Whether kernels with vectors can be compiled here and are worth it."""
+    """Tell whether kernels with vectors can be compiled here and are fast."""
     return os.environ.get("NUMBA_DISABLE_JIT") != "1" and not features().isdisjoint((WIDE, NARROW))
 
 
@@ -68,13 +68,13 @@ class _VectorModel(models.PrimitiveModel):
 
 
 def place(builder: Any, address: Any, offset: Any, kind: Any) -> Any:
-    """A pointer to a value of LLVM's type `kind`."""
+    """Make a pointer to a value of LLVM's type `kind`."""
     base = builder.inttoptr(address, I8.as_pointer())
     return builder.bitcast(builder.gep(base, [offset]), kind.as_pointer())
 
 
 def spread(builder: Any, value: Any, kind: Any) -> Any:
-    """A vector of LLVM's type `kind` with `value` in all lanes."""
+    """Make a vector of LLVM's type `kind` with `value` in all lanes."""
     none = ir.Constant(kind, ir.Undefined)
     one = builder.insert_element(none, value, I32(0))
     return builder.shuffle_vector(one, none, ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count))
@@ -129,7 +129,7 @@ def to_floats(_context: Any, ints: Any) -> Any:
 
 @intrinsic
 def floats(_context: Any, value: Any) -> Any:
-    """A float in all lanes."""
+    """Make a vector with one float in all lanes."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         return spread(builder, builder.fptrunc(values[0], F32), FLOATS.llvm)
@@ -139,7 +139,7 @@ def floats(_context: Any, value: Any) -> Any:
 
 @intrinsic
 def load_everywhere(_context: Any, address: Any, offset: Any) -> Any:
-    """One float of memory in all lanes."""
+    """Load one float from memory into all lanes."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         return spread(builder, builder.load(place(builder, values[0], values[1], F32), align=4), FLOATS.llvm)
@@ -174,7 +174,7 @@ larger, smaller = _selecting(">"), _selecting("<")
 
 @intrinsic
 def total(_context: Any, vector: Any) -> Any:
-    """The sum of all lanes."""
+    """Add all lanes of a vector of floats."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         kind = ir.FunctionType(F32, [F32, FLOATS.llvm])

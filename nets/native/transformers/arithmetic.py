@@ -1,4 +1,4 @@
-"""What transformers compute beside products of matrices: levels, exponentials, and shares of 16 bits."""
+"""Vector arithmetic of transformers beside products of matrices: levels, exponentials, and shares of 16 bits."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def rounded_pairs(_context: Any, even: Any, odd: Any) -> Any:
 
 @intrinsic
 def swapped(_context: Any, vector: Any) -> Any:
-    """Each two neighbours in the other order."""
+    """Exchange each two neighbouring lanes of a vector."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         order = ir.Constant(ir.VectorType(I32, 16), [lane ^ 1 for lane in range(16)])
@@ -101,7 +101,7 @@ def swapped(_context: Any, vector: Any) -> Any:
 
 @intrinsic
 def larger_magnitude(_context: Any, magnitudes: Any, value: Any) -> Any:
-    """The larger of `magnitudes`, none negative, and those of `value`; what is not a number is larger than all."""
+    """Return the larger of `magnitudes` and of those of `value` in each lane; nan counts as largest."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         most, value = (builder.bitcast(each, INTS.llvm) for each in values)
@@ -114,7 +114,7 @@ def larger_magnitude(_context: Any, magnitudes: Any, value: Any) -> Any:
 
 @intrinsic
 def highest_magnitude(_context: Any, magnitudes: Any) -> Any:
-    """The largest of a vector's floats, none of which is negative."""
+    """Return the largest float of a vector that has no negative ones."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         kind = ir.FunctionType(I32, [INTS.llvm])
@@ -144,7 +144,7 @@ total_of_ints = _reducing(INTS, "add.v16i32", I32, types.int32)
 
 @intrinsic
 def shorts(_context: Any, value: Any) -> Any:
-    """A 16-bit integer in all lanes."""
+    """Make a vector with one 16-bit integer in all lanes."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         return spread(builder, builder.trunc(values[0], I16), SHORTS.llvm)
@@ -193,7 +193,7 @@ fade = _of_shorts(_fade)
 
 @intrinsic
 def add_shares(_context: Any, sums: Any, shares: Any) -> Any:
-    """`sums`, 32 bits, and the pairs of neighbouring `shares`, each up to 32767."""
+    """Add the pairs of neighbouring `shares`, each up to 32767, to `sums` of 32 bits."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         sums, shares = values
@@ -209,7 +209,7 @@ def add_shares(_context: Any, sums: Any, shares: Any) -> Any:
 
 @intrinsic
 def no_ints(_context: Any) -> Any:
-    """A vector of zeros."""
+    """Make a vector of 32-bit zeros."""
 
     def generate(_context: Any, _builder: Any, _signature: Any, _values: Any) -> Any:
         return ir.Constant(INTS.llvm, [0] * 16)
@@ -219,7 +219,7 @@ def no_ints(_context: Any) -> Any:
 
 @intrinsic
 def masked(_context: Any, scores: Any, count: Any) -> Any:
-    """The first `count` scores; the lowest there is instead of the others."""
+    """Keep the first `count` scores, and put the lowest possible score for the others."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         numbers = ir.Constant(SHORTS.llvm, list(range(32)))

@@ -1,8 +1,8 @@
-"""Attention of one head on one board: rotated queries and keys in levels, scores, shares, and their mix of values.
+"""Attention of one head on one board: rotated queries and keys in levels, scores, shares, and the mix of values.
 
-Queries and keys have 16-bit levels with one step a head and board, from the longest of each: by Cauchy and Schwarz no
-sum of their products overflows, and half of its bits are the score. Steps are chosen so that scores count fractions of
-an octave: shares are powers of two, in 16 bits like everything here, and need no floats.
+Queries and keys have 16-bit levels, with one step for each head and board. The longest query and key determine it: by
+the inequality of Cauchy and Schwarz no sum of products overflows, and its higher half is the score. Scores count
+fractions of an octave: shares are powers of two in 16 bits, and need no floats.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ LEAST = 1e-30
 ROWS = 12
 """Queries whose scores are kept at a time."""
 
-DESK = np.dtype(
+HEAD_BUFFERS = np.dtype(
     [
         ("queries", np.int64),  # int16 [area, size]
         ("key_rows", np.int64),  # the same of keys
@@ -76,7 +76,7 @@ DESK = np.dtype(
 
 @kernel
 def longest(rows, count, row_bytes, size):
-    """The largest length of `count` vectors of `size` floats, above 0; no number where one of them is none."""
+    """Return the largest length of `count` vectors of `size` floats, above 0, or nan if one of them has nan."""
     most = np.float32(0.0)
     for row in range(count):
         squares = floats(0.0)
@@ -115,7 +115,7 @@ def write_rotated(rows, row_bytes, height, width, size, table, table_bytes, fact
 
 @kernel
 def pack_keys(rows, area, size, keys):
-    """From int16 [area, size] to what score_block reads."""
+    """Rearrange int16 keys [area, size] as score_block reads them."""
     block_bytes = KEYS * size * SHORT_BYTES
     for key in range(area):
         place = key % KEYS
@@ -128,8 +128,9 @@ def pack_keys(rows, area, size, keys):
 
 @kernel
 def pack_values(rows, area, row_bytes, size, most, values):
-    """The levels of `area` rows of `size` floats, the largest being `most`, for a product with shares; returns what a
-    level is worth."""
+    """Write the levels of `area` rows of `size` floats, of which `most` is the largest, for a product with shares.
+
+    Returns what one level is worth."""
     peaks = floats(0.0)
     for row in range(area):
         for at in range(0, size * FLOAT_BYTES, VECTOR_BYTES):
@@ -152,7 +153,7 @@ def pack_values(rows, area, row_bytes, size, most, values):
 
 @kernel
 def fraction_bits(octaves):
-    """Bits behind the point of scores of up to so many octaves, in 15 bits and a sign."""
+    """Return how many of the 15 bits of a score are a fraction, for scores of up to `octaves` octaves."""
     bits = FINEST
     while bits > 1 and octaves * (1 << bits) > LONGEST * LONGEST / 65536.0:
         bits -= 1
@@ -161,7 +162,7 @@ def fraction_bits(octaves):
 
 @kernel
 def write_shares(scores, blocks, tail, bits):
-    """From a row of scores, in place, to shares; returns their sum. The last of `blocks` has `tail` keys."""
+    """Turn a row of scores into shares in place, and return their sum. The last of `blocks` has `tail` keys."""
     last = (blocks - 1) * VECTOR_BYTES
     store(scores, last, masked(load_shorts(scores, last), tail))
     tops = load_shorts(scores, 0)
@@ -182,8 +183,8 @@ def write_shares(scores, blocks, tail, bits):
 
 
 @kernel
-def mix(desk, area, size, value_size, bits, value_step, mixed, row_bytes):
-    """Write what the head mixes of its values at every point, float32 [area, value size]."""
+def mix(buffers, area, size, value_size, bits, value_step, mixed, row_bytes):
+    """Write the values of a head mixed by its shares at every point, float32 [area, value size]."""
     blocks = (area + KEYS - 1) // KEYS
     score_bytes = blocks * VECTOR_BYTES
     query_bytes, key_bytes = size * SHORT_BYTES, KEYS * size * SHORT_BYTES
@@ -191,18 +192,18 @@ def mix(desk, area, size, value_size, bits, value_step, mixed, row_bytes):
     sums = np.empty(ROWS, np.float32)
     for start in range(0, area, ROWS):
         count = min(ROWS, area - start)
-        queries = desk.queries + start * query_bytes
+        queries = buffers.queries + start * query_bytes
         for block in range(blocks):
-            to = desk.scores + block * VECTOR_BYTES
-            score_block(queries, desk.keys + block * key_bytes, to, count, query_bytes, score_bytes)
+            to = buffers.scores + block * VECTOR_BYTES
+            score_block(queries, buffers.keys + block * key_bytes, to, count, query_bytes, score_bytes)
         for row in range(count):
-            sums[row] = write_shares(desk.scores + row * score_bytes, blocks, area - (blocks - 1) * KEYS, bits)
+            sums[row] = write_shares(buffers.scores + row * score_bytes, blocks, area - (blocks - 1) * KEYS, bits)
         for at in range(0, value_size * FLOAT_BYTES, OUTPUT_BYTES):
-            values = desk.values + at * pairs
-            multiply_parts(desk.scores, values, desk.sums, count, score_bytes, pairs * 4)
+            values = buffers.values + at * pairs
+            multiply_parts(buffers.scores, values, buffers.sums, count, score_bytes, pairs * 4)
             to = mixed + start * row_bytes + at
             for row in range(count):
                 factor = floats(value_step / sums[row])
                 for half in range(at, min(at + OUTPUT_BYTES, value_size * FLOAT_BYTES), VECTOR_BYTES):
-                    level = to_floats(load_ints(desk.sums, row * OUTPUT_BYTES + half - at))
+                    level = to_floats(load_ints(buffers.sums, row * OUTPUT_BYTES + half - at))
                     store(to, row * row_bytes + half - at, level * factor)

@@ -63,8 +63,10 @@ ROOM = np.dtype(
 
 @kernel
 def multiply(matrix, parameters, room, count, kind, to, to_bytes, to_block):
-    """The product of the `count` rows in `room.levels`, at most CHUNK, with a matrix. What becomes of it goes to an
-    address, from one row to the next `to_bytes` and from one block of outputs to the next `to_block`."""
+    """Multiply the `count` rows in `room.levels`, at most CHUNK, by a matrix, and write or add the results.
+
+    They go to an address, `to_bytes` from one row to the next and `to_block` from one block of outputs to the next.
+    """
     block_bytes = matrix.inputs * OUTPUTS
     if matrix.in_bytes == 0:
         block_bytes *= SHORT_BYTES
@@ -88,14 +90,14 @@ def multiply(matrix, parameters, room, count, kind, to, to_bytes, to_block):
 
 
 @kernel
-def run_blocks(blocks, matrices, parameters, room, desk, boards, height, width):
-    """All blocks, in turn, on `boards` boards, whose points are the rows of the stream."""
+def run_blocks(blocks, matrices, parameters, room, buffers, boards, height, width):
+    """Run all blocks in turn on `boards` boards, whose points are the rows of the stream."""
     rows = boards * height * width
     for number in range(len(blocks)):
         block = blocks[number]
         first, second = matrices[block.first], matrices[block.second]
         if block.heads > 0:
-            _attend(block, first, matrices[block.values], second, parameters, room, desk, boards, height, width)
+            _attend(block, first, matrices[block.values], second, parameters, room, buffers, boards, height, width)
         else:
             _feed_forward(block, first, second, parameters, room, rows)
 
@@ -116,7 +118,7 @@ def _feed_forward(block, first, second, parameters, room, rows):
 
 
 @kernel
-def _attend(block, first, third, second, parameters, room, desk, boards, height, width):
+def _attend(block, first, third, second, parameters, room, buffers, boards, height, width):
     area = height * width
     rows = boards * area
     row_bytes, pair_bytes = first.inputs * FLOAT_BYTES, first.outputs * FLOAT_BYTES
@@ -133,7 +135,9 @@ def _attend(block, first, third, second, parameters, room, desk, boards, height,
         multiply(third, parameters, room, count, TO_VALUES, values + pair_bytes, value_bytes, OUTPUT_BYTES)
     for board in range(boards):
         values = room.values + board * area * value_bytes
-        _attend_board(block, parameters, values, value_bytes, pair_bytes, room, desk, board, height, width, mixed_bytes)
+        _attend_board(
+            block, parameters, values, value_bytes, pair_bytes, room, buffers, board, height, width, mixed_bytes
+        )
     for start in range(0, rows, CHUNK):
         count = min(CHUNK, rows - start)
         mixed = room.mixed + start * mixed_bytes
@@ -143,7 +147,7 @@ def _attend(block, first, third, second, parameters, room, desk, boards, height,
 
 
 @kernel
-def _attend_board(block, parameters, rows, row_bytes, pair_bytes, room, desk, board, height, width, mixed_bytes):
+def _attend_board(block, parameters, rows, row_bytes, pair_bytes, room, buffers, board, height, width, mixed_bytes):
     """All heads on one board, whose queries, keys and, from `pair_bytes` on, values are in `rows`."""
     area, size, value_size = height * width, block.size, block.value_size
     groups = block.heads // block.kv_heads
@@ -156,16 +160,18 @@ def _attend_board(block, parameters, rows, row_bytes, pair_bytes, room, desk, bo
         table = parameters + block.rotation + kv_head * 4 * table_bytes
         longest_key = longest(ours, area, row_bytes, size)
         key_factor = LONGEST / longest_key
-        write_rotated(ours, row_bytes, height, width, size, table, table_bytes, key_factor, desk.key_rows)
-        pack_keys(desk.key_rows, area, size, desk.keys)
-        step = pack_values(values + kv_head * value_size * FLOAT_BYTES, area, row_bytes, value_size, most, desk.values)
+        write_rotated(ours, row_bytes, height, width, size, table, table_bytes, key_factor, buffers.key_rows)
+        pack_keys(buffers.key_rows, area, size, buffers.keys)
+        step = pack_values(
+            values + kv_head * value_size * FLOAT_BYTES, area, row_bytes, value_size, most, buffers.values
+        )
         for head in range(kv_head * groups, (kv_head + 1) * groups):
             queries = rows + head * size * FLOAT_BYTES
             longest_query = longest(queries, area, row_bytes, size)
             bits = fraction_bits(longest_query * longest_key * block.octaves)
             factor = min(65536.0 * (1 << bits) * block.octaves / key_factor, LONGEST / longest_query)
-            write_rotated(queries, row_bytes, height, width, size, table, table_bytes, factor, desk.queries)
+            write_rotated(queries, row_bytes, height, width, size, table, table_bytes, factor, buffers.queries)
             mixed = room.mixed + board * area * mixed_bytes + head * value_size * FLOAT_BYTES
             # Integers cannot be no number: where a query or a key is none, what is mixed has to become it.
             unit = step + 0.0 * (longest_query + longest_key)
-            mix(desk, area, size, value_size, bits, unit, mixed, mixed_bytes)
+            mix(buffers, area, size, value_size, bits, unit, mixed, mixed_bytes)

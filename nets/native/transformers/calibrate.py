@@ -1,4 +1,4 @@
-"""What our own kernels need of a transformer beside its weights, those of 8 bits, and what it loses: found out once."""
+"""Calibration of a transformer: its weights of 8 bits, and what it loses by them. It is done once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VERDICT = "verdict"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What `calibrate` finds out."""
+    """The result of `calibrate`."""
 
     in_bytes: Mapping[str, Bytes]
     """The matrices of 8 bits, see pack_tokens; none where all 16 are needed, or have no instruction for 8."""
@@ -65,9 +65,10 @@ def calibrate(
     progress: Callable[[float], None] = lambda share: None,
     player: Evaluator | None = None,
 ) -> Verdict:
-    """Round the weights of a prepared network that `can_be_packed`, `reference` being the same in fp32, and measure
-    what is lost: with as many of the matrices in 8 bits as the limits allow. Positions come from games of `player`,
-    where one is given: for a network too slow to play many itself."""
+    """Round the weights of a prepared network that `can_be_packed`, and measure its loss against `reference` in fp32.
+
+    As many of the matrices have 8 bits as the limits allow. If `player` is given, it plays the games that the positions
+    come from: some networks are too slow to play many."""
     plain = varied(_evaluator(model, {}, reference))
     plain.evaluate(EvaluationRequest(*_empty(model)))  # compiles, which is no part of the time that positions may take
     player = player or plain
@@ -112,5 +113,5 @@ def _empty(model: Model) -> Positions:
 
 @lru_cache(maxsize=1)
 def fingerprint() -> str:
-    """A hash of what a calibration depends on beside the network and its converter."""
+    """Return a hash of the code that a calibration depends on, beside the network and its converter."""
     return measurement_fingerprint(__name__)

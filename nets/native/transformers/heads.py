@@ -1,4 +1,4 @@
-"""The end of the trunk and the heads, as far as they read the board."""
+"""The end of a transformer's trunk, and the part of the heads that reads the board."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def activate(x, activation):
 
 @kernel
 def write_tip(heads, parameters, stream, to, count, row_bytes, board_root):
-    """What the heads read of `count` rows of the stream."""
+    """Write what the heads read of `count` rows of the stream."""
     root = board_root if heads.tip == 2 else np.float32(1.0)
     for _ in range(count):
         if heads.tip == 1:
@@ -67,8 +67,8 @@ def write_tip(heads, parameters, stream, to, count, row_bytes, board_root):
 
 @kernel
 def run_heads(heads, matrices, parameters, room, pools, policies, ownership):
-    """Read the stream. Writes `pools` [boards, pooled and value blocks, 3, 32], `policies` [boards, policies, H * W]
-    and `ownership` [boards, H * W], before tanh."""
+    """Compute the heads from the stream. Writes `pools` [boards, pooled and value blocks, 3, 32], `policies` [boards,
+    policies, H * W] and `ownership` [boards, H * W], before tanh."""
     boards, area = ownership.shape
     matrix = matrices[heads.matrix]
     row_bytes = matrix.inputs * FLOAT_BYTES

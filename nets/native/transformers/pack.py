@@ -23,7 +23,7 @@ from nets.native.transformers.rows import BYTE_ZERO, MATRIX, SHORT_LEVELS
 
 
 class Bytes(NamedTuple):
-    """A matrix with weights of 8 bits, for activations with as many."""
+    """A matrix with weights of 8 bits, for activations of 8 bits."""
 
     factors: FloatArray
     """[inputs]: what activations are multiplied by before they are rounded."""
@@ -35,7 +35,7 @@ class Bytes(NamedTuple):
 
 @dataclass(frozen=True)
 class PackedTokens:
-    """A transformer ready for the kernels."""
+    """A transformer as the kernels read it."""
 
     parameters: NDArray[np.uint8]
     """Begins at a multiple of 64 bytes."""
@@ -57,7 +57,7 @@ class PackedTokens:
 
 @np.errstate(over="ignore", invalid="ignore")  # absurd weights: outputs that are not finite are refused
 def pack_tokens(model: Model, in_bytes: Mapping[str, Bytes]) -> PackedTokens:
-    """`in_bytes` are those matrices, by the names of their blocks and of what they are there, that have 8 bits."""
+    """Write a transformer for the kernels. `in_bytes` has the matrices of 8 bits, by the names of block and matrix."""
     writer, trunk, matrices = Writer(), model.trunk, _Matrices()
     channels = padded(trunk.channels)
     blocks = np.zeros(len(trunk.blocks), BLOCK)

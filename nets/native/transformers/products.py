@@ -29,7 +29,7 @@ KEYS = OUTPUTS
 
 
 def add_quads(builder: Any, sums: Any, levels: Any, weights: Any) -> Any:
-    """`sums` and the products of four 8-bit levels without sign and four weights."""
+    """Add the products of four 8-bit levels, which have no sign, and four weights to `sums`."""
     kind = ir.FunctionType(INT_LANES, [INT_LANES, BYTE_LANES, BYTE_LANES])
     quads = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.vpdpbusd.512")
     return builder.call(quads, [sums, *(builder.bitcast(each, BYTE_LANES) for each in (levels, weights))])

@@ -1,8 +1,8 @@
 """Which matrices have weights of 8 bits, and how these are rounded.
 
-All but those that make values of attention, and but the first block's of each kind: with that of feed-forward in 8 bits
-b7c96h3tfrs loses a third more, with values three times as much. Activations are rounded row by row, each with a step of
-its own, so what has to be calibrated are the weights alone, by the second moments of what they read.
+All have 8 bits except those for the values of attention and those of the first block of each kind: with feed-forward's
+first in 8 bits b7c96h3tfrs loses a third more, with values in 8 bits three times as much. Activations are rounded row
+by row, each with its own step, so only weights are calibrated, by the second moments of what they read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ POINTS = 60_000
 
 
 def rounded(model: Model, positions: Sequence[Positions]) -> dict[str, Bytes]:
-    """The matrices of 8 bits, by their names in pack_tokens, for what the network reads in `positions`."""
+    """Round the matrices for 8 bits, by their names in pack_tokens, to suit what the network reads in `positions`."""
     moments = _moments(model, positions)
     result, kinds = {}, set()
     for number, block in enumerate(model.trunk.blocks):
@@ -47,7 +47,7 @@ def rounded(model: Model, positions: Sequence[Positions]) -> dict[str, Bytes]:
 
 
 def of_feed_forward(model: Model, in_bytes: Mapping[str, Bytes]) -> dict[str, Bytes]:
-    """Those of the matrices that belong to feed-forward blocks, which lose least."""
+    """Select the matrices of feed-forward blocks, which lose least by 8 bits."""
     labels = {f"block{i}" for i, block in enumerate(model.trunk.blocks) if isinstance(block, FeedForwardBlock)}
     return {name: each for name, each in in_bytes.items() if name.partition("_")[0] in labels}
 

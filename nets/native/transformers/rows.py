@@ -48,7 +48,7 @@ MATRIX = np.dtype(
 
 @kernel
 def sum_of_squares(values, length):
-    """Of the floats in so many bytes at an address."""
+    """Add the squares of the floats in `length` bytes at the address `values`."""
     squares = floats(0.0)
     for at in range(0, length, VECTOR_BYTES):
         value = load_floats(values, at)
@@ -63,8 +63,10 @@ def reciprocal_root(mean, epsilon):
 
 @kernel
 def write_levels(rows, count, matrix, parameters, share, epsilon, levels, steps):
-    """The `levels` [count, inputs] that a matrix reads of float32 `rows` [count, inputs], and their `steps` [count];
-    all but `matrix` and `parameters` are addresses. A `share` above 0 has each row divided by its root mean square."""
+    """Write the `levels` [count, inputs] of float32 `rows` [count, inputs] for a matrix, and their `steps` [count].
+
+    All but `matrix` and `parameters` are addresses. If `share` is above 0, each row is divided by its root mean square.
+    """
     row_bytes = matrix.inputs * FLOAT_BYTES
     factors = parameters + matrix.factors
     most = np.float32(BYTE_LEVELS if matrix.in_bytes == 1 else SHORT_LEVELS)

@@ -1,4 +1,4 @@
-"""The memory that one call of a transformer's kernels works in, for batches of one size on boards of one size."""
+"""The working memory of one call of a transformer's kernels, for batches of one size on boards of one size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nets.native.convolutions.trunk import SPACE
 from nets.native.convolutions.workspace import Held, set_constant
 from nets.native.outputs import last_layers
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS
-from nets.native.transformers.attention import DESK, KEYS, ROWS
+from nets.native.transformers.attention import HEAD_BUFFERS, KEYS, ROWS
 from nets.native.transformers.blocks import CHUNK, ROOM
 from nets.native.transformers.network import run_tokens
 from nets.native.transformers.pack import PackedTokens
@@ -23,7 +23,7 @@ are read from farther away once for all of them."""
 
 
 class TokensWorkspace:
-    """Arrays for the kernels, and the records that tell them where these lie."""
+    """The arrays that the kernels work in, and the records with their addresses."""
 
     def __init__(self, packed: PackedTokens, count: int, height: int, width: int) -> None:
         """For `count` boards."""
@@ -33,14 +33,14 @@ class TokensWorkspace:
         boards = self._boards = max(number for number in range(1, min(count, most) + 1) if count % number == 0)
         self._packed, heads = packed, packed.heads[0]
         self._tiles, self._space = tiling(1, height, width), np.zeros(1, SPACE)
-        self._room, self._desk = np.zeros(1, ROOM), np.zeros(1, DESK)
+        self._room, self._buffers = np.zeros(1, ROOM), np.zeros(1, HEAD_BUFFERS)
         board = area * packed.channels * FLOAT_BYTES
         self._held: Held = {"constant": aligned(board), "streams0": aligned(boards * board)}
         self._space[0]["constant"] = self._held["constant"].ctypes.data
         self._space[0]["streams"][0] = self._room[0]["stream"] = self._held["streams0"].ctypes.data
         for kind, records, sizes in (
             ("room", self._room, _room_sizes(packed, boards * area)),
-            ("desk", self._desk, _desk_sizes(packed, area)),
+            ("buffers", self._buffers, _head_buffer_sizes(packed, area)),
         ):
             for name, size in sizes.items():
                 held = self._held[f"{kind}_{name}"] = aligned(size)
@@ -53,12 +53,13 @@ class TokensWorkspace:
         set_constant(packed, self._tiles, self._space, self._held)
 
     def run(self, spatial: FloatArray, global_: FloatArray) -> None:
-        """From `spatial` and `global_`, both C-contiguous, and `players`, which is added to the stream at every point,
-        to `pools`, `policies` and `ownership`, see heads.py."""
+        """Compute `pools`, `policies` and `ownership` (heads.py) from `spatial` and `global_`, both C-contiguous.
+
+        `players` is added to the stream at every point."""
         packed = self._packed
         run_tokens(
             packed.network, packed.blocks, packed.matrices, packed.heads, self._tiles, self._space, self._room,
-            self._desk, spatial, global_, self.players, self.pools, self.policies, self.ownership, self._boards,
+            self._buffers, spatial, global_, self.players, self.pools, self.policies, self.ownership, self._boards,
         )  # fmt: skip
 
 
@@ -78,8 +79,8 @@ def _room_sizes(packed: PackedTokens, rows: int) -> dict[str, int]:
     }
 
 
-def _desk_sizes(packed: PackedTokens, area: int) -> dict[str, int]:
-    """Bytes of what DESK points to."""
+def _head_buffer_sizes(packed: PackedTokens, area: int) -> dict[str, int]:
+    """Bytes of what HEAD_BUFFERS points to."""
     size, values = (int(packed.blocks[name].max(initial=0)) for name in ("size", "value_size"))
     area = -(-area // KEYS) * KEYS
     return {
