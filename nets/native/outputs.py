@@ -101,7 +101,7 @@ def _matrix(numbers: FloatArray) -> FloatArray:
 def finish_batch(layers, pools, policies, ownerships, global_, shares, policy, value, score, ownership):
     """Fill the fields of an `Evaluation`, the last four arguments, from what `run_heads` wrote and from `global_`.
 
-    `shares` [N] are the shares of the second policy, if there are two. Returns a sum that is finite only if all outputs are.
+    `shares` [N] are those of the second policy, if there are two. Returns a sum that is finite only if all outputs are.
     """
     area = ownership.shape[1]
     first, second = layers.sums[0], layers.sums[1]

@@ -310,7 +310,7 @@ def test_processors_with_narrower_vectors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("blocks", "options", "reason_against"),
+    ("blocks", "options", "reason"),
     [
         ([{"kind": "ordinary_block", "dilation": 2}], {}, "convolutions of 3x3 or 1x1"),
         ([{"kind": "ordinary_block", "size": 5}], {}, "convolutions of 3x3 or 1x1"),
