@@ -1,12 +1,12 @@
-"""Makes a run's network the one that ships with the engine: `make weights RUN=folder ROWS=kata-rows-1024.npz`.
+"""Make a run's network the one that ships with the engine: `make weights RUN=folder ROWS=kata-rows-1024.npz`.
 
     nets/weights/nobi.bin.gz        RUN/student.bin.gz as it is
-    nets/weights/nobi-int16.json    what its calibration for our own kernels finds out
+    nets/weights/nobi-int16.json    the results of its calibration for our own kernels
     nets/weights/nobi-check.npz     positions on which each machine compares int16 with fp32
     nets/weights/nobi.json          where it comes from and how it measures in fp32 and int16
     nets/weights/README.md          the model card: its table of figures is written anew
 
-The rest of the card is for people to write, how strong the network is above all.
+People write the rest of the card, above all how strong the network is.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
 
 
 def table(facts: dict[str, Any]) -> str:
-    """The figures as the model card shows them."""
+    """Return the figures as the model card shows them."""
     lines = ["| | |", "| --- | --- |", f"| name | {facts['name']} |"]
     for key, title in (("parameters", "parameters"), ("positions", "samples drawn"), ("steps", "steps")):
         if key in facts:
@@ -94,7 +94,7 @@ def table(facts: dict[str, Any]) -> str:
 
 
 def _provenance(path: Path) -> dict[str, Any]:
-    """What the run says of its student, its own yardstick left out; nothing where it says nothing."""
+    """Return what the run says about its network, without its yardstick figures; nothing where the file is missing."""
     try:
         facts = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -116,7 +116,7 @@ def _with_figures(card: str, figures: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """From the command line; returns the exit code."""
+    """Run the command line `arguments` and return the exit code."""
     if len(arguments) not in (1, 2):
         print("usage: make weights RUN=folder [ROWS=kata-rows-1024.npz]", file=sys.stderr)
         return 2
