@@ -1,4 +1,4 @@
-"""Derived files kept in the user's cache directory: conversions and quantizations of networks.
+"""Files made from networks and kept in the user's cache directory: conversions and calibrations.
 
 An entry is a checksum and a payload, written whole and renamed into place. What cannot be read is derived again, what
 cannot be written is used from memory: the cache costs or saves time and changes nothing else.
@@ -25,7 +25,7 @@ def networks_directory() -> Path:
 
 
 def cached(key: str, derive: Callable[[], bytes]) -> bytes:
-    """The payload stored under `key` (a file name's worth of text), derived and stored first where there is none."""
+    """Return the payload stored under `key`, part of a file's name. If there is none, `derive` makes it first."""
     path = networks_directory() / key
     found = _read(path)
     if found is None:
@@ -57,7 +57,7 @@ def _write(path: Path, payload: bytes) -> None:
 
 
 def _prune(directory: Path) -> None:
-    """Drop what nobody has used for UNUSED_DAYS, and what an interrupted process left behind."""
+    """Delete files that were not used for UNUSED_DAYS, and files that an interrupted process left behind."""
     oldest = time.time() - UNUSED_DAYS * 86400
     for path in directory.iterdir():
         if path.stat().st_mtime < oldest:

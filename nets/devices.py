@@ -1,4 +1,4 @@
-"""What can compute a network: the devices that `--device` names, what brings each, and what suits it.
+"""The devices that can compute a network, by the names of `--device`: the package that brings each, and its defaults.
 
 Devices are onnxruntime's execution providers. Which of them are there depends on the package of onnxruntime that is
 installed; whether one starts, on the machine's drivers. Imports nothing heavy: the command line lists the names.
@@ -13,7 +13,7 @@ AUTO = "auto"
 
 
 class MissingDevice(Exception):
-    """Why a device cannot be had here; one line."""
+    """A device is missing here; the text says why, in one line."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,15 @@ class Device:
     provider: str
     """onnxruntime's name of its execution provider."""
     package: str
-    """Where the provider comes from, to follow `it comes with`."""
+    """The package that brings the provider, worded to follow `it comes with`."""
     precisions: tuple[str, ...]
-    """What it computes in; `auto` takes the first that loses little enough."""
+    """The precisions it computes in; `auto` takes the first that loses little enough."""
     is_automatic: bool = False
-    """Taken by `auto` where it is there and starts."""
+    """Whether `auto` takes the device if it is there and starts."""
     workers: int = 0
-    """Threads that suit the search; 0 is the search's own default."""
+    """How many search threads suit it; 0 means the search's own default."""
     batch: int = 0
-    """Positions a thread evaluates at a time; 0 is the search's own default."""
+    """How many positions a thread should evaluate at a time; 0 means the search's own default."""
     is_concurrent: bool = True
     """Whether a session may be called by several threads at once."""
     needs_cuda: bool = False
@@ -41,7 +41,7 @@ class Device:
     options: Mapping[str, str] = field(default_factory=dict)
     """The provider's own options."""
     needs: str = ""
-    """What to look at where it does not start."""
+    """What a user should check if the device does not start."""
 
 
 _CUDA_NEEDS = "it needs an NVIDIA driver and the libraries of onnxruntime-gpu[cuda,cudnn]"
@@ -106,17 +106,17 @@ DEVICES = (
     ),
     CPU,
 )
-"""In the order in which `auto` prefers them."""
+"""All devices, in the order in which `auto` prefers them."""
 
 RUNTIMES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxruntime-openvino")
-"""Packages that bring the module onnxruntime; one of them is installed."""
+"""The packages that bring the module onnxruntime; one of them is installed."""
 
 NAMES = (AUTO, CPU.name, *(device.name for device in DEVICES if device is not CPU))
-"""What `--device` takes."""
+"""The values of `--device`."""
 
 
 def candidates(name: str, offered: Sequence[str]) -> list[Device]:
-    """The devices to try, best first, where onnxruntime offers these providers. Raises MissingDevice."""
+    """Return the devices to try, best first, if onnxruntime offers these providers. Raises MissingDevice."""
     if name == AUTO:
         return [device for device in DEVICES if device.is_automatic and (device is CPU or device.provider in offered)]
     device = next((device for device in DEVICES if device.name == name), None)
@@ -129,5 +129,5 @@ def candidates(name: str, offered: Sequence[str]) -> list[Device]:
 
 
 def device_of(provider: str) -> Device:
-    """The device with this provider; the processor for any other."""
+    """Return the device with this provider; the processor for an unknown one."""
     return next((device for device in DEVICES if device.provider == provider), CPU)

@@ -1,4 +1,4 @@
-"""The trunk's residual blocks of convolutions, on boards [N, C, H, W]."""
+"""Writes residual blocks of convolutions, on boards [N, C, H, W]."""
 
 from __future__ import annotations
 

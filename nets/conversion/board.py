@@ -1,4 +1,4 @@
-"""The board's size inside a graph, which runs on every size: the factors of global pooling and the point order."""
+"""Writes what depends on the board's size, since a graph runs on every size: factors of global pooling, point order."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from nets.conversion.graph import Graph
 
 
 class Board:
-    """Values derived from the input's height and width. Written once per graph; constants where the size is fixed."""
+    """The values of a graph that follow from the input's height and width; they are written once."""
 
     def __init__(self, graph: Graph, spatial: str) -> None:
         self._graph = graph
         self.rotations: dict[bytes, tuple[str, str]] = {}
-        """Cosines and sines already written, by what transformer.py tells them apart with."""
+        """Cosines and sines already written, by the frequencies they are for (transformer.py)."""
         self.size = graph.add("Shape", spatial, start=2, end=4, label="board_size")
         """int64 [2]: H, W"""
         area = graph.add("Cast", graph.add("ReduceProd", self.size, keepdims=0), to=1, label="area")

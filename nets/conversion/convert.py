@@ -1,4 +1,4 @@
-"""The converter as one call: a KataGo model file's bytes in, an ONNX model's bytes out."""
+"""Converts the bytes of a KataGo model file to the bytes of an ONNX model."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from nets.katago.reader import ModelFormatError, decompress
 
 
 def load_model(content: bytes, source: str) -> Model:
-    """The prepared network in the content of a `.bin.gz` or `.txt.gz`; `source` is its name in errors. Raises
-    EvaluatorError."""
+    """Read the content of a `.bin.gz` or `.txt.gz` file and prepare the network for conversion and for our own kernels.
+
+    `source` is its name in errors. Raises EvaluatorError.
+    """
     try:
         return prepared(parse_model(decompress(content)))
     except ModelFormatError as error:
@@ -27,10 +29,11 @@ def convert(content: bytes, source: str, sha256: str) -> bytes:
 
 
 def winograd(content: bytes, source: str, sha256: str, m: int) -> bytes:
-    """The same network with tiles of m×m points, for `uses_winograd` networks. Raises EvaluatorError."""
+    """Convert a convolutional network to a graph that uses Winograd's method, with tiles of m×m points. Raises
+    EvaluatorError."""
     return to_onnx(load_model(content, source), sha256, RowsTrunk(m)).SerializeToString()
 
 
 def converter_fingerprint() -> str:
-    """A hash of the converter's own sources: what it wrote before an edit is not what it writes now."""
+    """Return a hash of the converter's own sources, so that an edit makes what it wrote before out of date."""
     return source_fingerprint(__name__)

@@ -1,4 +1,4 @@
-"""Batch norms merged into the convolutions around them, wherever that leaves the network what it is.
+"""Merges batch norms into the convolutions around them, wherever that does not change what the network computes.
 
 A norm behind a convolution merges into it. A residual block's first norm has no convolution before it, only the
 residual stream; but with s > 0
@@ -31,14 +31,16 @@ from nets.katago.model import (
 
 SMALLEST_SCALE = 0.01
 LARGEST_SHIFT = 100.0
-"""Outside of these a norm stays: a shift much larger than what it shifts would cost digits."""
+"""Norms beyond these limits stay: a shift much larger than the values it shifts would cost digits."""
 
 ConvolutionBlock = OrdinaryBlock | PoolingBlock | BottleneckBlock
 
 
 def fold_norms(model: Model) -> Model:
-    """An equal network with as few norms as possible; networks with transformer blocks, whose norms read the stream
-    as it is, are returned unchanged."""
+    """Return an equal network with as few norms as possible.
+
+    Networks with transformer blocks, whose norms read the stream as it is, are returned unchanged.
+    """
     if not is_convolutional(model):
         return model
     trunk = model.trunk
@@ -56,7 +58,7 @@ def fold_norms(model: Model) -> Model:
 
 
 def is_convolutional(model: Model) -> bool:
-    """Whether all residual blocks, nested ones too, are of convolutions and batch norms."""
+    """Whether all residual blocks, also those inside bottlenecks, consist of convolutions and batch norms."""
     return isinstance(model.trunk.tip, Normed) and _are_convolutional(model.trunk.blocks)
 
 

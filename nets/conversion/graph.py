@@ -1,4 +1,4 @@
-"""Writing an ONNX graph node by node: values are named by strings, shapes are left to onnxruntime."""
+"""Writes an ONNX graph node by node. Values are named by strings; onnxruntime infers the shapes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 from nets.katago.model import Activation, Convolution, FloatArray, Normed
 
 OPSET = 17
-"""What onnxruntime 1.19 and all later ones run."""
+"""The operator set of our models: onnxruntime 1.19 and all later versions run it."""
 IR_VERSION = 8
 
 
 class Graph:
-    """A graph under construction, with the values every layer may ask for: the board's size in three forms."""
+    """An ONNX graph under construction, and the layers that trunk and heads both use."""
 
     def __init__(self) -> None:
         self.nodes: list[NodeProto] = []
@@ -24,7 +24,7 @@ class Graph:
         self.inputs: list[ValueInfoProto] = []
         self.outputs: list[ValueInfoProto] = []
         self.taps: dict[str, str] = {}
-        """Values inside the trunk that a quantization has to know the range of, by what it calls them."""
+        """Values inside the trunk whose ranges a calibration needs: their names in the graph by the names of taps."""
         self._scalars: dict[tuple[tuple[int, ...], str, bytes], str] = {}
         self._count = 0
 
@@ -52,26 +52,26 @@ class Graph:
         return self.array(np.asarray(values, dtype=np.float32), label)
 
     def constant(self, values: NDArray[np.int64]) -> str:
-        """An int64 initializer, shared between equals."""
+        """Add an int64 initializer, or use an equal one again, and return its name."""
         return self._shared(np.ascontiguousarray(values, np.int64))
 
     def array(self, values: NDArray[Any], label: str) -> str:
-        """An initializer of the array's own type."""
+        """Add an initializer of the array's own type and return its name."""
         self._count += 1
         name = f"{label}_{self._count}"
         self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
     def shared(self, value: Any) -> str:
-        """A 0-D initializer of the scalar's own type, shared between equals."""
+        """Add a 0-D initializer of the scalar's own type, or use an equal one again, and return its name."""
         return self._shared(np.array(value))
 
     def integers(self, *values: int) -> str:
-        """A 1-D int64 initializer, shared between equals."""
+        """Add a 1-D int64 initializer, or use an equal one again, and return its name."""
         return self._shared(np.array(values, np.int64))
 
     def scalar(self, value: float) -> str:
-        """A 0-D float32 initializer, shared between equals."""
+        """Add a 0-D float32 initializer, or use an equal one again, and return its name."""
         return self._shared(np.array(value, np.float32))
 
     def _shared(self, array: NDArray[Any]) -> str:
@@ -84,7 +84,7 @@ class Graph:
     # Layers used by trunk and heads alike.
 
     def convolve(self, x: str, convolution: Convolution, norm: Normed | None = None, label: str = "conv") -> str:
-        """`convolution` followed by the norm's scale and bias, if any, as one Conv; the activation is not applied."""
+        """Add a convolution, together with a norm's scale and bias if there is one; the activation is not applied."""
         if norm is not None:
             convolution = convolution.followed_by(norm)
         weights, bias = convolution.weights, convolution.bias
@@ -117,7 +117,7 @@ class Graph:
         return self.add("Mul", x, self.add("Tanh", self.add("Softplus", x, label=label), label=label), label=label)
 
     def normed(self, x: str, norm: Normed, label: str) -> str:
-        """A batch norm that no convolution before it can absorb, and its activation, on [N, C, H, W].
+        """Add a batch norm that no convolution before it can absorb, and its activation, on [N, C, H, W].
 
         Written as BatchNormalization because onnxruntime turns that with the following Relu into a single pass over
         its blocked layout.

@@ -1,4 +1,4 @@
-"""Networks trained on KataGo's older input features, fed with V7 features.
+"""Rewrites networks trained on KataGo's older input features so that they read V7 features.
 
 Each older version's inputs are, where they carry information at all, inputs of V7 too, in another place or unit. So
 the first layer's weights move to where V7 has their feature, and the network runs on V7 as it is.
@@ -31,7 +31,7 @@ under area scoring without tax, where the area planes of 3 and 4 are V7's; those
 
 
 def with_v7_inputs(model: Model) -> Model:
-    """The network reading V7 inputs."""
+    """Return an equal network that reads V7 features."""
     if model.version >= 8:
         return model
     weights, matrix = model.trunk.stem.weights, model.trunk.stem_global

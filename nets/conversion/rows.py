@@ -1,4 +1,4 @@
-"""The trunk for processors in fp32: boards in rows [H*W, N, C], 3×3 convolutions by Winograd's method."""
+"""Writes the trunk for processors in fp32: boards as rows [H*W, N, C], 3×3 convolutions by Winograd's method."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nets.katago.model import (
 
 
 class RowsTrunk:
-    """Writes the trunk of a network that is of convolutions only. `m`: side of a tile's output."""
+    """Writes the trunk of a convolutional network with tiles of m×m points."""
 
     def __init__(self, m: int) -> None:
         self._m = m

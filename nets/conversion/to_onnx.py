@@ -1,4 +1,4 @@
-"""A KataGo network as an ONNX model that runs on every board size and gives finished `Evaluation`s.
+"""Writes a KataGo network as an ONNX model that runs on every board size and returns finished `Evaluation`s.
 
 Inputs: `spatial` [N, 22, H, W] and `global` [N, 19], the V7 features whatever the network's own input version; where
 the network has them also `optimism` [N, 1] and `meta` [N, 192]. Outputs: `policy`, `value`, `score` and `ownership`.
@@ -34,7 +34,7 @@ from nets.onnx.check import (
 )
 
 TAP = "tap:"
-"""Begins the names of outputs that are taps."""
+"""The names of outputs that are taps begin so."""
 
 
 # Absurd weights may become infinite in what follows: without a word here, for the model is refused when it is opened.
@@ -43,7 +43,7 @@ _quietly = np.errstate(over="ignore", invalid="ignore")
 
 @_quietly
 def prepared(model: Model) -> Model:
-    """An equal network for V7 inputs, with as few norms as possible."""
+    """Return an equal network that reads V7 features and has as few norms as possible."""
     return fold_norms(with_v7_inputs(model))
 
 

@@ -1,4 +1,4 @@
-"""The trunk's transformer blocks, on tokens [N, H*W, C]: a token is a point, row by row from the top left."""
+"""Writes transformer blocks, on tokens [N, H*W, C]: a token is a point, row by row from the top left."""
 
 from __future__ import annotations
 

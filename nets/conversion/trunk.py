@@ -1,4 +1,4 @@
-"""The trunk as plain layers, on boards [N, C, H, W] and, for transformer blocks, on tokens [N, H*W, C]."""
+"""Writes the trunk as plain layers, on boards [N, C, H, W] and, for transformer blocks, on tokens [N, H*W, C]."""
 
 from __future__ import annotations
 
@@ -30,8 +30,11 @@ def write_trunk(graph: Graph, board: Board, trunk: Trunk, spatial: str, features
 
 
 class PlainTrunk:
-    """Writes blocks one after another and changes between the layouts of convolutions and of transformers only where
-    one kind follows the other. `products` writes what reads the norms of feed-forward blocks."""
+    """Writes blocks one after another.
+
+    The layout changes between boards and tokens only where convolutions and transformer blocks follow each other.
+    `products` writes the matrices that read the norms of feed-forward blocks.
+    """
 
     def __init__(self, graph: Graph, board: Board, channels: int, products: ProductsWriter = write_products) -> None:
         self._graph, self._board, self._channels, self._products = graph, board, channels, products

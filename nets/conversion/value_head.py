@@ -1,4 +1,4 @@
-"""The value head and its post-processing, so that the graph's outputs are the fields of an `Evaluation`.
+"""Writes the value head and its post-processing, so that the graph's outputs are the fields of an `Evaluation`.
 
 How a version's raw outputs become points and probabilities: KataGo's `cpp/neuralnet/nneval.cpp`.
 """
@@ -17,25 +17,25 @@ from nets.katago.model import FloatArray, Model, Multipliers
 KO_FEATURE, TERRITORY_FEATURE = 6, 9
 """Global features: 0 under the simple ko rule and 1 under the superko rules; 1 under territory scoring."""
 EXCLUDED = 1e5
-"""Taken from the logit of an outcome the rules exclude: its probability becomes exactly 0."""
+"""Subtracted from the logit of an outcome that the rules exclude, so that its probability is exactly 0."""
 SHORTTERM_SCORE_V9 = 10.0
 
 
 @dataclass(frozen=True)
 class ScoreOutputs:
-    """The score head's last matrix rearranged: first the plain outputs, then those that pass through softplus."""
+    """The score head's last matrix, rearranged: first the plain outputs, then those that pass through softplus."""
 
     weights: FloatArray
-    """[hidden, 2 + positive], multipliers of the plain outputs (mean, lead) included"""
+    """[hidden, 2 + positive]; the units of the plain outputs (mean, lead) are part of it."""
     bias: FloatArray
     factors: FloatArray
-    """What softplus is multiplied by: stdev[, variance of time left, short-term errors of value and score]."""
+    """Factors of the softplus outputs: stdev[, variance of time left, short-term errors of value and score]."""
     has_root: bool
     """The short-term errors are the square root of that product."""
 
 
 def write_value(graph: Graph, board: Board, model: Model, trunk: str, global_: str) -> tuple[str, str, str]:
-    """The outputs `value` [N, 3], `score` [N, 6] and `ownership` [N, H*W]."""
+    """Write the value head; its outputs are `value` [N, 3], `score` [N, 6] and `ownership` [N, H*W]."""
     head = model.value
     first = graph.activate(graph.convolve(trunk, head.first, head.norm, "value_first"), head.norm.activation)
     ownership = graph.add("Flatten", graph.convolve(first, head.ownership, label="ownership"), axis=1)
@@ -63,7 +63,7 @@ def write_value(graph: Graph, board: Board, model: Model, trunk: str, global_: s
 
 
 def score_outputs(model: Model) -> ScoreOutputs:
-    """Which columns of the score matrix mean what in this version, in which unit."""
+    """Return the score head's matrix with the columns and units of the network's version put in one order."""
     head, scale, version = model.value, model.multipliers, model.version
     # Columns: 0 mean, 1 stdev, 2 lead, 3 variance of time left, 4 and 5 short-term errors of value and score.
     lead = 2 if version >= 8 else 0

@@ -26,7 +26,7 @@ OUTSIDE = 1 << 20
 
 
 def transforms(m: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """A^T [m, m + 2], G [m + 2, 3] and B^T [m + 2, m + 2]: the method of Cook and Toom, transposed."""
+    """Return A^T [m, m + 2], G [m + 2, 3] and B^T [m + 2, m + 2] by the method of Cook and Toom, transposed."""
     points = POINTS[: m + KERNEL - 2]
     a = len(points) + 1
     outputs, weights, inputs = np.zeros((m, a)), np.zeros((a, KERNEL)), np.zeros((a, a))
@@ -48,7 +48,7 @@ def transformed(weights: FloatArray, m: int) -> FloatArray:
 
 
 def tile_cost(m: int, height: int, width: int) -> int:
-    """Multiplications per pair of channels on such a board."""
+    """Return the number of multiplications per pair of channels on a board of this size."""
     return math.ceil(height / m) * math.ceil(width / m) * (m + KERNEL - 1) ** 2
 
 
@@ -61,7 +61,7 @@ FEWEST_ROWS = 36
 
 
 def suits(m: int, count: int, height: int, width: int) -> bool:
-    """Whether tiles of m×m are the fastest way to compute a batch of so many boards."""
+    """Whether tiles of m×m points are the fastest way to compute a batch of `count` boards."""
     tiles = math.ceil(height / m) * math.ceil(width / m)
     return m == min(TILES, key=lambda other: tile_cost(other, height, width)) and count * tiles >= FEWEST_ROWS
 
@@ -70,7 +70,7 @@ class Tiles:
     """The transforms of one graph, written once, for boards in rows: [H*W, N, C], row by row from the top left."""
 
     def __init__(self, graph: Graph, size: str, m: int) -> None:
-        """`size` is the board's height and width, int64 [2]."""
+        """Write the transforms for tiles of m×m points. `size` names the board's height and width, int64 [2]."""
         self._graph = graph
         self.m, self.a = m, m + KERNEL - 1
         outputs, _, inputs = transforms(m)
@@ -89,7 +89,7 @@ class Tiles:
         self._targets = self._target_table()
 
     def convolve(self, x: str, weights: FloatArray, label: str) -> str:
-        """`weights` [out, in, 3, 3] over [H*W, N, in]; without bias."""
+        """Write a convolution of [H*W, N, in] with `weights` [out, in, 3, 3], without bias."""
         graph, (outputs, channels) = self._graph, weights.shape[:2]
         padded = graph.add("Concat", x, self._row_beyond(x, channels), axis=0, label=f"{label}_padded")
         tiles = graph.add("Gather", padded, self._sources, axis=0, label=f"{label}_tiles")

@@ -26,14 +26,14 @@ class Activation(enum.Enum):
 
 @dataclass(frozen=True)
 class Convolution:
-    """Zero-padded to keep the board's size."""
+    """A convolution, padded with zeros so that the board keeps its size."""
 
     weights: FloatArray
     """[out, in, y, x], y and x odd."""
     dilation: tuple[int, int]
     """(y, x)"""
     bias: FloatArray | None = None
-    """[out]; None in files, where only norms add anything."""
+    """[out]; None in files, where only norms have biases."""
 
     @property
     def inputs(self) -> int:
@@ -44,7 +44,7 @@ class Convolution:
         return self.weights.shape[0]
 
     def followed_by(self, norm: Normed) -> Convolution:
-        """This convolution and the norm after it as one; the norm's activation is not part of it."""
+        """Return one convolution that does the work of this and of the norm after it, except its activation."""
         bias = norm.bias if self.bias is None else self.bias * norm.scale + norm.bias
         return Convolution(self.weights * norm.scale[:, None, None, None], self.dilation, bias)
 
@@ -63,7 +63,7 @@ class Normed:
 
     @property
     def is_identity(self) -> bool:
-        """Whether only the activation does anything."""
+        """Whether scale and bias change nothing, so that only the activation is left."""
         return bool((self.scale == 1).all() and (self.bias == 0).all())
 
     def without_norm(self) -> Normed:
@@ -85,7 +85,7 @@ class RmsTip:
 
 @dataclass(frozen=True)
 class OrdinaryBlock:
-    """Residual: `before`, `first`, `between`, `second`."""
+    """A residual block of two convolutions, computed in the order of its fields."""
 
     before: Normed
     first: Convolution
@@ -95,7 +95,7 @@ class OrdinaryBlock:
 
 @dataclass(frozen=True)
 class PoolingBlock:
-    """As OrdinaryBlock, with the board-wide pool of a second convolution added to the first one's output."""
+    """An ordinary block in which the board-wide pool of another convolution is added to the first one's output."""
 
     before: Normed
     first: Convolution
@@ -109,7 +109,7 @@ class PoolingBlock:
 
 @dataclass(frozen=True)
 class BottleneckBlock:
-    """Residual blocks of fewer channels inside a residual block."""
+    """A residual block whose inside is a sequence of residual blocks with fewer channels."""
 
     before: Normed
     narrow: Convolution
@@ -132,7 +132,7 @@ class AttentionBlock:
 
     heads: int
     kv_heads: int
-    """Each serves heads / kv_heads query heads."""
+    """Heads of keys and values; each serves heads / kv_heads query heads."""
     norm: FloatArray
     epsilon: float
     query: FloatArray
@@ -156,7 +156,7 @@ class AttentionBlock:
 
 @dataclass(frozen=True)
 class FeedForwardBlock:
-    """Residual: silu(n @ first) [* (n @ gate)] @ second, where n is the RMS norm of the input."""
+    """A residual block: silu(n @ first) [* (n @ gate)] @ second, where n is the RMS norm of the input."""
 
     norm: FloatArray
     epsilon: float
@@ -170,7 +170,7 @@ Block = OrdinaryBlock | PoolingBlock | BottleneckBlock | AttentionBlock | FeedFo
 
 @dataclass(frozen=True)
 class MetadataEncoder:
-    """HumanSL networks: who plays, as 192 numbers, through two hidden layers onto the trunk."""
+    """In HumanSL networks: maps 192 numbers that describe the players, through two hidden layers, to trunk channels."""
 
     first: FloatArray
     first_bias: FloatArray
@@ -207,7 +207,7 @@ class PolicyHead:
     pooled_to_bias: FloatArray
     first_norm: Normed
     second: Convolution
-    """Its outputs: the policy; from version 12 on also the optimistic policy; two more are not used."""
+    """Its outputs are the policy and, from version 12 on, the optimistic policy; two more are not used."""
     pass_first: FloatArray
     pass_bias: FloatArray | None
     """None where the pass has only one matrix (before version 15)."""
@@ -237,7 +237,7 @@ class ValueHead:
 
 @dataclass(frozen=True)
 class Multipliers:
-    """Units of the score head's outputs, in points."""
+    """The units of the score head's outputs, in points."""
 
     score_mean: float = 20.0
     score_stdev: float = 20.0
@@ -255,19 +255,19 @@ class Model:
     global_inputs: int
     multipliers: Multipliers
     pass_alive_under_suicide: bool
-    """The area features expect pass-alive groups computed as if suicide were legal."""
+    """Whether the area features need pass-alive chains that are computed as if suicide were legal."""
     trunk: Trunk
     policy: PolicyHead
     value: ValueHead
 
     @property
     def only_safe_area(self) -> bool:
-        """The area features are those of what is certain only, whatever the rules (KataGo's V4 features)."""
+        """Whether the area features show certain area only, whatever the rules (KataGo's V4 features)."""
         return self.version == 5
 
     @property
     def parameters(self) -> int:
-        """Weights in all layers, for display."""
+        """The number of weights in all layers."""
         return sum(array.size for array in _arrays(self))
 
 

@@ -1,4 +1,4 @@
-"""From the tokens of a KataGo model file to a `Model`. Versions 3 to 17."""
+"""Parses a KataGo model file of versions 3 to 17 into a `Model`."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from nets.katago.reader import ModelFormatError, Reader
 
 OLDEST_VERSION, NEWEST_VERSION = 3, 17
 MAX_BLOCKS = 1000
-"""Inner ones included; KataGo's largest networks have about 200."""
+"""The most blocks, those inside bottlenecks included; KataGo's largest networks have about 200."""
 MAX_NESTING = 4
 MAX_KERNEL = 25
 
 INPUTS = {3: (22, 14), 4: (22, 14), 5: (22, 14), 6: (13, 12), 7: (22, 16)}
-"""Spatial planes and global features by version; 22 and 19 from version 8 on."""
+"""The numbers of spatial planes and global features by version; 22 and 19 from version 8 on."""
 SCORE_CHANNELS = {3: 1, 4: 2, 5: 2, 6: 2, 7: 2, 8: 4}
-"""6 from version 9 on."""
+"""The number of score outputs by version; 6 from version 9 on."""
 
 
 def parse_model(content: bytes) -> Model:

@@ -1,4 +1,4 @@
-"""Lexing of KataGo's model files: gzip, whitespace-separated tokens, and arrays of floats.
+"""Reads the parts of KataGo's model files: gzip, tokens between spaces, and arrays of floats.
 
 A stranger's file may be truncated, corrupt or made to exhaust memory. What is decompressed is capped, and no array
 is allocated before the bytes that fill it are known to be there. (Layout: KataGo's `cpp/neuralnet/desc.cpp`.)
@@ -18,24 +18,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_BYTES = 1 << 30
-"""No network KataGo ever published is as large, decompressed."""
+"""The largest decompressed file to accept; no network that KataGo has published is as large."""
 SMALL_BYTES = 64 << 20
 MAX_RATIO = 100
 """Beyond SMALL_BYTES: decompressed bytes per compressed byte. Trained weights compress less than tenfold."""
 MAX_TOKEN = 256
 MAX_DIMENSION = 1 << 16
-"""Bound of any single size in a header: channels, kernel widths, heads."""
+"""The largest number of channels, kernel points or heads that a header may announce."""
 
 _TOKEN = re.compile(rb"[^\s]+")
 _BINARY = b"@BIN@"
 
 
 class ModelFormatError(ValueError):
-    """The content is no KataGo network; the text is one line without the file's name."""
+    """A file's content is no KataGo network; the text is one line without the file's name."""
 
 
 def read_bytes(path: Path) -> bytes:
-    """The whole content of a regular file no larger than MAX_BYTES. Raises ModelFormatError and OSError."""
+    """Read a regular file that is no larger than MAX_BYTES. Raises ModelFormatError and OSError."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise ModelFormatError("not a regular file")
@@ -46,7 +46,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def decompress(data: bytes) -> bytes:
-    """The content of a gzip file, or `data` itself where it isn't one. Raises ModelFormatError."""
+    """Decompress gzip data; other data is returned as it is. Raises ModelFormatError."""
     if data[:2] != b"\x1f\x8b":
         return data
     limit = min(MAX_BYTES, max(SMALL_BYTES, MAX_RATIO * len(data)))
@@ -69,8 +69,10 @@ def decompress(data: bytes) -> bytes:
 
 
 class Reader:
-    """A cursor over a model's decompressed content. Every method raises ModelFormatError where the content ends early
-    or isn't what it should be."""
+    """Reads a model's decompressed content from front to back.
+
+    Every method raises ModelFormatError if the content ends early or is not what it should be.
+    """
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -78,7 +80,7 @@ class Reader:
         self._counts: Counter[str] = Counter()
 
     def word(self) -> str:
-        """The next token: a layer's name, a block's kind."""
+        """Read the next token, such as a layer's name or a block's kind."""
         found = _TOKEN.search(self._content, self._at, self._at + 4 * MAX_TOKEN)
         if found is None:
             raise ModelFormatError("ends early" if self._at_end() else "not a KataGo model file")
@@ -94,7 +96,7 @@ class Reader:
         return word
 
     def integer(self, what: str, low: int = 1, high: int = MAX_DIMENSION) -> int:
-        """The next token as an integer within [low, high]."""
+        """Read the next token as an integer within [low, high]."""
         word = self.word()
         digits = word[1:] if word.startswith("-") else word
         if not (digits.isdigit() and len(digits) <= 9):
@@ -105,7 +107,7 @@ class Reader:
         return value
 
     def count(self, what: str, most: int) -> None:
-        """One more of something of which a file may have `most`."""
+        """Count one more of something that a file may have `most` of."""
         self._counts[what] += 1
         if self._counts[what] > most:
             raise ModelFormatError(f"more than {most} {what}")
@@ -114,13 +116,13 @@ class Reader:
         return self.integer(what, 0, 1) == 1
 
     def zero(self, what: str) -> None:
-        """An option no known network sets: refuse what this reader would silently ignore."""
+        """Read an option that no known network sets, and refuse any value but 0: ignoring it would be wrong."""
         value = self.integer(what, -(1 << 29), 1 << 29)
         if value != 0:
             raise ModelFormatError(f"{what}: {value} is not supported")
 
     def positive(self, what: str) -> float:
-        """The next token as a finite float above zero."""
+        """Read the next token as a finite float above zero."""
         word = self.word()
         try:
             value = float(word)
@@ -131,7 +133,7 @@ class Reader:
         return value
 
     def floats(self, what: str, *shape: int) -> NDArray[np.float32]:
-        """The next array, binary or decimal, row-major, all of it finite."""
+        """Read the next array, binary or decimal, in row-major order; all numbers must be finite."""
         count = math.prod(shape)
         start = self._skip_space()
         if self._content.startswith(_BINARY, start):

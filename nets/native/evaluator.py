@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 PRECISION = "int16"
 PROVIDER = "native"
 MOST_IDLE = 8
-"""Workspaces that wait for their next call; more than that many callers at once, or kinds of batches, allocate anew."""
+"""How many idle workspaces are kept. More callers at once, or more kinds of batches, allocate their own."""
 NO_SHARES = np.zeros(0, np.float32)
 
 

@@ -17,7 +17,7 @@ from nets.native.simd.activations import CURVES, REACH, RELU
 VALUES, PLAIN = 3, 2
 """Outputs of the last matrix: first the logits of `value`, then mean and lead, then what passes through softplus."""
 FLAT = 9.0
-"""From there on tanh is 1 in 32 bits."""
+"""For larger numbers tanh is 1 in 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class SmallLayers:
     """The layers of the heads that read pools."""
 
     version: int
-    """Of the network's format: what its outputs mean depends on it."""
+    """Version of the network's format, which decides what its outputs mean."""
     pass_first: FloatArray
     """[blocks of 32 pooled channels * 3 * 32, hidden or policies]"""
     pass_activation: int
-    """Its place in activations.KINDS, as below."""
+    """Index into activations.KINDS, here and below."""
     pass_bias: FloatArray
     """[hidden]; empty where the pass has only one matrix"""
     pass_second: FloatArray
@@ -45,7 +45,7 @@ class SmallLayers:
 
 
 class LastLayers(NamedTuple):
-    """SmallLayers for boards of one size, as `finish_batch` reads them."""
+    """The matrices of SmallLayers for boards of one size, as `finish_batch` reads them."""
 
     version: int
     pass_first: FloatArray
@@ -61,7 +61,7 @@ class LastLayers(NamedTuple):
     """[hidden, VALUES + PLAIN + positive]"""
     outputs_bias: FloatArray
     factors: FloatArray
-    """What softplus is multiplied by."""
+    """Factors of the outputs that pass through softplus."""
     has_root: bool
     """The short-term errors are the square root of that product."""
     sums: FloatArray
@@ -93,7 +93,7 @@ def last_layers(small: SmallLayers, area: int) -> LastLayers:
 
 
 def _matrix(numbers: FloatArray) -> FloatArray:
-    """As kernels want their arguments: of one type, or they are compiled once more."""
+    """A float32 array in C order, so that kernels are compiled for one type only."""
     return np.array(numbers, np.float32, order="C")
 
 
@@ -213,7 +213,7 @@ def _softplus(x):
 
 @kernel
 def tanh(x):
-    """Lambert's continued fraction at a quarter of `x`, doubled twice: within 1e-6, and LLVM makes vectors of it."""
+    """Compute tanh to 1e-6: Lambert's continued fraction at `x / 4`, doubled twice, which LLVM turns into vectors."""
     y = np.float32(0.25) * min(max(x, np.float32(-FLAT)), np.float32(FLAT))
     square = y * y
     above = np.float32(135135) + square * (np.float32(17325) + square * (np.float32(378) + square))

@@ -23,7 +23,7 @@ from nets.native.convolutions.trunk import MOST_BUFFERS, MOST_STREAMS
 from nets.native.simd.vectors import is_available
 
 MOST_BYTES = 1 << 30
-"""Of integer weights."""
+"""The most memory that a network's integer weights may take."""
 
 
 def unsupported_reason(model: Model) -> str:

@@ -1,4 +1,4 @@
-"""What an ONNX file must be before onnxruntime sees it. The file may be a stranger's and hostile."""
+"""Checks an ONNX file before onnxruntime sees it. The file may come from a stranger and be hostile."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from nets.onnx.sizes import GraphSizes, printable
 from nets.onnx.values import NUMBERS, REALS, ShapeError
 
 FORMAT_KEY, FORMAT = "nobi.format", "1"
-"""In a model's metadata: its outputs are the fields of an `Evaluation`, post-processed."""
+"""A model whose metadata has this key and value returns the fields of an `Evaluation`, post-processed."""
 NAME_KEY = "nobi.name"
 PRECISION_KEY = "nobi.precision"
 PASS_ALIVE_KEY = "nobi.pass_alive_under_suicide"
 SAFE_AREA_KEY = "nobi.only_safe_area"
 TRUNK_KEY, CONVOLUTIONS = "nobi.trunk", "convolutions"
-"""In a converted network's metadata: its residual blocks are of convolutions only."""
+"""A network whose metadata has this key and value has residual blocks of convolutions only."""
 
 MAX_BYTES = 1 << 30
 OPSETS = range(13, 22)
@@ -57,24 +57,25 @@ MOST_NODES = 20_000
 
 @dataclass(frozen=True)
 class NetworkFacts:
-    """What a checked model says about itself."""
+    """The facts that a checked model states about itself."""
 
     name: str
     precision: str
     inputs: frozenset[str]
-    """Names among INPUTS."""
+    """Its inputs, among INPUTS."""
     pass_alive_under_suicide: bool
-    """Its area features expect pass-alive groups computed as if suicide were legal."""
+    """Whether its area features need pass-alive chains that are computed as if suicide were legal."""
     only_safe_area: bool
-    """Its area features are those of what is certain only, whatever the rules."""
+    """Whether its area features show certain area only, whatever the rules."""
     is_convolutional: bool
-    """Its residual blocks are of convolutions only, as far as its metadata tell."""
+    """Whether its metadata say that its residual blocks are of convolutions only."""
     sizes: GraphSizes
-    """Was checked for the largest board; to be asked before the first evaluation on any other."""
+    """Was checked for the largest board, and has to be asked before the first evaluation on any other."""
 
 
 def check_onnx(content: bytes, source: str) -> NetworkFacts:
-    """Refuse what is malformed, foreign or hostile. `source` names the file in errors. Raises EvaluatorError."""
+    """Check a model and return its facts. `source` is its name in errors. Raises EvaluatorError if the model is
+    malformed, of another format or hostile."""
     if len(content) > MAX_BYTES:
         raise EvaluatorError(f"{source}: larger than {MAX_BYTES >> 20} MiB")
     model = ModelProto()

@@ -1,4 +1,4 @@
-"""The shapes that an ONNX graph's layers put out: products, convolutions, attention, norms, pooling and sums."""
+"""The shapes that the layers of an ONNX graph put out: products, convolutions, attention, norms and pooling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the values in an ONNX graph before anything is computed, and of what nodes make of them."""
+"""The types of the shape rules: what is known of a value, a node and its result before anything is computed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 MAX_RANK = 8
 MOST_KNOWN = 1 << 14
-"""Numbers of a tensor that are looked at."""
+"""A tensor's numbers are looked at if there are no more than this."""
 FLOAT, INT32, INT64, UINT8, BOOL = (
     TensorProto.FLOAT,
     TensorProto.INT32,
@@ -23,11 +23,11 @@ FLOAT, INT32, INT64, UINT8, BOOL = (
 )
 REALS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE}
 NUMBERS = REALS | {TensorProto.INT8, UINT8, INT32, INT64, BOOL}
-"""Types of tensors that networks are made of."""
+"""The types of tensors that networks may have."""
 
 
 class ShapeError(ValueError):
-    """What is wrong with a node, without its name."""
+    """A node breaks its operator's rules; the text says how, without the node's name."""
 
 
 class Value(NamedTuple):
@@ -35,7 +35,7 @@ class Value(NamedTuple):
 
     shape: tuple[int, ...]
     kind: int
-    """Of NUMBERS."""
+    """The type of its numbers, one of NUMBERS."""
     known: NDArray[Any] | None = None
     """The numbers themselves, where they are few and follow from constants and shapes."""
 
@@ -71,13 +71,13 @@ class Node:
 
 @dataclass(frozen=True)
 class Result:
-    """What a node puts out and what it takes to compute it."""
+    """The outputs of a node, and the work and memory to compute them."""
 
     outputs: tuple[Value, ...]
     work: int = 0
-    """Multiplications, of those operators that multiply more than once per number."""
+    """Multiplications, counted for operators with more than one per number."""
     buffer: int = 0
-    """Numbers held beside inputs and outputs."""
+    """Numbers held in memory beside inputs and outputs."""
 
 
 Inputs = Sequence[Value | None]
@@ -105,7 +105,7 @@ def one(shape: Sequence[int], kind: int, work: int = 0, buffer: int = 0) -> Resu
 
 
 def computed(shape: Sequence[int], kind: int, function: Callable[..., Any] | None, *inputs: Value) -> Result:
-    """One output, with its numbers where those of all inputs are known and it has few."""
+    """A result of one output; its numbers are known if those of all inputs are and there are few."""
     known = [value.known for value in inputs]
     if function is None or any(each is None for each in known) or math.prod(shape) > MOST_KNOWN:
         return one(shape, kind)
@@ -120,7 +120,7 @@ def integers_of(value: Value) -> list[int]:
 
 
 def axes_of(node: Node, inputs: Inputs, index: int, rank: int) -> list[int] | None:
-    """Axes given as an attribute or, in newer operator sets, as an input."""
+    """The axes, which are an attribute or, in newer operator sets, an input; None if they are left out."""
     given = optional(inputs, index)
     axes = node.integers("axes") if given is None else integers_of(given)
     if axes is None:

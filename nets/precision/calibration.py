@@ -1,4 +1,4 @@
-"""Positions to calibrate a quantization with, made by the network itself: games of many kinds against itself.
+"""Makes positions to calibrate a network with: the network plays games of many kinds against itself.
 
 Games differ in board size, rules and komi, and in how often each side plays a random move instead, so that their
 positions are even and lost, tidy and absurd. A network is used on all of these.
@@ -46,7 +46,7 @@ class Series:
     games: int
     moves: int
     interval: int
-    """Every so many moves a position is kept."""
+    """A position is kept after every `interval` moves."""
 
 
 SERIES = (
@@ -58,7 +58,7 @@ SERIES = (
     Series(5, 5, games=4, moves=20, interval=4),
 )
 WARM_UP = Series(5, 5, games=1, moves=2, interval=1)
-"""Calls all that is compiled."""
+"""A tiny game that is played first, so that all kernels are compiled before time is taken."""
 SMALL_SERIES = tuple(Series(each.width, each.height, 2, 12, 4) for each in SERIES)
 
 
@@ -69,8 +69,11 @@ def own_positions(
     seconds: float = float("inf"),
     progress: Callable[[float], None] = lambda share: None,
 ) -> list[Positions]:
-    """Play all `series`, for `seconds` of this thread's processor time at most (neither a busy machine nor one that has
-    yet to compile must make a worse network), and return the positions kept. `progress` is told the share done."""
+    """Play all `series` and return the positions kept.
+
+    It takes at most `seconds` of this thread's processor time, compilation not counted: neither a busy machine nor a
+    first start may make a worse network. `progress` is told the share done, 0 to 1. Raises EvaluatorError.
+    """
     scratch = scratch_for(evaluator)
     for _ in _play(evaluator, WARM_UP, np.random.default_rng(seed), scratch):
         pass
@@ -95,7 +98,7 @@ def own_positions(
 
 
 def pack_positions(positions: list[Positions]) -> bytes:
-    """Positions as a small file's content."""
+    """Return positions as the content of a small file."""
     arrays: dict[str, NDArray[np.generic]] = {}
     for number, (spatial, global_) in enumerate(positions):
         height, width = spatial.shape[2:]
@@ -109,7 +112,7 @@ def pack_positions(positions: list[Positions]) -> bytes:
 
 
 def unpack_positions(content: bytes) -> list[Positions]:
-    """The inverse of `pack_positions`. Raises ValueError or KeyError for a damaged file."""
+    """Read what `pack_positions` wrote. Raises ValueError or KeyError if it is damaged."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -171,6 +174,6 @@ def _move(game: Game, logits: NDArray[np.float32], random: np.random.Generator) 
 
 
 def measurement_fingerprint(module: str) -> str:
-    """A hash of what a measurement made by `module` depends on beside the network: sources, processor, onnxruntime."""
+    """Hash what a measurement by `module` depends on, the network aside: sources, processor, onnxruntime."""
     here = f"{runtime_version()} {platform.machine()} {platform.processor()} {source_fingerprint(module)}"
     return hashlib.sha256(here.encode()).hexdigest()

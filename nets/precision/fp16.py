@@ -21,17 +21,18 @@ from nets.precision.calibration import SERIES, Series, own_positions
 from nets.precision.loss import compare, reason_against
 
 PRODUCTS = {"Conv", "MatMul"}
-"""Computed in fp16 wherever they stand."""
+"""Operators that are always computed in fp16."""
 PASSING_ALL = {"Relu", "Add", "Sub", "Mul", "Tanh", "Sigmoid", "Softplus", "BatchNormalization", "MultiHeadAttention"}
-"""Computed in fp16 where one of the inputs is; the others are rounded."""
+"""Operators that are computed in fp16 if one of their inputs is; the others are rounded."""
 PASSING_FIRST = {"Reshape", "Transpose", "Unsqueeze", "Flatten", "Split", "Slice", "Gather"}
-"""The same, but only the first input is of real numbers."""
+"""The same for operators of which only the first input has real numbers."""
 LARGEST = float(np.finfo(np.float16).max)
 CHECK_SERIES = tuple(Series(each.width, each.height, 2, each.moves // 4, 4) for each in SERIES)
 
 
 def to_half(content: bytes, source: str) -> bytes:
-    """An fp32 ONNX model of this project's format, in fp16. `source` is its name in errors. Raises EvaluatorError."""
+    """Convert an fp32 ONNX model of this project's format to fp16. `source` is its name in errors. Raises
+    EvaluatorError."""
     check_onnx(content, source)
     model = ModelProto.FromString(content)
     Narrowing(model.graph, source).run()
@@ -42,8 +43,11 @@ def to_half(content: bytes, source: str) -> bytes:
 
 
 def reason_against_fp16(reference: OnnxEvaluator, candidate: OnnxEvaluator) -> str:
-    """What speaks against `candidate`, the fp16 version of `reference`: empty where it stays within the limits of
-    int8.py on positions that the network plays itself. Raises EvaluatorError where the reference fails."""
+    """Return why `auto` does not use `candidate`, the fp16 version of `reference`; empty if it may.
+
+    It may if it keeps the limits of loss.py on positions that the network plays itself. Raises EvaluatorError if the
+    reference fails.
+    """
     positions = own_positions(reference, CHECK_SERIES)
     try:
         loss, _ = compare(reference, candidate, positions)
@@ -53,7 +57,7 @@ def reason_against_fp16(reference: OnnxEvaluator, candidate: OnnxEvaluator) -> s
 
 
 def fingerprint() -> str:
-    """A hash of what the fp16 version of an ONNX model depends on."""
+    """Return a hash of the sources that the fp16 version of an ONNX model depends on."""
     return source_fingerprint(__name__)
 
 
@@ -67,7 +71,7 @@ def from_verdict(content: bytes) -> str:
 
 
 class Narrowing:
-    """Narrows what may be narrow in a graph to fp16, in one pass over its nodes in their order."""
+    """Changes a graph to fp16 wherever that is safe, in one pass over its nodes in their order."""
 
     def __init__(self, graph: GraphProto, source: str) -> None:
         self._graph = graph

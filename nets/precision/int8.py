@@ -22,13 +22,13 @@ from nets.precision.int8_trunk import Calibration, IntegerTrunk, can_be_quantize
 from nets.precision.loss import BATCH, CHECKED, LIMITS, compare, reason_against
 
 WIDENING = 1.15
-"""Positions unlike those of the calibration reach further; what is cut off costs more than coarser steps."""
+"""Factor of all ranges: other positions reach further, and cutting off costs more than coarser steps."""
 MOMENT_POINTS = 15_000
-"""Points of boards, about, that second moments are taken over."""
+"""Second moments are taken over about so many points of boards."""
 PLAYING_SECONDS = 40.0
-"""Most processor time that is spent on making positions. A network too slow for all of them makes do with the first."""
+"""The most processor time to spend on making positions. A slow network does with the first of them."""
 LOSS_KEY = "nobi.int8_loss"
-"""In a quantized network's metadata: what it loses, and what speaks against using it, as JSON."""
+"""The key in a quantized network's metadata for its loss, and for why `auto` does not use it, as JSON."""
 
 NOT_QUANTIZABLE = "int8 is only for networks of plain convolution blocks with ReLU, or with transformer blocks"
 
@@ -46,8 +46,11 @@ def quantize(
     series: Sequence[Series] = SERIES,
     progress: Progress = lambda share: None,
 ) -> bytes:
-    """The int8 version of a prepared network, `evaluator` being its fp32 version, as an ONNX model whose metadata say
-    what is lost. Raises NotQuantizable."""
+    """Return the int8 version of a prepared network, an ONNX model with its loss in the metadata.
+
+    `evaluator` is the network in fp32. Positions come from the games of `series`; `progress` is told the share done,
+    0 to 1. Raises NotQuantizable and EvaluatorError.
+    """
     if not can_be_quantized(model):
         raise NotQuantizable(NOT_QUANTIZABLE)
     kept = own_positions(evaluator, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.6 * share))
@@ -73,7 +76,7 @@ def reason_against_int8(content: bytes) -> str:
 
 
 def summary(content: bytes) -> str:
-    """What a model that `quantize` wrote loses, as one line."""
+    """Return one line about the loss of a model that `quantize` wrote."""
     loss = _loss_of(content)
     figures = ", ".join(f"{name.replace('_', ' ')} {loss[name]:.4f}" for name in LIMITS.__dict__ if name in loss)
     verdict = loss.get("reason_against") or "within the limits"
@@ -89,7 +92,7 @@ def _loss_of(content: bytes) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def fingerprint() -> str:
-    """A hash of what a quantization depends on beside the network and its converter."""
+    """Return a hash of all that a quantization depends on, except the network and its converter."""
     return measurement_fingerprint(__name__)
 
 
@@ -102,7 +105,7 @@ def _without(positions: list[Positions], every: int) -> list[Positions]:
 
 
 def calibrate(model: Model, positions: list[Positions], progress: Progress = lambda share: None) -> Calibration:
-    """Ranges and moments inside the trunk over `positions`."""
+    """Record the ranges and second moments inside the trunk over `positions`. `progress` is told the share done."""
     record = open_recorder(to_onnx(model, with_taps=True).SerializeToString(), model.name)
     kernels = _kernels(model)
     points = sum(len(spatial) * spatial[0, 0].size for spatial, _ in positions)

@@ -1,4 +1,4 @@
-"""Transformers in 8-bit integers, as far as that loses little: the matrices that read a feed-forward block's norm.
+"""Writes transformers with 8-bit integers where that loses little: in the matrices that read a feed-forward norm.
 
 They are 44 % of the multiplications by weights. What the others would lose was measured on b7c96h3tfrs: rounding what
 queries, keys and values are made of adds half to all losses for 6 % of the time; what SwiGLU puts out has rare peaks

@@ -41,7 +41,7 @@ SPLIT = 0.25
 
 @dataclass(frozen=True)
 class Calibration:
-    """What values inside a trunk are like, by the name of their tap."""
+    """Statistics of the values inside a trunk, by the names of their taps."""
 
     ranges: Mapping[str, tuple[FloatArray, FloatArray]]
     """Lowest and highest value [C] that should be told apart."""
@@ -55,7 +55,7 @@ class Calibration:
         return (high**EQUALIZATION * high.max() ** (1 - EQUALIZATION) / LEVELS).astype(np.float32)
 
     def signed_steps(self, tap: str) -> tuple[FloatArray, FloatArray]:
-        """Steps and lowest values."""
+        """Return the steps and the lowest values, both [C], of a signed value."""
         low, high = self.ranges[tap]
         width = high - low
         width = np.maximum(width, max(NARROWEST * float(width.max()), 1e-6))
@@ -63,20 +63,20 @@ class Calibration:
         return (width / LEVELS).astype(np.float32), (middle - width / 2).astype(np.float32)
 
     def pooled_steps(self, tap: str) -> tuple[FloatArray, FloatArray]:
-        """The steps below and above the threshold at LEVELS times the first."""
+        """Return two steps [C] of a pooled activation: below and above the threshold at LEVELS times the first step."""
         high = self.ranges[tap][1]
         high = np.maximum(high, max(NARROWEST * float(high.max()), 1e-6))
         return (high * (SPLIT / LEVELS)).astype(np.float32), (high * ((1 - SPLIT) / LEVELS)).astype(np.float32)
 
 
 def can_be_quantized(model: Model) -> bool:
-    """Whether a prepared network has an int8 version: it has feed-forward blocks (integer_tokens.py), or is plain."""
+    """Whether a prepared network has an int8 version: it has feed-forward blocks, or it `is_plain`."""
     has_feed_forward = any(isinstance(block, FeedForwardBlock) for block in model.trunk.blocks)
     return model.trunk.metadata is None and (has_feed_forward or is_plain(model))
 
 
 def is_plain(model: Model) -> bool:
-    """Whether IntegerTrunk knows all that a prepared network's trunk is made of."""
+    """Whether IntegerTrunk can write all blocks of a prepared network's trunk."""
     trunk = model.trunk
     if not isinstance(trunk.tip, Normed):
         return False

@@ -1,4 +1,4 @@
-"""Rounding a convolution's weights to 8 bits, with each one's error made good by those not rounded yet.
+"""Rounds a convolution's weights to 8 bits; weights that are not rounded yet make up for each error.
 
 The method is GPTQ (https://arxiv.org/abs/2210.17323), after Optimal Brain Surgeon: what has to be small is not the
 weights' error but that of the outputs, a quadratic form given by the second moments of the inputs.
@@ -19,7 +19,7 @@ DAMPING = 0.01
 def round_weights(
     weights: FloatArray, step: FloatArray, moments: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.int8], FloatArray]:
-    """Integers [out, in, y, x] and a scale per output, whose product is about `weights * step`.
+    """Return integers [out, in, y, x] and scales [out] whose product is about `weights * step`.
 
     `step` [in] is what one level of each input is worth, `moments` [in * y * x, in * y * x] the inputs' second moments
     in the unit of values; without them each weight is rounded by itself.

@@ -31,16 +31,16 @@ SERIES = (
     Series(15, 15, games=2, moves=60, interval=10),
     Series(5, 5, games=4, moves=20, interval=4),
 )
-"""Fewer than int8 needs: 16 bits leave room for ranges that are too wide."""
+"""The games to calibrate with: fewer than for int8, since 16 bits leave room for ranges that are too wide."""
 WIDENING = 1.75
-"""Positions unlike these reach further; what is cut off costs more than coarser levels. Over golden positions the mean
-divergence of the policies is 0.0006 with 1.25, 0.0002 with 1.75 and 0.0003 with 2.5."""
+"""Factor of all ranges: other positions reach further, and cutting off costs more than coarser levels. The mean
+divergence of the policies over golden positions is 0.0006 with 1.25, 0.0002 with 1.75 and 0.0003 with 2.5."""
 BATCH = 8
 LARGE = 1_500_000
-"""Of parameters. Such a network would play too few games itself, and what happens inside it on a batch of boards would
-take much memory."""
+"""From so many parameters on a network is large: it would play too few games itself in the time allowed, and recording
+a batch of boards would take much memory."""
 PLAYING_SECONDS, EVALUATING_SECONDS = 15.0, 18.0
-"""Most processor time that is spent on making positions, and on evaluating them in fp32."""
+"""The most processor time to spend on making positions, and on evaluating them in fp32."""
 
 Progress = Callable[[float], None]
 
@@ -50,13 +50,13 @@ class Verdict:
     """The result of `calibrate`."""
 
     highest: Mapping[str, FloatArray]
-    """Tops of the ranges of activations, [channels] by the names of their taps."""
+    """The highest values of activations that are told apart: [channels] by the names of their taps."""
     loss: Mapping[str, float]
-    """Fields of quantize.Loss, on positions that the ranges were not taken from."""
+    """The fields of nets.precision.loss.Loss, measured on other positions than the ranges."""
     reason_against: str
-    """What speaks against using the network in int16; empty where nothing does."""
+    """Why `auto` does not use the network in int16; empty if it may."""
     largest: int = LARGEST
-    """Points of a side of Winograd's tiles."""
+    """The side of Winograd's largest tiles, in points."""
 
     def to_bytes(self) -> bytes:
         highest = {tap: [float(f"{value:.4g}") for value in values] for tap, values in self.highest.items()}

@@ -60,7 +60,7 @@ def factors_at(finish, board, at):
 
 @kernel
 def finish_outputs(sums, kind, factors, curve, stream, levels):
-    """Finish a vector of `sums` that belongs at the addresses `stream` and `levels`."""
+    """Finish one vector of `sums` and write it to the addresses `stream` and `levels`."""
     value = sums * factors[0] + factors[1]
     if kind == TO_STREAM:
         value = value + load_floats(stream, 0)
@@ -76,7 +76,7 @@ def finish_outputs(sums, kind, factors, curve, stream, levels):
 
 @kernel
 def finish_points(sums, height, width, boards, finish, curves):
-    """Finish the int32 `sums` [boards, H, W, 32] of a plain product."""
+    """Finish the int32 `sums` [boards, H, W, 32] of a 1×1 convolution."""
     kind, stream_point, levels_point = finish.kind, finish.stream_point, finish.levels_point
     for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
         curve = curve_at(curves, finish.activation, finish.per_step, at)

@@ -30,7 +30,7 @@ from nets.native.convolutions.trunk import LAYER
 from nets.native.simd.activations import KINDS
 
 Buffer = tuple[int, bool]
-"""Of levels: channels, and whether there is a frame."""
+"""A buffer for levels: its channels, and whether it has a frame of zeros."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class LayersWriter:
     """Writes the layers of a prepared trunk. If `is_curved` is false, ReLU is the only activation."""
 
     def __init__(self, writer: Writer, highest: Mapping[str, FloatArray], is_curved: bool, largest: int) -> None:
-        """`highest` are the tops of the ranges of the activations, [channels] by the names of their taps; `largest`
-        the most points of a tile."""
+        """Write parameters to `writer`. `highest` are the highest values of activations, [channels] by the names of
+        their taps. If not `is_curved`, ReLU is the only activation. `largest` is the side of the largest tiles."""
         self._writer, self._highest, self._is_curved, self._largest = writer, highest, is_curved, largest
         self._records: list[NDArray[np.void]] = []
         self._current = -1

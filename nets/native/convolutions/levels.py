@@ -19,13 +19,13 @@ from nets.native.simd.activations import LOWEST
 NARROWEST = 1e-2
 """Least range of a channel, as a share of the widest one's: a channel that never fired may do so one day."""
 LOWER_SHARE = 0.31
-"""Levels below 0, for each above, of an activation that is seldom and little below 0."""
+"""How many levels below 0 an activation has for each level above, if it is seldom and little below 0."""
 MOST_INPUT = 32767
-"""Of a product: no place's input may outgrow 16 bits, so that Winograd's transform is exact."""
+"""The largest input of a product: at no place may it outgrow 16 bits, so that Winograd's transform is exact."""
 MOST_PLAIN = 4095
-"""Levels of what no transform reads."""
+"""The highest level of activations that no transform reads."""
 PLAIN = 0
-"""The size of the largest tile where there are none."""
+"""The side of the largest tile for 1×1 convolutions, which have no tiles."""
 
 Steps = FloatArray
 """[channels]: what a level of each is worth."""

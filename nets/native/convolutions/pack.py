@@ -1,4 +1,4 @@
-"""A network as the kernels read it: one piece of memory with all parameters, and records that say what lies where."""
+"""Packs a network of convolutions for the kernels: all parameters in one array, and records that say where each is."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ class Packed:
     """A network of convolutions as the kernels read it."""
 
     parameters: NDArray[np.uint8]
-    """Begins at a multiple of 64 bytes."""
+    """All parameters; the array begins at a multiple of 64 bytes."""
     network: NDArray[np.void]
-    """A NETWORK record"""
+    """One NETWORK record."""
     layers: NDArray[np.void]
-    """LAYER records"""
+    """LAYER records of the trunk, in order."""
     heads: NDArray[np.void]
-    """A HEADS record"""
+    """One HEADS record."""
     largest: int
-    """Points of a side of Winograd's tiles"""
+    """The side of Winograd's largest tiles, in points."""
     curves: NDArray[np.float64] | None
-    """activations.CURVES where any activation is not ReLU"""
+    """activations.CURVES, or None if ReLU is the only activation."""
     channels: int
-    """Of the trunk's stream; here and below a multiple of 32."""
+    """Channels of the trunk's stream; here and below a multiple of 32."""
     streams: tuple[int, ...]
     """Channels of the trunk's stream and of those of bottlenecks in it."""
     buffers: tuple[Buffer, ...]
-    """For levels."""
+    """The buffers for levels."""
     pooled: int
     """The most pooled channels of a layer."""
     planes: int

@@ -1,5 +1,5 @@
-"""A network's parameters as the kernels read them: arrays one after another in one piece of memory, and convolutions as
-integers among them.
+"""Writes a network's parameters for the kernels: arrays one after another in one piece of memory, with convolutions as
+integers.
 
 The weights that read an activation absorb its steps. They are as fine as sums in 32 bits allow, however unlikely the
 inputs: no sum can overflow.
@@ -18,7 +18,7 @@ from nets.native.simd.products import OUTPUTS
 LARGEST_WEIGHT = 32767
 ALIGNMENT = 64
 HEAD = 16
-"""Channels of a head of attention are padded to a multiple of it."""
+"""The channels of an attention head are padded to a multiple of this."""
 
 
 class Writer:

@@ -25,7 +25,7 @@ WEIGHT_FACTORS = (1.0, 0.5, 0.5, 1.0, 0.25, 0.25)
 PLACES = len(POINTS) ** 2
 """Of a tile of 4×4 points; number 6 * i + j is at point i vertically and j horizontally."""
 LARGEST, FINER, SMALLEST = 4, 3, 2
-"""Points of a part: at most, at most where a network needs finer levels, and at least."""
+"""The side of a tile in points: the largest, the largest where a network needs finer levels, and the smallest."""
 MOST_TILES = -(-MAX_SIZE // FINER)
 
 TILING = np.dtype(

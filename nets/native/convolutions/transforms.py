@@ -1,4 +1,4 @@
-"""The transforms of Winograd's method as kernels, one direction after the other: tiling.py has the matrices.
+"""The kernels of Winograd's transforms, of inputs and of outputs; tiling.py has the matrices.
 
 Boards lie in memory point by point, [H + 2, W + 2, channels] with a frame of zeros where convolutions read and
 [H, W, channels] where only their sums go. Addresses, offsets and steps are in bytes.
@@ -50,7 +50,7 @@ def transform_inputs(levels, places, rows, tiles, boards, channels):
 
 @kernel
 def _inputs(size, first, step, to0, to1, to2, to3, to4, to5, length):
-    """B^T: from `size` + 2 lines of `length` bytes, `step` apart, to as many."""
+    """Apply B^T to `size` + 2 lines of `length` bytes that are `step` apart; writes as many."""
     for at in range(0, length, VECTOR_BYTES):
         x0 = load_shorts(first, at)
         x1 = load_shorts(first + step, at)
@@ -113,7 +113,7 @@ def transform_outputs(sums, rows, tiles, boards, finish, curves):
 
 @kernel
 def _four(x0, x1, x2, x3, x4, x5):
-    """A^T of four points."""
+    """Apply A^T for tiles of four points."""
     third, sixth = floats(-1 / 3), floats(1 / 6)
     even, odd = third * (x1 + x2), third * (x1 - x2)
     even2, odd2 = sixth * (x4 + x5), sixth * (x4 - x5)
@@ -123,7 +123,7 @@ def _four(x0, x1, x2, x3, x4, x5):
 
 @kernel
 def _three(x0, x1, x2, x3, x4):
-    """A^T of three points."""
+    """Apply A^T for tiles of three points."""
     x2, x4 = floats(-1 / 3) * x2, floats(2 / 3) * x4
     even = x2 - x1
     return floats(0.5) * x0 + even + x4, floats(2.0) * x4 - x1 - x2, even + floats(4.0) * x4 + x3
@@ -131,13 +131,13 @@ def _three(x0, x1, x2, x3, x4):
 
 @kernel
 def _two(x0, x1, x2, x3):
-    """A^T of two points."""
+    """Apply A^T for tiles of two points."""
     return x1 + x2 - x0, x1 - x2 + x3
 
 
 @kernel
 def _columns(size, to, from0, from1, from2, from3, from4, from5):
-    """From one tile's sums at six places of a row to `size` points in `rows`."""
+    """Transform one tile's sums at six places of a row to `size` points in `rows`."""
     for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
         x0 = to_floats(load_ints(from0, at))
         x1 = to_floats(load_ints(from1, at))
@@ -162,7 +162,7 @@ def _columns(size, to, from0, from1, from2, from3, from4, from5):
 
 @kernel
 def _rows(size, rows, row, tiles, board, top, finish, curves):
-    """From a row of tiles in `rows` to `size` rows of points, the first of which is `top`."""
+    """Transform a row of tiles in `rows` to `size` rows of points, from row `top` on, and finish them."""
     width, kind = tiles.width, finish.kind
     stream_point, levels_point = finish.stream_point, finish.levels_point
     stream_row, levels_row = width * stream_point, finish.levels_row

@@ -147,7 +147,7 @@ def run_layers(layers, network, tiles, space, finish, curves, boards):
 
 @kernel
 def _aim(layer, tiles, space, finish):
-    """Have FINISH point to the levels that a layer writes."""
+    """Point FINISH to the levels that a layer writes."""
     point = layer.outputs * SHORT_BYTES
     frame = 2 * layer.is_framed
     finish.levels_point, finish.levels_row = point, (tiles.width + frame) * point
@@ -167,7 +167,7 @@ def _finish_pooled(layer, network, space, finish, block):
 
 @kernel
 def _finish_block(layer, parameters, tiles, space, finish, block):
-    """`block` is one of those that are not pooled."""
+    """Set FINISH for a block of 32 outputs that are not pooled."""
     ours = block * OUTPUT_BYTES
     finish.kind, finish.activation = layer.kind, layer.activation
     finish.least, finish.most = layer.least, layer.most
@@ -183,7 +183,7 @@ def _finish_block(layer, parameters, tiles, space, finish, block):
 
 @kernel
 def _write_levels(layer, parameters, tiles, space, finish, curves, boards):
-    """The levels of what the trunk's stream holds."""
+    """Round the trunk's stream to levels."""
     point = layer.outputs * FLOAT_BYTES
     least, most = floats(layer.least), floats(layer.most)
     for at in range(0, point, VECTOR_BYTES):
@@ -202,7 +202,7 @@ def _write_levels(layer, parameters, tiles, space, finish, curves, boards):
 
 @kernel
 def _pool_bias(layer, parameters, tiles, space, boards):
-    """The biases of the layer's other outputs, from the pooled ones."""
+    """Compute the biases of the layer's other outputs from its pooled ones."""
     area = tiles.height * tiles.width
     row = layer.outputs * FLOAT_BYTES
     for board in range(boards):

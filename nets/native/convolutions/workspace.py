@@ -19,9 +19,9 @@ from nets.native.outputs import last_layers
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS
 
 NEAR_BYTES = 8 << 20
-"""Of parameters that stay in a processor's last cache beside everything else."""
+"""Parameters up to this size stay in a processor's last cache beside everything else."""
 BATCH_BYTES = 4 << 20
-"""Of a workspace that is still read from the processor's caches."""
+"""The size up to which a workspace is read from the processor's caches."""
 
 Held = dict[str, NDArray[np.uint8]]
 """Memory that records point to, by the names of their fields."""
@@ -46,7 +46,7 @@ class Workspace:
     """The arrays that the kernels work in, and the records with their addresses."""
 
     def __init__(self, packed: Packed, count: int, height: int, width: int) -> None:
-        """For `count` boards."""
+        """Allocate the memory for a batch of `count` boards."""
         self.kind = count, height, width
         most = boards_at_once(packed, height, width)
         boards = self._boards = max(number for number in range(1, min(count, most) + 1) if count % number == 0)
@@ -105,7 +105,7 @@ def boards_at_once(packed: Packed, height: int, width: int) -> int:
 
 
 def _buffers(packed: Packed, boards: int, height: int, width: int) -> dict[str, list[int]]:
-    """Bytes of the arrays that SPACE has several of."""
+    """Return the sizes in bytes of the arrays that SPACE has several of."""
     points = {False: boards * height * width, True: boards * (height + 2) * (width + 2)}
     return {
         "streams": [points[False] * channels * FLOAT_BYTES for channels in packed.streams],
@@ -114,7 +114,7 @@ def _buffers(packed: Packed, boards: int, height: int, width: int) -> dict[str, 
 
 
 def _sizes(packed: Packed, boards: int, height: int, width: int) -> dict[str, int]:
-    """Bytes of the others."""
+    """Return the sizes in bytes of the other arrays of SPACE."""
     record = tiling(boards, height, width, packed.largest)[0]
     tiles, points = int(record["counts"].sum()), boards * height * width
     transformed = max((channels for channels, is_framed in packed.buffers if is_framed), default=0)

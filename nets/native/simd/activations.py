@@ -18,15 +18,15 @@ from nets.katago.model import Activation
 from nets.native.simd.vectors import FLOATS, FUSED, INTS, ROUNDING, floats, intrinsic, larger, load_floats, smaller
 
 KINDS = (Activation.RELU, Activation.MISH, Activation.SILU, Activation.IDENTITY)
-"""An activation's number in the kernels is its place here."""
+"""The activations; kernels know each by its index here."""
 RELU = KINDS.index(Activation.RELU)
 CURVES = np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 2.0], [0.0, 1.0, 1.0], [1.0, 2.0, 0.0]])
 """[kinds, 3] the formula's a, b and c. Without c it is x, which ReLU cuts off at 0."""
 LOWEST = {Activation.RELU: 0.0, Activation.MISH: -0.30885, Activation.SILU: -0.27847, Activation.IDENTITY: -math.inf}
-"""What an activation never goes below."""
+"""The lowest value of each activation."""
 
 REACH = 30.0
-"""Beyond it e^x no longer changes what comes out."""
+"""For larger x, e^x no longer changes the result."""
 EXPONENT_BITS = 23
 POWER = (0.99992824, 0.69326094, 0.24260857, 0.05517052)
 """2^x for |x| <= 1/2, as a polynomial, to 8e-5 of it: a fraction of a level."""
@@ -76,7 +76,8 @@ def curve_at(curves: Any, kind: Any, per_step: Any, at: Any) -> Any:
 
 
 def activated(value: Any, least: Any, most: Any, curve: Any) -> Any:
-    """The activation of a vector, in levels where the curve says so, cut off at both ends. For kernels."""
+    """Apply the activation to a vector, in levels if the curve says so, and cut it off at both ends. Callable from
+    kernels only."""
     raise NotImplementedError
 
 

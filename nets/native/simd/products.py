@@ -1,4 +1,4 @@
-"""Products of matrices of 16-bit integers with 32-bit sums, the instructions that all the arithmetic goes through.
+"""Products of matrices of 16-bit integers with 32-bit sums, on which nearly all the time is spent.
 
 Two neighbouring inputs are multiplied by their weights and added at once (`vpmaddwd`, with VNNI `vpdpwssd`, which LLVM
 makes of it and the addition after it). 32 outputs are computed together: as many rows by so many outputs as the

@@ -19,13 +19,13 @@ from numba.core.registry import cpu_target
 from numba.extending import models, overload, register_model
 
 intrinsic: Any = extending.intrinsic
-"""Marks what emits LLVM's instructions itself: called with types, it returns its signature and how."""
+"""Marks a function that emits LLVM instructions: called with types, it returns a signature and a code generator."""
 
 I8, I16, I32, I64, F32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.FloatType()
 FUSED = ("contract",)
 """A multiplication and an addition may become one instruction."""
 ROUNDING = 1.5 * 2.0**23
-"""Added to a small float it leaves the nearest integer in the last bits."""
+"""A small float plus this number has the nearest integer in its last bits."""
 ALIGNMENT = 2
 """Bytes that LLVM may take every address to be a multiple of. Processors load what is aligned better as fast as if LLVM
 had known it."""
@@ -169,7 +169,7 @@ def _selecting(comparison: str) -> Any:
 
 
 larger, smaller = _selecting(">"), _selecting("<")
-"""The larger, the smaller of two floats, lane by lane; the second where the first is not a number."""
+"""Return the larger or the smaller of two floats, lane by lane; the second where the first is not a number."""
 
 
 @intrinsic

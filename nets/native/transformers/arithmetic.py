@@ -47,7 +47,7 @@ def store_as_bytes(_context: Any, address: Any, offset: Any, vector: Any) -> Any
 
 
 def _rounded(builder: Any, vector: Any) -> Any:
-    """Integers whose lower halves are those nearest to floats."""
+    """Return integers whose lower halves are the nearest integers to floats."""
     shifted = builder.fadd(vector, ir.Constant(FLOATS.llvm, [ROUNDING] * FLOATS.llvm.count), flags=FUSED)
     return builder.bitcast(shifted, INTS.llvm)
 
@@ -172,9 +172,9 @@ def _high_half(builder: Any, x: Any, y: Any) -> Any:
 larger_shorts = _of_shorts(lambda builder, x, y: builder.select(builder.icmp_signed(">", x, y), x, y))
 left = _of_shorts(lambda builder, x, y: builder.shl(x, y))
 right = _of_shorts(lambda builder, x, y: builder.lshr(x, y))
-"""Shifts by less than 16 bits, of numbers without sign."""
+"""Shift unsigned numbers by less than 16 bits."""
 share_of = _of_shorts(_high_half)
-"""`x * y / 65536` of numbers without sign, rounded down."""
+"""Return `x * y / 65536` of unsigned numbers, rounded down."""
 
 
 def _fade(builder: Any, x: Any, y: Any) -> Any:
@@ -188,7 +188,7 @@ def _fade(builder: Any, x: Any, y: Any) -> Any:
 
 
 fade = _of_shorts(_fade)
-"""`x` without sign, shifted to the right by `y` bits; 0 from 16 bits on."""
+"""Shift unsigned `x` to the right by `y` bits; the result is 0 from 16 bits on."""
 
 
 @intrinsic

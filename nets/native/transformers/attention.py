@@ -59,7 +59,7 @@ SHARE_BITS = 11
 SPARE_BITS = 16 - SHARE_BITS
 LEAST = 1e-30
 ROWS = 12
-"""Queries whose scores are kept at a time."""
+"""How many queries' scores are kept at a time."""
 
 HEAD_BUFFERS = np.dtype(
     [

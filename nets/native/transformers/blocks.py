@@ -22,9 +22,9 @@ from nets.native.transformers.products import multiply_bytes
 from nets.native.transformers.rows import add_values, put_gated, put_silu, put_values, write_levels
 
 TO_VALUES, TO_STREAM, TO_GATED, TO_SILU = 0, 1, 2, 3
-"""What becomes of a matrix's outputs."""
+"""What to do with a matrix's outputs."""
 CHUNK = 24
-"""Rows whose levels and outputs stay in the processor's first caches."""
+"""So many rows at a time: their levels and outputs stay in the processor's first caches."""
 LARGEST_SUM = 2.0**31 - 2.0**20
 LARGEST_SHORT = 32767.0
 

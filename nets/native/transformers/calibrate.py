@@ -24,7 +24,7 @@ from nets.precision.calibration import Positions, Series, measurement_fingerprin
 from nets.precision.loss import CHECKED, compare, reason_against
 
 VERDICT = "verdict"
-"""The array that holds what is no array, as JSON."""
+"""The name of the array that holds a verdict's other fields, as JSON."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Verdict:
     """The result of `calibrate`."""
 
     in_bytes: Mapping[str, Bytes]
-    """The matrices of 8 bits, see pack_tokens; none where all 16 are needed, or have no instruction for 8."""
+    """The matrices of 8 bits, see `pack_tokens`; none if the loss or the processor does not allow them."""
     loss: Mapping[str, float]
-    """Fields of quantize.Loss, on positions that no weights were rounded with."""
+    """The fields of nets.precision.loss.Loss, measured on other positions than the rounding."""
     reason_against: str
-    """What speaks against using the network so; empty where nothing does."""
+    """Why `auto` does not use the network in int16; empty if it may."""
 
     def to_bytes(self) -> bytes:
         fields = json.dumps({"loss": dict(self.loss), "reason_against": self.reason_against})

@@ -89,7 +89,7 @@ def run_heads(heads, matrices, parameters, room, pools, policies, ownership):
 
 @kernel
 def _read_board(heads, parameters, room, pools, policies, ownership):
-    """The heads of one board from its values [blocks, H * W, 32]."""
+    """Compute the heads of one board from its values [blocks, H * W, 32]."""
     area, width = len(ownership), np.int64(OUTPUTS)  # a literal would have what is called compiled once more
     values, bias, pooled = room.values, parameters + heads.bias, pools.ctypes.data
     for block in range(heads.pooled_blocks):

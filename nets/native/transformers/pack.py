@@ -1,4 +1,4 @@
-"""A transformer as the kernels read it: one piece of memory with all parameters, and records of what lies where."""
+"""Packs a transformer for the kernels: all parameters in one array, and records that say where each is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Bytes(NamedTuple):
     """A matrix with weights of 8 bits, for activations of 8 bits."""
 
     factors: FloatArray
-    """[inputs]: what activations are multiplied by before they are rounded."""
+    """[inputs]: the factors of activations before they are rounded."""
     weights: NDArray[np.int8]
     """[inputs, outputs]"""
     scale: FloatArray
@@ -38,17 +38,17 @@ class PackedTokens:
     """A transformer as the kernels read it."""
 
     parameters: NDArray[np.uint8]
-    """Begins at a multiple of 64 bytes."""
+    """All parameters; the array begins at a multiple of 64 bytes."""
     network: NDArray[np.void]
-    """A NETWORK record, of which the stem's part is used"""
+    """One NETWORK record, of which the stem's part is used."""
     blocks: NDArray[np.void]
-    """BLOCK records"""
+    """BLOCK records of the trunk, in order."""
     matrices: NDArray[np.void]
-    """MATRIX records"""
+    """MATRIX records of all blocks."""
     heads: NDArray[np.void]
-    """A HEADS record"""
+    """One HEADS record."""
     channels: int
-    """Of the stream, a multiple of 32."""
+    """Channels of the stream, a multiple of 32."""
     policies: int
     planes: int
     global_features: int
@@ -92,16 +92,16 @@ def pack_tokens(model: Model, in_bytes: Mapping[str, Bytes]) -> PackedTokens:
 
 
 class _Places(NamedTuple):
-    """Where a matrix's inputs or outputs lie among the kernels'."""
+    """The places of a matrix's inputs or outputs in the kernels' rows."""
 
     at: NDArray[np.int64]
-    """One for each."""
+    """The place of each input or output."""
     total: int
-    """Of places, a multiple of 32."""
+    """The number of places, a multiple of 32."""
 
 
 def _placed(counts: list[int], total: int = 0, lanes: int = HEAD) -> _Places:
-    """Parts of so many numbers each, one after another, each at a multiple of `lanes`."""
+    """Place parts of `counts` numbers one after another, each at a multiple of `lanes`."""
     at, start = [], 0
     for count in counts:
         at.append(start + np.arange(count))
@@ -150,7 +150,7 @@ def _feed_forward(record: np.void, block: FeedForwardBlock, stream: _Places) -> 
 
 
 class _Matrices:
-    """MATRIX records one after another."""
+    """Collects MATRIX records."""
 
     def __init__(self) -> None:
         self._records: list[NDArray[np.void]] = []
@@ -161,7 +161,7 @@ class _Matrices:
     def put(
         self, writer: Writer, matrix: FloatArray, inputs: _Places, outputs: _Places, in_bytes: Bytes | None = None
     ) -> int:
-        """Write a matrix [inputs, outputs], as `in_bytes` where it is given; returns its number."""
+        """Write a matrix [inputs, outputs], with 8-bit weights if `in_bytes` is given, and return its number."""
         factors, integers, scale = in_bytes or (np.ones(len(matrix), np.float32), *_rounded(matrix))
         group = 2 if in_bytes is None else 4
         record = np.zeros(1, MATRIX)

@@ -25,7 +25,7 @@ HAS_BYTES = IS_WIDE and "avx512vnni" in features()
 """Whether there is an instruction for products of 8-bit levels whose sums cannot overflow on the way."""
 BYTE_LANES = ir.VectorType(I8, 4 * LANES)
 KEYS = OUTPUTS
-"""In a block of keys."""
+"""How many keys a block has."""
 
 
 def add_quads(builder: Any, sums: Any, levels: Any, weights: Any) -> Any:
@@ -36,7 +36,7 @@ def add_quads(builder: Any, sums: Any, levels: Any, weights: Any) -> Any:
 
 
 def put_high_halves(builder: Any, row: list[Any], to: Any) -> None:
-    """Write the higher 16 bits of sums: column c of the first half beside column c of the second."""
+    """Write the higher 16 bits of sums, column c of the first half beside column c of the second."""
     half = len(row) // 2
     for number in range(half):
         low = builder.lshr(row[number], ir.Constant(INT_LANES, [16] * LANES))

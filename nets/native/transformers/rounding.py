@@ -1,4 +1,4 @@
-"""Which matrices have weights of 8 bits, and how these are rounded.
+"""Chooses the matrices that have weights of 8 bits, and rounds them.
 
 All have 8 bits except those for the values of attention and those of the first block of each kind: with feed-forward's
 first in 8 bits b7c96h3tfrs loses a third more, with values in 8 bits three times as much. Activations are rounded row
@@ -25,10 +25,10 @@ Moments = NDArray[np.float64]
 EQUALIZATION = 0.5
 """How much of the differences between a matrix's rows goes to what they read, as in SmoothQuant."""
 NARROWEST = 1e-2
-"""Least factor of an input, as a share of the largest one's."""
+"""The least factor of an input, as a share of the largest factor."""
 BATCH = 8
 POINTS = 60_000
-"""Points of boards, about, that second moments are taken over."""
+"""Second moments are taken over about so many points of boards."""
 
 
 def rounded(model: Model, positions: Sequence[Positions]) -> dict[str, Bytes]:
@@ -53,7 +53,7 @@ def of_feed_forward(model: Model, in_bytes: Mapping[str, Bytes]) -> dict[str, By
 
 
 def _reading(block: AttentionBlock | FeedForwardBlock) -> FloatArray:
-    """What of the matrices that read a block's norm has 8 bits, side by side."""
+    """Return those matrices of a block that read its norm and may have 8 bits, side by side."""
     if isinstance(block, AttentionBlock):
         return np.concatenate([block.query, block.key], axis=1)
     return block.first if block.gate is None else np.concatenate([block.first, block.gate], axis=1)

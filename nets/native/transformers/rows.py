@@ -1,4 +1,4 @@
-"""Rows of activations, one per point: from floats to levels that matrices read, and from their sums back to floats.
+"""Rows of activations, one per point: rounds floats to levels for matrices, and turns their sums back into floats.
 
 Every row has a step of its own, found when it is rounded: its largest activation has the highest level.
 """
@@ -27,10 +27,10 @@ from nets.native.simd.vectors import (
 from nets.native.transformers.arithmetic import highest_magnitude, larger_magnitude, store_as_bytes, store_float
 
 BYTE_LEVELS, SHORT_LEVELS = 127, 4095
-"""The highest level, the lowest being its opposite; bytes hold it plus BYTE_ZERO."""
+"""The highest level; the lowest is its negative. Bytes hold a level plus BYTE_ZERO."""
 BYTE_ZERO = 128
 LEAST = 1e-30
-"""Added to a row's largest activation, lest all are 0."""
+"""Added to a row's largest activation, in case all are 0."""
 
 MATRIX = np.dtype(
     [
@@ -95,7 +95,7 @@ def write_levels(rows, count, matrix, parameters, share, epsilon, levels, steps)
 
 @kernel
 def put_values(sums, count, scale, shift, steps, to, to_bytes):
-    """Write a block's outputs [count, 32]; `to_bytes` is from one row to the next."""
+    """Write a block's outputs [count, 32]; its rows are `to_bytes` apart."""
     for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
         ours, less = load_floats(scale, at), load_floats(shift, at)
         for row in range(count):
@@ -105,7 +105,7 @@ def put_values(sums, count, scale, shift, steps, to, to_bytes):
 
 @kernel
 def add_values(sums, count, scale, shift, steps, to, to_bytes):
-    """Add a block's outputs [count, 32] to what is there."""
+    """Add a block's outputs [count, 32] to the rows that are there."""
     for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
         ours, less = load_floats(scale, at), load_floats(shift, at)
         for row in range(count):

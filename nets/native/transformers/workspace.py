@@ -18,7 +18,7 @@ from nets.native.transformers.network import run_tokens
 from nets.native.transformers.pack import PackedTokens
 
 ROWS_TOGETHER = 400
-"""Points of boards that are computed together: what they need stays in the processor's second cache, and parameters
+"""How many points of boards are computed together: their data stays in the processor's second cache, and parameters
 are read from farther away once for all of them."""
 
 
@@ -26,7 +26,7 @@ class TokensWorkspace:
     """The arrays that the kernels work in, and the records with their addresses."""
 
     def __init__(self, packed: PackedTokens, count: int, height: int, width: int) -> None:
-        """For `count` boards."""
+        """Allocate the memory for a batch of `count` boards."""
         self.kind = count, height, width
         area = height * width
         most = max(1, ROWS_TOGETHER // area)
@@ -64,7 +64,7 @@ class TokensWorkspace:
 
 
 def _room_sizes(packed: PackedTokens, rows: int) -> dict[str, int]:
-    """Bytes of what ROOM points to, but for the stream."""
+    """Return the sizes in bytes of the arrays that ROOM points to, except the stream."""
     attention = packed.blocks[packed.blocks["heads"] > 0]
     inputs, outputs = int(packed.matrices["inputs"].max()), int(packed.matrices["outputs"].max())
     outputs_of = packed.matrices["outputs"]
