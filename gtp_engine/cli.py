@@ -15,7 +15,7 @@ import sys
 
 import click
 
-from gtp_engine.errors import UserError, explain
+from gtp_engine.errors import explain
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
 
@@ -103,7 +103,7 @@ def run(arguments: list[str] | None = None) -> int:
         if os.environ.get("NOBI_DEBUG"):
             raise
         note(explain(error))
-        return error.exit_code if isinstance(error, UserError) else EXIT_FAILURE
+        return EXIT_FAILURE
 
 
 def flush_stdout() -> None:

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-
 USER_ERRORS = (
     ("go_rules.rules", "RulesError"),
     ("go_rules.sgf.reader", "SgfError"),
+    ("gtp_engine.errors", "UserError"),
     ("nets.evaluator", "EvaluatorError"),
     ("search.parameters", "ParameterError"),
     ("training.errors", "TrainingError"),
 )
-"""Module and name of every other exception whose text is one line for the user. Modules are named and not imported,
-because an exception that was raised has had its module imported."""
+"""Module and name of every exception whose text is one line for the user. They are named and not imported, because some
+of these modules take long to import."""
 
 
 class UserError(Exception):
     """Something that the user can mend. The text is one line."""
 
-    exit_code = 1
-
 
 def explain(error: BaseException) -> str:
     """Say in one line for the user what `error` means."""
-    if isinstance(error, UserError):
+    if any((kind.__module__, kind.__name__) in USER_ERRORS for kind in type(error).__mro__):
         return str(error)
-    for module, name in USER_ERRORS:
-        kind = getattr(sys.modules.get(module), name, None)
-        if isinstance(kind, type) and isinstance(error, kind):
-            return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ModuleNotFoundError) and error.name:

@@ -94,21 +94,17 @@ LIGHT = frozenset({"administrative", "clocks", "servers"})
 UNLISTED = frozenset({"kgs-chat"})
 """Hidden from `list_commands`. A bridge that finds kgs-chat there sends it, and some kgsGtp crash on the reply."""
 
-_GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
+GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
+"""The group of every command."""
 
-LISTED = tuple(name for name in _GROUP_OF if name not in UNLISTED)
-
-
-def is_known(name: str) -> bool:
-    """Whether there is a command with this name."""
-    return name in _GROUP_OF
+LISTED = tuple(name for name in GROUP_OF if name not in UNLISTED)
 
 
 def find_handler(engine: Engine, name: str) -> Handler:
     """The handler of a command. Waits until what its module needs is loaded. Raises GtpError for an unknown name."""
     if not name:
         raise GtpError(SYNTAX_ERROR)
-    group = _GROUP_OF.get(name)
+    group = GROUP_OF.get(name)
     if group is None:
         raise GtpError("unknown command")
     if group not in LIGHT:

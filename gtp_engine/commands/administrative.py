@@ -35,7 +35,7 @@ def version(_engine: Engine, _call: Call) -> str:
 
 
 def known_command(_engine: Engine, call: Call) -> str:
-    return "true" if call.words and commands.is_known(call.words[0]) else "false"
+    return "true" if call.words and call.words[0] in commands.GROUP_OF else "false"
 
 
 def list_commands(_engine: Engine, _call: Call) -> str:

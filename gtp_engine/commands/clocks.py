@@ -50,7 +50,7 @@ def kata_list_time_settings(_engine: Engine, _call: Call) -> str:
 
 def _interpret_control(system: str, call: Call) -> TimeControl:
     if system == "none":
-        return TimeControl.none()
+        return TimeControl()
     if system == "absolute":
         return TimeControl.absolute(_seconds(call, 1))
     if system == "byoyomi":

@@ -20,7 +20,7 @@ from gtp_engine.match.client import EngineError
 from gtp_engine.match.clock import FORMS, ClockError, announcements, parse_control
 from gtp_engine.match.engines import Engine, Terms, engine_command
 from gtp_engine.match.openings import NO_OPENING, Opening, openings, read_openings
-from gtp_engine.match.play import Match, Plan
+from gtp_engine.match.play import Match
 from gtp_engine.match.record import FAULTS, SIDES, GameRecord, MatchRecord, MatchTerms
 from gtp_engine.match.referee import Conduct, scores_on_board
 from gtp_engine.match.statistics import Sprt
@@ -157,7 +157,7 @@ def match(
     progress = Progress(agreed.names, games)
     try:
         with _termination_interrupts():
-            Match(record, terms, conduct, Plan(games, first_moves, parallel, test)).run(progress.update)
+            Match(record, terms, conduct, first_moves, games, parallel, test).run(progress.update)
     except KeyboardInterrupt:
         progress.finish()
         if record.games:

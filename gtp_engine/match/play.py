@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from go_rules.game import Game
 from go_rules.sgf.writer import to_sgf
@@ -19,25 +18,24 @@ POLL_SECONDS = 0.2
 """How long the main thread may take to notice Ctrl-C or the failure of a table."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The games that a match consists of."""
-
-    games: int
-    openings: Sequence[Opening]
-    tables: int = 1
-    sprt: Sprt | None = None
-    """A test that ends the match as soon as it has decided."""
-
-
 class Match:
     """Plays the games that a record does not have yet."""
 
-    def __init__(self, record: MatchRecord, terms: Terms, conduct: Conduct, plan: Plan) -> None:
+    def __init__(
+        self,
+        record: MatchRecord,
+        terms: Terms,
+        conduct: Conduct,
+        openings: Sequence[Opening],
+        games: int,
+        tables: int,
+        sprt: Sprt | None,
+    ) -> None:
+        """Play so many games at so many tables. `sprt` is a test that ends the match as soon as it has decided."""
         self._record = record
         self._terms = terms
         self._conduct = conduct
-        self._plan = plan
+        self._openings, self._games, self._tables, self._sprt = openings, games, tables, sprt
         self._waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._finished: queue.SimpleQueue[GameRecord | BaseException | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -49,12 +47,12 @@ class Match:
 
         Raises UserError, or KeyboardInterrupt; in either case the engines are killed and the record is complete.
         """
-        missing = [] if self._is_decided() else self._record.missing(self._plan.games)
+        missing = [] if self._is_decided() else self._record.missing(self._games)
         for game in missing:
             self._waiting.put(game)
         tables = [
             threading.Thread(target=self._serve, args=(self._pair(table),), name=f"table-{table + 1}", daemon=True)
-            for table in range(min(self._plan.tables, len(missing)))
+            for table in range(min(self._tables, len(missing)))
         ]
         for table in tables:
             table.start()
@@ -109,8 +107,7 @@ class Match:
         self._finished.put(None)
 
     def _play(self, number: int, engines: tuple[Engine, Engine]) -> None:
-        openings = self._plan.openings
-        opening = openings[number // 2 % len(openings)]
+        opening = self._openings[number // 2 % len(self._openings)]
         referee = Referee(number, engines, number % 2, self._terms, self._conduct, opening)
         played = referee.play()
         if self._aborted.is_set():  # the engines were killed under the referee
@@ -121,8 +118,7 @@ class Match:
 
     def _is_decided(self) -> bool:
         """Whether the sequential test, if there is one, needs no more games."""
-        sprt = self._plan.sprt
-        return sprt is not None and sprt.decision(tally(self._record.games)) is not None
+        return self._sprt is not None and self._sprt.decision(tally(self._record.games)) is not None
 
 
 def _game_sgf(game: Game, played: GameRecord, names: Sequence[str]) -> bytes:

@@ -33,18 +33,10 @@ class Tally:
         """The share of the points, 0 to 1; ½ if no game was played."""
         return (self.wins + self.draws / 2) / self.games if self.games else 0.5
 
-    @property
-    def variance(self) -> float:
-        """The variance of one game's result."""
-        s = self.score
-        if not self.games:
-            return 0.0
-        return (self.wins * (1 - s) ** 2 + self.draws * (0.5 - s) ** 2 + self.losses * s**2) / self.games
 
-
-def score_interval(tally: Tally, z: float = Z_95) -> tuple[float, float]:
-    """Wilson's confidence interval of the expected score."""
-    n = tally.games
+def score_interval(tally: Tally) -> tuple[float, float]:
+    """Wilson's 95 % confidence interval of the expected score."""
+    n, z = tally.games, Z_95
     if n == 0:
         return 0.0, 1.0
     s = tally.score

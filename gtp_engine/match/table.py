@@ -60,7 +60,7 @@ def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = 
     """A match in numbers for JSON. Numbers of one side are engine A's. An infinite Elo is None."""
     score = tally(games)
     low, high = score_interval(score)
-    faults = Counter((record_fault(game), game.reason) for game in games if game.reason in FAULTS)
+    faults = [Counter(g.reason for g in games if g.reason in FAULTS and g.winner == 1 - side) for side in (0, 1)]
     out: dict[str, Any] = {
         "engines": terms.names,
         "games": len(games),
@@ -74,7 +74,7 @@ def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = 
         "elo_interval": [_finite(elo(low)), _finite(elo(high))],
         "as_black": _wins_by_colour(games, 0),
         "as_white": _wins_by_colour(games, 1),
-        "faults": [{reason: n for (who, reason), n in faults.items() if who == side} for side in (0, 1)],
+        "faults": [dict(of_side) for of_side in faults],
         "scores_compared": sum(game.agreed is not None for game in games),
         "scores_differ": sum(game.agreed is False for game in games),
         "late_moves": [sum(game.late[side] for game in games) for side in (0, 1)],
@@ -136,11 +136,6 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def record_fault(game: GameRecord) -> int | None:
-    """The engine that misbehaved in a game that ended by a fault, 0 or 1."""
-    return None if game.winner is None else 1 - game.winner
 
 
 def _title(terms: MatchTerms, games: int) -> str:

@@ -48,11 +48,6 @@ class TimeControl:
     """The most a single move may take."""
 
     @classmethod
-    def none(cls) -> TimeControl:
-        """A game without clocks."""
-        return cls()
-
-    @classmethod
     def absolute(cls, main: float) -> TimeControl:
         """A game with main time only, in seconds."""
         return cls(System.ABSOLUTE, main)
@@ -72,9 +67,9 @@ class TimeControl:
         """
         if period <= 0:
             # Nobody can play in no time at all: programs that send zeros mean that there is no clock.
-            return cls.absolute(main) if main > 0 else cls.none()
+            return cls.absolute(main) if main > 0 else cls()
         if stones <= 0:
-            return cls.none()
+            return cls()
         return cls(System.CANADIAN, main, period=period, stones=stones)
 
     @classmethod
@@ -117,7 +112,7 @@ class Clock:
     """By colour."""
 
     def __init__(self, control: TimeControl | None = None) -> None:
-        self.set_control(control or TimeControl.none())
+        self.set_control(control or TimeControl())
 
     def set_control(self, control: TimeControl) -> None:
         """Change the time control and start with full clocks."""

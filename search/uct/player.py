@@ -29,7 +29,7 @@ from search.uct.ending import choose_point
 from search.uct.iteration import MAX_DEPTH, ThreadBuffers, new_buffers, new_context, simulate
 from search.uct.parameters import UctParameters
 from search.uct.result import summarise, visits_lead
-from search.uct.tree import NODE, ROOT, copy_subtree, first_child, new_nodes, number_of_children
+from search.uct.tree import NODE, ROOT, children_of, copy_subtree, new_nodes
 
 WATCH_INTERVAL = 0.02
 """Seconds after which the calling thread looks again at the clock, the stop event and the reports."""
@@ -184,12 +184,9 @@ class UctPlayer:
         return index if to_play == colour and self._used > 1 else None
 
     def _child(self, index: int, point: int) -> int | None:
-        children = int(self._nodes[index]["children"])
-        if children == 0:
-            return None
-        first = first_child(children)
-        found = np.flatnonzero(self._nodes["move"][first : first + number_of_children(children)] == point)
-        return int(first + found[0]) if len(found) else None
+        children = children_of(self._nodes, index)
+        found = np.flatnonzero(self._nodes["move"][children] == point)
+        return int(children.start + found[0]) if len(found) else None
 
     def _forget_totals(self, kept: float) -> None:
         for each in self.buffers:

@@ -12,23 +12,16 @@ from go_rules.game import Game
 from go_rules.points import WHITE, board_points
 from search.result import MoveInfo, SearchResult, StopReason
 from search.uct.iteration import ThreadBuffers
-from search.uct.tree import ROOT, first_child, number_of_children
+from search.uct.tree import ROOT, children_of
 
 PV_LENGTH = 20
 PV_VISITS = 4
 """A principal variation ends before a move with fewer visits."""
 
 
-def children_of(nodes: NDArray[np.void], index: int) -> NDArray[np.void]:
-    """Copy a node's children, NODE[n], as they are at this moment."""
-    children = int(nodes[index]["children"])
-    first = first_child(children)
-    return nodes[first : first + number_of_children(children)].copy()
-
-
 def visits_lead(nodes: NDArray[np.void]) -> int:
     """By how many visits the root's first move is ahead of the second."""
-    visits = np.sort(children_of(nodes, ROOT)["visits"])
+    visits = np.sort(nodes["visits"][children_of(nodes, ROOT)])
     return int(visits[-1] - visits[-2]) if len(visits) > 1 else int(visits.sum())
 
 
@@ -51,13 +44,13 @@ def summarise(
     points = board_points(game.width, game.height)
     ownership = sign * np.sum([each.ownership[points] for each in buffers], axis=0) / playouts
 
-    children = children_of(nodes, ROOT)
+    places = children_of(nodes, ROOT)
+    children = nodes[places].copy()
     visits = children["visits"].astype(np.int64)
     total = max(1, int(visits.sum()))
     winrate = float(children["wins"].sum()) / total if visits.any() else 0.5
     prior = children["prior_wins"] / max(1e-9, float(children["prior_wins"].sum()))
     order = np.lexsort((-prior, -visits))
-    first = first_child(int(nodes[ROOT]["children"]))
     moves = []
     for rank, i in enumerate(order):
         child = children[i]
@@ -65,7 +58,7 @@ def summarise(
         value = float(child["wins"]) / n if n else winrate
         score = sign * float(child["score"]) / n if n else sign * mean
         radius = 1.96 * math.sqrt(max(0.0, value * (1.0 - value)) / n) if n else 1.0
-        pv, pv_visits = _principal_variation(nodes, first + int(i))
+        pv, pv_visits = _principal_variation(nodes, places.start + int(i))
         moves.append(
             MoveInfo(
                 point=int(child["move"]),
@@ -110,13 +103,12 @@ def _principal_variation(nodes: NDArray[np.void], index: int) -> tuple[tuple[int
     pv = [int(nodes[index]["move"])]
     visits = [int(nodes[index]["visits"])]
     while nodes[index]["children"] != 0 and len(pv) < PV_LENGTH:
-        children = int(nodes[index]["children"])
-        first = first_child(children)
-        counts = nodes["visits"][first : first + number_of_children(children)]
+        children = children_of(nodes, index)
+        counts = nodes["visits"][children]
         best = int(np.argmax(counts))
         if counts[best] < PV_VISITS:
             break
-        index = first + best
+        index = children.start + best
         pv.append(int(nodes[index]["move"]))
         visits.append(int(counts[best]))
     return tuple(pv), tuple(visits)

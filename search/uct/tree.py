@@ -8,6 +8,7 @@ because each thread takes room from its own part of the array, and because a los
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from go_rules.machine.jit import kernel
 from go_rules.points import NO_POINT
@@ -51,6 +52,13 @@ def number_of_children(children):
     return children & NUMBER_MASK
 
 
+def children_of(nodes: NDArray[np.void], index: int) -> slice:
+    """Where a node's children are in the array of nodes, as they are at this moment."""
+    children = int(nodes[index]["children"])
+    first = int(first_child(children))
+    return slice(first, first + int(number_of_children(children)))
+
+
 @kernel
 def pack_children(first, number):
     """Pack the index of the first child and the number of children into one integer (NODE's `children`)."""
@@ -77,7 +85,7 @@ def copy_subtree(target, source, index):
 
     Breadth first, so that children lie side by side again. `target` has at least as much room as the subtree needs.
     """
-    _copy_node(target[ROOT], source[index])
+    target[ROOT] = source[index]
     used = 1
     done = 0
     while done < used:
@@ -86,21 +94,8 @@ def copy_subtree(target, source, index):
             first = first_child(children)
             number = number_of_children(children)
             for i in range(number):
-                _copy_node(target[used + i], source[first + i])
+                target[used + i] = source[first + i]
             target[done].children = pack_children(used, number)
             used += number
         done += 1
     return used
-
-
-@kernel
-def _copy_node(target, source):
-    target.children = source.children
-    target.wins = source.wins
-    target.score = source.score
-    target.visits = source.visits
-    target.amaf_visits = source.amaf_visits
-    target.amaf_wins = source.amaf_wins
-    target.prior_visits = source.prior_visits
-    target.prior_wins = source.prior_wins
-    target.move = source.move

@@ -95,7 +95,7 @@ def test_main_time_used_up_starts_overtime() -> None:
 
 
 def test_no_clock_no_limit() -> None:
-    assert seconds_for_move(TimeControl.none(), TimeLeft(0), 0, 361, LAG) is None
+    assert seconds_for_move(TimeControl(), TimeLeft(0), 0, 361, LAG) is None
 
 
 @pytest.mark.parametrize(
