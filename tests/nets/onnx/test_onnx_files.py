@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,24 +9,8 @@ import numpy as np
 import pytest
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 
-from nets.conversion.convert import convert
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.onnx.evaluator import OnnxEvaluator
-from tests.nets.random_networks import RandomNetwork
-
-
-@pytest.fixture(scope="module")
-def original() -> bytes:
-    network = RandomNetwork(13, channels=6)
-    network.write([{"kind": "ordinary_block"}])
-    return convert(network.compressed(), "random", "")
-
-
-@pytest.fixture
-def model(original: bytes) -> ModelProto:
-    proto = ModelProto()
-    proto.ParseFromString(original)
-    return proto
 
 
 def refusal(content: bytes) -> str:
@@ -315,28 +298,6 @@ def test_refusals_say_why(model: ModelProto, change: Callable[[ModelProto], None
     assert reason in refusal(model.SerializeToString())
 
 
-@pytest.mark.parametrize("content", [b"", b"\0", b"not a model", b"\xff" * 1000, b"\x08\x07"])
-def test_other_files(content: bytes) -> None:
-    refusal(content)
-
-
-def test_truncations(original: bytes) -> None:
-    for length in range(0, len(original) - 1, 211):
-        refusal(original[:length])
-
-
-def test_mutations(original: bytes) -> None:
-    """A changed byte gives a network or a refusal, never a crash."""
-    random = np.random.default_rng(0)
-    for _ in range(150):
-        data = bytearray(original)
-        for at in random.integers(0, len(data), 3):
-            data[at] = random.integers(256)
-        with contextlib.suppress(EvaluatorError):
-            evaluator = OnnxEvaluator(bytes(data), "file")
-            evaluator.evaluate(EvaluationRequest(np.zeros((1, 22, 9, 9), np.float32), np.zeros((1, 19), np.float32)))
-
-
 def test_non_finite_outputs_are_refused(model: ModelProto) -> None:
     """A finite weight may still overflow on the way."""
     for tensor in model.graph.initializer:
@@ -348,91 +309,3 @@ def test_non_finite_outputs_are_refused(model: ModelProto) -> None:
     evaluator = OnnxEvaluator(model.SerializeToString(), "file")
     with pytest.raises(EvaluatorError, match="not finite"):
         evaluator.evaluate(EvaluationRequest(np.ones((2, 22, 5, 5), np.float32), np.zeros((2, 19), np.float32)))
-
-
-def heads(count: int) -> Callable[[ModelProto], None]:
-    def change(model: ModelProto) -> None:
-        added(ONE_BY_ONE, axes=np.array([1]))(model)
-        node = helper.make_node("MultiHeadAttention", ["u0"] * 3, ["mixed"], domain="com.microsoft", num_heads=count)
-        model.graph.node.append(node)
-
-    return change
-
-
-@pytest.mark.parametrize("count", [0, -1, 2, 1 << 40])
-def test_impossible_heads(model: ModelProto, count: int) -> None:
-    heads(count)(model)
-    assert "heads do not fit" in refusal(model.SerializeToString())
-
-
-def test_possible_heads(model: ModelProto) -> None:
-    heads(19)(model)
-    OnnxEvaluator(model.SerializeToString(), "file")
-
-
-def turning(first: int = 0, rows: int = 3, **attributes: int) -> Callable[[ModelProto], None]:
-    def change(model: ModelProto) -> None:
-        tables = {"cosine": np.ones((rows, 2), np.float32), "sine": np.zeros((rows, 2), np.float32)}
-        for name, values in {"tokens": np.ones((1, 3, 4), np.float32), "first": np.array([first]), **tables}.items():
-            model.graph.initializer.append(numpy_helper.from_array(values, name))
-        inputs = ["tokens", "first", *tables]
-        node = helper.make_node("RotaryEmbedding", inputs, ["turned"], domain="com.microsoft", **attributes)
-        model.graph.node.append(node)
-
-    return change
-
-
-@pytest.mark.parametrize("change", [turning(first=1), turning(rows=2), turning(num_heads=2), turning(scale=1)])
-def test_rotations_that_read_elsewhere(model: ModelProto, change: Callable[[ModelProto], None]) -> None:
-    change(model)
-    assert "RotaryEmbedding" in refusal(model.SerializeToString())
-
-
-def test_possible_rotations(model: ModelProto) -> None:
-    turning(interleaved=1)(model)
-    OnnxEvaluator(model.SerializeToString(), "file")
-
-
-def test_what_is_large_on_small_boards_only(model: ModelProto) -> None:
-    """The largest board shows nothing amiss; the first evaluation on another is refused before it begins."""
-    added(
-        ("Shape", ["spatial"], {"start": 2, "end": 3}),
-        ("Sub", ["most", "u0"], {}),
-        ("Mul", ["u1", "step"], {}),
-        ("Add", ["u2", "one"], {}),
-        ("Slice", ["long", "zero", "u3"], {}),
-        ("Unsqueeze", ["u4", "one"], {}),
-        ("Mul", ["u4", "u5"], {}),
-        most=np.array([25]),
-        step=np.array([1000]),
-        one=np.array([1]),
-        zero=np.array([0]),
-        long=np.zeros(25_000, np.float32),
-    )(model)
-    evaluator = OnnxEvaluator(model.SerializeToString(), "file")
-    evaluator.evaluate(EvaluationRequest(np.zeros((1, 22, 25, 25), np.float32), np.zeros((1, 19), np.float32)))
-    with pytest.raises(EvaluatorError, match=r"^file: not a usable network: Mul bad6 needs too much memory .* 19x19$"):
-        evaluator.evaluate(EvaluationRequest(np.zeros((1, 22, 19, 19), np.float32), np.zeros((1, 19), np.float32)))
-
-
-def field(number: int, content: bytes) -> bytes:
-    """A field of a protobuf message, less than 2^21 bytes long."""
-    length, size = b"", len(content)
-    while size > 127 or not length:
-        length, size = length + bytes([size & 127 | (128 if size > 127 else 0)]), size >> 7
-    length += bytes([size]) if len(content) > 127 else b""
-    return bytes([number << 3 | 2]) + length + content
-
-
-def test_finely_divided_files_are_not_parsed() -> None:
-    """Two bytes a node: parsed, forty times the file's size."""
-    graph = field(7, b"\x0a\x00" * 700_000)
-    assert "20000 nodes" in refusal(graph)
-    assert "not an ONNX model" in refusal(graph * 2)
-
-
-def test_deeply_nested_files_are_not_parsed() -> None:
-    content = b""
-    for _ in range(5000):
-        content = field(1, field(5, field(6, content)))
-    assert "not an ONNX model" in refusal(field(7, content))
