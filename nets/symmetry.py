@@ -59,13 +59,3 @@ def turn_planes(planes, image, out):
                 if planes[plane, y, x] != 0:
                     out[plane, image[move]] = planes[plane, y, x]
                 move += 1
-
-
-@kernel
-def turn_back(values, image, out):
-    """Read a network's output, policy [H * W + 1] or ownership [H * W], back onto the board as it really lies.
-
-    `image`: the row of symmetry_images under which the network saw the board. Fills `out`, of the same length.
-    """
-    for move in range(len(out)):
-        out[move] = values[image[move]]

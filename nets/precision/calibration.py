@@ -59,7 +59,6 @@ SERIES = (
 )
 WARM_UP = Series(5, 5, games=1, moves=2, interval=1)
 """A tiny game that is played first, so that all kernels are compiled before time is taken."""
-SMALL_SERIES = tuple(Series(each.width, each.height, 2, 12, 4) for each in SERIES)
 
 
 def own_positions(

@@ -27,8 +27,9 @@ from nets.embedded import (
 from nets.native.convolutions import calibrate
 from nets.native.simd.vectors import is_available
 from nets.open import open_network
-from nets.precision.calibration import SMALL_SERIES, own_positions, pack_positions, unpack_positions
+from nets.precision.calibration import own_positions, pack_positions, unpack_positions
 from tests.conftest import REPOSITORY
+from tests.nets.small_series import SMALL_SERIES
 
 MOST_BYTES = 10_000_000
 """The wheel is to stay under 15 MB."""

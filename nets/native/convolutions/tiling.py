@@ -78,19 +78,6 @@ def input_matrix(m: int) -> NDArray[np.int64]:
     return np.rint(result).astype(np.int64)
 
 
-def output_matrix(m: int) -> NDArray[np.float64]:
-    """Return A^T [m, m + 2] of a part of m points, for weights by `weight_matrix`."""
-    finite = [point for point in POINTS[: m + 2] if math.isfinite(point)]
-    result = np.zeros((m, m + 2))
-    for column, point in enumerate(POINTS[: m + 2]):
-        if math.isfinite(point):
-            scale = WEIGHT_FACTORS[column] * math.prod(point - other for other in finite if other != point)
-            result[:, column] = point ** np.arange(m) / scale
-        else:
-            result[-1, column] = 1
-    return result
-
-
 def weight_matrix() -> NDArray[np.float64]:
     """Return G [6, 3], of which parts of fewer points use the first rows."""
     rows = [point ** np.arange(3) if math.isfinite(point) else np.array([0.0, 0.0, 1.0]) for point in POINTS]

@@ -27,10 +27,10 @@ from nets.native.simd.vectors import floats, load_floats, store
 from nets.native.unsupported import can_be_packed
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import open_network
-from nets.precision.calibration import SMALL_SERIES
 from tests.nets.conversion.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
 from tests.nets.native.test_convolutions import check, made, needs_kernels, nested, opened
 from tests.nets.random_networks import ACTIVATIONS, RandomNetwork
+from tests.nets.small_series import SMALL_SERIES
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 

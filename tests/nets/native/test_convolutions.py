@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -23,9 +24,10 @@ from nets.native.convolutions.tiling import (
     FINER,
     LARGEST,
     PLACES,
+    POINTS,
     SMALLEST,
+    WEIGHT_FACTORS,
     input_matrix,
-    output_matrix,
     parts,
     reach,
     tiling,
@@ -82,6 +84,19 @@ def test_parts_make_up_the_side(side: int, largest: int) -> None:
     assert all(SMALLEST <= part <= largest for part in cut)
     assert len(cut) == -(-side // largest)
     assert sorted(cut, reverse=True) == cut
+
+
+def output_matrix(m: int) -> np.ndarray:
+    """Return A^T [m, m + 2] of a part of m points, for weights by `weight_matrix`."""
+    finite = [point for point in POINTS[: m + 2] if math.isfinite(point)]
+    result = np.zeros((m, m + 2))
+    for column, point in enumerate(POINTS[: m + 2]):
+        if math.isfinite(point):
+            scale = WEIGHT_FACTORS[column] * math.prod(point - other for other in finite if other != point)
+            result[:, column] = point ** np.arange(m) / scale
+        else:
+            result[-1, column] = 1
+    return result
 
 
 @pytest.mark.parametrize("m", range(SMALLEST, LARGEST + 1))

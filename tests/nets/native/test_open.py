@@ -18,12 +18,12 @@ from nets.native.convolutions.tiling import (
 )
 from nets.native.evaluator import NativeEvaluator
 from nets.open import check_network, open_network
-from nets.precision.calibration import SMALL_SERIES
 from nets.precision.loss import compare
 from tests.nets.conversion.test_katago_networks import inputs
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
 from tests.nets.native.test_convolutions import made, needs_kernels
 from tests.nets.random_networks import RandomNetwork
+from tests.nets.small_series import SMALL_SERIES
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 

@@ -29,12 +29,12 @@ from nets.native.transformers.workspace import TokensWorkspace
 from nets.native.unsupported import can_be_packed, unsupported_reason
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import check_network, open_network
-from nets.precision.calibration import SMALL_SERIES
 from nets.precision.loss import compare, reason_against
 from tests.conftest import REPOSITORY
 from tests.nets.conversion.test_katago_networks import ATTENTION, DEEP, FEED_FORWARD, ORDINARY, inputs
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
 from tests.nets.random_networks import RandomNetwork
+from tests.nets.small_series import SMALL_SERIES
 
 SIZES = ((5, 5), (7, 4), (2, 2), (3, 6), (9, 9), (19, 19), (25, 13))
 SILU = "ACTIVATION_SILU"

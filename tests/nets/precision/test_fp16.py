@@ -16,10 +16,11 @@ from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorError
 from nets.network_file import NetworkFile
 from nets.onnx.evaluator import OnnxEvaluator
-from nets.precision.calibration import SMALL_SERIES, own_positions
+from nets.precision.calibration import own_positions
 from nets.precision.fp16 import reason_against_fp16, to_half
 from nets.precision.loss import LIMITS, compare
 from tests.nets.random_networks import RandomNetwork
+from tests.nets.small_series import SMALL_SERIES
 
 NETWORKS = ("g170-b6c96-s175395328-d26788732", "b7c96h3tfrs-test5-cnorm", "b7c96h6kv3qk32v16tflrs-fson-bnh")
 

@@ -1,0 +1,7 @@
+"""Few and short games, so that tests calibrate quickly."""
+
+from __future__ import annotations
+
+from nets.precision.calibration import SERIES, Series
+
+SMALL_SERIES = tuple(Series(each.width, each.height, 2, 12, 4) for each in SERIES)
