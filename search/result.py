@@ -90,4 +90,5 @@ class SearchResult:
     """Network evaluations (or playouts) computed, without cache hits."""
     reason: StopReason = StopReason.VISITS
     raw: dict[str, float] = field(default_factory=dict)
-    """The root's own network output: winrate, lead, shortterm errors, var_time_left."""
+    """What the network itself says of the root beside its value: var_time_left, shortterm_winloss_error and
+    shortterm_score_error. Empty without a network."""

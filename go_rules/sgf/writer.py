@@ -24,32 +24,32 @@ def to_sgf(
     application: str = "Nobi",
 ) -> str:
     """Write a game with its setup and all its moves as SGF text. `comments` are as in SgfGame, `result` is for RE."""
-    root: dict[str, list[bytes]] = {
-        "FF": [b"4"],
-        "GM": [b"1"],
-        "CA": [b"UTF-8"],
-        "AP": [_escaped(application)],
-        "SZ": [_ascii(str(game.width) if game.width == game.height else f"{game.width}:{game.height}")],
-        "KM": [_ascii(f"{game.komi:g}")],
-        "RU": [_ascii(rules_to_sgf(game.rules))],
+    root = {
+        "FF": ["4"],
+        "GM": ["1"],
+        "CA": ["UTF-8"],
+        "AP": [application],
+        "SZ": [str(game.width) if game.width == game.height else f"{game.width}:{game.height}"],
+        "KM": [f"{game.komi:g}"],
+        "RU": [rules_to_sgf(game.rules)],
     }
     for name, text in (("PB", black), ("PW", white), ("RE", result)):
         if text:
-            root[name] = [_escaped(text)]
+            root[name] = [text]
     if game.handicap:
-        root["HA"] = [_ascii(str(len(game.handicap)))]
+        root["HA"] = [str(len(game.handicap))]
     for stone in game.setup:
-        root.setdefault("A" + COLOUR_LETTERS[stone.colour], []).append(_ascii(_coordinates(stone.point)))
+        root.setdefault("A" + COLOUR_LETTERS[stone.colour], []).append(_coordinates(stone.point))
     first = int(game.stack[0]["to_play"])
     if game.setup or first == WHITE:
-        root["PL"] = [_ascii(COLOUR_LETTERS[first])]
+        root["PL"] = [COLOUR_LETTERS[first]]
     nodes = [root]
-    nodes += [{COLOUR_LETTERS[move.colour]: [_ascii(_coordinates(move.point))]} for move in game.moves]
+    nodes += [{COLOUR_LETTERS[move.colour]: [_coordinates(move.point)]} for move in game.moves]
     for played, comment in (comments or {}).items():
         if 0 <= played < len(nodes):
-            nodes[played]["C"] = [_escaped(comment)]
+            nodes[played]["C"] = [comment]
     tree = sgf_grammar.Coarse_game_tree()
-    tree.sequence = nodes
+    tree.sequence = [{name: [_escaped(text) for text in texts] for name, texts in node.items()} for node in nodes]
     serialised: bytes = sgf_grammar.serialise_game_tree(tree)
     return serialised.decode("utf-8")
 
@@ -73,7 +73,3 @@ def _coordinates(point: int) -> str:
 def _escaped(text: str) -> bytes:
     value: bytes = sgf_grammar.escape_text(text.encode("utf-8", "replace"))
     return value
-
-
-def _ascii(text: str) -> bytes:
-    return text.encode("ascii")

@@ -22,7 +22,6 @@ from search.toml import read_toml
 
 T = TypeVar("T", bound=ParameterTable)
 
-FILE_NAME = "config.toml"
 NO_NETWORK = "none"
 """The value of `net` for playing without a network."""
 
@@ -98,19 +97,14 @@ def load(path: Path | None, settings: Iterable[str], options: Mapping[str, objec
     return configuration.with_values((name, value) for name, value in options.items() if value is not None)
 
 
-def user_directory() -> Path:
-    """The folder of the user's configuration: `$NOBI_CONFIG_DIR`, or the one that the system has for this."""
-    directory = os.environ.get("NOBI_CONFIG_DIR")
-    if directory:
-        return Path(directory)
-    from platformdirs import user_config_dir
-
-    return Path(user_config_dir("nobi", appauthor=False))
-
-
 def user_file() -> Path:
-    """The user's configuration file, which need not exist."""
-    return user_directory() / FILE_NAME
+    """The user's configuration file, which need not exist, in `$NOBI_CONFIG_DIR` or where the system has such files."""
+    directory = os.environ.get("NOBI_CONFIG_DIR")
+    if not directory:
+        from platformdirs import user_config_dir
+
+        directory = user_config_dir("nobi", appauthor=False)
+    return Path(directory) / "config.toml"
 
 
 def read_file(path: Path) -> dict[str, Any]:

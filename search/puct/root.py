@@ -164,13 +164,8 @@ def evaluate_root(
 
     recenter(float(leaf["values"][SCORE]))
     expand_root(tree, context, buffers.work)
-    value, score = average.value[0], average.score[0]
+    score = average.score[0]
     return {
-        "winrate": float(value[net.WIN] + 0.5 * value[net.NO_RESULT]),
-        "no_result": float(value[net.NO_RESULT]),
-        "score_mean": float(score[net.SCORE_MEAN]),
-        "score_stdev": float(score[net.SCORE_STDEV]),
-        "lead": float(score[net.LEAD]),
         "var_time_left": float(score[net.VAR_TIME_LEFT]),
         "shortterm_winloss_error": float(score[net.SHORTTERM_WINLOSS_ERROR]),
         "shortterm_score_error": float(score[net.SHORTTERM_SCORE_ERROR]),

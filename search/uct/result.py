@@ -94,7 +94,6 @@ def summarise(
         new_visits=new_visits,
         evaluations=new_visits,
         reason=reason,
-        raw={"winrate": winrate, "lead": sign * mean},
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import torch
 
+from go_rules.machine.files import PUBLIC, write_whole
 from training.errors import TrainingError
 from training.files import named_errors
 from training.samples.origin import Origin
@@ -67,8 +68,9 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
             for name, part in parts.items():
                 buffer = io.BytesIO()
                 torch.save(part, buffer)
-                _write(fresh / name, buffer.getvalue())
-            _write(fresh / STATE, msgspec.json.format(msgspec.json.encode(checkpoint.progress), indent=1))
+                write_whole(fresh / name, buffer.getvalue(), PUBLIC, durable=True)
+            state = msgspec.json.format(msgspec.json.encode(checkpoint.progress), indent=1)
+            write_whole(fresh / STATE, state, PUBLIC, durable=True)
     except OSError as error:
         reason = error.strerror or str(error)
         raise TrainingError(f"{folder}: the checkpoint was not saved: {reason}; the one before it is kept") from None
@@ -140,10 +142,3 @@ def _read_progress(path: Path) -> Progress:
         return msgspec.json.decode(path.read_bytes(), type=Progress)
     except (OSError, msgspec.MsgspecError) as error:
         raise TrainingError(f"{path}: a damaged checkpoint: {error}") from None
-
-
-def _write(path: Path, content: bytes) -> None:
-    with open(path, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
