@@ -24,7 +24,7 @@ from search.puct.parameters import SearchParameters
 from search.uct.parameters import PURE_UCT, UctParameters
 
 if TYPE_CHECKING:
-    from gtp_engine.configuration.sources import Configuration
+    from gtp_engine.configuration.configuration import Configuration
     from nets.evaluator import Evaluator
     from search.player import Player
 
@@ -68,7 +68,8 @@ def _policy(configuration: Configuration) -> Player:
 def _uct(configuration: Configuration, name: str, base: UctParameters) -> Player:
     from search.uct.player import UctPlayer
 
-    return UctPlayer(name, configuration.fill(base), configuration["workers"], configuration["seed"])
+    machine = configuration.fill(SearchParameters())
+    return UctPlayer(name, configuration.fill(base), machine.workers, machine.seed)
 
 
 PLAYERS = {
@@ -189,4 +190,4 @@ def make_player(configuration: Configuration) -> Player:
 def _how(configuration: Configuration) -> str:
     """What a network was opened by and for, as far as it may make a difference."""
     kind = "human" if configuration.engine.human_profile else ""
-    return f"{VERSION} {configuration['precision']} {configuration['device']} {kind}"
+    return f"{VERSION} {configuration.engine.precision} {configuration.engine.device} {kind}"

@@ -85,6 +85,15 @@ def test_imports_point_one_way(path: Path) -> None:
             assert target in MAY_IMPORT[room], f"{name(path)} imports {module}"
 
 
+def test_no_module_imports_itself_in_a_circle() -> None:
+    """Imports for type checkers count too: whoever reads one of the modules has to read all of them."""
+    modules = {name(path).removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in sources()}
+    waiting = {module: {target for target, _ in imports(path)} & set(modules) for module, path in modules.items()}
+    while free := {module for module, targets in waiting.items() if not targets}:
+        waiting = {module: targets - free for module, targets in waiting.items() if module not in free}
+    assert not waiting, f"in a circle, or leading into one: {', '.join(sorted(waiting))}"
+
+
 @pytest.mark.parametrize("path", sources(), ids=name)
 def test_libraries_stay_in_their_place(path: Path) -> None:
     for module, for_types in imports(path):

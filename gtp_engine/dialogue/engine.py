@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,6 @@ from gtp_engine.thinking.clock import Clock
 if TYPE_CHECKING:
     from go_rules.game import Game
     from go_rules.rules import Rules
-    from gtp_engine.thinking.estimate import Estimate
     from gtp_engine.thinking.pondering import Pondering
     from search.player import Player
     from search.result import SearchResult
@@ -34,6 +33,18 @@ class Decision:
     result: SearchResult
     move_number: int
     """How many moves were played before it."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How a position will probably end."""
+
+    game: Hashable
+    """The identity of the position."""
+    white_lead: float
+    """White's lead in points, komi included."""
+    dead: frozenset[int]
+    """The points of all stones that are dead."""
 
 
 class Engine:

@@ -7,8 +7,6 @@ or killed only by a move that nobody made, stands.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +17,7 @@ from go_rules.points import BLACK, EAST, EMPTY, NORTH, PASS, SOUTH, WEST, WHITE,
 from go_rules.position import PHASE_MAIN, new_stack
 from go_rules.rules import SCORING_AREA
 from gtp_engine.dialogue.call import Call
-from gtp_engine.dialogue.engine import Engine
+from gtp_engine.dialogue.engine import Engine, Estimate
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import SearchResult
 
@@ -29,18 +27,6 @@ SECONDS = 1.5
 
 LARGEST_SHARED_REGION = 7
 """The most empty points that the two sides of a seki share. A larger region is still to be fought over."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """How a position will probably end."""
-
-    game: Hashable
-    """The identity of the position."""
-    white_lead: float
-    """White's lead in points, komi included."""
-    dead: frozenset[int]
-    """The points of all stones that are dead."""
 
 
 def estimate(engine: Engine, call: Call) -> Estimate:

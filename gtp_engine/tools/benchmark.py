@@ -13,18 +13,19 @@ import click
 
 from go_rules.game import Game
 from go_rules.machine.cores import usable_cores
+from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.options import config_options, parameter_options
-from gtp_engine.configuration.sources import Configuration, load
+from gtp_engine.configuration.sources import load
 from gtp_engine.errors import explain
 from gtp_engine.players import PLAYERS, chosen_player, make_player, open_evaluator, suited_to
 from gtp_engine.tools.benchmark_report import for_people, progress_bar, surroundings
 from gtp_engine.tools.benchmark_trials import MIN_ROUNDS, ROUND_SECONDS, Tick, Trial, best_of, measure, position
 from nets.devices import CPU, device_of
+from search.puct.parameters import SearchParameters
 from search.request import Limits, SearchRequest
 
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator
-    from search.puct.parameters import SearchParameters
 
 TRIAL_SHARE = 0.5
 """The time of all trials for the advice, as a share of the time of the main measurement."""
@@ -149,7 +150,7 @@ def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -
     return {
         "network": None,
         "size": configuration.engine.size,
-        "workers": configuration["workers"] or usable_cores(),
+        "workers": configuration.fill(SearchParameters()).workers or usable_cores(),
         "playouts_per_second": round(statistics.median(playouts), 1),
         "visits_per_second": round(statistics.median(visits), 1),
         "rounds": rounds,

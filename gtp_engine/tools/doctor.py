@@ -12,8 +12,9 @@ from pathlib import Path
 import click
 
 from go_rules.machine.cores import usable_cores
+from gtp_engine.configuration.configuration import NO_NETWORK, Configuration
 from gtp_engine.configuration.options import config_options, parameter_options
-from gtp_engine.configuration.sources import NO_NETWORK, Configuration, load, user_file
+from gtp_engine.configuration.sources import load, user_file
 from gtp_engine.errors import UserError, explain
 from gtp_engine.version import VERSION
 from nets.devices import CPU, DEVICES, RUNTIMES, MissingDevice, candidates
@@ -106,7 +107,7 @@ def _device(configuration: Configuration) -> str:
     except MissingDevice as error:
         raise UserError(str(error)) from None
     there = ", ".join(device.name for device in DEVICES if device is CPU or device.provider in offered)
-    return f"devices: {there}; to be tried for {configuration['device']}: {', '.join(each.name for each in wanted)}"
+    return f"devices: {there}; to be tried for {configuration.engine.device}: {', '.join(each.name for each in wanted)}"
 
 
 def _network(configuration: Configuration) -> str:

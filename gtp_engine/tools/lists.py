@@ -50,18 +50,18 @@ def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_
     if markdown:
         click.echo(document(), nl=False)
         return
-    values = load(config_file, settings, {})
+    given = load(config_file, settings, {}).values
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode({p.name: values[p.name] for p in parameters()}).decode())
+        click.echo(msgspec.json.encode({p.name: given.get(p.name, p.default) for p in parameters()}).decode())
         return
     state = "" if path.is_file() else ", which does not exist (`nobi config --write` creates it)"
     click.echo(f"# Configuration file: {path}{state}")
     for table in TABLES:
         click.echo(f"\n[{table.section}]")
         for parameter in declared(table):
-            click.echo(_line(parameter, values[parameter.name]))
+            click.echo(_line(parameter, given.get(parameter.name, parameter.default)))
 
 
 def _line(parameter: Parameter, value: Any) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import write_values
 from gtp_engine.configuration.options import config_options, parameter_options
-from gtp_engine.configuration.sources import Configuration, load, user_file
+from gtp_engine.configuration.sources import load, user_file
 from gtp_engine.errors import UserError
 from gtp_engine.players import chosen_player, open_evaluator
 from gtp_engine.tools.benchmark import new_trial, variations
@@ -92,7 +92,7 @@ def _is_same(trial: Trial, other: Trial) -> bool:
 
 
 def _with(configuration: Configuration, precision: str) -> Configuration:
-    return dataclasses.replace(configuration, values={**configuration.values, "precision": precision})
+    return Configuration({**configuration.values, "precision": precision})
 
 
 def _print(found: dict[str, object], best: Trial, present: Trial, tried: int, path: Path, is_dry: bool) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gtp_engine import cli
-from gtp_engine.configuration.sources import Configuration, load
+from gtp_engine.configuration.configuration import Configuration
+from gtp_engine.configuration.sources import load
 from gtp_engine.players import IMITATION, chosen_player, make_player
 from search.policy.player import PolicyPlayer
 from tests.gtp_engine.fakes import Dialogue

@@ -9,9 +9,10 @@ import pytest
 
 from go_rules.rules import PRESETS
 from gtp_engine import cli
+from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.parameters import find_parameter, parameters
 from gtp_engine.configuration.settings import RULE_NAMES, EngineSettings
-from gtp_engine.configuration.sources import Configuration, load, read_file
+from gtp_engine.configuration.sources import load, read_file
 from gtp_engine.configuration.texts import template
 from gtp_engine.players import check, chosen_player, suited_to
 from nets.constant import ConstantEvaluator
@@ -81,10 +82,10 @@ def test_a_device_has_its_own_defaults() -> None:
 def test_later_sources_win(tmp_path: Path) -> None:
     file = write(tmp_path / "config.toml", "visits = 100\nkomi = 0.5\nsize = 9\n[search]\ncpuct = 2\n")
     configuration = load(file, ["komi=1.5", "cpuct=3"], {"komi": 2.5, "visits": None})
-    assert configuration["visits"] == 100
-    assert configuration["komi"] == 2.5
-    assert configuration["cpuct"] == 3.0
-    assert configuration["size"] == "9"
+    assert configuration.engine.visits == 100
+    assert configuration.engine.komi == 2.5
+    assert configuration.fill(SearchParameters()).cpuct == 3.0
+    assert configuration.engine.size == "9"
     settings = configuration.fill(EngineSettings())
     assert (settings.visits, settings.komi, settings.board) == (100, 2.5, (9, 9))
     assert configuration.fill(SearchParameters()).cpuct == 3.0
@@ -92,8 +93,8 @@ def test_later_sources_win(tmp_path: Path) -> None:
 
 def test_the_users_file_is_read_unless_another_is_named(tmp_path: Path) -> None:
     write(tmp_path / "user" / "config.toml", "visits = 7")
-    assert load(None, [], {})["visits"] == 7
-    assert load(write(tmp_path / "other.toml", ""), [], {})["visits"] is None
+    assert load(None, [], {}).engine.visits == 7
+    assert load(write(tmp_path / "other.toml", ""), [], {}).engine.visits is None
 
 
 def test_names_may_be_katagos_and_are_lenient() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gtp_engine import cli
-from gtp_engine.configuration.sources import Configuration
+from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.tools import benchmark, benchmark_trials
 from gtp_engine.tools.benchmark_trials import Trial, best_of, request_of
 from nets.constant import ConstantEvaluator
@@ -20,7 +20,7 @@ from search.puct.parameters import SearchParameters
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def open_evaluator(configuration: Configuration) -> Evaluator:
-        if configuration["precision"] == "int8":
+        if configuration.engine.precision == "int8":
             raise EvaluatorError(f"{configuration.net}: int8 is only for other networks")
         return ConstantEvaluator()
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from gtp_engine import cli
+from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import changed, write_values
-from gtp_engine.configuration.sources import Configuration, load, read_file
+from gtp_engine.configuration.sources import load, read_file
 from gtp_engine.configuration.texts import template
 from gtp_engine.errors import UserError
 from gtp_engine.tools import benchmark_trials, tune
@@ -118,7 +119,7 @@ def test_links_and_modes_stay(user_file: Path, tmp_path: Path) -> None:
     user_file.symlink_to(real)
     write_values(user_file, FOUND)
     assert user_file.is_symlink()
-    assert load(None, [], {})["batch"] == 4
+    assert load(None, [], {}).values["batch"] == 4
     assert os.stat(real).st_mode & 0o777 == 0o640
 
 
@@ -136,8 +137,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
 
     def open_evaluator(configuration: Configuration) -> Evaluator:
-        seen.append(configuration["precision"])
-        return Precise("fp32" if configuration["precision"] == "fp32" else "int8")
+        seen.append(configuration.engine.precision)
+        return Precise("fp32" if configuration.engine.precision == "fp32" else "int8")
 
     monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
     monkeypatch.setattr(benchmark_trials, "MIN_TRIAL_SECONDS", 0.02)
@@ -183,7 +184,7 @@ def test_networks_that_give_no_choice(
     opened: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def open_evaluator(configuration: Configuration) -> Evaluator:
-        if configuration["precision"] == "fp32":
+        if configuration.engine.precision == "fp32":
             raise EvaluatorError("this ONNX file is int8")
         return Precise("int8")
 

@@ -1,0 +1,58 @@
+"""The parameters of a run as its user gave them, and the tables of parameters that they fill.
+
+Nothing heavy is imported: `nobi gtp` reads this before it may answer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gtp_engine.configuration.settings import EngineSettings
+from nets.embedded import embedded_network
+from search.parameters import ParameterTable, declared
+
+T = TypeVar("T", bound=ParameterTable)
+
+NO_NETWORK = "none"
+"""The value of `net` for playing without a network."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The parameters that were given, by whatever source. Those that were not given keep their default."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Checked values by parameter name."""
+
+    @functools.cached_property
+    def engine(self) -> EngineSettings:
+        """The engine's own parameters."""
+        return self.fill(EngineSettings())
+
+    def fill(self, table: T) -> T:
+        """A copy of a table of parameters with the values that were given in place of its own.
+
+        Raises ParameterError for values that do not go together.
+        """
+        given = {each.name: self.values[each.name] for each in declared(type(table)) if each.name in self.values}
+        return dataclasses.replace(table, **given)
+
+    @property
+    def net(self) -> Path | None:
+        """The path of the network: the one that is named, with `~` expanded, else the embedded one.
+
+        None if `none` is named, or if the installation lacks its network.
+        """
+        if self.engine.net is None:
+            return embedded_network()
+        return None if self.engine.net == NO_NETWORK else Path(self.engine.net).expanduser()
+
+    @property
+    def has_own_net(self) -> bool:
+        """Whether the user named a network."""
+        return self.engine.net not in (None, NO_NETWORK)
