@@ -109,7 +109,7 @@ class Clock:
 
     control: TimeControl
     left: dict[int, TimeLeft]
-    """By colour."""
+    """What each colour has left."""
 
     def __init__(self, control: TimeControl | None = None) -> None:
         self.set_control(control or TimeControl())

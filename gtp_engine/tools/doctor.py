@@ -59,7 +59,7 @@ def package_versions() -> dict[str, str]:
 
 
 def _version(name: str) -> str:
-    """Of a package, or of another that brings the same module."""
+    """The version of a package, or of another one that brings the same module."""
     from importlib.metadata import PackageNotFoundError, version
 
     for package in RUNTIMES if name == "onnxruntime" else (name,):

@@ -28,15 +28,11 @@ MOST_BYTES = 1 << 30
 
 def unsupported_reason(model: Model) -> str:
     """Return the reason why this network cannot run in int16 on this processor; empty if it can."""
-    return _reason(model) if is_available() else "int16 needs a processor with AVX2"
+    return unknown_to_kernels(model) if is_available() else "int16 needs a processor with AVX2"
 
 
-def can_be_packed(model: Model) -> bool:
-    """Tell whether the kernels know all that a prepared network is made of."""
-    return not _reason(model)
-
-
-def _reason(model: Model) -> str:
+def unknown_to_kernels(model: Model) -> str:
+    """Return which part of a prepared network the kernels cannot run, whatever the processor; empty if none."""
     trunk = model.trunk
     if is_transformer(model):
         return _reason_in_stem_and_heads(model) or _reason_in_size(_matrix_sizes(trunk.blocks))

@@ -14,7 +14,7 @@ from nets.precision.calibration import Positions
 
 BATCH = 8
 CHECKED = 3
-"""Of the positions of a calibration, every third is kept apart to measure the loss with."""
+"""Every third position of a calibration is kept apart to measure the loss with."""
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def calibrate(
     progress: Progress = lambda share: None,
     player: Evaluator | None = None,
 ) -> Verdict:
-    """Find the ranges of a prepared network that `can_be_packed`, and measure its loss against `reference` in fp32.
+    """Find the ranges of a prepared network that the kernels know, and measure its loss against `reference` in fp32.
 
     Where the loss with large tiles is too much, smaller tiles are used, which have finer levels. If `player` is given,
     it plays the games that the positions come from: some networks are too slow to play many."""

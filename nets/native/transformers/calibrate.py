@@ -65,7 +65,7 @@ def calibrate(
     progress: Callable[[float], None] = lambda share: None,
     player: Evaluator | None = None,
 ) -> Verdict:
-    """Round the weights of a prepared network that `can_be_packed`, and measure its loss against `reference` in fp32.
+    """Round the weights of a prepared network that the kernels know, and measure its loss against `reference` in fp32.
 
     As many of the matrices have 8 bits as the limits allow. If `player` is given, it plays the games that the positions
     come from: some networks are too slow to play many."""

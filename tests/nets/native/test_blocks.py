@@ -24,7 +24,7 @@ from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
 from nets.native.simd.activations import CURVES, KINDS, LOWEST, activated, curve_at
 from nets.native.simd.vectors import floats, load_floats, store
-from nets.native.unsupported import can_be_packed
+from nets.native.unsupported import unknown_to_kernels
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import open_network
 from tests.nets.conversion.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
@@ -179,7 +179,7 @@ def test_any_blocks(
 ) -> None:
     network, forward = made(14, blocks, channels=channels, activation=f"ACTIVATION_{activation}", seed=seed)
     model = load_model(network.compressed(), "random")
-    assert can_be_packed(model)
+    assert not unknown_to_kernels(model)
     evaluator = NativeEvaluator(model, pack(model, ranges(model, [inputs(*size)])), "random", lambda: evaluator, 0.3)
     evaluation, truth = evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3)
     for name, expected in truth.items():

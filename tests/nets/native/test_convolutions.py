@@ -38,7 +38,7 @@ from nets.native.evaluator import NativeEvaluator
 from nets.native.outputs import tanh
 from nets.native.simd.products import OUTPUTS
 from nets.native.simd.vectors import is_available
-from nets.native.unsupported import can_be_packed, unsupported_reason, weight_bytes
+from nets.native.unsupported import unknown_to_kernels, unsupported_reason, weight_bytes
 from nets.onnx.evaluator import OnnxEvaluator
 from tests.conftest import REPOSITORY
 from tests.nets.conversion.test_katago_networks import DEEP, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
@@ -340,7 +340,7 @@ def test_what_cannot_be_packed(blocks: list[dict[str, Any]], options: dict[str, 
     network = RandomNetwork(15)
     network.write(blocks, **options)
     model = load_model(network.compressed(), "random")
-    assert not can_be_packed(model)
+    assert unknown_to_kernels(model)
     assert reason in unsupported_reason(model)
 
 
@@ -348,8 +348,8 @@ def test_what_cannot_be_packed(blocks: list[dict[str, Any]], options: dict[str, 
 def test_networks_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     network, _ = made(channels=64)
     model = load_model(network.compressed(), "random")
-    assert can_be_packed(model)
+    assert not unknown_to_kernels(model)
     monkeypatch.setattr("nets.native.unsupported.MOST_BYTES", weight_bytes(model) - 1)
     assert "MiB" in unsupported_reason(model)
     monkeypatch.setattr("nets.native.unsupported.MOST_BYTES", weight_bytes(model))
-    assert can_be_packed(model)
+    assert not unknown_to_kernels(model)

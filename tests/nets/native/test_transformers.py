@@ -26,7 +26,7 @@ from nets.native.transformers.products import HAS_BYTES, multiply_bytes, score_b
 from nets.native.transformers.rounding import of_feed_forward, rounded
 from nets.native.transformers.rows import SHORT_LEVELS
 from nets.native.transformers.workspace import TokensWorkspace
-from nets.native.unsupported import can_be_packed, unsupported_reason
+from nets.native.unsupported import unknown_to_kernels, unsupported_reason
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import check_network, open_network
 from nets.precision.loss import compare, reason_against
@@ -262,14 +262,14 @@ def test_what_cannot_be_packed() -> None:
     for blocks in ([ORDINARY, ATTENTION], [DEEP], [FEED_FORWARD, ORDINARY]):
         network = RandomNetwork(15)
         network.write(blocks)
-        assert not can_be_packed(load_model(network.compressed(), "random"))
+        assert unknown_to_kernels(load_model(network.compressed(), "random"))
     network = RandomNetwork(15)
     network.write([ATTENTION])
     model = load_model(network.compressed(), "random")
-    assert can_be_packed(model)
+    assert not unknown_to_kernels(model)
     wide = np.broadcast_to(np.float32(0), (8, 8 << 20))
     object.__setattr__(model.trunk.blocks[0], "query", wide)
-    assert not can_be_packed(model)
+    assert unknown_to_kernels(model)
 
 
 def test_a_verdict_survives_its_file() -> None:
