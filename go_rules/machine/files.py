@@ -1,15 +1,102 @@
-"""Files that are written whole or not at all: a crash or a full disk leaves the file that was there."""
+"""Every file that somebody names is opened here: read with limits, and written whole or not at all.
+
+Reading takes regular files only, and no more of them than the caller allows, so that no FIFO, device or endless file
+can hold the engine up or fill its memory. Writing puts a complete file in place in one step: a crash or a full disk
+leaves what was there. Every error is an OSError whose `strerror` is a reason in plain words, for one line.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
+import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-PRIVATE, PUBLIC = 0o600, 0o644
-"""Permissions of a new file: for its owner alone, and for everybody to read."""
+Name = str | os.PathLike[str]
+
+PRIVATE, PUBLIC = 0o600, 0o666
+"""Permissions of a new file, less what the user's umask takes away: for its owner alone, and for everybody."""
+
+READ_SECONDS = 300.0
+"""The longest that reading one file may take. A file that trickles, as some in /proc or on a network do, ends there."""
+CHUNK = 1 << 16
+"""How much is read at once of a file that does not say how large it is."""
+
+_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_WRITE = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+"""How file systems say that they have no hard links."""
+
+
+# --- Reading ------------------------------------------------------------------------------------------------------
+
+
+def read_regular(path: Name, most_bytes: int) -> bytes:
+    """Read a regular file of at most `most_bytes`. A symbolic link is followed.
+
+    Raises OSError, also for a folder, a FIFO, a device, a file that is too large, and one that yields nothing.
+    """
+    with _opened(path) as descriptor:
+        return _content(descriptor, path, most_bytes)
+
+
+def read_owned(path: Name, most_bytes: int) -> bytes:
+    """Read a regular file that nobody but its owner may write, and whose owner is this user or the administrator.
+
+    For files whose content is trusted. A symbolic link is refused. Where the system has no owners (Windows), every
+    regular file is read. Raises OSError.
+    """
+    with _opened(path, getattr(os, "O_NOFOLLOW", 0)) as descriptor:
+        if not is_ours(os.fstat(descriptor)):
+            raise _refusal(errno.EPERM, "others may have written it", path)
+        return _content(descriptor, path, most_bytes)
+
+
+def is_ours(status: os.stat_result) -> bool:
+    """Whether a file or folder belongs to this user or the administrator, and nobody else may write to it.
+
+    Always true where the system has no owners (Windows).
+    """
+    if not hasattr(os, "geteuid"):
+        return True
+    return status.st_uid in (0, os.geteuid()) and not status.st_mode & _OTHERS_MAY_WRITE
+
+
+@contextmanager
+def _opened(path: Name, more_flags: int = 0) -> Iterator[int]:
+    """A descriptor of a regular file. The kind is that of what was opened, not of what the name meant a moment ago."""
+    descriptor = _open(path, _READ | more_flags)
+    try:
+        _require_regular(os.fstat(descriptor).st_mode, path)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _content(descriptor: int, path: Name, most_bytes: int) -> bytes:
+    limit = time.monotonic() + READ_SECONDS
+    size = os.fstat(descriptor).st_size  # 0 for most files in /proc, whatever they hold
+    parts: list[bytes] = []
+    held = 0
+    while max(size, held) <= most_bytes:
+        try:
+            part = os.read(descriptor, max(size - held, CHUNK) + 1)
+        except BlockingIOError:
+            raise _refusal(errno.EAGAIN, "yields nothing", path) from None
+        if not part:
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+        parts.append(part)
+        held += len(part)
+        if time.monotonic() > limit:
+            raise _refusal(errno.ETIMEDOUT, "takes too long to read", path)
+    raise _refusal(errno.EFBIG, f"larger than {_amount(most_bytes)}", path)
+
+
+# --- Writing ------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -19,22 +106,31 @@ def written_beside(path: Path, content: bytes, mode: int = PRIVATE, durable: boo
     The body may move it to where it belongs; what is still there at the end is removed. `durable` waits until the disk
     has the content, so that a power failure cannot leave an empty file. Raises OSError.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    temporary = Path(name)
+    temporary = path.parent / f".new-{os.urandom(8).hex()}"
+    descriptor = _open(temporary, _WRITE | os.O_EXCL, mode)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        temporary.chmod(mode)
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, content: bytes, mode: int = PRIVATE, durable: bool = False) -> None:
-    """Put a file with this content in place of whatever is at `path`, in one step. Raises OSError."""
+    """Put a file with this content in place of the file at `path`, if there is one, in one step.
+
+    A symbolic link there is replaced itself and not followed. Raises OSError, also where `path` is a folder, a FIFO or
+    a device.
+    """
+    try:
+        before = os.lstat(path).st_mode
+    except FileNotFoundError:
+        before = stat.S_IFREG
+    if not stat.S_ISLNK(before):
+        _require_regular(before, path)
     with written_beside(path, content, mode, durable) as temporary:
         os.replace(temporary, path)
 
@@ -44,10 +140,67 @@ def write_new(next_free: Callable[[], Path], content: bytes) -> None:
 
     `next_free` is asked again until its path is free. Raises OSError.
     """
-    with written_beside(next_free(), content, PUBLIC, durable=True) as temporary:
-        while True:
+    while True:
+        try:
+            create_whole(next_free(), content)
+            return
+        except FileExistsError:
+            continue
+
+
+def create_whole(path: Path, content: bytes) -> None:
+    """Write a new file, which appears at `path` complete or not at all.
+
+    Raises OSError, and FileExistsError where the name is taken, even by a symbolic link to nothing.
+    """
+    with written_beside(path, content, PUBLIC, durable=True) as temporary:
+        try:
+            os.link(temporary, path)
+        except (OSError, NotImplementedError) as error:
+            if isinstance(error, OSError) and error.errno not in _NO_LINKS:
+                raise OSError(error.errno, error.strerror, str(path)) from None
+            # No hard links here. The name is taken first, so that nothing is overwritten, and then replaced.
+            os.close(_open(path, _WRITE | os.O_EXCL, PUBLIC))
             try:
-                os.link(temporary, next_free())
-                return
-            except FileExistsError:
-                continue
+                os.replace(temporary, path)
+            except OSError:
+                path.unlink(missing_ok=True)
+                raise
+
+
+def append_regular(path: Path, content: bytes) -> None:
+    """Append to a regular file, which is created where there is none. It never waits for who reads. Raises OSError."""
+    descriptor = _open(path, _WRITE | os.O_APPEND | getattr(os, "O_NONBLOCK", 0), PUBLIC)
+    with os.fdopen(descriptor, "ab") as file:
+        _require_regular(os.fstat(descriptor).st_mode, path)
+        file.write(content)
+
+
+# --- Names and reasons --------------------------------------------------------------------------------------------
+
+
+def printable_path(path: Name) -> str:
+    """Return a path as text for a message of one line: what cannot be printed becomes `?`."""
+    return "".join(c if c.isprintable() else "?" for c in str(path))
+
+
+def _open(path: Name, flags: int, mode: int = PUBLIC) -> int:
+    try:
+        return os.open(path, flags, mode)
+    except ValueError:  # a zero byte, or text that no file's name can have
+        raise _refusal(errno.EINVAL, "not a name that a file can have", path) from None
+
+
+def _require_regular(mode: int, path: Name) -> None:
+    if stat.S_ISDIR(mode):
+        raise _refusal(errno.EISDIR, "a folder, not a file", path)
+    if not stat.S_ISREG(mode):
+        raise _refusal(errno.EINVAL, "not a regular file", path)
+
+
+def _refusal(code: int, reason: str, path: Name) -> OSError:
+    return OSError(code, reason, str(path))
+
+
+def _amount(size: int) -> str:
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size} bytes"

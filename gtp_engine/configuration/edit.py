@@ -47,8 +47,9 @@ def write_values(path: Path, values: Mapping[str, object]) -> None:
     before = {} if is_new else load(path, [], {}).values
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "" if is_new else path.read_bytes().decode("utf-8")
-    mode = PUBLIC if is_new else stat.S_IMODE(path.stat().st_mode)
-    with written_beside(path, changed(text, values).encode("utf-8"), mode) as new:
+    with written_beside(path, changed(text, values).encode("utf-8"), PUBLIC) as new:
+        if not is_new:
+            new.chmod(stat.S_IMODE(path.stat().st_mode))
         if not _says(new, {**before, **values}):
             wanted = ", ".join(f"{name} = {toml_value(value)}" for name, value in values.items())
             raise UserError(f"{path}: its form is beyond what can be edited safely; set {wanted} in it yourself")
