@@ -3,7 +3,7 @@
 Compiled kernels are executed and cached networks choose the moves, so whoever can write such a file plays, and more,
 with the user's rights. So an entry is used only if its file and its folder belong to this user or to the administrator,
 and if nobody else may write to them or put another folder in their place. An entry begins with a checksum over its key
-and its content: what is damaged or another key's is as good as missing. owners.py says whose files are ours.
+and its content: what is damaged or another key's is as good as missing. owners.py says which folders are ours.
 
 A cache changes nothing but time. What cannot be read is made again, and what cannot be written stays in memory, which
 is said once on stderr.
@@ -18,8 +18,8 @@ import sys
 import time
 from pathlib import Path
 
-from go_rules.machine.files import written_beside
-from go_rules.machine.owners import read_trusted, trusted_folder
+from go_rules.machine.files import read_owned, written_beside
+from go_rules.machine.owners import trusted_folder
 
 FOLDER_MODE = 0o700
 CHECKSUM_BYTES = 32
@@ -40,7 +40,7 @@ def read_entry(path: Path, key: str) -> bytes | None:
     if folder is None:
         return None
     try:
-        entry = read_trusted(folder / path.name, MAX_BYTES)
+        entry = read_owned(folder / path.name, MAX_BYTES)
         content = memoryview(entry)[CHECKSUM_BYTES:]
         if _checksum(key, content) != entry[:CHECKSUM_BYTES]:
             return None

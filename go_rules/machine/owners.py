@@ -1,4 +1,4 @@
-"""Which files and folders no other user can have written: those whose content may be executed or trusted.
+"""Which folders no other user can have put anything in: those whose files may be executed or trusted.
 
 Windows tells no owners to Python, so there everything counts as trusted: its users' folders are private by default.
 """
@@ -11,26 +11,9 @@ import os
 import stat
 from pathlib import Path
 
-HAS_OWNERS = hasattr(os, "geteuid")
+from go_rules.machine.files import is_ours
+
 ADMINISTRATOR = 0
-
-_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-
-
-def read_trusted(path: Path, most_bytes: int) -> bytes:
-    """Read a regular file that belongs to this user or the administrator, and that nobody else may write.
-
-    Its folder must be one that `trusted_folder` returned. Kind, owner and mode are those of the file that was opened,
-    whatever the name means a moment later; a symbolic link is not followed. Raises OSError.
-    """
-    descriptor = os.open(path, _READ)
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > most_bytes:
-            raise OSError(errno.EINVAL, "not a file of ours", str(path))
-        if not _is_ours(status):
-            raise OSError(errno.EPERM, "other users may have written it", str(path))
-        return file.read(status.st_size)
 
 
 def trusted_folder(folder: Path) -> Path:
@@ -44,20 +27,18 @@ def trusted_folder(folder: Path) -> Path:
         status = os.lstat(place)
         if not stat.S_ISDIR(status.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(place))
-        is_sticky = place != real and bool(status.st_mode & stat.S_ISVTX)
-        if not _is_ours(status, is_sticky):
+        if not (is_ours(status) or _is_safe(status, is_above=place != real)):
             raise PermissionError(errno.EPERM, "other users may write there", str(place))
     return real
 
 
-def _is_ours(status: os.stat_result, may_be_writable: bool = False) -> bool:
-    if not HAS_OWNERS:
-        return True
+def _is_safe(status: os.stat_result, is_above: bool) -> bool:
+    """Whether a folder that is writable by others than its owner cannot be used by other users to harm this one."""
     if status.st_uid not in (ADMINISTRATOR, os.geteuid()):
         return False
-    by_others = status.st_mode & stat.S_IWOTH
-    by_group = status.st_mode & stat.S_IWGRP and not _is_private(status.st_gid)
-    return may_be_writable or not (by_others or by_group)
+    if is_above and status.st_mode & stat.S_ISVTX:
+        return True
+    return not status.st_mode & stat.S_IWOTH and _is_private(status.st_gid)
 
 
 @functools.cache

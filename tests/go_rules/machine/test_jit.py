@@ -55,7 +55,7 @@ def test_a_cache_that_cannot_be_written_costs_time_only(tmp_path):
 
 
 def test_a_cache_that_is_only_read_is_used(tmp_path):
-    """Its files' times cannot be set there, which the program imitates: tests may run as root, who can write anywhere."""
+    """Its files cannot be touched there, which the program imitates: tests may run as root, who can write anywhere."""
     value, _ = run(tmp_path)
     denied = """
         import os
