@@ -14,15 +14,16 @@ import json
 import re
 import statistics
 import subprocess
-import sys
 from pathlib import Path
+
+from go_rules.machine.launch import python_command
 
 KATAGO_POSITIONS = 3
 """Of KataGo's benchmark, each searched for --katago-visits."""
 
 
 def nobi_rate(net: Path, precision: str, options: argparse.Namespace) -> float:
-    command = [sys.executable, "-m", "gtp_engine.cli", "benchmark", "--json", "--no-advice"]
+    command = python_command("gtp_engine.cli", "benchmark", "--json", "--no-advice")
     command += ["--net", str(net), "--precision", precision, "--size", str(options.size)]
     command += ["--batch", str(options.batch), "--seconds", str(options.seconds)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)

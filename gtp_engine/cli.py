@@ -1,111 +1,44 @@
-"""The command `nobi`: its subcommands, each in a module that is imported only when it is asked for.
+"""The start of the command `nobi`: what has to happen before anything else is imported.
 
-`nobi gtp` has to answer its first command within 0.3 s, so nothing here, and nothing that the GTP loop imports at
-start, may import numpy, numba, onnxruntime or rich.
-
-Exit codes: 0 done, 1 something the user can mend (one line on stderr), 2 wrong usage, 130 interrupted.
+Until then a Ctrl-C would print a traceback, and a file in the current directory could pass for a package. So this
+module itself imports only what Python has loaded anyway; command_line.py has the subcommands.
 """
 
-from __future__ import annotations
-
-import importlib
+import _signal  # type: ignore[import-not-found] # the part of signal that is built into Python
 import os
 import sys
-
-import click
-
-from gtp_engine.errors import explain
-from gtp_engine.standard_streams import flush_stdout, occupy_missing, silence_broken_stdout
-from gtp_engine.stderr import note
-from gtp_engine.version import VERSION
-
-EXIT_FAILURE = 1
-EXIT_USAGE = 2
-EXIT_INTERRUPTED = 130
-
-
-SUBCOMMANDS = {
-    "gtp": ("gtp_engine.tools.gtp", "Play: a GTP engine on stdin and stdout, for a GUI or a server."),
-    "match": ("gtp_engine.match.command", "Let two GTP engines play a match and judge it."),
-    "benchmark": ("gtp_engine.tools.benchmark", "Measure how fast this machine searches."),
-    "tune": ("gtp_engine.tools.tune", "Find the settings that suit this machine, and keep them."),
-    "picture": ("gtp_engine.tools.picture", "Analyse a position and draw it as an SVG file."),
-    "convert": ("gtp_engine.tools.conversion", "Convert a KataGo network to ONNX."),
-    "quantize": ("gtp_engine.tools.conversion", "Write the 8-bit version of a KataGo network."),
-    "train": ("training.commands.train", "Train a network, in legs of a given time."),
-    "records": ("training.commands.positions", "Gather games out of SGF files, to learn from."),
-    "label": ("training.commands.positions", "Write positions and a teacher's evaluation of them to files."),
-    "selfplay": ("training.commands.positions", "Write what a network finds out in games against itself."),
-    "learn": ("training.commands.train", "Alternate self-play and training; keep what wins its match."),
-    "export": ("training.commands.network", "Write a training run's network to a file."),
-    "yardstick": ("training.commands.network", "Measure a network on KataGo's training rows."),
-    "players": ("gtp_engine.tools.lists", "List the searches that --player can name."),
-    "config": ("gtp_engine.tools.lists", "Show every parameter, or write a configuration file to edit."),
-    "doctor": ("gtp_engine.tools.doctor", "Check that this installation can play."),
-}
-"""Each subcommand's module, which has a click command of the same name, and what `nobi --help` says about it."""
-
-
-class LazyGroup(click.Group):
-    """A group whose subcommands are imported when they are run or asked for their own help."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(SUBCOMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in SUBCOMMANDS:
-            return None
-        command = getattr(importlib.import_module(SUBCOMMANDS[name][0]), name)
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in SUBCOMMANDS.items()])
-
-
-@click.group(
-    cls=LazyGroup,
-    invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
-    epilog="`nobi COMMAND --help` explains a command's options. To play, point a Go program that speaks GTP (Sabaki, "
-    "GoGui, gtp2ogs, ...) at `nobi gtp`.",
-)
-@click.version_option(VERSION, message="nobi %(version)s", help="Say which.")
-@click.pass_context
-def nobi(ctx: click.Context) -> None:
-    """Nobi, a Go engine for ordinary computers."""
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit. A user never sees a traceback, unless NOBI_DEBUG is set."""
-    sys.exit(run(arguments))
+    try:
+        if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+            _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # which ends the process, without a word
+        _find_only_our_own()
+        from gtp_engine.interrupts import end_at_once
+
+        end_at_once()
+        code = run(arguments)
+        end_at_once()
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
 
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
-    occupy_missing()
-    try:
-        code = nobi.main(arguments, prog_name="nobi", standalone_mode=False)
-        flush_stdout()
-        return code if isinstance(code, int) else 0
-    except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "nobi"
-        note(f"{error.format_message()} (see `{where} --help`)")
-        return EXIT_USAGE
-    except (click.Abort, KeyboardInterrupt):
-        return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        silence_broken_stdout()
-        return EXIT_FAILURE
-    except Exception as error:
-        if os.environ.get("NOBI_DEBUG"):
-            raise
-        note(explain(error))
-        silence_broken_stdout()
-        return EXIT_FAILURE
+    from gtp_engine import command_line
+
+    return command_line.run(arguments)
+
+
+def _find_only_our_own() -> None:
+    # Where Python was started with -m, the current directory comes first: our packages come before it.
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    from go_rules.machine.launch import forget_current_directory
+
+    del sys.path[0]
+    forget_current_directory()
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ ONLY_IN = {
 
 LIGHT = (
     "gtp_engine.cli",
+    "gtp_engine.command_line",
     "gtp_engine.tools.gtp",
     "gtp_engine.configuration.sources",
     "gtp_engine.dialogue.loop",

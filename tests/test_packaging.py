@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.configuration.texts import document
 from gtp_engine.tools.gtp import gtp
 from gtp_engine.version import VERSION
@@ -82,7 +82,7 @@ def test_one_version() -> None:
 
 def test_the_readme_knows_every_command_and_option() -> None:
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    for name in cli.SUBCOMMANDS:
+    for name in command_line.SUBCOMMANDS:
         assert f"nobi {name}" in readme
     for option in gtp.params:
         assert isinstance(option, click.Option)

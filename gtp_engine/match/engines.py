@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from go_rules.machine.launch import python_command
 from go_rules.points import COLOUR_NAMES, to_vertex
 from go_rules.rules import Rules
 from gtp_engine.errors import UserError
@@ -58,7 +58,7 @@ def engine_command(text: str) -> list[str]:
         raise UserError("an engine's command is empty")
     if words[0] == "nobi":
         own = words[1:]
-        words = [sys.executable, "-m", "gtp_engine.cli", *([] if own[:1] == ["gtp"] else ["gtp"]), *own]
+        words = python_command("gtp_engine.cli", *([] if own[:1] == ["gtp"] else ["gtp"]), *own)
     return words
 
 

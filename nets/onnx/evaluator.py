@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.cache import usable_folder
 from go_rules.machine.directories import cache_root
 from go_rules.points import MAX_SIZE, WHITE
 from nets.devices import CPU, Device
@@ -168,16 +169,23 @@ def _metadata(profile: HumanProfile, points: int) -> NDArray[np.float32]:
 
 
 def runtime_version() -> str:
-    import onnxruntime
-
-    return str(onnxruntime.__version__)
+    return str(_onnxruntime().__version__)
 
 
 def offered_providers() -> list[str]:
     """What the installed onnxruntime was built with; none of it need work on this machine."""
+    return list(_onnxruntime().get_available_providers())
+
+
+@lru_cache(maxsize=1)
+def _onnxruntime() -> ModuleType:
+    """Onnxruntime, imported so that it tells its makers nothing. By default it keeps an identifier of this machine and
+    a database of what it did in the user's cache directory, and sends that over the network (its Privacy.md)."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when it is imported; processes that we start inherit it
     import onnxruntime
 
-    return list(onnxruntime.get_available_providers())
+    onnxruntime.disable_telemetry_events()  # builds for Windows that report to the system read no variable
+    return onnxruntime
 
 
 def open_recorder(content: bytes, source: str) -> Callable[..., dict[str, NDArray[np.float32]]]:
@@ -205,8 +213,7 @@ def _open_session(
     content: bytes, source: str, threads: int, device: Device = CPU, inputs: frozenset[str] = frozenset()
 ) -> onnxruntime.InferenceSession:
     """`inputs` are the names of the model's; only devices other than the processor need to know them."""
-    import onnxruntime
-
+    onnxruntime = _onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -251,20 +258,16 @@ def _provider_options(device: Device, inputs: frozenset[str]) -> dict[str, str]:
                 )
                 if name in inputs
             )
-        kept = usable_folder(cache_root() / "tensorrt", create=True)
-        if kept is not None:
-            options["trt_engine_cache_enable"] = "1"
-            options["trt_engine_cache_path"] = str(kept)
+        options["trt_engine_cache_enable"] = "1"
+        options["trt_engine_cache_path"] = str(cache_root() / "tensorrt")
     return options
 
 
 def _preload_cuda() -> None:
     """Have CUDA's libraries found in the packages of pip. What goes wrong with that is printed, to stdout; whether it
     matters shows when the session is opened."""
-    import onnxruntime
-
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
-        onnxruntime.preload_dlls()  # older versions have no such function
+        _onnxruntime().preload_dlls()  # older versions have no such function
 
 
 def _first_line(error: Exception) -> str:

@@ -6,10 +6,10 @@ It is started before this process imports the search, so this module imports nex
 from __future__ import annotations
 
 import subprocess
-import sys
 
 import go_rules.machine.jit
 from go_rules.machine.cores import usable_cores
+from go_rules.machine.launch import python_command
 
 _child: subprocess.Popen[bytes] | None = None
 """The process ends when our end of its pipe is closed. The reference keeps the pipe open as long as we live."""
@@ -20,7 +20,7 @@ def start_compiler_process() -> None:
     global _child
     if _child is not None or go_rules.machine.jit.compilations == 0 or usable_cores() < 2:
         return
-    command = [sys.executable, "-m", "search.puct.compile_ahead"]
+    command = python_command("search.puct.compile_ahead")
     try:
         _child = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True

@@ -14,10 +14,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from go_rules.machine.launch import python_command
 from nets.network_file import NetworkFile
 from nets.open import open_network
 from training.config import LearnConfig, TrainingConfig
@@ -142,7 +142,7 @@ def play_match(candidate: Path, best: Path, size: int, config: LearnConfig, out:
     """Play a match, `nobi match`, between two networks at equal visits. Raises TrainingError where it fails."""
     options = f"--visits {config.match_visits} --workers 1"
     engines = [f'nobi --net "{network.resolve()}" {options}' for network in (candidate, best)]
-    command = [sys.executable, "-m", "gtp_engine.cli", "match", *engines]
+    command = python_command("gtp_engine.cli", "match", *engines)
     command += ["--games", str(config.match_games), "--size", str(size), "--sprt", config.match_elo]
     command += ["--parallel", str(max(1, threads // 2)), "--name-a", "candidate", "--name-b", "best"]
     command += ["--out", str(out), "--json"]

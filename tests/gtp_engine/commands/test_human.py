@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.sources import load
 from gtp_engine.players import IMITATION, chosen_player, make_player
@@ -21,7 +21,7 @@ ORDINARY = {"kind": "ordinary_block"}
 def cache_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Networks are kept elsewhere; kernels are not compiled again."""
     monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path / "networks")
-    monkeypatch.setattr("nets.opened_before.networks_directory", lambda: tmp_path / "networks")
+    monkeypatch.setattr("nets.opened_before.cache_root", lambda: tmp_path)
 
 
 @pytest.fixture
@@ -98,9 +98,9 @@ def test_other_networks_know_no_profile(plain: Path) -> None:
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *options: str) -> str:
-    code = cli.run(["gtp", *options])
+    code = command_line.run(["gtp", *options])
     out, err = capsys.readouterr()
-    assert code in (cli.EXIT_FAILURE, cli.EXIT_USAGE)
+    assert code in (command_line.EXIT_FAILURE, command_line.EXIT_USAGE)
     assert out == ""
     assert len(err.splitlines()) == 1
     return err

@@ -27,7 +27,7 @@ sys.modules[module.__name__] = search.puct.parameters = module
 exec(compile(lines.replace(before, {ADDED!r} + before), str(path), "exec"), module.__dict__)
 
 from click.testing import CliRunner
-from gtp_engine.cli import nobi
+from gtp_engine.command_line import nobi
 from gtp_engine.configuration.sources import load
 from gtp_engine.configuration.texts import document, template
 from gtp_engine.dialogue.engine import Engine

@@ -25,7 +25,7 @@ class DicePlayer:
 PLAYERS["dice"] = PlayerKind("dice", lambda configured: DicePlayer(configured.fill(DiceParameters())), DiceParameters)
 
 from click.testing import CliRunner
-from gtp_engine.cli import nobi
+from gtp_engine.command_line import nobi
 from gtp_engine.configuration.sources import load
 from gtp_engine.configuration.texts import document, template
 from tests.gtp_engine.fakes import Dialogue, FakePlayer

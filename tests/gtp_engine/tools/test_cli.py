@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from gtp_engine import cli
+from gtp_engine import command_line
 from gtp_engine.errors import USER_ERRORS, UserError, explain
 from gtp_engine.tools.doctor import CHECKS, package_versions
 from gtp_engine.version import VERSION
@@ -32,7 +32,7 @@ def nobi(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]
 def test_alone_it_explains_itself() -> None:
     done = nobi()
     assert done.returncode == 0
-    for name in cli.SUBCOMMANDS:
+    for name in command_line.SUBCOMMANDS:
         assert f"\n  {name} " in done.stdout
     assert done.stderr == ""
 
@@ -42,9 +42,9 @@ def test_version() -> None:
     assert (done.returncode, done.stdout) == (0, f"nobi {VERSION}\n")
 
 
-@pytest.mark.parametrize("name", cli.SUBCOMMANDS)
+@pytest.mark.parametrize("name", command_line.SUBCOMMANDS)
 def test_every_subcommand_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run([name, "--help"]) == 0
+    assert command_line.run([name, "--help"]) == 0
     assert f"Usage: nobi {name}" in capsys.readouterr().out
 
 
@@ -84,7 +84,7 @@ def test_every_subcommand_has_help(name: str, capsys: pytest.CaptureFixture[str]
 def test_mistakes_get_one_line(
     arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert cli.run(arguments) == code
+    assert command_line.run(arguments) == code
     out, err = capsys.readouterr()
     assert out == ""
     assert message in err
@@ -133,12 +133,12 @@ def test_internal_errors_leave_no_traceback(
     def broken() -> None:
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr(cli.LazyGroup, "get_command", lambda self, ctx, name: broken)
-    assert cli.run(["players"]) == 1
+    monkeypatch.setattr(command_line.LazyGroup, "get_command", lambda self, ctx, name: broken)
+    assert command_line.run(["players"]) == 1
     assert capsys.readouterr().err == ("nobi: internal error: RuntimeError: two lines (NOBI_DEBUG=1 shows where)\n")
     monkeypatch.setenv("NOBI_DEBUG", "1")
     with pytest.raises(RuntimeError):
-        cli.run(["players"])
+        command_line.run(["players"])
 
 
 def test_interrupting(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,8 +146,8 @@ def test_interrupting(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     def slow() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.LazyGroup, "get_command", lambda self, ctx, name: slow)
-    assert cli.run(["players"]) == cli.EXIT_INTERRUPTED
+    monkeypatch.setattr(command_line.LazyGroup, "get_command", lambda self, ctx, name: slow)
+    assert command_line.run(["players"]) == command_line.EXIT_INTERRUPTED
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -159,7 +159,7 @@ def test_training_without_torch_says_what_to_install(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert cli.run(arguments) == 1
+    assert command_line.run(arguments) == 1
     assert capsys.readouterr().err == "nobi: training needs PyTorch: pip install 'nobi[train]'\n"
     assert not list(tmp_path.iterdir())
 
@@ -202,10 +202,10 @@ def test_another_package_of_onnxruntime_is_no_lack(monkeypatch: pytest.MonkeyPat
 def test_doctor_tells_of_devices(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     of_devices = tuple(check for check in CHECKS if "device" in check.__name__)
     monkeypatch.setattr("gtp_engine.tools.doctor.CHECKS", of_devices)
-    assert cli.run(["doctor"]) == 0
+    assert command_line.run(["doctor"]) == 0
     assert "ok      devices: " in capsys.readouterr().out
     monkeypatch.setattr("onnxruntime.get_available_providers", lambda: ["CUDAExecutionProvider"])
-    assert cli.run(["doctor"]) == 0
+    assert command_line.run(["doctor"]) == 0
     assert "devices: cuda, cpu; to be tried for auto: cuda, cpu" in capsys.readouterr().out
-    assert cli.run(["doctor", "--device", "directml"]) == 1
+    assert command_line.run(["doctor", "--device", "directml"]) == 1
     assert "FAILED  device: device directml is not here (there is: cuda, cpu)" in capsys.readouterr().out

@@ -1,0 +1,76 @@
+"""How Nobi starts another Python: never one that looks for modules in the current directory.
+
+`python -m module` puts the current directory first on sys.path. So in a folder that holds `numpy/` or `search/`, it
+would run what it finds there. This file is run instead, by its absolute path, and starts the module after it has
+cleaned sys.path:
+
+    python .../go_rules/machine/launch.py module arguments
+
+Python's own ways to the same end do not serve: `-P` is missing from 3.10, and `-I` also leaves out the packages of the
+user and of PYTHONPATH. Imports only what every Python has loaded when it starts.
+"""
+
+import os
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+"""The folder that holds Nobi's packages."""
+
+
+def python_command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs one of our modules as a program, in a Python like this one."""
+    return [sys.executable, *_flags(), os.path.abspath(__file__), module, *arguments]
+
+
+def forget_current_directory() -> None:
+    """Take the current directory off sys.path, unless our packages lie there: later imports must not look into it.
+
+    It is there first if Python was started with `-m` or `-c`, or in the folder of the script that it runs, and it is
+    there where PYTHONPATH has an empty entry. A folder that PYTHONPATH names in full stays.
+    """
+    if sys.path and _is_current_directory(sys.path[0]):
+        del sys.path[0]
+    _forget_entries_of_pythonpath()
+
+
+def _forget_entries_of_pythonpath() -> None:
+    """Take those entries off sys.path that mean the current directory without naming it, and make sure of ROOT."""
+    named = "" if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "")
+    for entry in named.split(os.pathsep) if named else ():
+        if not os.path.isabs(entry) and _is_current_directory(entry):
+            first = next((number for number, path in enumerate(sys.path) if _is_current_directory(path)), None)
+            if first is not None:
+                del sys.path[first]
+    sys.path[:] = [path for path in sys.path if path not in ("", os.curdir)]
+    if os.path.realpath(ROOT) not in map(os.path.realpath, sys.path):
+        sys.path.insert(0, ROOT)
+
+
+def _is_current_directory(path: str) -> bool:
+    try:
+        return os.path.samefile(path or os.curdir, os.curdir)
+    except OSError:  # one of them is not there
+        return False
+
+
+def _flags() -> list[str]:
+    """What this Python was told to leave out, the new one leaves out too."""
+    flags = sys.flags
+    if flags.isolated:
+        return ["-I"]
+    told = {"-E": flags.ignore_environment, "-s": flags.no_user_site, "-B": flags.dont_write_bytecode}
+    return [flag for flag, is_set in told.items() if is_set]
+
+
+def _run() -> None:
+    if sys.path and os.path.realpath(sys.path[0]) == os.path.dirname(os.path.realpath(__file__)):
+        del sys.path[0]  # Python put this file's folder there, whose modules go by other names
+    _forget_entries_of_pythonpath()
+    del sys.argv[0]
+    import runpy
+
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    _run()

@@ -1,0 +1,48 @@
+"""What a Ctrl-C does while Nobi starts, runs and ends: the process ends with EXIT_INTERRUPTED and without a traceback.
+
+Python raises KeyboardInterrupt wherever the main thread is, and prints a traceback where nothing catches it: between
+imports, and while the interpreter ends. So there the process ends at once instead.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+EXIT_INTERRUPTED = 130
+
+
+def end_at_once() -> None:
+    """Have SIGINT end the process at once from now on, unless it is ignored, as in the background jobs of a script.
+
+    Only the main thread may call this.
+    """
+    if signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None):
+        signal.signal(signal.SIGINT, _end)
+    sys.unraisablehook = _on_unraisable
+
+
+def raise_interrupts() -> None:
+    """Have SIGINT raise KeyboardInterrupt from now on, where `end_at_once` had it end the process."""
+    if signal.getsignal(signal.SIGINT) is _end:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    os._exit(EXIT_INTERRUPTED)
+
+
+def _on_unraisable(unraisable: UnraisableHookArgs) -> None:
+    """Raise a KeyboardInterrupt again a little later, where Python itself would print and forget it: in `__del__`, and
+    in what importing calls."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        threading.Timer(0.01, signal.raise_signal, (signal.SIGINT,)).start()
+    else:
+        sys.__unraisablehook__(unraisable)

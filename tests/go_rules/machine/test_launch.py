@@ -1,0 +1,78 @@
+"""Nobi never looks into the current directory for modules: neither a process that was started there nor those that it
+starts itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from go_rules.machine.launch import ROOT, python_command
+from gtp_engine.match.engines import engine_command
+from tests.conftest import REPOSITORY
+from tests.planted import ROOMS, Planted
+
+
+def run(command: list[str], folder: Path, path: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": path}
+    return subprocess.run(
+        command, cwd=folder, env=environment, input=text, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_traps_work(tmp_path: Path) -> None:
+    planted = Planted(tmp_path)
+    for module in ("search", "tomllib" if sys.version_info >= (3, 11) else "fractions"):
+        assert run([sys.executable, "-m", module], planted.traps, planted.path).returncode == 1
+        assert planted.sprung()
+
+
+def test_a_process_that_we_start_sees_no_trap(tmp_path: Path) -> None:
+    planted = Planted(tmp_path)
+    done = run(python_command("gtp_engine.cli", "--version"), planted.traps, planted.path)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run(engine_command("nobi --net none"), planted.traps, planted.path, "boardsize 5\ngenmove b\nquit\n")
+    assert (done.returncode, done.stdout.count("= ")) == (0, 3)
+    assert planted.sprung() == []
+
+
+@pytest.mark.parametrize("start", ["", os.pathsep, f".{os.pathsep}"], ids=["plain", "empty entry", "dot"])
+def test_what_is_imported_late_does_not_come_from_there(start: str, tmp_path: Path) -> None:
+    """However Python came to have the current directory on its path, which is too late to mend for its own modules."""
+    planted = Planted(tmp_path, standard_library=False, rooms=tuple(room for room in ROOMS if room != "gtp_engine"))
+    config = tmp_path / "config.toml"
+    config.write_text("visits = 5\n")
+    show = ["config", "--config", str(config)]
+    for command in (planted.nobi, [sys.executable, "-m", "gtp_engine.cli"], python_command("gtp_engine.cli")):
+        done = run([*command, *show], planted.traps, start + planted.path)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert planted.sprung() == []
+
+
+def test_the_way_to_our_packages_stays(tmp_path: Path) -> None:
+    """Where the current directory holds them, or only a relative path leads there."""
+    show = "import sys; from go_rules.machine.launch import forget_current_directory as f; f(); print(sys.path)"
+    for folder, path in ((REPOSITORY, ""), (tmp_path, os.path.relpath(REPOSITORY, tmp_path))):
+        done = run([sys.executable, "-c", show], folder, path)
+        assert str(REPOSITORY) in done.stdout, done.stderr
+        assert "''" not in done.stdout
+    assert Path(ROOT) == REPOSITORY
+
+
+def test_a_folder_that_is_gone_is_no_error(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = python_command("gtp_engine.cli", "--version")
+    code = f"import os; os.rmdir({str(gone)!r}); os.execv({command[0]!r}, {command!r})"
+    done = run([sys.executable, "-c", code], gone, str(REPOSITORY))
+    assert done.stdout.startswith("nobi "), done.stderr
+
+
+def test_what_python_was_told_to_leave_out_stays_out(tmp_path: Path) -> None:
+    code = "from go_rules.machine.launch import python_command; print(python_command('x'))"
+    for flags in (["-s"], ["-B", "-E"]):
+        done = run([sys.executable, *flags, "-c", code], REPOSITORY, "")
+        assert all(repr(flag) in done.stdout for flag in flags)

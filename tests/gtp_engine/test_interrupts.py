@@ -1,0 +1,70 @@
+"""Ctrl-C while `nobi` starts: it ends without a traceback, whenever the signal comes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gtp_engine.interrupts import EXIT_INTERRUPTED
+from tests.conftest import REPOSITORY
+from tests.planted import SCRIPT
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals the POSIX way")
+
+MOMENTS = 12
+"""How many moments of a start are tried."""
+LONGEST = 60.0
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Children hear SIGINT from the start: a script's background jobs ignore it, and so would their children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+TELL = """
+import os, sys
+sys.addaudithook(lambda event, given: event == "import" and given[0] == "go_rules.machine.launch" and os.write(2, b"."))
+"""
+"""The command tells of the first thing that it imports; before that, signals are Python's own affair."""
+
+
+@pytest.mark.parametrize("arguments", [["gtp"], ["config"], ["doctor"]], ids=" ".join)
+def test_a_signal_while_starting_prints_nothing(arguments: list[str], tmp_path: Path) -> None:
+    script = tmp_path / "nobi"
+    script.write_text(TELL + SCRIPT)
+    command = [sys.executable, str(script), *arguments]
+    started = time.monotonic()
+    subprocess.run([sys.executable, str(script), "--help"], env=environment(), capture_output=True, check=True)
+    whole = time.monotonic() - started
+    for moment in range(MOMENTS):
+        output, code = interrupted(command, 1.2 * whole * moment / MOMENTS)
+        assert "Traceback" not in output, output
+        assert "KeyboardInterrupt" not in output, output
+        assert code in (0, EXIT_INTERRUPTED, -signal.SIGINT), output
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+
+
+def interrupted(command: list[str], seconds: float) -> tuple[str, int]:
+    """What a command wrote to stderr, and its exit code, after a SIGINT that many seconds after it had begun."""
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment()
+    )
+    assert process.stderr is not None
+    assert process.stderr.read(1) == b"."
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    errors = process.communicate(timeout=LONGEST)[1]
+    return errors.decode(), process.returncode
