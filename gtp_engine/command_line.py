@@ -8,15 +8,14 @@ Exit codes: 0 done, 1 something the user can mend (one line on stderr), 2 wrong 
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
-import sys
 
 import click
 
 from gtp_engine.errors import explain
 from gtp_engine.interrupts import EXIT_INTERRUPTED, raise_interrupts
+from gtp_engine.standard_streams import flush_stdout, occupy_missing, silence_broken_stdout
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
 
@@ -84,6 +83,7 @@ def nobi(ctx: click.Context) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    occupy_missing()
     try:
         code = nobi.main(arguments, prog_name="nobi", standalone_mode=False)
         flush_stdout()
@@ -95,22 +95,11 @@ def run(arguments: list[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        silence_stdout()
+        silence_broken_stdout()
         return EXIT_FAILURE
     except Exception as error:
         if os.environ.get("NOBI_DEBUG"):
             raise
         note(explain(error))
+        silence_broken_stdout()
         return EXIT_FAILURE
-
-
-def flush_stdout() -> None:
-    """Flush stdout while a broken pipe can still be caught. At exit Python would print a traceback of its own."""
-    with contextlib.suppress(ValueError, AttributeError):
-        sys.stdout.flush()
-
-
-def silence_stdout() -> None:
-    """Send stdout nowhere, because nobody reads it any more: Python's flush at exit then does no harm."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -170,7 +170,9 @@ class NetworkFile:
         from nets.cache import cached
         from nets.conversion.convert import converter_fingerprint
 
-        return cached(f"{self.sha256[:24]}-{converter_fingerprint()[:16]}{kind}{suffix}", derive)
+        converter = converter_fingerprint()
+        name = f"{self.sha256[:24]}-{converter[:16]}{kind}{suffix}"
+        return cached(name, f"{self.sha256} {converter} {name}", derive)
 
 
 def open_fp32(file: NetworkFile, options: OpeningOptions) -> OnnxEvaluator:

@@ -11,26 +11,30 @@ import contextlib
 import hashlib
 from pathlib import Path
 
-from go_rules.machine.directories import cache_root
+from go_rules.machine.cache import read_entry, write_entry
+from nets.cache import UNUSED_DAYS, networks_directory
 
 
 def was_opened_before(path: Path, how: str = "") -> bool:
     """Whether this file, unchanged, was opened before with the options that `how` names."""
     try:
-        return _marker(path, how).exists()
+        marker, key = _marker(path, how)
     except OSError:
         return False
+    return read_entry(marker, key) is not None
 
 
 def remember_opened(path: Path, how: str = "") -> None:
     """Remember that a file was opened with the options that `how` names. An unwritable cache is no error."""
     with contextlib.suppress(OSError):
-        marker = _marker(path, how)
-        marker.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        marker.touch()
+        marker, key = _marker(path, how)
+        if read_entry(marker, key) is None:
+            write_entry(marker, key, b"", UNUSED_DAYS)
 
 
-def _marker(path: Path, how: str) -> Path:
+def _marker(path: Path, how: str) -> tuple[Path, str]:
+    """The file that stands for a network's file, and the key to it."""
     status = path.stat()
-    identity = f"{path.resolve()}\n{status.st_size}\n{status.st_mtime_ns}\n{how}"
-    return cache_root() / "networks" / f"opened-{hashlib.sha256(identity.encode()).hexdigest()[:32]}"
+    key = f"{path.resolve()}\n{status.st_size}\n{status.st_mtime_ns}\n{how}"
+    name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    return networks_directory() / f"opened-{name}", key

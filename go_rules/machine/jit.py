@@ -3,8 +3,9 @@
 Numba's own disk cache misses edits in other files, fails on corrupt entries and shares one index between processes.
 This cache has a file for each compiled signature, with a hash in its name of all that the machine code depends on: the
 sources of the kernel's module and of our modules that it imports, the signature, the processor and the versions of
-Python and numba. Files are written whole and have a checksum. What cannot be read is compiled again, and what cannot be
-written stays in memory. While another process compiles a kernel, this one waits for it (locks.py).
+Python and numba. To load such a file is to execute it, so only entries of our own are loaded (cache.py). What cannot be
+read is compiled again, and what cannot be written stays in memory. While another process compiles a kernel, this one
+waits for it (locks.py).
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ import hashlib
 import os
 import pickle
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from go_rules.machine.cache import read_entry, write_entry
 from go_rules.machine.directories import cache_root
-from go_rules.machine.files import write_whole
 from go_rules.machine.fingerprint import source_fingerprint
 from go_rules.machine.locks import acquire, release
 from go_rules.machine.numba_file import without_numba_file
@@ -92,11 +92,11 @@ class KernelCache(_Cache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         global compilations
         target_context.refresh()
-        path = self._path(sig, target_context)
-        compiled = _load(path, target_context)
+        path, key = self._entry(sig, target_context)
+        compiled = _load(path, key, target_context)
         if compiled is None:
             acquire(path)
-            compiled = _load(path, target_context)  # another process may have compiled it meanwhile
+            compiled = _load(path, key, target_context)  # another process may have compiled it meanwhile
             if compiled is not None:
                 release(path)
         if compiled is not None:
@@ -107,18 +107,14 @@ class KernelCache(_Cache):
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        path, key = self._entry(sig, data.target_context)
         try:
-            if data.lifted or data.library.has_dynamic_globals:
-                return
-            payload = serialize.dumps(_pickling.reduce(None, data))
-            path = self._path(sig, data.target_context)
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_whole(path, hashlib.sha256(payload).digest() + payload)
-            _prune(path.parent)
-        except Exception:
+            if not data.lifted and not data.library.has_dynamic_globals:
+                write_entry(path, key, serialize.dumps(_pickling.reduce(None, data)), UNUSED_DAYS)
+        except Exception:  # numba's, for code that it cannot write; that stays in memory
             pass
         finally:
-            release(self._path(sig, data.target_context))
+            release(path)
 
     def enable(self) -> None:
         pass
@@ -129,42 +125,25 @@ class KernelCache(_Cache):
     def flush(self) -> None:
         pass
 
-    def _path(self, sig: Any, target_context: Any) -> Path:
-        key = (
+    def _entry(self, sig: Any, target_context: Any) -> tuple[Path, str]:
+        """The file of a signature's code, and the key to it."""
+        depends_on = (
             sys.version,
             numba.__version__,
             str(sig),
             target_context.codegen().magic_tuple(),
             self._fingerprint,
         )
-        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:24]
-        return cache_directory() / f"{self._name}-{digest}.kernel"
+        digest = hashlib.sha256(repr(depends_on).encode()).hexdigest()
+        return cache_directory() / f"{self._name}-{digest[:24]}.kernel", f"{self._name} {digest}"
 
 
-def _load(path: Path, target_context: Any) -> Any:
+def _load(path: Path, key: str, target_context: Any) -> Any:
     """The compiled code that a file holds; None if it cannot be used."""
+    content = read_entry(path, key)
+    if content is None:
+        return None
     try:
-        content = path.read_bytes()
-        checksum, payload = content[:32], content[32:]
-        if hashlib.sha256(payload).digest() == checksum:
-            compiled = _pickling.rebuild(None, target_context, pickle.loads(payload))
-            os.utime(path)
-            return compiled
-    except Exception:
-        pass
-    return None
-
-
-_pruned = False
-
-
-def _prune(directory: Path) -> None:
-    """Once in a process, remove what nobody has loaded for UNUSED_DAYS."""
-    global _pruned
-    if _pruned:
-        return
-    _pruned = True
-    oldest = time.time() - UNUSED_DAYS * 86400
-    for path in directory.iterdir():
-        if path.stat().st_mtime < oldest:
-            path.unlink(missing_ok=True)
+        return _pickling.rebuild(None, target_context, pickle.loads(content))
+    except Exception:  # whatever numba or pickle find wrong with it
+        return None

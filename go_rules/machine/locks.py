@@ -11,6 +11,8 @@ import os
 import time
 from pathlib import Path
 
+from go_rules.machine.cache import usable_folder
+
 try:
     import fcntl
 except ImportError:  # on Windows
@@ -28,9 +30,11 @@ def acquire(path: Path) -> None:
     """Wait until no other process holds the lock of the file `path`, and take it; give up after LONGEST seconds."""
     if fcntl is None or path in _held:
         return
+    folder = usable_folder(path.parent, create=True)
+    if folder is None:
+        return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(_lock_of(path), os.O_CREAT | os.O_RDWR, 0o600)
+        descriptor = os.open(_lock_of(folder / path.name), os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except OSError:
         return
     deadline = time.monotonic() + LONGEST

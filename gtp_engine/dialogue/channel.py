@@ -16,62 +16,91 @@ CHUNK = 1 << 16
 class Output:
     """Writes text to a file descriptor, from any thread. After a failure it discards all text."""
 
-    def __init__(self, descriptor: int, on_broken: Callable[[], None]) -> None:
+    def __init__(self, descriptor: int, on_broken: Callable[[OSError], None]) -> None:
         self.descriptor = descriptor
         self.broken = False
         self._on_broken = on_broken
         self._lock = threading.Lock()
 
     def write(self, text: str) -> None:
-        """Write the whole text."""
+        """Write the whole text. An empty one shows whether anything can be written at all."""
         data = memoryview(text.encode("utf-8", "replace"))
         with self._lock:
-            while data and not self.broken:
+            while not self.broken:
                 try:
                     data = data[os.write(self.descriptor, data) :]
                 except BlockingIOError:
                     # Whoever started us shares a non-blocking pipe with us.
                     select.select([], [self.descriptor], [])
-                except OSError:
+                except OSError as error:
                     self.broken = True
-                    self._on_broken()
+                    self._on_broken(error)
+                if not data:
+                    return
 
 
-def read_lines(descriptor: int, listener: int | None = None) -> Iterator[str]:
-    """Yield lines as they arrive, without their newline, until the end of the input.
+class Input:
+    """Reads the lines of a file descriptor in pieces, as they arrive."""
 
-    A line longer than MAX_LINE is cut. The input also ends when nobody reads from the descriptor `listener` (our
-    stdout) any more, on systems that tell so: otherwise an idle engine would never notice.
-    """
-    rest = b""
-    skipping = False
-    while chunk := _read(descriptor, listener):
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
+    def __init__(self, descriptor: int, listener: int | None = None) -> None:
+        """`listener` is our stdout. The input also ends when nobody reads from that any more, on systems that tell so:
+        otherwise an idle engine would never notice."""
+        self._descriptor = descriptor
+        self._listener = listener
+        self.error: OSError | None = None
+        """Why the input ended, if it did so by a failure."""
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield what arrives until the end of the input: whole lines, each with its newline except the input's last.
+
+        Of a line longer than MAX_LINE the first MAX_LINE + 1 bytes come, alone in a piece, as soon as they are there,
+        and the rest is dropped.
+        """
+        line, skipping = bytearray(), False
+        while chunk := self._read():
+            head, newline, others = chunk.partition(b"\n")
             if not skipping:
-                yield line.decode("utf-8", "replace")
-            skipping = False
-        if len(rest) > MAX_LINE:
-            if not skipping:
-                yield rest.decode("utf-8", "replace")
-            skipping = True
-            rest = b""
-    if rest and not skipping:
-        yield rest.decode("utf-8", "replace")
+                line += head
+                if len(line) > MAX_LINE:
+                    yield bytes(line[: MAX_LINE + 1])
+                    line, skipping = bytearray(), True
+            if newline:
+                end = others.rfind(b"\n") + 1
+                piece = others[:end] if skipping else bytes(line) + newline + others[:end]
+                if piece:
+                    yield piece
+                line, skipping = bytearray(others[end:]), False
+        if line:
+            yield bytes(line)
 
+    def has_listener(self) -> bool:
+        """Whether anybody still reads what we write, as far as the system tells. It does not wait."""
+        return not self._listener_is_gone(0)
 
-def _read(descriptor: int, listener: int | None) -> bytes:
-    try:
-        if listener is not None and hasattr(select, "poll"):
-            poll = select.poll()
-            poll.register(descriptor, select.POLLIN)
-            poll.register(listener, 0)
-            events = dict(poll.poll())
-            if events.get(listener, 0) & (select.POLLERR | select.POLLNVAL):
+    def _read(self) -> bytes:
+        """The next bytes; none at the end of the input."""
+        while True:
+            if self._listener_is_gone(None):
                 return b""
-        return os.read(descriptor, CHUNK)
-    except OSError:
-        return b""
+            try:
+                return os.read(self._descriptor, CHUNK)
+            except BlockingIOError:
+                # Whoever started us shares a non-blocking pipe with us.
+                select.select([self._descriptor], [], [])
+            except OSError as error:
+                self.error = error
+                return b""
+
+    def _listener_is_gone(self, milliseconds: int | None) -> bool:
+        """Wait that long for input, None without end, and tell whether nobody reads what we write."""
+        if self._listener is None or not hasattr(select, "poll"):
+            return False
+        poll = select.poll()
+        if milliseconds is None:
+            poll.register(self._descriptor, select.POLLIN)
+        poll.register(self._listener, 0)
+        events = dict(poll.poll(milliseconds))
+        return bool(events.get(self._listener, 0) & (select.POLLERR | select.POLLNVAL))
 
 
 def guard_stdout() -> int:

@@ -4,26 +4,42 @@ It knows the command that is running, since a line that arrives may have to stop
 
 A script is a dialogue too (`printf 'genmove b\\nquit\\n' | nobi gtp`), so the end of the input hurries a command
 only if it comes while that command runs, or waits to, and not in the same breath as it.
+
+Lines wait as the bytes that arrived, so they take hardly more memory than they have bytes. When MOST_WAITING of them
+wait, nothing more is read until half of them are done. Whoever writes more then waits, as for any program that is
+busy, and no line is lost. What lies beyond that, a `quit` too, is seen only when its turn comes; but an engine to which
+nobody listens any more ends at once.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import deque
 from typing import NamedTuple
 
 from gtp_engine.dialogue.call import Call
-from gtp_engine.dialogue.protocol import is_interrupt, parse_line
+from gtp_engine.dialogue.protocol import decode_line, is_interrupt, parse_line
 
 SAME_BREATH = 0.05
 """Seconds within which two lines count as written together."""
+
+MOST_WAITING = 16 << 20
+"""The bytes that may wait before reading pauses: hours of any real dialogue."""
+
+PIECE_COST = 256
+"""The bytes that a piece counts for beside its text, so that many small ones are bounded too."""
+
+
+_MANY_BLANK = re.compile(rb"\n{3,}")
+"""Blank lines in a row, which do no more than one of them."""
 
 
 class Line(NamedTuple):
     """A line that has arrived."""
 
-    text: str
+    data: bytes
     arrived: float
     """time.monotonic()."""
 
@@ -33,24 +49,42 @@ class Inbox:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
+        self._pieces: deque[Line] = deque()
+        """Lines that arrived together, not split yet."""
         self._lines: deque[Line] = deque()
+        """The lines of the piece that is being carried out."""
+        self._waiting = 0
+        self._paused = False
         self._closed = False
         self._call: Call | None = None
         self._last_arrival = -SAME_BREATH
 
     # --- The reading side -------------------------------------------------------------------------------------
 
-    def put(self, text: str) -> bool:
-        """Add a line that has arrived. Returns True if it asks to end the session while a command runs."""
+    def put(self, piece: bytes) -> bool:
+        """Add lines that have arrived together. Returns True if they ask to end the session while a command runs."""
         now = time.monotonic()
         with self._changed:
             interrupts = self._is_interruption(now)
-            self._lines.append(Line(text, now))
-            if self._call is not None and (self._call.ends_on_input or is_interrupt(text)):
+            piece = _MANY_BLANK.sub(b"\n\n", piece)
+            self._pieces.append(Line(piece, now))
+            self._waiting += len(piece) + PIECE_COST
+            if self._call is not None and (self._call.ends_on_input or _has_interrupt(piece)):
                 self._call.stop.set()
             self._changed.notify_all()
-            command = parse_line(text) if interrupts else None
-            return command is not None and command.name == "quit"
+            return interrupts and _has_quit(piece)
+
+    def await_room(self, seconds: float) -> bool:
+        """If MOST_WAITING bytes wait, wait so many seconds for half of them to be done. Returns whether to read on.
+
+        What is read after a pause may have been written long ago, so it counts as written with what came before it.
+        """
+        with self._changed:
+            if self._waiting < MOST_WAITING and not self._paused:
+                return True
+            self._paused = not self._changed.wait_for(lambda: self._waiting <= MOST_WAITING // 2, seconds)
+            self._last_arrival = time.monotonic()
+            return not self._paused
 
     def close(self) -> bool:
         """Say that no more lines will come. Waiting lines are still taken. Returns True if a command is running."""
@@ -66,6 +100,8 @@ class Inbox:
         """Throw away the lines that wait, and accept no more."""
         with self._changed:
             self._lines.clear()
+            self._pieces.clear()
+            self._waiting = 0
             self._closed = True
             self._changed.notify_all()
 
@@ -78,16 +114,26 @@ class Inbox:
     def _is_interruption(self, now: float) -> bool:
         in_one_breath = now - self._last_arrival < SAME_BREATH
         self._last_arrival = now
-        return (self._call is not None or bool(self._lines)) and not in_one_breath
+        return (self._call is not None or self._has_lines()) and not in_one_breath
+
+    def _has_lines(self) -> bool:
+        return bool(self._lines or self._pieces)
 
     # --- The working side -------------------------------------------------------------------------------------
 
     def take(self) -> Line | None:
-        """Wait for the next line and return it. Returns None if there will be no more."""
+        """Wait for the next line and return it, without its newline. Returns None if there will be no more."""
         with self._changed:
             self._call = None
-            self._changed.wait_for(lambda: self._lines or self._closed)
-            return self._lines.popleft() if self._lines else None
+            if not self._lines:
+                self._changed.wait_for(lambda: self._pieces or self._closed)
+                if not self._pieces:
+                    return None
+                piece, arrived = self._pieces.popleft()
+                self._waiting -= len(piece) + PIECE_COST
+                self._changed.notify_all()
+                self._lines.extend(Line(line, arrived) for line in piece.removesuffix(b"\n").split(b"\n"))
+            return self._lines.popleft()
 
     def begin(self, call: Call) -> None:
         """Say which call is running from now until the next `take`."""
@@ -97,5 +143,16 @@ class Inbox:
     def on_listen(self, call: Call) -> None:
         """Stop a call that begins to end on input, if input is waiting already."""
         with self._changed:
-            if self._lines or self._closed:
+            if self._has_lines() or self._closed:
                 call.stop.set()
+
+
+def _has_interrupt(piece: bytes) -> bool:
+    return b"interrupt" in piece.lower() and any(is_interrupt(decode_line(line)) for line in piece.split(b"\n"))
+
+
+def _has_quit(piece: bytes) -> bool:
+    if b"quit" not in piece:
+        return False
+    commands = (parse_line(decode_line(line)) for line in piece.split(b"\n"))
+    return any(command is not None and command.name == "quit" for command in commands)

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from gtp_engine.commands import carry_out
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
-from gtp_engine.dialogue.channel import Output, guard_stdout, read_lines
+from gtp_engine.dialogue.channel import Input, Output, guard_stdout
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.inbox import Inbox, Line
-from gtp_engine.dialogue.protocol import MAX_LINE, Command, parse_line
+from gtp_engine.dialogue.protocol import MAX_LINE, decode_line, parse_line, parse_long_line
 from gtp_engine.errors import explain
 from gtp_engine.stderr import note
 
@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 
 GRACE = 0.7
 """Seconds that a running command may still take once the session is ending."""
-WAKE_UP = 0.5 if os.name == "nt" else None
-"""Windows delivers no signal to a thread that waits without end."""
+LISTENER_CHECK = 0.2
+"""Seconds between two looks at our listener while nothing is read."""
+WAKE_UP = 0.2
+"""Seconds after which the main thread, which waits for the end, looks for signals. A signal that comes to another
+thread, or just before the wait begins, does not end the wait, and on Windows none does."""
 
 EXIT_DONE, EXIT_FAILURE = 0, 1
 
@@ -52,20 +55,21 @@ class Loop:
 
     def __init__(self, engine: Engine, input_descriptor: int, output_descriptor: int) -> None:
         self._engine = engine
-        self._input = input_descriptor
         self._inbox = Inbox()
-        self._output = Output(output_descriptor, on_broken=lambda: self._ends.put(End(EXIT_FAILURE, True)))
+        self._output = Output(output_descriptor, self._writing_failed)
+        self._input = Input(input_descriptor, output_descriptor)
         self._ends: queue.SimpleQueue[End | None] = queue.SimpleQueue()
         """None once the last reply is out. Signal handlers may put into a SimpleQueue."""
         self._last_reply = 0.0
 
     def run(self) -> int:
         """Run the session and return the exit code of the process."""
+        self._output.write("")
         self._engine.loader.on_failure = self._loading_failed
         self._engine.loader.begin()
         threading.Thread(target=self._read, name="reading", daemon=True).start()
         threading.Thread(target=self._work, name="commands", daemon=True).start()
-        end = self._next_end(WAKE_UP, forever=True)
+        end = self._await_end()
         if end is None:
             return EXIT_DONE
         if end.drop_input:
@@ -74,33 +78,40 @@ class Loop:
         self._inbox.stop_call()
         deadline = time.monotonic() + GRACE
         with contextlib.suppress(queue.Empty):
-            while self._next_end(max(0.0, deadline - time.monotonic())) is not None:
+            while self._ends.get(timeout=max(0.0, deadline - time.monotonic())) is not None:
                 pass
         return end.code
 
     def handle_signals(self) -> None:
-        """Let SIGTERM and SIGINT end the session. Only the main thread may call this."""
+        """Let SIGTERM, SIGINT and SIGHUP end the session, but under `nohup` not SIGHUP. For the main thread only."""
 
         def on_signal(number: int, _frame: FrameType | None) -> None:
             self._ends.put(End(128 + number, True))
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, on_signal)
+        hangup = getattr(signal, "SIGHUP", None)
+        if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
+            signal.signal(hangup, on_signal)
 
-    def _next_end(self, timeout: float | None, forever: bool = False) -> End | None:
+    def _await_end(self) -> End | None:
         while True:
-            try:
-                return self._ends.get(timeout=timeout)
-            except queue.Empty:
-                if not forever:
-                    raise
+            with contextlib.suppress(queue.Empty):
+                return self._ends.get(timeout=WAKE_UP)
 
     # --- The reading thread -----------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        for text in read_lines(self._input, self._output.descriptor):
-            if self._inbox.put(text):
+        for piece in self._input.pieces():
+            if self._inbox.put(piece):
                 self._ends.put(End(EXIT_DONE, False))
+            while not self._inbox.await_room(LISTENER_CHECK):
+                if not self._input.has_listener():
+                    self._ends.put(End(EXIT_FAILURE, True))
+                    return
+        if self._input.error is not None:
+            note(f"cannot read from stdin: {self._input.error.strerror}")
+            self._ends.put(End(EXIT_FAILURE, False))
         if self._inbox.close():
             self._ends.put(End(EXIT_DONE, False))
 
@@ -116,8 +127,9 @@ class Loop:
 
     def _handle(self, line: Line) -> bool:
         """Reply to a line; False after the last one."""
-        self._engine.log.received(line.text)
-        command = parse_line(line.text) if len(line.text) <= MAX_LINE else Command(None, "")
+        text = decode_line(line.data)
+        self._engine.log.received(text)
+        command = (parse_line if len(line.data) <= MAX_LINE else parse_long_line)(text)
         if command is None:
             return True
         # A pipelined command's time starts when the one before it has its reply.
@@ -134,6 +146,11 @@ class Loop:
     def _write(self, text: str) -> None:
         self._engine.log.sent(text)
         self._output.write(text)
+
+    def _writing_failed(self, error: OSError) -> None:
+        if not isinstance(error, BrokenPipeError):
+            note(f"cannot write to stdout: {error.strerror}")
+        self._ends.put(End(EXIT_FAILURE, True))
 
     # --- The loading thread -----------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from go_rules.points import BLACK, WHITE, VertexError, from_vertex
 
 MAX_ID = 2**31 - 1
 MAX_LINE = 1 << 20
-"""The longest line in bytes. A longer one is answered with a syntax error."""
+"""The longest line in bytes. A longer one is refused as a whole."""
 
 INTERRUPT_COMMENT = "# interrupt"
 """The comment with which GoGui asks to end the running command."""
@@ -66,8 +66,16 @@ class Response:
 
 
 def clean_line(line: str) -> str:
-    """Clean a line as section 2.2 says: no control characters, no comment, spaces for tabs, no space at the ends."""
-    return line.translate(_CONTROL).partition("#")[0].replace("\t", " ").strip(" \n")
+    """Clean a line as section 2.2 says: no control characters, no comment, spaces for tabs, no space at the ends.
+
+    The byte order mark that some systems write before their first line is dropped, too.
+    """
+    return line.removeprefix("\ufeff").translate(_CONTROL).partition("#")[0].replace("\t", " ").strip(" \n")
+
+
+def decode_line(line: bytes) -> str:
+    """The text of a line as it arrived. Bytes that are no UTF-8 become replacement characters, which no command has."""
+    return line.decode("utf-8", "replace")
 
 
 def is_interrupt(line: str) -> bool:
@@ -81,8 +89,21 @@ def parse_line(line: str) -> Command | None:
     An identity number without a command, or one of more than 31 bits, gives a Command without name.
     """
     line = clean_line(line)
+    return _parse(line) if line else None
+
+
+def parse_long_line(start: str) -> Command | None:
+    """What to reply to for a line of more than MAX_LINE bytes that begins with `start`: a Command without name.
+
+    It has the identity number of the line. A line that is only a comment gets no reply, as in `parse_line`.
+    """
+    line = clean_line(start)
     if not line:
-        return None
+        return None if "#" in start else Command(None, "")
+    return Command(_parse(line).id, "")
+
+
+def _parse(line: str) -> Command:
     first, _, rest = line.partition(" ")
     id_: str | None = None
     if first.isascii() and first.isdigit():

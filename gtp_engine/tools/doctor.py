@@ -81,12 +81,15 @@ def _packages(_: Configuration) -> str:
 
 
 def _cache(_: Configuration) -> str:
+    from go_rules.machine.cache import problem, usable_folder
     from go_rules.machine.directories import cache_root
 
     root = cache_root()
-    root.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=root):
-        return f"cache is writable: {root}"
+    folder = usable_folder(root, create=True)
+    if folder is None:
+        raise UserError(f"Nobi plays without its cache, and starts slowly: {problem()}")
+    with tempfile.NamedTemporaryFile(dir=folder):
+        return f"cache is writable, and only by this user: {root}"
 
 
 def _kernels(_: Configuration) -> str:

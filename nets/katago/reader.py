@@ -42,7 +42,7 @@ def read_bytes(path: Path) -> bytes:
     if status.st_size > MAX_BYTES:
         raise ModelFormatError(f"larger than {MAX_BYTES >> 20} MiB")
     with path.open("rb") as file:
-        return file.read(MAX_BYTES)
+        return file.read(status.st_size)  # to ask for more would reserve more
 
 
 def decompress(data: bytes) -> bytes:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.machine.cache import usable_folder
 from go_rules.machine.directories import cache_root
 from go_rules.points import MAX_SIZE, WHITE
 from nets.devices import CPU, Device
@@ -258,8 +259,10 @@ def _provider_options(device: Device, inputs: frozenset[str]) -> dict[str, str]:
                 )
                 if name in inputs
             )
-        options["trt_engine_cache_enable"] = "1"
-        options["trt_engine_cache_path"] = str(cache_root() / "tensorrt")
+        kept = usable_folder(cache_root() / "tensorrt", create=True)
+        if kept is not None:
+            options["trt_engine_cache_enable"] = "1"
+            options["trt_engine_cache_path"] = str(kept)
     return options
 
 

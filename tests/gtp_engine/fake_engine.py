@@ -3,14 +3,17 @@
 `python -m tests.gtp_engine.fake_engine {json}`.
 
 JSON keys: `settings` (EngineSettings fields), `player` (FakePlayer arguments), `load` (seconds that loading takes),
-`fails` (a message with which it fails), `prints` (write to stdout while loading).
+`fails` (a message with which it fails), `prints` (write to stdout while loading), `signalled` (a signal that comes to
+the loading thread).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 import time
 from typing import Any
 
@@ -29,6 +32,8 @@ def main() -> int:
         if options.get("prints"):
             print("from Python")
             os.write(1, b"from C\n")
+        if "signalled" in options:
+            signal.pthread_kill(threading.get_ident(), options["signalled"])
         from tests.gtp_engine.fakes import FakePlayer
 
         return FakePlayer(**options.get("player", {}))

@@ -63,6 +63,20 @@ def test_corrupt_entry_is_rebuilt(network: Path, cache_root: Path, damage: bytes
     assert entry.read_bytes() == whole
 
 
+def test_entry_of_another_network_is_not_used(network: Path, cache_root: Path, tmp_path: Path) -> None:
+    """Two valid conversions swapped: each network would be computed as the other, and nobody would know."""
+    other = RandomNetwork(8, seed=1)
+    other.write([{"kind": "gpool_block"}])
+    second = tmp_path / "second.bin.gz"
+    second.write_bytes(other.compressed())
+    wanted = [load_onnx(network), load_onnx(second)]
+    one, two = (cache_root / "networks").iterdir()
+    one.rename(tmp_path / "one")
+    two.rename(one)
+    (tmp_path / "one").rename(two)
+    assert [load_onnx(network), load_onnx(second)] == wanted
+
+
 @pytest.mark.parametrize("obstacle", ["file", "read-only"])
 def test_unusable_cache_is_harmless(network: Path, cache_root: Path, obstacle: str) -> None:
     if obstacle == "file":
@@ -78,7 +92,7 @@ def test_interrupted_writes_are_swept(cache_root: Path) -> None:
     left = cache_root / "networks" / ".new-abc"
     left.touch()
     os.utime(left, (0, 0))
-    assert cache.cached("key", lambda: b"value") == b"value"
+    assert cache.cached("name", "key", lambda: b"value") == b"value"
     assert not left.exists()
 
 

@@ -54,6 +54,78 @@ def test_a_cache_that_cannot_be_written_costs_time_only(tmp_path):
     assert run(occupied) == [value, "1"]
 
 
+def test_a_cache_that_is_only_read_is_used(tmp_path):
+    """Its files cannot be touched there, which the program imitates: tests may run as root, who can write anywhere."""
+    value, _ = run(tmp_path)
+    denied = """
+        import os
+        def refuse(*_, **__): raise PermissionError(13, "Permission denied")
+        os.utime = refuse
+        """
+    assert run(tmp_path, textwrap.dedent(denied) + PROGRAM) == [value, "0"]
+
+
+def test_entries_are_bound_to_their_kernels(tmp_path):
+    """Two valid files swapped are both compiled again; to load the other kernel's code would give a wrong answer."""
+    program = """
+        from go_rules.machine import jit
+        from go_rules.random import next_u64, seed_state, uniform
+        print(int(next_u64(seed_state(1))), float(uniform(seed_state(1))), jit.compilations)
+        """
+    *values, _ = run(tmp_path, program)
+    assert run(tmp_path, program) == [*values, "0"]
+    files = sorted((tmp_path / "kernels").iterdir())
+    contents = [file.read_bytes() for file in files]
+    for file, content in zip(files, [*contents[1:], contents[0]], strict=True):
+        file.write_bytes(content)
+    assert run(tmp_path, program) == [*values, str(len(files))]
+    assert run(tmp_path, program) == [*values, "0"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system tells no owners")
+@pytest.mark.parametrize("place", ["folder", "file", "above", "owner"])
+def test_what_others_could_have_written_is_not_executed(tmp_path, place):
+    executed = tmp_path / "executed"
+    cache = tmp_path / "cache"
+    plant = f"""
+        import pathlib
+        from go_rules.machine import jit
+        from go_rules.random import next_u64, seed_state
+        class Payload:
+            def __reduce__(self):
+                return pathlib.Path.touch, (pathlib.Path({str(executed)!r}),)
+        keep = jit.write_entry
+        jit.write_entry = lambda path, key, content, days: keep(path, key, jit.pickle.dumps(Payload()), days)
+        next_u64(seed_state(1))
+        """
+    run(cache, plant)
+    (file,) = (cache / "kernels").iterdir()
+    value, _ = run(cache)
+    assert executed.exists()  # so it is a good plant, where nobody else can write
+    executed.unlink()
+    run(cache, plant)
+    if place == "owner":
+        if os.geteuid() != 0:
+            pytest.skip("only root can give a file to somebody else")
+        os.chown(file, 65534, 65534)
+    else:
+        {"folder": cache / "kernels", "file": file, "above": cache}[place].chmod(0o777)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        env={**os.environ, "NOBI_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [value, "1"]
+    assert not executed.exists()
+    if place in ("folder", "above"):
+        assert done.stderr.count("\n") == 1
+        assert "other users may write there" in done.stderr
+    else:
+        assert done.stderr == ""
+
+
 def test_kernels_run_as_python_too(tmp_path):
     """NUMBA_DISABLE_JIT=1 is for debugging: the same results, slowly."""
     value, _ = run(tmp_path)

@@ -8,18 +8,22 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gtp_engine.dialogue.protocol import MAX_LINE
 from tests.conftest import REPOSITORY
 
-ENDS_WITHIN = 5.0
-"""Seconds; the engine aims at one, but the machine that tests it may be busy."""
+ENDS_WITHIN = 30.0
+"""Seconds that tell an end from a hang. The engine aims at one, which campaigns/gtp_ends.py measures; this machine may
+be busy."""
 
-BLOCKED: dict[str, Any] = {"player": {"thinks": 60.0}}
+BLOCKED: dict[str, Any] = {"player": {"thinks": 120.0}}
 PONDERING: dict[str, Any] = {"settings": {"ponder": True}}
 
 
@@ -143,7 +147,7 @@ def test_analysis_in_a_script_reports_once() -> None:
 
 
 def test_administrative_commands_do_not_wait_for_loading() -> None:
-    with engine(load=60) as process:
+    with engine(load=120) as process:
         assert process.ask("name") == "= Nobi\n"
         assert process.ask("7 known_command genmove") == "=7 true\n"
         assert process.ask("time_left b 10 0") == "= \n"
@@ -167,14 +171,14 @@ def test_stray_output_goes_to_stderr() -> None:
 
 # --- The end ------------------------------------------------------------------------------------------------------
 
-ENDS = ("quit", "eof", "SIGTERM", "SIGINT", "broken pipe")
+ENDS = ("quit", "eof", "SIGTERM", "SIGINT", "SIGHUP", "broken pipe")
 STATES = ("start", "loading", "idle", "genmove", "analysis", "pondering")
 
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("end", ENDS)
 def test_end(state: str, end: str) -> None:
-    options = {"loading": {"load": 60}, "genmove": BLOCKED, "pondering": PONDERING}.get(state, {})
+    options = {"loading": {"load": 120}, "genmove": BLOCKED, "pondering": PONDERING}.get(state, {})
     with engine(**options) as process:
         bring_to(process, state)
         started = time.monotonic()
@@ -182,10 +186,10 @@ def test_end(state: str, end: str) -> None:
         assert time.monotonic() - started < ENDS_WITHIN
         if end == "quit":
             assert process.rest().endswith("\n\n= \n\n" if state in ("genmove", "analysis") else "= \n\n")
-        if end in ("eof", "SIGTERM", "SIGINT") and state == "genmove":
+        if end in ("eof", "SIGTERM", "SIGINT", "SIGHUP") and state == "genmove":
             assert process.rest() == "= A9\n\n", "the reply was not completed"
         assert "Traceback" not in process.errors()
-        expected = {"SIGTERM": {143}, "SIGINT": {130}, "broken pipe": {0, 1}}.get(end, {0})
+        expected = {"SIGTERM": {143}, "SIGINT": {130}, "SIGHUP": {129}, "broken pipe": {0, 1}}.get(end, {0})
         if state != "start":
             assert code in expected
 
@@ -222,6 +226,13 @@ def bring_to_an_end(process: Process, end: str) -> int:
     else:
         process.popen.send_signal(getattr(signal, end))
     return process.wait()
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system's signals name no thread")
+def test_a_signal_that_another_thread_gets_ends_the_session() -> None:
+    """It does not wake the main thread. On a busy machine about one SIGTERM in twenty was lost in a similar way."""
+    with engine(signalled=int(signal.SIGTERM)) as process:
+        assert process.wait() == 143
 
 
 @pytest.mark.skipif(not hasattr(__import__("select"), "poll"), reason="this system does not tell")
@@ -313,6 +324,44 @@ def test_a_line_without_end() -> None:
         process.say("x" * (3 << 20) + "\nname\n")
         assert process.reply() == "? syntax error\n"
         assert process.reply() == "= Nobi\n"
+
+
+@pytest.mark.parametrize("extra", [0, 2])
+def test_the_length_of_a_line_is_that_of_its_bytes(extra: int) -> None:
+    """A line of `é` has half as many characters. Beyond the limit none of it is carried out."""
+    start = "5 komi 3.5 "
+    line = start + "é" * ((MAX_LINE - len(start) + extra) // 2)
+    done = run(f"komi 1\n{line}\nget_komi\n")
+    assert done.stdout == "= \n\n" + ("?5 syntax error\n\n= 1.0\n\n" if extra else "=5 \n\n= 3.5\n\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs Linux")
+@pytest.mark.parametrize("flood", [b"name\n", b"\n", b" \n"])
+def test_a_flood_during_a_search_takes_little_memory_and_quit_is_seen(flood: bytes) -> None:
+    """5 MB of lines once took 343 MB."""
+    with engine(**BLOCKED) as process:
+        process.ask("boardsize 9")
+        process.say("genmove b\n")
+        time.sleep(0.3)
+        before = peak_memory(process.popen.pid)
+        for _ in range(80):
+            process.say((flood * (65536 // len(flood))).decode())
+        time.sleep(0.3)
+        process.say("quit\n")
+        threading.Thread(target=process.rest, daemon=True).start()
+        while process.popen.poll() is None and (now := peak_memory(process.popen.pid)):
+            assert now - before < 60 << 20
+            time.sleep(0.02)
+        assert process.wait() == 0
+
+
+def peak_memory(pid: int) -> int:
+    """The most bytes that the process has had; 0 if it is gone."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return 0
 
 
 def test_log(tmp_path: Any) -> None:

@@ -13,6 +13,7 @@ from gtp_engine.dialogue.protocol import (
     GtpError,
     Response,
     clean_line,
+    decode_line,
     format_response,
     interpret_boolean,
     interpret_colour,
@@ -22,6 +23,7 @@ from gtp_engine.dialogue.protocol import (
     interpret_vertex,
     is_interrupt,
     parse_line,
+    parse_long_line,
 )
 
 
@@ -40,10 +42,30 @@ from gtp_engine.dialogue.protocol import (
         (" \t\r", None),
         ("# 12 name", None),
         ("\x07\x08", None),
+        ("\ufeffname", Command(None, "name")),
+        ("\ufeff", None),
+        ("n\x00a\rme\x7f", Command(None, "name")),
+        ("\u0661 name", Command(None, "\u0661", ("name",), "name")),
+        (decode_line(b"n\xc1\xa1me \xff"), Command(None, "n\ufffd\ufffdme", ("\ufffd",), "\ufffd")),
     ],
 )
 def test_parse_line(line: str, expected: Command | None) -> None:
     assert parse_line(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        ("name x", Command(None, "")),
+        ("12 name x", Command("12", "")),
+        ("2147483648 name x", Command(None, "")),
+        ("   ", Command(None, "")),
+        ("12", Command("12", "")),
+        (" # name", None),
+    ],
+)
+def test_a_line_that_is_too_long_is_refused_with_its_id(start: str, expected: Command | None) -> None:
+    assert parse_long_line(start) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,145 @@
+"""The project's own files on a user's machine that can be made again: each is bound to its key, and nobody else's work.
+
+Compiled kernels are executed and cached networks choose the moves, so whoever can write such a file plays, and more,
+with the user's rights. So an entry is used only if its file and its folder belong to this user or to the administrator,
+and if nobody else may write to them or put another folder in their place. An entry begins with a checksum over its key
+and its content: what is damaged or another key's is as good as missing. owners.py says which folders are ours.
+
+A cache changes nothing but time. What cannot be read is made again, and what cannot be written stays in memory, which
+is said once on stderr.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import time
+from pathlib import Path
+
+from go_rules.machine.files import read_owned, written_beside
+from go_rules.machine.owners import trusted_folder
+
+FOLDER_MODE = 0o700
+CHECKSUM_BYTES = 32
+MAX_BYTES = 3 << 30
+"""The largest entry; a converted network of the largest size is smaller."""
+LEFT_BEHIND_SECONDS = 86400
+"""After this time a file that is still not whole belongs to a process that was killed."""
+
+_ready: dict[Path, Path] = {}
+"""The folders that were found to be ours, and their paths without symbolic links."""
+_problem: str | None = None
+_pruned: set[Path] = set()
+
+
+def read_entry(path: Path, key: str) -> bytes | None:
+    """Return the content that `write_entry` put at `path` under this key; None if there is none to be trusted."""
+    folder = usable_folder(path.parent, create=False)
+    if folder is None:
+        return None
+    try:
+        entry = read_owned(folder / path.name, MAX_BYTES)
+        content = memoryview(entry)[CHECKSUM_BYTES:]
+        if _checksum(key, content) != entry[:CHECKSUM_BYTES]:
+            return None
+        found = bytes(content)
+    except (OSError, MemoryError):
+        return None
+    with contextlib.suppress(OSError):  # a cache that is only read serves as well
+        os.utime(folder / path.name)
+    return found
+
+
+def write_entry(path: Path, key: str, content: bytes, unused_days: float) -> None:
+    """Keep `content` at `path` under a key, and once in a process delete what nobody has read for `unused_days`.
+
+    Where that is impossible, it is said once on stderr and nothing else happens.
+    """
+    folder = usable_folder(path.parent, create=True)
+    if folder is None:
+        return
+    try:
+        with written_beside(folder / path.name, _checksum(key, content) + content) as whole:
+            _put(whole, folder / path.name)
+        if folder not in _pruned:
+            _pruned.add(folder)
+            _prune(folder, unused_days)
+    except OSError as error:
+        _report(folder, error)
+
+
+def usable_folder(folder: Path, create: bool) -> Path | None:
+    """Return the real path of a folder in which only this user and the administrator can have put anything.
+
+    None if there is no such folder, and if it cannot be made. Unless it is merely missing, that is said on stderr.
+    """
+    if folder in _ready and not (create and not _ready[folder].is_dir()):
+        return _ready[folder]
+    try:
+        if create:
+            _make(folder)
+        elif not os.path.lexists(folder):
+            return None
+        _ready[folder] = trusted_folder(folder)
+    except (OSError, ValueError) as error:
+        _report(folder, error)
+        return None
+    return _ready[folder]
+
+
+def problem() -> str | None:
+    """Return why nothing, or not all, is kept in the cache, in one line; None as far as nothing went wrong."""
+    return _problem
+
+
+def _report(folder: Path, error: OSError | ValueError) -> None:
+    """Say on stderr, once in a process, that nothing is kept in a folder."""
+    global _problem
+    if _problem is not None:
+        return
+    place = getattr(error, "filename", None) or folder
+    reason = getattr(error, "strerror", None) or error
+    _problem = "".join(c if c.isprintable() else "?" for c in f"{place}: {reason}")
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(f"nobi: the cache cannot be used, so every start takes longer: {_problem}", file=sys.stderr, flush=True)
+
+
+def _checksum(key: str, content: bytes | memoryview) -> bytes:
+    name = key.encode("utf-8", "surrogateescape")
+    digest = hashlib.sha256(len(name).to_bytes(8, "little") + name)
+    digest.update(content)
+    return digest.digest()
+
+
+def _make(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for this user alone. Raises OSError."""
+    if not folder.is_dir():
+        if folder.parent != folder:
+            _make(folder.parent)
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(FOLDER_MODE)
+
+
+def _put(whole: Path, path: Path) -> None:
+    """Move a file to where it belongs. A folder in its place has no business there and is deleted. Raises OSError."""
+    try:
+        os.replace(whole, path)
+    except OSError:
+        if not path.is_dir():
+            raise
+        import shutil
+
+        shutil.rmtree(path)
+        os.replace(whole, path)
+
+
+def _prune(folder: Path, unused_days: float) -> None:
+    """Delete files that nobody has read for so long, and what killed processes left behind. Raises OSError."""
+    now = time.time()
+    for path in folder.iterdir():
+        is_whole = not path.name.startswith(".")
+        with contextlib.suppress(OSError):
+            if path.lstat().st_mtime < now - (unused_days * 86400 if is_whole else LEFT_BEHIND_SECONDS):
+                path.unlink()

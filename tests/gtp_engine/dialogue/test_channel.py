@@ -1,0 +1,120 @@
+"""What arrives on stdin becomes pieces of whole lines, however it is cut; what is written gets out or says why not."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from gtp_engine.dialogue.channel import Input, Output
+from gtp_engine.dialogue.protocol import MAX_LINE
+
+
+@contextlib.contextmanager
+def pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    try:
+        yield ends
+    finally:
+        for end in ends:
+            with contextlib.suppress(OSError):
+                os.close(end)
+
+
+def lines_of(*writes: bytes) -> list[bytes]:
+    """What arrives when these bytes are written one after the other."""
+    with pipe() as (reading, writing):
+
+        def write() -> None:
+            for data in writes:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[os.write(writing, rest) :]
+            os.close(writing)
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        pieces = list(Input(reading).pieces())
+        thread.join()
+    assert all(piece.endswith(b"\n") for piece in pieces[:-1] if len(piece) <= MAX_LINE)
+    return [line for piece in pieces for line in piece.removesuffix(b"\n").split(b"\n")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"", []),
+        (b"name", [b"name"]),
+        (b"name\n", [b"name"]),
+        (b"a\n\nb\n", [b"a", b"", b"b"]),
+        (b"a\r\nb", [b"a\r", b"b"]),
+        (b"\n", [b""]),
+        (b"\x00\xff\n\xc3\xa9\n", [b"\x00\xff", b"\xc3\xa9"]),
+    ],
+)
+def test_lines(text: bytes, expected: list[bytes]) -> None:
+    assert lines_of(text) == expected
+    assert lines_of(*(text[i : i + 1] for i in range(len(text)))) == expected
+
+
+def test_any_division_gives_the_same_lines() -> None:
+    rng = random.Random(3)
+    lines = [bytes(rng.choices(range(1, 9), k=rng.choice((0, 1, 7, 60_000, 70_000, 140_000)))) for _ in range(30)]
+    text = b"\n".join(lines) + b"\n"
+    cuts = sorted(rng.sample(range(len(text)), 20))
+    assert lines_of(*(text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True))) == lines
+
+
+@pytest.mark.parametrize("excess", [0, 1, 2, 70_000, 2 * MAX_LINE])
+def test_a_line_is_cut_only_beyond_the_limit(excess: int) -> None:
+    """It is counted in bytes, and arrives once, so short that it shows."""
+    text = "é".encode() * (MAX_LINE // 2) + b"x" * excess
+    assert lines_of(b"1 name\n" + text + b"\n2 name\n", b"3 name") == [
+        b"1 name",
+        text[: MAX_LINE + 1],
+        b"2 name",
+        b"3 name",
+    ]
+
+
+def test_a_descriptor_that_cannot_be_read_ends_the_input_and_says_why() -> None:
+    descriptor = os.open(os.devnull, os.O_WRONLY)
+    try:
+        input = Input(descriptor)
+        assert list(input.pieces()) == []
+        assert input.error is not None
+    finally:
+        os.close(descriptor)
+
+
+@pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="this system has no such pipes")
+def test_a_pipe_that_does_not_block() -> None:
+    with pipe() as (reading, writing):
+        os.set_blocking(reading, False)
+        os.set_blocking(writing, False)
+        failures: list[OSError] = []
+        output = Output(writing, failures.append)
+        text = "é" * 200_000
+        thread = threading.Thread(target=output.write, args=(text + "\n",))
+        thread.start()
+        pieces = Input(reading).pieces()
+        assert next(pieces).decode() == text + "\n"
+        thread.join()
+        assert failures == []
+
+
+def test_output_that_fails_says_so_once() -> None:
+    descriptor = os.open(os.devnull, os.O_RDONLY)
+    try:
+        failures: list[OSError] = []
+        output = Output(descriptor, failures.append)
+        output.write("")
+        output.write("= \n\n")
+        assert len(failures) == 1
+        assert output.broken
+    finally:
+        os.close(descriptor)
