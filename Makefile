@@ -8,10 +8,13 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_inf
 CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python3.10 python
 JOBS ?= 2
 TORCH ?= torch==2.13.0
+LOWEST := .venv-lowest
+CONTAINER ?= podman
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help gtp install dev test lint types tests training-tests docs weights format clean
+.PHONY: help gtp install dev test lint types tests training-tests test-lowest docs weights container container-pins \
+        format clean
 
 help:
 	@echo 'make gtp [ARGS="..."]    play: a GTP engine on stdin and stdout'
@@ -19,9 +22,12 @@ help:
 	@echo 'make test                lint, types and tests, as CI runs them'
 	@echo 'make lint types tests    one of the three'
 	@echo 'make training-tests      install PyTorch too, and run the tests that need it: the other half of CI'
+	@echo 'make test-lowest         the tests with the oldest packages that setup.cfg allows, in $(LOWEST)'
 	@echo 'make campaign-NAME       a long check from tests/campaigns (ARGS="..." passes options)'
 	@echo 'make weights RUN=folder  embed the network of a training run (ROWS=kata-rows-1024.npz measures it)'
 	@echo 'make docs                docs/parameters.md from the declarations'
+	@echo 'make container           the image of docs/container/ with podman (CONTAINER=docker: with docker)'
+	@echo 'make container-pins      the versions and hashes of that image'"'"'s packages, renewed'
 	@echo 'make format              let ruff rewrite what lint complains of'
 	@echo 'make clean               remove $(VENV) and all caches'
 
@@ -48,6 +54,20 @@ tests: $(VENV)/.dev
 training-tests: $(VENV)/.train
 	$(BIN)/pytest -n $(JOBS) $$(grep -rl --include='*.py' 'importorskip("torch"' tests)
 
+# The oldest packages are the lower bounds of setup.cfg: they are written there once. Their wheels end with Python 3.12.
+test-lowest: $(LOWEST)/.dev
+	NOBI_CACHE_DIR=$(abspath $(LOWEST))/cache $(LOWEST)/bin/python -m pytest -n $(JOBS) $(ARGS)
+
+$(LOWEST)/constraints.txt: setup.cfg
+	@mkdir -p $(LOWEST)
+	@sed -n '/^install_requires/,/^$$/s/^ *\([a-z]*\)>=\([0-9.]*\).*/\1==\2/p' setup.cfg > $@
+
+$(LOWEST)/.dev: $(LOWEST)/constraints.txt pyproject.toml
+	@$(MAKE) VENV=$(LOWEST) CANDIDATES='$(PYTHON) python3.11 python3.12 python3.10 python3' $(LOWEST)/bin/python
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOWEST)/constraints.txt \
+	    --editable . pytest pytest-xdist hypothesis </dev/null >&2
+	@touch $@
+
 # A long check that is no part of the tests, e.g. make campaign-rules ARGS="--moves 1000000".
 campaign-%: $(VENV)/.dev
 	$(BIN)/python -m tests.campaigns.$* $(ARGS)
@@ -59,12 +79,22 @@ docs: $(VENV)/.installed
 weights: $(VENV)/.installed
 	@$(BIN)/python -m training.run.embed $(RUN) $(ROWS)
 
+# Only what is committed goes into the image.
+container:
+	git archive HEAD | $(CONTAINER) build --file docs/container/Containerfile --tag nobi -
+
+# For the Python of the image's Debian, and for every kind of processor.
+container-pins: $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target $(VENV)/pins --upgrade uv </dev/null >&2
+	echo setuptools | $(VENV)/pins/bin/uv pip compile --quiet --generate-hashes --upgrade --no-header --no-annotate \
+	    --python-version 3.13 --python-platform linux --output-file docs/container/requirements.txt setup.cfg -
+
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 import pytest
+from packaging.requirements import Requirement
 
 from gtp_engine import command_line
 from gtp_engine.configuration.texts import document
@@ -78,6 +79,44 @@ def test_one_version() -> None:
     assert setup["metadata"]["version"] == "attr: gtp_engine.version.VERSION"
     assert re.fullmatch(r"\d+\.\d+\.\d+", VERSION), "Lizzie wants an integer after the first dot"
     assert setup["options.entry_points"]["console_scripts"].split("=")[1].strip() == "gtp_engine.cli:main"
+
+
+def requirements() -> list[Requirement]:
+    """What an installation needs, as setup.cfg says."""
+    setup = configparser.ConfigParser()
+    setup.read(REPOSITORY / "setup.cfg", encoding="utf-8")
+    return [Requirement(line) for line in setup["options"]["install_requires"].strip().splitlines()]
+
+
+@needs_make
+def test_the_oldest_packages_that_are_tested_are_the_lower_bounds(checkout: Path) -> None:
+    assert make(checkout, "-s", ".venv-lowest/constraints.txt").returncode == 0
+    written = (checkout / ".venv-lowest" / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    assert written == [f"{each.name}{each.specifier}".replace(">=", "==") for each in requirements()]
+
+
+CONTAINER = REPOSITORY / "docs" / "container"
+
+
+def test_the_container_has_each_package_in_one_version_with_its_hashes() -> None:
+    text = (CONTAINER / "requirements.txt").read_text(encoding="utf-8").replace("\\\n", " ")
+    pins = {}
+    for line in text.splitlines():
+        assert re.fullmatch(r"[a-z0-9-]+==[0-9.]+( +--hash=sha256:[0-9a-f]{64})+ *", line), line
+        name, version = line.split()[0].split("==")
+        assert pins.setdefault(name, version) == version
+    for each in requirements():
+        if each.marker is None:
+            assert pins[each.name] in each.specifier, f"{each}: run `make container-pins`"
+
+
+def test_the_container_installs_what_was_pinned_and_runs_without_rights() -> None:
+    lines = (CONTAINER / "Containerfile").read_text(encoding="utf-8").splitlines()
+    installing = [line for line in lines if "pip install" in line]
+    assert len(installing) == 2
+    assert all("--require-hashes" in line or "--no-index --no-deps" in line for line in installing)
+    assert [line for line in lines if line.startswith("USER ")] == ["USER nobi"]
+    assert lines.index("USER nobi") < lines.index('ENTRYPOINT ["/opt/nobi/bin/nobi", "gtp"]')
 
 
 def test_the_readme_knows_every_command_and_option() -> None:
