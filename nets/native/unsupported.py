@@ -24,6 +24,7 @@ from nets.native.simd.vectors import is_available
 
 MOST_BYTES = 1 << 30
 """The most memory that a network's integer weights may take."""
+DEEP = f"int16 is only for blocks in at most {MOST_STREAMS - 1} others"
 
 
 def unsupported_reason(model: Model) -> str:
@@ -35,11 +36,13 @@ def unknown_to_kernels(model: Model) -> str:
     """Return which part of a prepared network the kernels cannot run, whatever the processor; empty if none."""
     trunk = model.trunk
     if is_transformer(model):
+        if _depth(trunk.blocks) >= MOST_STREAMS:
+            return DEEP
         return _reason_in_stem_and_heads(model) or _reason_in_size(_matrix_sizes(trunk.blocks))
     if not isinstance(trunk.tip, Normed) or not _are_convolutional(trunk.blocks):
         return "int16 is only for networks of convolution blocks, or of transformer blocks"
     if _depth(trunk.blocks) >= MOST_STREAMS:
-        return f"int16 is only for blocks in at most {MOST_STREAMS - 1} others"
+        return DEEP
     layers = list(_layers(trunk.blocks))
     for parts in layers:
         sides = {each.weights.shape[2:] for each in parts}
@@ -67,9 +70,20 @@ def _reason_in_size(size: int) -> str:
 
 
 def is_transformer(model: Model) -> bool:
-    """Tell whether all residual blocks are attention and feed-forward blocks."""
-    blocks = model.trunk.blocks
-    return bool(blocks) and all(isinstance(block, (AttentionBlock, FeedForwardBlock)) for block in blocks)
+    """Tell whether all residual blocks are attention and feed-forward blocks, or bottlenecks of such blocks."""
+    return _are_of_rows(model.trunk.blocks)
+
+
+def _are_of_rows(blocks: Sequence[Block]) -> bool:
+    return bool(blocks) and all(
+        isinstance(block, (AttentionBlock, FeedForwardBlock))
+        or (
+            isinstance(block, BottleneckBlock)
+            and block.narrow.weights.shape[2:] == block.widen.weights.shape[2:] == (1, 1)
+            and _are_of_rows(block.blocks)
+        )
+        for block in blocks
+    )
 
 
 def weight_bytes(model: Model) -> int:
@@ -100,6 +114,8 @@ def _matrix_sizes(blocks: Sequence[Block]) -> int:
             widest = max(widest, outputs + mixed)
         elif isinstance(block, FeedForwardBlock):
             size += 6 * len(block.norm) * padded(len(block.second))
+        elif isinstance(block, BottleneckBlock):
+            size += 4 * padded(block.narrow.inputs) * padded(block.narrow.outputs) + _matrix_sizes(block.blocks)
     return size + 4 * MAX_SIZE**2 * widest
 
 

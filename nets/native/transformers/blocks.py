@@ -1,4 +1,8 @@
-"""A transformer's blocks on the points of some boards, row after row: attention and feed-forward."""
+"""A transformer's blocks on the points of some boards, row after row: attention, feed-forward, and bottlenecks.
+
+A bottleneck has a residual stream of its own, with fewer channels. One block narrows the stream around it to that of
+the blocks inside, which follow it, and another one widens the result and adds it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import numpy as np
 from go_rules.machine.jit import kernel
 from go_rules.points import MAX_SIZE
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
+from nets.native.convolutions.trunk import MOST_STREAMS
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
 from nets.native.transformers.attention import (
     LONGEST,
@@ -19,10 +24,12 @@ from nets.native.transformers.attention import (
     write_rotated,
 )
 from nets.native.transformers.products import multiply_bytes
-from nets.native.transformers.rows import add_values, put_gated, put_silu, put_values, write_levels
+from nets.native.transformers.rows import add_values, put_gated, put_silu, put_values, write_activated, write_levels
 
 TO_VALUES, TO_STREAM, TO_GATED, TO_SILU = 0, 1, 2, 3
 """What to do with a matrix's outputs."""
+ATTENTION, FEED_FORWARD, NARROW, WIDEN = 0, 1, 2, 3
+"""The kinds of blocks. The last two are the ends of a bottleneck."""
 CHUNK = 24
 """So many rows at a time: their levels and outputs stay in the processor's first caches."""
 LARGEST_SUM = 2.0**31 - 2.0**20
@@ -30,7 +37,9 @@ LARGEST_SHORT = 32767.0
 
 BLOCK = np.dtype(
     [
-        ("heads", np.int64),  # 0: a feed-forward block
+        ("kind", np.int64),
+        ("stream", np.int64),  # the number of the stream that it reads
+        ("heads", np.int64),
         ("kv_heads", np.int64),
         ("size", np.int64),  # of queries and keys and of values, multiples of 16
         ("value_size", np.int64),
@@ -42,14 +51,18 @@ BLOCK = np.dtype(
         ("second", np.int64),
         ("values", np.int64),
         ("gated", np.int64),  # 1: a feed-forward block with a gate
+        ("gamma", np.int64),  # offsets of float32 [channels]: a bottleneck reads activation(x * gamma + beta)
+        ("beta", np.int64),
+        ("activation", np.int64),  # its place in activations.KINDS
     ]
 )
 """An attention block's first matrix has queries and keys, another one values; its second one reads what the heads mix.
-A feed-forward block's first matrix has, by blocks of 32 outputs, 16 of the first one and 16 of the gate."""
+A feed-forward block's first matrix has, by blocks of 32 outputs, 16 of the first one and 16 of the gate.
+The ends of a bottleneck have a first matrix only."""
 
 ROOM = np.dtype(
     [
-        ("stream", np.int64),  # float32 [rows, channels]
+        ("streams", np.int64, MOST_STREAMS),  # float32 [rows, channels]: the trunk's, those of bottlenecks in it
         ("values", np.int64),  # float32 [rows, queries, keys, values]
         ("mixed", np.int64),  # float32 [rows, heads * value size]
         ("levels", np.int64),  # of CHUNK rows
@@ -95,19 +108,38 @@ def run_blocks(blocks, matrices, parameters, room, buffers, boards, height, widt
     rows = boards * height * width
     for number in range(len(blocks)):
         block = blocks[number]
-        first, second = matrices[block.first], matrices[block.second]
-        if block.heads > 0:
-            _attend(block, first, matrices[block.values], second, parameters, room, buffers, boards, height, width)
+        stream, first = room.streams[block.stream], matrices[block.first]
+        if block.kind == NARROW:
+            _resize(block, first, parameters, room, stream, room.streams[block.stream + 1], TO_VALUES, rows)
+        elif block.kind == WIDEN:
+            _resize(block, first, parameters, room, stream, room.streams[block.stream - 1], TO_STREAM, rows)
+        elif block.kind == ATTENTION:
+            values, second = matrices[block.values], matrices[block.second]
+            _attend(block, first, values, second, parameters, room, stream, buffers, boards, height, width)
         else:
-            _feed_forward(block, first, second, parameters, room, rows)
+            _feed_forward(block, first, matrices[block.second], parameters, room, stream, rows)
 
 
 @kernel
-def _feed_forward(block, first, second, parameters, room, rows):
+def _resize(block, matrix, parameters, room, stream, to, kind, rows):
+    """Compute an end of a bottleneck, from one stream to another."""
+    row_bytes, to_bytes = matrix.inputs * FLOAT_BYTES, matrix.outputs * FLOAT_BYTES
+    gamma, beta = parameters + block.gamma, parameters + block.beta
+    for start in range(0, rows, CHUNK):
+        count = min(CHUNK, rows - start)
+        write_activated(stream, count, row_bytes, np.float32(1.0), gamma, beta, block.activation, room.hidden)
+        write_levels(room.hidden, count, matrix, parameters, 0.0, 0.0, room.levels, room.steps)
+        multiply(matrix, parameters, room, count, kind, to, to_bytes, OUTPUT_BYTES)
+        stream += count * row_bytes
+        to += count * to_bytes
+
+
+@kernel
+def _feed_forward(block, first, second, parameters, room, whole, rows):
     row_bytes, hidden_bytes = first.inputs * FLOAT_BYTES, second.inputs * FLOAT_BYTES
     for start in range(0, rows, CHUNK):
         count = min(CHUNK, rows - start)
-        stream = room.stream + start * row_bytes
+        stream = whole + start * row_bytes
         write_levels(stream, count, first, parameters, block.share, block.epsilon, room.levels, room.steps)
         if block.gated == 1:
             multiply(first, parameters, room, count, TO_GATED, room.hidden, hidden_bytes, OUTPUT_BYTES // 2)
@@ -118,7 +150,7 @@ def _feed_forward(block, first, second, parameters, room, rows):
 
 
 @kernel
-def _attend(block, first, third, second, parameters, room, buffers, boards, height, width):
+def _attend(block, first, third, second, parameters, room, whole, buffers, boards, height, width):
     area = height * width
     rows = boards * area
     row_bytes, pair_bytes = first.inputs * FLOAT_BYTES, first.outputs * FLOAT_BYTES
@@ -126,7 +158,7 @@ def _attend(block, first, third, second, parameters, room, buffers, boards, heig
     mixed_bytes = second.inputs * FLOAT_BYTES
     for start in range(0, rows, CHUNK):
         count = min(CHUNK, rows - start)
-        stream = room.stream + start * row_bytes
+        stream = whole + start * row_bytes
         write_levels(stream, count, first, parameters, block.share, block.epsilon, room.levels, room.steps)
         values = room.values + start * value_bytes
         multiply(first, parameters, room, count, TO_VALUES, values, value_bytes, OUTPUT_BYTES)
@@ -142,7 +174,7 @@ def _attend(block, first, third, second, parameters, room, buffers, boards, heig
         count = min(CHUNK, rows - start)
         mixed = room.mixed + start * mixed_bytes
         write_levels(mixed, count, second, parameters, 0.0, 0.0, room.levels, room.steps)
-        stream = room.stream + start * row_bytes
+        stream = whole + start * row_bytes
         multiply(second, parameters, room, count, TO_STREAM, stream, row_bytes, OUTPUT_BYTES)
 
 

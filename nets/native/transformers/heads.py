@@ -5,17 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.machine.jit import kernel
-from nets.katago.model import Activation
 from nets.native.convolutions.heads import POOL_BYTES, add_products, write_policy_bias
 from nets.native.convolutions.transforms import FLOAT_BYTES
-from nets.native.simd.activations import CURVES, KINDS, RELU, gated
 from nets.native.simd.pooling import pool
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS
-from nets.native.simd.vectors import VECTOR_BYTES, floats, larger, load_floats, store
+from nets.native.simd.vectors import VECTOR_BYTES, load_floats, store
 from nets.native.transformers.blocks import CHUNK, TO_VALUES, multiply
-from nets.native.transformers.rows import reciprocal_root, sum_of_squares, write_levels
-
-IDENTITY = KINDS.index(Activation.IDENTITY)
+from nets.native.transformers.rows import activate, reciprocal_root, sum_of_squares, write_activated, write_levels
 
 HEADS = np.dtype(
     [
@@ -41,28 +37,16 @@ HEADS = np.dtype(
 
 
 @kernel
-def activate(x, activation):
-    if activation == RELU:
-        return larger(x, floats(0.0))
-    if activation == IDENTITY:
-        return x
-    return gated(x, floats(CURVES[activation, 0]), floats(CURVES[activation, 1]), floats(CURVES[activation, 2]))
-
-
-@kernel
 def write_tip(heads, parameters, stream, to, count, row_bytes, board_root):
     """Write what the heads read of `count` rows of the stream."""
-    root = board_root if heads.tip == 2 else np.float32(1.0)
-    for _ in range(count):
-        if heads.tip == 1:
-            root = reciprocal_root(sum_of_squares(stream, row_bytes) * heads.share, heads.epsilon)
-        factor = floats(root)
-        for at in range(0, row_bytes, VECTOR_BYTES):
-            gamma, beta = load_floats(parameters + heads.gamma, at), load_floats(parameters + heads.beta, at)
-            value = load_floats(stream, at) * factor * gamma + beta
-            store(to, at, activate(value, heads.tip_activation))
-        stream += row_bytes
-        to += row_bytes
+    gamma, beta = parameters + heads.gamma, parameters + heads.beta
+    if heads.tip != 1:
+        root = board_root if heads.tip == 2 else np.float32(1.0)
+        write_activated(stream, count, row_bytes, root, gamma, beta, heads.tip_activation, to)
+        return
+    for at in range(0, count * row_bytes, row_bytes):
+        root = reciprocal_root(sum_of_squares(stream + at, row_bytes) * heads.share, heads.epsilon)
+        write_activated(stream + at, 1, row_bytes, root, gamma, beta, heads.tip_activation, to + at)
 
 
 @kernel
@@ -73,7 +57,7 @@ def run_heads(heads, matrices, parameters, room, pools, policies, ownership):
     matrix = matrices[heads.matrix]
     row_bytes = matrix.inputs * FLOAT_BYTES
     for board in range(boards):
-        stream = room.stream + board * area * row_bytes
+        stream = room.streams[0] + board * area * row_bytes
         squares = sum_of_squares(stream, area * row_bytes)
         board_root = reciprocal_root(squares * heads.share / area, heads.epsilon)
         # What is not a number must not get lost: activations may cut it off.

@@ -17,8 +17,9 @@ from nets.native.convolutions.parameters import HEAD, LARGEST_WEIGHT, Writer, bi
 from nets.native.outputs import SmallLayers
 from nets.native.simd.activations import KINDS
 from nets.native.simd.products import OUTPUTS
-from nets.native.transformers.blocks import BLOCK
+from nets.native.transformers.blocks import ATTENTION, BLOCK, FEED_FORWARD
 from nets.native.transformers.heads import HEADS
+from nets.native.transformers.order import End, steps
 from nets.native.transformers.rows import BYTE_ZERO, MATRIX, SHORT_LEVELS
 
 
@@ -48,7 +49,9 @@ class PackedTokens:
     heads: NDArray[np.void]
     """One HEADS record."""
     channels: int
-    """Channels of the stream, a multiple of 32."""
+    """Channels of the trunk's stream, a multiple of 32."""
+    streams: list[int]
+    """Channels of the widest stream of each number, see BLOCK."""
     policies: int
     planes: int
     global_features: int
@@ -59,31 +62,31 @@ class PackedTokens:
 def pack_tokens(model: Model, in_bytes: Mapping[str, Bytes]) -> PackedTokens:
     """Write a transformer for the kernels. `in_bytes` has the matrices of 8 bits, by the names of block and matrix."""
     writer, trunk, matrices = Writer(), model.trunk, _Matrices()
-    channels = padded(trunk.channels)
-    blocks = np.zeros(len(trunk.blocks), BLOCK)
-    for number, block in enumerate(trunk.blocks):
-        assert isinstance(block, (AttentionBlock, FeedForwardBlock))
-        record = blocks[number]
-        record["share"], record["epsilon"] = 1 / trunk.channels, block.epsilon
-        stream = _placed([trunk.channels], channels)
-        if isinstance(block, AttentionBlock):
-            record["rotation"] = writer.put(_rotation(block))
-            parts = _attention(record, block, stream)
+    order = list(steps(trunk.blocks))
+    blocks = np.zeros(len(order), BLOCK)
+    for record, (label, number, part) in zip(blocks, order, strict=True):
+        record["stream"] = number
+        if isinstance(part, End):
+            parts = _end(record, part, writer)
+        elif isinstance(part, AttentionBlock):
+            record["rotation"] = writer.put(_rotation(part))
+            parts = _attention(record, part)
         else:
-            parts = _feed_forward(record, block, stream)
+            parts = _feed_forward(record, part)
         for name, (matrix, inputs, outputs) in parts.items():
-            record[name] = matrices.put(writer, matrix, inputs, outputs, in_bytes.get(f"block{number}_{name}"))
-    heads = _heads(model, channels, writer, matrices)
-    network = pack_stem(writer, trunk)
+            record[name] = matrices.put(writer, matrix, inputs, outputs, in_bytes.get(f"{label}_{name}"))
+    heads = _heads(model, writer, matrices)
+    network, records = pack_stem(writer, trunk), matrices.records()
     parameters = writer.content()
     network["parameters"] = parameters.ctypes.data
     return PackedTokens(
         parameters=parameters,
         network=network,
         blocks=blocks,
-        matrices=matrices.records(),
+        matrices=records,
         heads=heads,
-        channels=channels,
+        channels=padded(trunk.channels),
+        streams=_widths(blocks, records),
         policies=min(2, model.policy.channels),
         planes=trunk.stem.inputs,
         global_features=len(trunk.stem_global),
@@ -100,30 +103,48 @@ class _Places(NamedTuple):
     """The number of places, a multiple of 32."""
 
 
-def _placed(counts: list[int], total: int = 0, lanes: int = HEAD) -> _Places:
+def _placed(counts: list[int], lanes: int = HEAD) -> _Places:
     """Place parts of `counts` numbers one after another, each at a multiple of `lanes`."""
     at, start = [], 0
     for count in counts:
         at.append(start + np.arange(count))
         start += -(-count // lanes) * lanes
-    return _Places(np.concatenate(at), max(total, padded(start)))
+    return _Places(np.concatenate(at), padded(start))
 
 
 _Parts = dict[str, tuple[FloatArray, _Places, _Places]]
 """Matrices [inputs, outputs], by the names of their fields in BLOCK, and where their inputs and outputs lie."""
 
 
-def _attention(record: np.void, block: AttentionBlock, stream: _Places) -> _Parts:
+def _widths(blocks: NDArray[np.void], matrices: NDArray[np.void]) -> list[int]:
+    widths = matrices["inputs"][blocks["first"]]
+    return [int(widths[blocks["stream"] == number].max()) for number in range(int(blocks["stream"].max()) + 1)]
+
+
+def _end(record: np.void, end: End, writer: Writer) -> _Parts:
+    record["kind"], record["activation"] = end.kind, KINDS.index(end.norm.activation)
+    inputs, outputs = _placed([end.convolution.inputs]), _placed([end.convolution.outputs])
+    record["gamma"], record["beta"] = (writer.put(_spread(each, inputs)) for each in (end.norm.scale, end.norm.bias))
+    return {"first": (end.convolution.weights[:, :, 0, 0].T, inputs, outputs)}
+
+
+def _attention(record: np.void, block: AttentionBlock) -> _Parts:
     size, value_size = block.query_dimension, block.value_dimension
-    record["heads"], record["kv_heads"] = block.heads, block.kv_heads
+    record["kind"], record["heads"], record["kv_heads"] = ATTENTION, block.heads, block.kv_heads
     record["size"], record["value_size"] = (-(-each // HEAD) * HEAD for each in (size, value_size))
     record["octaves"] = math.log2(math.e) / math.sqrt(size)
+    stream = _normed_stream(record, block)
     norm, pairs = block.norm[:, None], np.concatenate([block.query, block.key], axis=1)
     return {
         "first": (norm * pairs, stream, _placed([size] * (block.heads + block.kv_heads))),
         "values": (norm * block.value, stream, _placed([value_size] * block.kv_heads)),
         "second": (block.output, _placed([value_size] * block.heads), stream),
     }
+
+
+def _normed_stream(record: np.void, block: AttentionBlock | FeedForwardBlock) -> _Places:
+    record["share"], record["epsilon"] = 1 / len(block.norm), block.epsilon
+    return _placed([len(block.norm)])
 
 
 def _rotation(block: AttentionBlock) -> FloatArray:
@@ -138,7 +159,8 @@ def _rotation(block: AttentionBlock) -> FloatArray:
     return both.astype(np.float32)
 
 
-def _feed_forward(record: np.void, block: FeedForwardBlock, stream: _Places) -> _Parts:
+def _feed_forward(record: np.void, block: FeedForwardBlock) -> _Parts:
+    record["kind"], stream = FEED_FORWARD, _normed_stream(record, block)
     hidden = _placed([len(block.second)])
     read, matrix = hidden, block.first
     if block.gate is not None:
@@ -195,9 +217,9 @@ def _rounded(matrix: FloatArray) -> tuple[NDArray[np.int16], FloatArray]:
     return np.rint(matrix / scale).astype(np.int16), scale
 
 
-def _heads(model: Model, channels: int, writer: Writer, matrices: _Matrices) -> NDArray[np.void]:
+def _heads(model: Model, writer: Writer, matrices: _Matrices) -> NDArray[np.void]:
     trunk, policy, value = model.trunk, model.policy, model.value
-    tip, stream = trunk.tip, _placed([trunk.channels], channels)
+    tip, stream = trunk.tip, _placed([trunk.channels])
     result = np.zeros(1, HEADS)
     heads = result[0]
     if isinstance(tip, RmsTip):

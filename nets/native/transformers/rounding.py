@@ -1,6 +1,7 @@
 """Chooses the matrices that have weights of 8 bits, and rounds them.
 
-All have 8 bits except those for the values of attention and those of the first block of each kind: with feed-forward's
+All have 8 bits except those for the values of attention, those of the first block of each kind, and the ends of
+bottlenecks: with feed-forward's
 first in 8 bits b7c96h3tfrs loses a third more, with values in 8 bits three times as much. Activations are rounded row
 by row, each with its own step, so only weights are calibrated, by the second moments of what they read.
 """
@@ -16,6 +17,7 @@ from nets.conversion.to_onnx import TAP, to_onnx
 from nets.conversion.transformer import HIDDEN, NORMED
 from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray, Model
 from nets.native.profiles import metadata
+from nets.native.transformers.order import End, steps
 from nets.native.transformers.pack import Bytes
 from nets.onnx.evaluator import open_recorder
 from nets.precision.calibration import Positions
@@ -35,12 +37,13 @@ def rounded(model: Model, positions: Sequence[Positions]) -> dict[str, Bytes]:
     """Round the matrices for 8 bits, by their names in pack_tokens, to suit what the network reads in `positions`."""
     moments = _moments(model, positions)
     result, kinds = {}, set()
-    for number, block in enumerate(model.trunk.blocks):
-        assert isinstance(block, (AttentionBlock, FeedForwardBlock))
+    for label, _, block in steps(model.trunk.blocks):
+        if isinstance(block, End):
+            continue
         if type(block) not in kinds:
             kinds.add(type(block))
             continue
-        label, ones = f"block{number}", np.ones(len(_last(block)), np.float32)
+        ones = np.ones(len(_last(block)), np.float32)
         result[f"{label}_first"] = _bytes(_reading(block), block.norm, moments[f"{label}{NORMED}"])
         result[f"{label}_second"] = _bytes(_last(block), ones, moments[f"{label}{HIDDEN}"])
     return result
@@ -48,8 +51,8 @@ def rounded(model: Model, positions: Sequence[Positions]) -> dict[str, Bytes]:
 
 def of_feed_forward(model: Model, in_bytes: Mapping[str, Bytes]) -> dict[str, Bytes]:
     """Select the matrices of feed-forward blocks, which lose least by 8 bits."""
-    labels = {f"block{i}" for i, block in enumerate(model.trunk.blocks) if isinstance(block, FeedForwardBlock)}
-    return {name: each for name, each in in_bytes.items() if name.partition("_")[0] in labels}
+    labels = {label for label, _, block in steps(model.trunk.blocks) if isinstance(block, FeedForwardBlock)}
+    return {name: each for name, each in in_bytes.items() if name.rpartition("_")[0] in labels}
 
 
 def _reading(block: AttentionBlock | FeedForwardBlock) -> FloatArray:

@@ -10,12 +10,14 @@ import math
 import numpy as np
 
 from go_rules.machine.jit import kernel
+from nets.katago.model import Activation
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
-from nets.native.simd.activations import gated
+from nets.native.simd.activations import CURVES, KINDS, RELU, gated
 from nets.native.simd.products import OUTPUT_BYTES
 from nets.native.simd.vectors import (
     VECTOR_BYTES,
     floats,
+    larger,
     load_everywhere,
     load_floats,
     load_ints,
@@ -26,6 +28,7 @@ from nets.native.simd.vectors import (
 )
 from nets.native.transformers.arithmetic import highest_magnitude, larger_magnitude, store_as_bytes, store_float
 
+IDENTITY = KINDS.index(Activation.IDENTITY)
 BYTE_LEVELS, SHORT_LEVELS = 127, 4095
 """The highest level; the lowest is its negative. Bytes hold a level plus BYTE_ZERO."""
 BYTE_ZERO = 128
@@ -59,6 +62,29 @@ def sum_of_squares(values, length):
 @kernel
 def reciprocal_root(mean, epsilon):
     return np.float32(1.0 / math.sqrt(mean + epsilon))
+
+
+@kernel
+def activate(x, activation):
+    """Apply the activation with this place in `activations.KINDS`. What is not a number stays so."""
+    if activation == RELU:
+        return larger(floats(0.0), x)
+    if activation == IDENTITY:
+        return x
+    return gated(x, floats(CURVES[activation, 0]), floats(CURVES[activation, 1]), floats(CURVES[activation, 2]))
+
+
+@kernel
+def write_activated(rows, count, row_bytes, root, gamma, beta, activation, to):
+    """Write the activation of `rows * root * gamma + beta` for `count` rows.
+
+    `root` is a number; `rows`, `gamma`, `beta` and `to` are addresses.
+    """
+    factor = floats(root)
+    for at in range(0, row_bytes, VECTOR_BYTES):
+        scale, bias = load_floats(gamma, at) * factor, load_floats(beta, at)
+        for row in range(at, count * row_bytes, row_bytes):
+            store(to, row, activate(load_floats(rows, row) * scale + bias, activation))
 
 
 @kernel

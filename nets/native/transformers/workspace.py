@@ -13,7 +13,7 @@ from nets.native.convolutions.workspace import Held, set_constant
 from nets.native.outputs import last_layers
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS
 from nets.native.transformers.attention import HEAD_BUFFERS, KEYS, ROWS
-from nets.native.transformers.blocks import CHUNK, ROOM
+from nets.native.transformers.blocks import ATTENTION, CHUNK, ROOM
 from nets.native.transformers.network import run_tokens
 from nets.native.transformers.pack import PackedTokens
 
@@ -34,10 +34,12 @@ class TokensWorkspace:
         self._packed, heads = packed, packed.heads[0]
         self._tiles, self._space = tiling(1, height, width), np.zeros(1, SPACE)
         self._room, self._buffers = np.zeros(1, ROOM), np.zeros(1, HEAD_BUFFERS)
-        board = area * packed.channels * FLOAT_BYTES
-        self._held: Held = {"constant": aligned(board), "streams0": aligned(boards * board)}
+        self._held: Held = {"constant": aligned(area * packed.channels * FLOAT_BYTES)}
+        for number, channels in enumerate(packed.streams):
+            stream = self._held[f"streams{number}"] = aligned(boards * area * channels * FLOAT_BYTES)
+            self._room[0]["streams"][number] = stream.ctypes.data
         self._space[0]["constant"] = self._held["constant"].ctypes.data
-        self._space[0]["streams"][0] = self._room[0]["stream"] = self._held["streams0"].ctypes.data
+        self._space[0]["streams"][0] = self._held["streams0"].ctypes.data
         for kind, records, sizes in (
             ("room", self._room, _room_sizes(packed, boards * area)),
             ("buffers", self._buffers, _head_buffer_sizes(packed, area)),
@@ -64,8 +66,8 @@ class TokensWorkspace:
 
 
 def _room_sizes(packed: PackedTokens, rows: int) -> dict[str, int]:
-    """Return the sizes in bytes of the arrays that ROOM points to, except the stream."""
-    attention = packed.blocks[packed.blocks["heads"] > 0]
+    """Return the sizes in bytes of the arrays that ROOM points to, except the streams."""
+    attention = packed.blocks[packed.blocks["kind"] == ATTENTION]
     inputs, outputs = int(packed.matrices["inputs"].max()), int(packed.matrices["outputs"].max())
     outputs_of = packed.matrices["outputs"]
     values = outputs_of[attention["first"]] + outputs_of[attention["values"]]

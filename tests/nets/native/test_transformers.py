@@ -14,8 +14,9 @@ import pytest
 
 from nets.conversion.convert import convert, load_model
 from nets.evaluator import EvaluationRequest, EvaluatorError
-from nets.katago.model import AttentionBlock, FeedForwardBlock
+from nets.katago.model import AttentionBlock, BottleneckBlock, FeedForwardBlock
 from nets.native.convolutions.parameters import aligned
+from nets.native.convolutions.trunk import MOST_STREAMS
 from nets.native.evaluator import NativeEvaluator
 from nets.native.simd.products import multiply_rows
 from nets.native.simd.vectors import is_available
@@ -38,6 +39,9 @@ from tests.nets.small_series import SMALL_SERIES
 
 SIZES = ((5, 5), (7, 4), (2, 2), (3, 6), (9, 9), (19, 19), (25, 13))
 SILU = "ACTIVATION_SILU"
+
+NESTED = {"kind": "nested_bottleneck_block", "middle": 12, "inner": (ATTENTION, FEED_FORWARD)}
+DEEPER = {"kind": "nested_bottleneck_block", "middle": 34, "inner": (FEED_FORWARD, NESTED, ATTENTION)}
 
 needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor lacks AVX2")
 needs_bytes = pytest.mark.skipif(not HAS_BYTES, reason="the processor has no products of 8-bit integers")
@@ -143,6 +147,8 @@ def test_no_sum_overflows() -> None:
         [FEED_FORWARD],
         [{"kind": "transformer_ffn_block", "gated": False}],
         [ATTENTION, FEED_FORWARD, FEED_FORWARD, ATTENTION, ATTENTION],
+        [NESTED],
+        [NESTED, FEED_FORWARD, DEEPER, NESTED],
     ],
     ids=lambda blocks: f"{len(blocks)}-{'-'.join(str(value) for value in blocks[0].values())}",
 )
@@ -168,7 +174,7 @@ def test_versions_and_tips(version: int, tip: str) -> None:
         pytest.skip("this version has no such tip")
     activation = {14: "ACTIVATION_MISH", 17: "ACTIVATION_IDENTITY"}.get(version, "ACTIVATION_RELU")
     network = RandomNetwork(version, activation=activation, channels=40, seed=version)
-    forward = network.write([ATTENTION, FEED_FORWARD], tip=tip)
+    forward = network.write([ATTENTION, FEED_FORWARD, NESTED], tip=tip)
     evaluator = opened(network.compressed(), optimism=0.3)
     for size in ((9, 9), (7, 4)):
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
@@ -210,6 +216,56 @@ def test_blocks_in_bytes(gated: bool) -> None:
         assert (ours.policy != shorts.evaluate(EvaluationRequest(*inputs(*size))).policy).any()
 
 
+def test_which_matrices_in_bottlenecks_get_bytes() -> None:
+    """The ends keep 16 bits, and so does the first block of each kind."""
+    network = RandomNetwork(15, channels=40, seed=1)
+    forward = network.write([NESTED, NESTED])
+    content = network.compressed()
+    model = load_model(content, "random")
+    in_bytes = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
+    assert sorted(in_bytes) == ["block1_0_first", "block1_0_second", "block1_1_first", "block1_1_second"]
+    assert sorted(of_feed_forward(model, in_bytes)) == ["block1_1_first", "block1_1_second"]
+    if HAS_BYTES:
+        for size in SIZES:
+            ours = opened(content, in_bytes).evaluate(EvaluationRequest(*inputs(*size)))
+            check(ours, forward(*inputs(*size), 1.0), tolerance=3.0)
+
+
+@needs_kernels
+def test_a_large_number_of_boards_in_bottlenecks() -> None:
+    """Whose streams have rows of other lengths than the trunk's."""
+    network = RandomNetwork(15, channels=20)
+    network.write([DEEPER])
+    evaluator = opened(network.compressed())
+    spatial, global_ = (np.concatenate([each] * 6) for each in inputs(9, 9))
+    whole = evaluator.evaluate(EvaluationRequest(spatial, global_))
+    for row in range(3):
+        one = evaluator.evaluate(EvaluationRequest(spatial[row : row + 1], global_[row : row + 1]))
+        for ours, expected in zip(whole, one, strict=True):
+            np.testing.assert_allclose(
+                ours[row::3], np.broadcast_to(expected, ours[row::3].shape), rtol=1e-5, atol=1e-6
+            )
+
+
+@needs_kernels
+@pytest.mark.parametrize("activation", [SILU, "ACTIVATION_RELU", "ACTIVATION_MISH"])
+@pytest.mark.parametrize("part", ["norm", "narrow", "inner", "after", "widen"])
+def test_what_is_no_number_inside_a_bottleneck(activation: str, part: str) -> None:
+    network = RandomNetwork(17, channels=20, activation=activation)
+    network.write([FEED_FORWARD, NESTED])
+    model = load_model(network.compressed(), "random")
+    block = model.trunk.blocks[1]
+    assert isinstance(block, BottleneckBlock)
+    inner = block.blocks[0]
+    assert isinstance(inner, AttentionBlock)
+    arrays = (block.before.bias, block.narrow.weights, inner.norm, block.after.scale, block.widen.weights)
+    array = arrays[("norm", "narrow", "inner", "after", "widen").index(part)]
+    array.reshape(-1)[0] = np.nan
+    wrong = NativeEvaluator(model, pack_tokens(model, {}), "wrong", lambda: wrong, workspace=TokensWorkspace)
+    with pytest.raises(EvaluatorError, match="wrong: an output is not finite"):
+        wrong.evaluate(EvaluationRequest(*inputs(9, 9)))
+
+
 @needs_kernels
 def test_what_is_absurd() -> None:
     network = RandomNetwork(15)
@@ -246,7 +302,7 @@ def test_processors_with_narrower_vectors() -> None:
         "from tests.nets.native.test_transformers import *\n"
         "assert WIDE not in features() and not HAS_BYTES\n"
         "network = RandomNetwork(17, activation=SILU, channels=20)\n"
-        "forward = network.write([ATTENTION, FEED_FORWARD], tip='rms')\n"
+        "forward = network.write([ATTENTION, FEED_FORWARD, NESTED], tip='rms')\n"
         "evaluator = opened(network.compressed())\n"
         "for size in SIZES:\n"
         "    check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0))\n"
@@ -259,7 +315,10 @@ def test_processors_with_narrower_vectors() -> None:
 
 
 def test_what_cannot_be_packed() -> None:
-    for blocks in ([ORDINARY, ATTENTION], [DEEP], [FEED_FORWARD, ORDINARY]):
+    too_deep = NESTED
+    for _ in range(MOST_STREAMS - 1):
+        too_deep = {"kind": "nested_bottleneck_block", "inner": (too_deep,)}
+    for blocks in ([ORDINARY, ATTENTION], [DEEP], [FEED_FORWARD, ORDINARY], [too_deep]):
         network = RandomNetwork(15)
         network.write(blocks)
         assert unknown_to_kernels(load_model(network.compressed(), "random"))
@@ -372,6 +431,7 @@ def test_networks_of_convolutions_compile_nothing_of_it() -> None:
     [
         ("b7c96h3tfrs-test5-cnorm", "b7c96h3tfrs-test5"),
         ("b7c96h6kv3qk32v16tflrs-fson-bnh", "b7c96h6kv3"),
+        ("b10c384h6nbttflrs", "b10c384h6nbttflrs"),
     ],
 )
 def test_limits_on_golden_positions(shared: Callable[[str], Path], net: str, golden: str) -> None:
