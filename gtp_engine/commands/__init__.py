@@ -91,6 +91,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
 LIGHT = frozenset({"administrative", "clocks", "servers"})
 """The groups that import nothing heavy. Commands of all others wait until the rules are loaded."""
 
+GAME_NEEDS = ("play", "clocks")
+"""The groups whose modules are imported with that of `setup`, before a clock runs: an import takes its time, too."""
+
 UNLISTED = frozenset({"kgs-chat"})
 """Hidden from `list_commands`. A bridge that finds kgs-chat there sends it, and some kgsGtp crash on the reply."""
 
@@ -109,7 +112,9 @@ def find_handler(engine: Engine, name: str) -> Handler:
         raise GtpError("unknown command")
     if group not in LIGHT:
         engine.loader.await_rules()
-        engine.stop_pondering()
+        engine.interrupt_pondering()
+    for needed in GAME_NEEDS if group == "setup" else ():
+        importlib.import_module(f"{__name__}.{needed}")
     module = importlib.import_module(f"{__name__}.{group}")
     handler: Handler = getattr(module, name.replace("-", "_"))
     return handler

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from go_rules.game import Game, RuleViolation
 from go_rules.points import board_points
 from gtp_engine.dialogue.call import Call
@@ -28,6 +30,7 @@ def play(engine: Engine, call: Call) -> str:
         engine.game.play(colour, point)
     except RuleViolation:
         raise GtpError(ILLEGAL_MOVE) from None
+    engine.turn.told(call.received, time.monotonic())
     return ""
 
 

@@ -10,7 +10,8 @@ from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.loading import Loader
 from gtp_engine.dialogue.log import DialogueLog
 from gtp_engine.dialogue.protocol import GtpError
-from gtp_engine.thinking.clock import Clock
+from gtp_engine.thinking.clock import Clock, System
+from gtp_engine.thinking.lateness import Lateness, Pulse, Turn
 
 if TYPE_CHECKING:
     from go_rules.game import Game
@@ -33,6 +34,8 @@ class Decision:
     result: SearchResult
     move_number: int
     """How many moves were played before it."""
+    due: float
+    """time.monotonic() at which the search was to end; infinite without a limit."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Estimate:
 
 
 class Engine:
-    """The state of one GTP session. One thread uses it; only `hurry` may be called from another."""
+    """The state of one GTP session. One thread uses it; another may call `hurry`, and use `lateness`."""
 
     settings: EngineSettings
     """Replaced as a whole when a parameter changes."""
@@ -58,8 +61,10 @@ class Engine:
     decision: Decision | None
     estimated: Estimate | None
     """What was last found out about the end of the game."""
-    overshoot: float
-    """Seconds by which recent searches took longer than their limit."""
+    turn: Turn
+    """Since when the controller's clock runs."""
+    lateness: Lateness
+    """By how much the next move may be late."""
     hurried: bool
     """Whether the session is ending, so that nothing new may begin."""
 
@@ -72,7 +77,9 @@ class Engine:
         self.clock = Clock()
         self.decision = None
         self.estimated = None
-        self.overshoot = 0.0
+        self.turn = Turn()
+        self.lateness = Lateness()
+        self.pulse = Pulse(self.lateness)
         self.hurried = False
         self._game: Game | None = None
         self._pondering: Pondering | None = None
@@ -109,6 +116,11 @@ class Engine:
         """Load and compile everything that the next move needs, before a clock starts."""
         if not self.hurried:
             _ = self.player
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether a clock runs while we think."""
+        return self.clock.control.system is not System.NONE
 
     # --- Changing the game ------------------------------------------------------------------------------------
 
@@ -152,7 +164,9 @@ class Engine:
         self._may_ponder = True
 
     def after_reply(self) -> None:
-        """Do what has to wait until the reply has been sent: begin to ponder."""
+        """Do what has to wait until the reply has been sent: watch how busy the machine is, and begin to ponder."""
+        if self.has_clock:
+            self.pulse.begin()
         wanted, self._may_ponder = self._may_ponder, False
         if not wanted or self.hurried or not self.settings.ponder or self.game.is_over:
             return
@@ -161,6 +175,11 @@ class Engine:
 
             self._pondering = Pondering(self.log.failure)
         self._pondering.start(self.loader.await_player(), self.game)
+
+    def interrupt_pondering(self) -> None:
+        """Ask pondering to end, and do not wait: it has a game of its own, and who needs the player waits for it."""
+        if self._pondering is not None:
+            self._pondering.interrupt()
 
     def stop_pondering(self) -> None:
         """End pondering, if it is under way, and wait for its end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from go_rules.game import Game
@@ -13,24 +14,25 @@ from gtp_engine.thinking.time_management import SMALLEST, seconds_for_move
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import RESIGN, SearchResult
 
-OVERSHOOT_MEMORY = 0.8
-"""How much of what is known of late searches each further search keeps."""
 
-
-def move_limits(engine: Engine, colour: int, waited: float = 0.0) -> Limits:
-    """The limits of the next search, from the clock and the user's settings. `waited`: seconds already on the clock."""
-    game = engine.game
-    lag = engine.settings.lag + engine.overshoot
+def move_limits(engine: Engine, colour: int, used: float = 0.0) -> Limits:
+    """The limits of the next search, from the clock and the user's settings. `used`: the turn's seconds so far."""
+    game, settings = engine.game, engine.settings
     seconds = seconds_for_move(
-        engine.clock.control, engine.clock.left[colour], len(game.moves), game.width * game.height, lag
+        engine.clock.control,
+        engine.clock.left[colour],
+        len(game.moves),
+        game.width * game.height,
+        settings.lag,
+        engine.lateness.expected,
     )
     if seconds is None:
-        visits, seconds = engine.settings.search_limits()
+        visits, seconds = settings.search_limits()
         return Limits(visits, seconds)
-    seconds = max(SMALLEST, seconds - waited)
-    if engine.settings.time is not None:
-        seconds = min(seconds, engine.settings.time)
-    return Limits(engine.settings.visits, seconds)
+    seconds = max(SMALLEST, seconds - used)
+    if settings.time is not None:
+        seconds = min(seconds, settings.time)
+    return Limits(settings.visits, seconds)
 
 
 def decide(
@@ -42,14 +44,29 @@ def decide(
 ) -> Decision:
     """Think of a move for `colour`. Neither plays it nor charges the clock: `play_decision` does both."""
     player, game = engine.player, engine.game
-    limits = move_limits(engine, colour, time.monotonic() - call.received)
+    began = engine.turn.began(call.received)
     started = time.monotonic()
-    result = player.search(SearchRequest(game, colour, limits, filter=filter, report=report, stop=call.stop))
+    limits = move_limits(engine, colour, started - began)
+    due = math.inf if limits.seconds is None else started + limits.seconds
+
+    def look_at_clock() -> None:
+        """End the search if the machine turns out to be busier than we thought when it began."""
+        nonlocal due
+        now = time.monotonic()
+        seconds = move_limits(engine, colour, started - began).seconds
+        if seconds is not None and now >= started + seconds and not call.stop.is_set():
+            due = min(due, now)
+            call.stop.set()
+
+    if engine.has_clock:
+        engine.pulse.begin(look_at_clock)
+    try:
+        result = player.search(SearchRequest(game, colour, limits, filter=filter, report=report, stop=call.stop))
+    finally:
+        if engine.has_clock:
+            engine.pulse.begin()
     point = legal_choice(game, colour, player.choose(game, result), result)
-    if limits.seconds is not None:
-        late = time.monotonic() - started - limits.seconds
-        engine.overshoot = max(OVERSHOOT_MEMORY * engine.overshoot, late, 0.0)
-    engine.decision = Decision(colour, point, result, len(game.moves))
+    engine.decision = Decision(colour, point, result, len(game.moves), due)
     return engine.decision
 
 
@@ -58,11 +75,14 @@ def play_decision(engine: Engine, call: Call, decision: Decision) -> str:
     if decision.point != RESIGN:
         engine.game.play(decision.colour, decision.point)
         engine.ponder_next()
-    elapsed = time.monotonic() - call.received
-    # The controller's clock charges the way to us and back, too, and may never tell us.
-    engine.clock.spend(decision.colour, elapsed + engine.settings.lag)
     if engine.settings.ogs_chat:
         stderr.raw(ogs_line(decision.result, engine.game.height))
+    now = time.monotonic()
+    # The controller's clock charges the way to us and back, too, and may never tell us.
+    engine.clock.spend(decision.colour, now - engine.turn.began(call.received) + engine.settings.lag)
+    engine.turn.over()
+    if engine.has_clock:
+        engine.lateness.moved(now - decision.due)
     return move_text(decision.point, engine.game.height)
 
 

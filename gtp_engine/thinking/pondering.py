@@ -27,10 +27,14 @@ class Pondering:
         )
         self._thread.start()
 
+    def interrupt(self) -> None:
+        """Ask the search to end, and do not wait for that."""
+        self._stop.set()
+
     def stop(self) -> None:
         """End the search, if there is one, and wait until it has ended."""
+        self.interrupt()
         if self._thread is not None:
-            self._stop.set()
             self._thread.join()
             self._thread = None
 

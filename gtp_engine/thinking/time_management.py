@@ -10,12 +10,14 @@ anew and that is lost if unused.
     Canadian, overtime  0                                           time left / stones left
     Fischer             main time                                   increment
 
-Every move costs `lag` on top of what we think. With R moves of our own still to provide for, the next one gets
+Every move costs `lag` on top of what we think, and may come `late` beside (lateness.py). With R moves of our own still
+to provide for, the next one gets
 
-    seconds = max(gift - margin - lag, (bank - reserve) / R)     overtime: the gift cannot be saved
-    seconds = gift - lag + (bank - lag) / R                      Fischer: the gift can be saved
+    seconds = max(gift - margin - lag - late, (bank - reserve) / R)     overtime: the gift cannot be saved
+    seconds = gift - lag + (bank - lag) / R                             Fischer: the gift can be saved
 
-and never more than the clock allows at all less the lag. R falls linearly as the game goes on and has a floor, so
+and never more than the clock allows at all less the lag and twice the lateness: a move later than that loses the game,
+while a late one before the last period only costs a period. R falls linearly as the game goes on and has a floor, so
 that a long game is played ever faster and never lost on time; the reserve pays the lag of a game that fills the
 board; the margin is a tenth of the gift, at most one second:
 
@@ -46,6 +48,8 @@ PERIOD_MARGIN = 0.1
 """Share of an overtime period left unused beside the lag, since losing one costs more than it could gain..."""
 LARGEST_PERIOD_MARGIN = 1.0
 """...but no more than this."""
+LATER = 2.0
+"""How many times the expected lateness must not lose the game."""
 SMALLEST = 0.01
 """A search's time when there is none: it still looks at one position."""
 
@@ -62,11 +66,16 @@ def opening_share(moves_played: int, area: int) -> float:
     return OPENING_SHARE + (1 - OPENING_SHARE) * progress
 
 
-def seconds_for_move(control: TimeControl, left: TimeLeft, moves_played: int, area: int, lag: float) -> float | None:
-    """The seconds to think about the next move; None if there is no clock. `area` is the number of points."""
+def seconds_for_move(
+    control: TimeControl, left: TimeLeft, moves_played: int, area: int, lag: float, late: float = 0.0
+) -> float | None:
+    """The seconds to think about the next move; None if there is no clock. `area` is the number of points.
+
+    `lag`: seconds that each move costs beside. `late`: seconds by which it is expected to be late at worst.
+    """
     if control.system is System.NONE:
         return None
-    limit = most_seconds(control, left) - lag
+    limit = most_seconds(control, left) - lag - LATER * late
     if limit <= SMALLEST:
         return SMALLEST
     bank, gift = bank_and_gift(control, left)
@@ -82,7 +91,7 @@ def seconds_for_move(control: TimeControl, left: TimeLeft, moves_played: int, ar
         seconds = share * (bank - min(RESERVED_SHARE * bank, reserve)) / remaining
         if gift > 0:
             margin = min(PERIOD_MARGIN * gift, LARGEST_PERIOD_MARGIN)
-            seconds = max(seconds, gift - margin - lag)
+            seconds = max(seconds, gift - margin - lag - late)
     return max(SMALLEST, min(seconds, limit))
 
 

@@ -70,7 +70,7 @@ class Run:
         visits = self.visits + more
         left = float("inf")
         if self._visits is not None:
-            left = self._visits - visits
+            left = float(self._visits - visits)
         if self._deadline is not None:
             seconds = max(self.seconds(), 1e-3)
             speed = (visits - self.first_visits + 1) / seconds

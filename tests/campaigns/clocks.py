@@ -195,7 +195,9 @@ def report(name: str, games: Sequence[Played]) -> str:
     """One line about games of a kind."""
     shares = [share for game in games for share in game.shares]
     forfeits = sum(game.end == OVERTIME for game in games)
-    quantiles = " ".join(f"{label} {quantile(shares, q):.3f}" for label, q in (("50% ", 0.5), ("99%", 0.99), ("99.9%", 0.999)))
+    quantiles = " ".join(
+        f"{label} {quantile(shares, q):.3f}" for label, q in (("50% ", 0.5), ("99%", 0.99), ("99.9%", 0.999))
+    )
     return (
         f"{name:32} {len(games):4} games {len(shares):6} moves {forfeits:3} forfeits; of the time allowed: "
         f"mean {sum(shares) / len(shares):.3f} {quantiles} most {max(shares):.3f}"
@@ -244,7 +246,11 @@ def main() -> int:
                         file.write(json.dumps(asdict(game)) + "\n")
                 if game.end == OVERTIME:
                     print(f"forfeit: {game.terms}, move {len(game.seconds)}: {game.seconds[-1]:.3f} s", flush=True)
-            print(f"{len(games)} games, {sum(game.end == OVERTIME for game in games)} forfeits", file=sys.stderr, flush=True)
+            print(
+                f"{len(games)} games, {sum(game.end == OVERTIME for game in games)} forfeits",
+                file=sys.stderr,
+                flush=True,
+            )
     for control in dict.fromkeys(game.terms.control for game in games):
         for ponders in (False, True):
             chosen = [game for game in games if game.terms.control == control and game.terms.ponder == ponders]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import parse_line
+from gtp_engine.thinking.lateness import Pulse
 from nets.evaluator import Evaluator
 from search.puct.parameters import SearchParameters
 from search.request import SearchRequest
@@ -29,10 +31,15 @@ class FakePlayer:
 
     name = "fake"
 
-    def __init__(self, script: Iterable[str] = (), *, thinks: float = 0.0, dead: Iterable[str] = ()) -> None:
-        """`thinks`: seconds a limited search takes. `dead`: vertices of stones whose points the opponent will own."""
+    def __init__(
+        self, script: Iterable[str] = (), *, thinks: float = 0.0, ends_late: float = 0.0, dead: Iterable[str] = ()
+    ) -> None:
+        """`thinks`: seconds a limited search takes. `ends_late`: seconds that any search takes to end after it is told.
+        `dead`: vertices of stones whose points the opponent will own.
+        """
         self.script = list(script)
         self.thinks = thinks
+        self.ends_late = ends_late
         self.dead = list(dead)
         self.parameters = SearchParameters()
         self.warmed: list[tuple[int, int]] = []
@@ -58,6 +65,8 @@ class FakePlayer:
             if not stop.wait(pause) and report is not None and pause == report.every:
                 report.callback(result)
             remaining -= pause
+        if stop.is_set():
+            time.sleep(self.ends_late)
         self.searching.clear()
         return result
 
@@ -129,12 +138,22 @@ def _info(order: int, point: int) -> MoveInfo:
     )
 
 
+class StillPulse(Pulse):
+    """Waits for nothing: a test does not depend on how busy the machine is. `look` is what the engine wants called."""
+
+    look: Callable[[], None] | None = None
+
+    def begin(self, look: Callable[[], None] | None = None) -> None:
+        self.look = look
+
+
 class Dialogue:
-    """An engine spoken to line by line, in this thread."""
+    """An engine spoken to line by line, in this thread, on a machine that is never busy."""
 
     def __init__(self, player: FakePlayer | None = None, settings: EngineSettings | None = None) -> None:
         self.player = player or FakePlayer()
         self.engine = Engine(settings or EngineSettings(size="9"), lambda: self.player)
+        self.pulse = self.engine.pulse = StillPulse(self.engine.lateness)
         self.engine.loader.begin()
         self.ended = False
 

@@ -13,6 +13,7 @@ from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from gtp_engine import stderr
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.thinking.decide import move_limits
+from gtp_engine.thinking.lateness import Lateness
 from search.request import Limits, MoveFilter, SearchRequest
 from search.result import SearchResult
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
@@ -43,6 +44,7 @@ def test_limits_without_a_clock(settings: EngineSettings, expected: Limits) -> N
 
 def test_the_clock_limits_and_the_users_limits_hold_as_well() -> None:
     dialogue = Dialogue(settings=EngineSettings(visits=50, time=0.5))
+    dialogue.engine.lateness = Lateness(0.0)
     dialogue.ask("boardsize 9")
     dialogue.ask("time_settings 0 30 1")
     dialogue.ask("genmove b")
@@ -65,20 +67,6 @@ def test_own_account_where_no_time_left_is_sent() -> None:
     assert dialogue.engine.clock.left[WHITE].main == 10
     dialogue.ask("clear_board")
     assert dialogue.engine.clock.left[BLACK].main == 10
-
-
-def test_searches_that_end_late_get_less_time() -> None:
-    dialogue = Dialogue(FakePlayer(thinks=0.3))
-    dialogue.ask("kgs-time_settings byoyomi 0 1 1")
-    dialogue.ask("genmove b")
-    first = limits_of_last_search(dialogue).seconds
-    dialogue.player.thinks = 1.0
-    dialogue.ask("genmove b")
-    dialogue.ask("genmove b")
-    second = limits_of_last_search(dialogue).seconds
-    assert first is not None
-    assert second is not None
-    assert second < first - 0.1
 
 
 def test_settings_survive_a_new_game() -> None:

@@ -17,6 +17,7 @@ from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_ve
 from go_rules.rules import preset
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError
+from search.puct.iteration import advance_tree
 from search.puct.player import PuctPlayer
 from search.puct.tree.nodes import EXPANDED, NODES
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
@@ -102,6 +103,18 @@ def test_stop_set_before_the_search(make: Maker) -> None:
     result = make(FancifulEvaluator()).search(SearchRequest(Game(9, 9), BLACK, ALL, stop=stop))
     assert (result.reason, result.visits) == (StopReason.INTERRUPTED, 1)
     assert result.moves
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_no_limits_need_kernels_of_their_own(make: Maker, early: bool) -> None:
+    """Each kernel has one signature after the warm-up: another one would be compiled while a clock runs."""
+    player = make(FancifulEvaluator())
+    player.warm_up(5, 5)
+    before = list(advance_tree.signatures)
+    for limits in (Limits(seconds=0.05), Limits(visits=40), Limits(40, 1e6), Limits(10**12, 0.05)):
+        player.clear()
+        player.search(SearchRequest(Game(5, 5), BLACK, dataclasses.replace(limits, may_stop_early=early)))
+    assert list(advance_tree.signatures) == before
 
 
 def test_full_memory_ends_the_search_and_not_the_engine(make: Maker) -> None:
