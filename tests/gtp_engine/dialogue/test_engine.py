@@ -209,9 +209,10 @@ def test_pondering_runs_on_a_copy_until_the_next_command() -> None:
     request = dialogue.player.searches[-1]
     assert (request.colour, request.limits) == (WHITE, Limits(may_stop_early=False))
     dialogue.ask("name")
-    assert dialogue.player.searching.is_set()
+    assert request.stop is not None
+    assert not request.stop.is_set()
     dialogue.ask("play w e5")
-    assert not dialogue.player.searching.is_set()
+    assert request.stop.is_set()
     dialogue.ask("genmove b")
     assert dialogue.player.searching.wait(2)
     dialogue.engine.close()
