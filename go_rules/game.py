@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from go_rules import board, phases, superko
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WALL, WHITE, point_at
 from go_rules.position import PHASE_MAIN, PHASE_OVER, new_stack
-from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, KO_SIMPLE, SCORING_TERRITORY, Rules
+from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, KO_SIMPLE, SCORING_TERRITORY, Rules, clamped_komi
 from go_rules.scoring import final_score
 
 FIRST_ROOM = 64
@@ -50,7 +50,7 @@ class Game:
     rules: Rules
     """The rules of the game. Change them with `set_rules`."""
     komi: float
-    """Points for white. Change it with `set_komi`."""
+    """Points for white, at most KOMI_LIMIT in either direction. Change it with `set_komi`."""
     record: np.void
     """The RULES record for the kernels: rules, komi and the handicap bonus, always up to date."""
     setup: tuple[Move, ...]
@@ -79,13 +79,16 @@ class Game:
     def __init__(
         self, width: int = 19, height: int = 19, rules: Rules = DEFAULT_RULES, komi: float = DEFAULT_KOMI
     ) -> None:
-        """Start a game on the empty board with black to play. Raises ValueError for a side outside 1..MAX_SIZE."""
+        """Start a game on the empty board with black to play.
+
+        Raises ValueError for a side outside 1..MAX_SIZE and for a komi that is not finite.
+        """
         if not (1 <= width <= MAX_SIZE and 1 <= height <= MAX_SIZE):
             raise ValueError(f"unacceptable size: {width}x{height} (1x1 to {MAX_SIZE}x{MAX_SIZE})")
         self.width = width
         self.height = height
         self.rules = rules
-        self.komi = float(komi)
+        self.komi = clamped_komi(komi)
         self.clear()
 
     # --- What the game is -------------------------------------------------------------------------------------
@@ -142,8 +145,8 @@ class Game:
     # --- Changing the terms -----------------------------------------------------------------------------------
 
     def set_komi(self, komi: float) -> None:
-        """Change the points that white gets; the moves stay."""
-        self.komi = float(komi)
+        """Change the points that white gets; the moves stay. Raises ValueError for a komi that is not finite."""
+        self.komi = clamped_komi(komi)
         self.record = self.rules.record(self.komi, self.handicap_stones)
 
     def set_rules(self, rules: Rules) -> None:

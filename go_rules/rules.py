@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from go_rules.machine.texts import shown
 
 KO_SIMPLE, KO_POSITIONAL, KO_SITUATIONAL = 0, 1, 2
 SCORING_AREA, SCORING_TERRITORY = 0, 1
@@ -36,6 +39,18 @@ RULES = np.dtype(
 """What the kernels need of a game's rules. `Rules.record` makes it."""
 
 
+KOMI_LIMIT = 10_000.0
+"""GTP wants any komi accepted, however ridiculous; the kernels' 32-bit arithmetic gets no more than this."""
+
+
+def clamped_komi(komi: float) -> float:
+    """Return the komi that a game has where somebody asked for `komi`: at most KOMI_LIMIT in either direction, and
+    never a negative zero. Raises ValueError for what is not finite."""
+    if not math.isfinite(komi):
+        raise ValueError(f"no komi: {komi}")
+    return max(-KOMI_LIMIT, min(KOMI_LIMIT, float(komi))) + 0.0
+
+
 class RulesError(ValueError):
     """There is no such rule set, rule or value."""
 
@@ -57,10 +72,13 @@ class Rules:
     JSON."""
 
     def record(self, komi: float, handicap_stones: int = 0) -> np.void:
-        """Make the RULES record of a game with this komi and this number of black handicap stones."""
+        """Make the RULES record of a game with this komi and this number of black handicap stones.
+
+        Raises ValueError for a komi that is not finite; a ridiculous one is clamped.
+        """
         bonus = {BONUS_NONE: 0, BONUS_N_MINUS_1: max(0, handicap_stones - 1), BONUS_N: handicap_stones}
         out = np.zeros(1, RULES)
-        out["komi"] = komi
+        out["komi"] = clamped_komi(komi)
         out["handicap_bonus"] = bonus[self.white_handicap_bonus]
         out["ko"] = self.ko
         out["scoring"] = self.scoring
@@ -85,19 +103,19 @@ class Rules:
 
     def with_value(self, key: str, value: object) -> Rules:
         """Return this rule set with one of the keys of `to_json` changed, in any letter case. Raises RulesError."""
-        text = str(value).strip().strip('"').upper()
+        text = str(value).strip().strip('"').upper() if isinstance(value, (str, int, float)) else ""
         folded = key.strip().lower()
         if folded in _CHOICES:
             field, names = _CHOICES[folded]
             if text not in names:
-                raise RulesError(f"{key} must be one of {', '.join(names)}, not {value}")
+                raise RulesError(f"{shown(key)} must be one of {', '.join(names)}, not {shown(value)}")
             changes: dict[str, Any] = {field: names.index(text)}
             return dataclasses.replace(self, **changes)
         if folded in _FLAGS:
             if text not in ("TRUE", "FALSE"):
-                raise RulesError(f"{key} must be true or false, not {value}")
+                raise RulesError(f"{shown(key)} must be true or false, not {shown(value)}")
             return dataclasses.replace(self, **{_FLAGS[folded]: text == "TRUE"})
-        raise RulesError(f"unknown rule: {key}")
+        raise RulesError(f"unknown rule: {shown(key)}")
 
 
 _CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -145,15 +163,20 @@ def preset(name: str) -> tuple[Rules, float]:
     key = "-".join(name.strip().strip('"').lower().replace("_", " ").replace("-", " ").split())
     key = {"tromptaylor": "tromp-taylor", "newzealand": "new-zealand", "nz": "new-zealand"}.get(key, key)
     if key not in PRESETS:
-        raise RulesError(f"unknown rules: {name} (known: {', '.join(PRESETS)})")
+        raise RulesError(f"unknown rules: {shown(name)} (known: {', '.join(PRESETS)})")
     return PRESETS[key]
 
+
+LONGEST_NAME = 200
+"""Characters of an RU property that may name rules: what follows would cost the expression below cubic time."""
 
 _KATAGO_RULES = re.compile(r"ko(\w+?)score(\w+?)tax(\w+?)sui([01])(?:button([01]))?(?:whb(0|N-1|N))?(?:fpok([01]))?.*")
 
 
 def rules_from_sgf(text: str) -> Rules | None:
     """Return the rules that an RU property names: a preset, or KataGo's `koSIMPLEscoreAREA...`; None if unknown."""
+    if len(text) > LONGEST_NAME:
+        return None
     try:
         match = _KATAGO_RULES.fullmatch(text)
         if match is None:

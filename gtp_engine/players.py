@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from go_rules.machine.files import printable_path
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
@@ -130,7 +131,7 @@ def check(configuration: Configuration) -> None:
     if not configuration.has_own_net:
         return
     if not net.exists():
-        raise UserError(f"{net}: No such file or directory")
+        raise UserError(f"{printable_path(net)}: No such file or directory")
     if not was_opened_before(net, _how(configuration)):
         from nets.open import check_network
 

@@ -9,10 +9,11 @@ import sys
 def note(text: str) -> None:
     """Write one line to stderr, in a form that no GUI takes for a reply, an analysis or an error.
 
-    A stderr that is closed is no error.
+    What cannot be printed becomes `?`, so that no name of a file or of an opponent reaches the terminal as an escape
+    sequence. A stderr that is closed is no error.
     """
     text = text.replace("->", "to").replace("exception", "error").replace("Exception", "Error")
-    raw("nobi: " + " ".join(text.split()))
+    raw("nobi: " + "".join(c if c.isprintable() else "?" for c in " ".join(text.split())))
 
 
 def raw(line: str) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from go_rules.machine.files import printable_path, read_regular
 from nets.devices import CPU, Device
 from nets.embedded import embedded_network
 from nets.evaluator import EvaluatorError
@@ -57,19 +58,17 @@ class NetworkFile:
 
     def __init__(self, path: Path) -> None:
         """Read the file. Raises EvaluatorError."""
-        from nets.katago.reader import ModelFormatError, read_bytes
+        from nets.katago.reader import MAX_BYTES
 
         name = path.name.lower()
         if not name.endswith((*KATAGO_SUFFIXES, ONNX_SUFFIX)):
             known = ", ".join((*KATAGO_SUFFIXES, ONNX_SUFFIX))
-            raise EvaluatorError(f"{path}: not a network file (known endings: {known})")
+            raise EvaluatorError(f"{printable_path(path)}: not a network file (known endings: {known})")
         try:
-            self.content = read_bytes(path)
-        except ModelFormatError as error:
-            raise EvaluatorError(f"{path}: {error}") from None
+            self.content = read_regular(path, MAX_BYTES)
         except OSError as error:
-            raise EvaluatorError(f"{path}: {error.strerror or error}") from None
-        self.path, self.source = path, str(path)
+            raise EvaluatorError(f"{printable_path(path)}: {error.strerror}") from None
+        self.path, self.source = path, printable_path(path)
         self.is_katago = not name.endswith(ONNX_SUFFIX)
         self.sha256 = hashlib.sha256(self.content).hexdigest()
 

@@ -14,13 +14,17 @@ answers the first command.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
+from go_rules.machine.texts import MOST_DIGITS, parse_integer, parse_json, parse_number, shown
+
 T = TypeVar("T", bound="ParameterTable")
+
+UNDECODED = frozenset(map(chr, range(0xDC80, 0xDD00)))
+"""How Python writes the bytes of a file's name that are not UTF-8."""
 
 RECORD_TYPES: Mapping[type, str] = {float: "f8", int: "i8", bool: "i1"}
 """How a parameter is stored in a kernel's record, by its kind."""
@@ -81,8 +85,8 @@ class Parameter:
             return value
         try:
             converted = _convert(self.kind, self.item, value)
-        except (ValueError, OverflowError) as error:
-            raise ParameterError(f"{self.name} must be {error}, not {value}") from None
+        except ValueError as error:
+            raise ParameterError(f"{self.name} must be {error}, not {shown(value)}") from None
         if self.choices:
             converted = next((choice for choice in self.choices if folded(choice) == folded(converted)), converted)
         self.verify(converted, value)
@@ -100,7 +104,9 @@ class Parameter:
         else:
             allowed = not self.choices or value in self.choices
         if not allowed:
-            raise ParameterError(f"{self.name} must be {self.bounds()}, not {value if written is None else written}")
+            raise ParameterError(
+                f"{self.name} must be {self.bounds()}, not {shown(value if written is None else written)}"
+            )
         if self.check is not None:
             try:
                 self.check(value)
@@ -177,7 +183,7 @@ class ParameterTable:
         for each in declared(type(self)):
             if wanted in (folded(each.name), folded(each.kata)):
                 return dataclasses.replace(self, **{each.name: each.convert(value)})
-        raise ParameterError(f"unknown parameter: {name}")
+        raise ParameterError(f"unknown parameter: {shown(name)}")
 
 
 _declared: dict[type[ParameterTable], tuple[Parameter, ...]] = {}
@@ -220,7 +226,7 @@ def from_values(table: type[T], values: Mapping[str, object], place: str = "") -
         elif isinstance(part, ParameterTable) and isinstance(value, Mapping):
             given[name] = from_values(type(part), value, f"{place}{name}.")
         else:
-            raise ParameterError(f"unknown parameter: {place}{name}")
+            raise ParameterError(f"unknown parameter: {place}{shown(name)}")
     return table(**given)
 
 
@@ -253,29 +259,35 @@ def _convert(kind: type, item: type, value: object) -> Any:
     if kind in (tuple, dict):
         return _convert_items(kind, item, value)
     if kind is bool:
-        text = str(value).strip().lower()
+        text = str(value).strip().lower() if isinstance(value, (str, int)) else ""
         if text in ("true", "yes", "on", "1", "false", "no", "off", "0"):
             return text in ("true", "yes", "on", "1")
         raise ValueError("true or false")
     if kind is str:
-        text = str(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
-        if text and text.isprintable():
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 10**MOST_DIGITS
+        text = str(value) if isinstance(value, str) or is_number else ""
+        if text and all(character.isprintable() or character in UNDECODED for character in text):
             return text
         raise ValueError("a text")
-    wanted = "a whole number" if kind is int else "a number"
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise ValueError(wanted)
-    try:
-        return float(value) if kind is float else int(value if isinstance(value, (int, str)) else str(value))
-    except (ValueError, OverflowError):
-        raise ValueError(wanted) from None
+    return _convert_number(kind, value)
+
+
+def _convert_number(kind: type, value: object) -> float:
+    """An int or a float that fits into 64 bits, from one or from its text. Raises ValueError."""
+    if isinstance(value, str):
+        return parse_integer(value.strip()) if kind is int else parse_number(value.strip())
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**MOST_DIGITS:
+        return kind(value)
+    if isinstance(value, float) and kind is float and math.isfinite(value):
+        return value
+    raise ValueError("a whole number" if kind is int else "a number")
 
 
 def _convert_items(kind: type, item: type, value: object) -> Any:
     """A tuple or a dict, from such a thing or from its text in JSON."""
     if isinstance(value, str):
         try:
-            value = json.loads(value)
+            value = parse_json(value)
         except ValueError:
             value = None
     if kind is dict and isinstance(value, Mapping):

@@ -2,31 +2,57 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from go_rules.machine.files import printable_path, read_regular
+from go_rules.machine.texts import shown
 from search.parameters import ParameterError
 
-MAX_FILE_BYTES = 1 << 20
+MAX_FILE_BYTES = 1 << 18
+"""A file that names every parameter and explains it has 10,000 bytes."""
+MOST_PARTS = 32
+"""Of a dotted key."""
+
+_TOKEN = re.compile(r"""\"(?:[^"\\]|\\.)*(?:"|$)|'[^']*'|\#.*|[A-Za-z0-9]+|[ \t]+|.""", re.DOTALL)
+"""What a line consists of, as far as dots that part a key are to be told from others."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The content of a TOML file. Raises ParameterError, whose text begins with the path."""
     import msgspec
 
+    name = printable_path(path)
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
-            raise ParameterError(f"{path}: too large for a configuration file")
+        content = read_regular(path, MAX_FILE_BYTES).decode("utf-8-sig")
+        _measure(content)
         return msgspec.toml.decode(content, type=dict[str, Any])
     except OSError as error:
-        raise ParameterError(f"{path}: {error.strerror or error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ParameterError(f"{path}: not TOML: {error}") from None
+        raise ParameterError(f"{name}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ParameterError(f"{name}: not TOML: not in UTF-8") from None
+    except (msgspec.DecodeError, ValueError) as error:  # ValueError: Python limits the digits of an integer
+        raise ParameterError(f"{name}: not TOML: {shown(error)}") from None
+    except RecursionError:
+        raise ParameterError(f"{name}: not TOML that can be read: nested too deeply") from None
     except ImportError:
         raise ParameterError("reading TOML with Python 3.10 needs the package tomli: pip install tomli") from None
+
+
+def _measure(content: str) -> None:
+    """Raise ValueError for keys of many parts, `a.a.a. ...`, for which Python's parser takes quadratic time."""
+    for line in content.splitlines():
+        if line.count(".") < MOST_PARTS:
+            continue
+        parts = 0
+        for token in _TOKEN.findall(line):
+            parts += token == "."
+            if not (token == "." or token.isspace() or token[0] in "\"'-_" or token.isalnum()):
+                parts = 0
+            if parts >= MOST_PARTS:
+                raise ValueError(f"a key of more than {MOST_PARTS} parts")
 
 
 def toml_value(value: object) -> str:

@@ -8,12 +8,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from go_rules.machine.files import printable_path
+from go_rules.machine.texts import parse_json, shown
 from search.parameters import ParameterError, ParameterTable, declared, from_values, parameter
 from search.toml import read_toml, toml_value
 from training.errors import TrainingError
@@ -117,7 +118,7 @@ class DataConfig(ParameterTable, section="data"):
         {"9": 0.3, "13": 0.3, "19": 0.4}, "shares of the games by policy on boards up to 9, 10 to 13, 14 to 19"
     )
     own_komi: float = parameter(0.6, "share of the games with the rule set's customary komi", low=0, high=1)
-    komi_deviation: float = parameter(10.0, "standard deviation, in points, of other komi from it", low=0)
+    komi_deviation: float = parameter(10.0, "standard deviation, in points, of other komi from it", low=0, high=1000)
     balanced_share: float = parameter(
         0.3, "share of the positions that are learned from once more with balanced komi", low=0, high=1
     )
@@ -189,7 +190,7 @@ def read_config(path: Path) -> TrainingConfig:
     try:
         return from_values(TrainingConfig, content)
     except ParameterError as error:
-        raise TrainingError(f"{path}: {error}") from None
+        raise TrainingError(f"{printable_path(path)}: {error}") from None
 
 
 def override(config: TrainingConfig, settings: tuple[str, ...]) -> TrainingConfig:
@@ -202,7 +203,7 @@ def override(config: TrainingConfig, settings: tuple[str, ...]) -> TrainingConfi
         for key in path:
             table = table.get(key) if isinstance(table, dict) else None
         if not equals or not isinstance(table, dict) or last not in table:
-            raise TrainingError(f"{setting}: not a setting like run.batch=64")
+            raise TrainingError(f"{shown(setting)}: not a setting like run.batch=64")
         table[last] = _value(text.strip())
     try:
         return from_values(TrainingConfig, tree)
@@ -218,7 +219,7 @@ def describe(config: TrainingConfig | None = None) -> str:
 def _value(text: str) -> object:
     """Return what TOML would read, or the text itself."""
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return text
 

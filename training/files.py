@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from go_rules.machine import files
 from nets.katago.model import Model
 from nets.katago.parse import parse_model
-from nets.katago.reader import ModelFormatError, decompress, read_bytes
+from nets.katago.reader import MAX_BYTES as MAX_NETWORK_BYTES
+from nets.katago.reader import ModelFormatError, decompress
 from training.errors import TrainingError
 
 MAX_BYTES = 4 << 30
@@ -53,7 +54,7 @@ def read_network(path: Path) -> Model:
     """Read a KataGo network. Raises TrainingError."""
     try:
         with named_errors(path):
-            return parse_model(decompress(read_bytes(path)))
+            return parse_model(decompress(files.read_regular(path, MAX_NETWORK_BYTES)))
     except ModelFormatError as error:
         raise TrainingError(f"{path}: not a usable KataGo network: {error}") from None
 
@@ -62,8 +63,9 @@ def read_arrays(path: Path, names: Iterable[str], what: str) -> list[NDArray[Any
     """Read the named arrays of a .npz archive that may be damaged, or anything else. `what` says for errors what the
     file should be. Raises TrainingError."""
     try:
-        with named_errors(path):
-            opened = np.load(path, allow_pickle=False)
+        with named_errors(path), ExitStack() as stack:
+            file = stack.enter_context(files.opened_regular(path))
+            opened = np.load(file, allow_pickle=False)
             if not isinstance(opened, np.lib.npyio.NpzFile):
                 raise TrainingError(f"{path}: not {what}")
             with opened as archive:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 Name = str | os.PathLike[str]
 
@@ -42,6 +43,13 @@ def read_regular(path: Name, most_bytes: int) -> bytes:
     """
     with _opened(path) as descriptor:
         return _content(descriptor, path, most_bytes)
+
+
+@contextmanager
+def opened_regular(path: Name) -> Iterator[BinaryIO]:
+    """Open a regular file for a body that reads parts of it; `read_regular` says what is refused. Raises OSError."""
+    with _opened(path) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
+        yield file
 
 
 def read_owned(path: Name, most_bytes: int) -> bytes:
@@ -168,12 +176,15 @@ def create_whole(path: Path, content: bytes) -> None:
                 raise
 
 
-def append_regular(path: Path, content: bytes) -> None:
+def append_regular(path: Path, content: bytes, durable: bool = False) -> None:
     """Append to a regular file, which is created where there is none. It never waits for who reads. Raises OSError."""
     descriptor = _open(path, _WRITE | os.O_APPEND | getattr(os, "O_NONBLOCK", 0), PUBLIC)
     with os.fdopen(descriptor, "ab") as file:
         _require_regular(os.fstat(descriptor).st_mode, path)
         file.write(content)
+        if durable:
+            file.flush()
+            os.fsync(descriptor)
 
 
 # --- Names and reasons --------------------------------------------------------------------------------------------
@@ -203,4 +214,4 @@ def _refusal(code: int, reason: str, path: Name) -> OSError:
 
 
 def _amount(size: int) -> str:
-    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size} bytes"
+    return f"{size / 1e6:.0f} MB" if size >= 1_000_000 else f"{size} bytes"

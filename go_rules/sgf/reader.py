@@ -7,10 +7,8 @@ this module interprets the properties, on boards that need not be square.
 from __future__ import annotations
 
 import codecs
-import math
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -18,6 +16,8 @@ from sgfmill import sgf_grammar
 
 from go_rules.game import Game, Move, RuleViolation
 from go_rules.handicap import fixed_handicap, max_fixed_handicap
+from go_rules.machine.files import printable_path, read_regular
+from go_rules.machine.texts import parse_number
 from go_rules.points import (
     BLACK,
     COLOUR_NAMES,
@@ -140,18 +140,9 @@ class SgfGame:
 def read_sgf(path: str | os.PathLike[str]) -> SgfGame:
     """Parse a regular file of at most MAX_BYTES. Raises SgfError."""
     try:
-        # A FIFO would block its reader until someone writes to it.
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise SgfError(f"{printable_path(path)} is not a regular file")
-            data = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        if isinstance(error, SgfError):
-            raise
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise SgfError(f"cannot read {printable_path(path)}: {reason}") from None
-    return parse_sgf(data)
+        return parse_sgf(read_regular(path, MAX_BYTES))
+    except OSError as error:
+        raise SgfError(f"cannot read {printable_path(path)}: {error.strerror}") from None
 
 
 def parse_sgf(data: bytes) -> SgfGame:
@@ -288,15 +279,12 @@ class _Reader:
         if not text:
             return None
         try:
-            komi = float(text)
+            komi = parse_number(text)
         except ValueError:
-            komi = math.nan
-        if not math.isfinite(komi):
-            raise SgfError(f"KM{_shown(self.root['KM'][0])} is no komi")
-        # Foxwq counts in hundredths: of points (750), or of Chinese stones, two points each (375).
-        if 500 <= komi < 1000:
-            return komi / 100
-        return komi / 50 if 250 <= komi < 500 else komi
+            raise SgfError(f"KM{_shown(self.root['KM'][0])} is no komi") from None
+        if is_in_hundredths(text):
+            return komi / 100 if komi >= 500 else komi / 50
+        return komi + 0.0
 
     def _handicap(self) -> int:
         text = self._root_text("HA")
@@ -308,6 +296,12 @@ class _Reader:
     def _text(self, value: bytes) -> str:
         value = value.replace(b"\r\n", b"\n").replace(b"\r", b"\n").translate(_BLANKS)
         return _ESCAPED.sub(lambda match: match[1].strip(b"\n"), value).decode(self.encoding, "replace")
+
+
+def is_in_hundredths(komi: str) -> bool:
+    """Whether the text of a KM property is meant as Foxwq writes it: in hundredths of points (750), or of Chinese
+    stones, two points each (375). A decimal point says that it is not."""
+    return len(komi) == 3 and komi.isdigit() and komi >= "250"
 
 
 _ENCODINGS = re.compile(r"utf[-_]8|ascii|(iso8859|iso2022_jp|koi8|cp|gb|big5|shift_jis|euc_)[-\w]*")
@@ -331,11 +325,6 @@ def _size(value: bytes) -> tuple[int, int]:
     if not (1 <= width <= MAX_SIZE and 1 <= height <= MAX_SIZE):
         raise SgfError(f"a {width}x{height} board is too large (at most {MAX_SIZE}x{MAX_SIZE})")
     return width, height
-
-
-def printable_path(path: str | os.PathLike[str]) -> str:
-    """Return a path as text for a message of one line: what cannot be printed becomes `?`."""
-    return "".join(c if c.isprintable() else "?" for c in str(path))
 
 
 def _shown(value: bytes) -> str:

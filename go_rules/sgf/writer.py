@@ -6,12 +6,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 from sgfmill import sgf_grammar
 
 from go_rules.game import Game
+from go_rules.machine.files import create_whole, printable_path
 from go_rules.points import COLOUR_LETTERS, PASS, WHITE, column_of, row_of
 from go_rules.rules import rules_to_sgf
-from go_rules.sgf.reader import SgfError, printable_path
+from go_rules.sgf.reader import SgfError, is_in_hundredths
 
 
 def to_sgf(
@@ -21,16 +23,21 @@ def to_sgf(
     white: str = "",
     result: str = "",
     comments: Mapping[int, str] | None = None,
+    komi: float | None = None,
     application: str = "Nobi",
 ) -> str:
-    """Write a game with its setup and all its moves as SGF text. `comments` are as in SgfGame, `result` is for RE."""
+    """Write a game with its setup and all its moves as SGF text.
+
+    `comments` are as in SgfGame, `result` is for RE. `komi` is for KM, where somebody asked for more than a game may
+    have; None stands for the game's.
+    """
     root = {
         "FF": ["4"],
         "GM": ["1"],
         "CA": ["UTF-8"],
         "AP": [application],
         "SZ": [str(game.width) if game.width == game.height else f"{game.width}:{game.height}"],
-        "KM": [f"{game.komi:g}"],
+        "KM": [_komi(game.komi if komi is None else komi)],
         "RU": [rules_to_sgf(game.rules)],
     }
     for name, text in (("PB", black), ("PW", white), ("RE", result)):
@@ -55,13 +62,18 @@ def to_sgf(
 
 
 def write_sgf(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` to a new file. Raises SgfError if that cannot be done or the file exists."""
+    """Write `text` to a new file, which appears whole or not at all. Raises SgfError if that cannot be done, or if the
+    name is taken, be it by a file, a folder, a device or a link."""
     try:
-        with Path(path).open("x", encoding="utf-8") as file:
-            file.write(text)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise SgfError(f"cannot write {printable_path(path)}: {reason}") from None
+        create_whole(Path(path), text.encode("utf-8"))
+    except OSError as error:
+        raise SgfError(f"cannot write {printable_path(path)}: {error.strerror}") from None
+
+
+def _komi(komi: float) -> str:
+    """A Real of SGF, which has no exponent, in as many digits as tell it from every other number."""
+    text = np.format_float_positional(komi, trim="-")
+    return f"{text}.0" if is_in_hundredths(text) else text
 
 
 def _coordinates(point: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from go_rules.machine.texts import parse_number, shown
 from gtp_engine.configuration.parameters import find_parameter, parameters
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
@@ -92,20 +93,24 @@ def _find(engine: Engine, name: str) -> Parameter:
     try:
         parameter = find_parameter(name)
     except ParameterError:
-        raise GtpError(f"unknown parameter: {name}") from None
+        raise GtpError(f"unknown parameter: {shown(name)}") from None
     if parameter not in changeable(engine):
-        raise GtpError(f"unknown parameter: {name}")
+        raise GtpError(f"unknown parameter: {shown(name)}")
     return parameter
 
 
 def _change(engine: Engine, values: dict[str, object]) -> None:
     before, evaluator, profile = tables(engine), engine.player.evaluator, None
     after = dict(before)
+    found: set[str] = set()
     for name, value in values.items():
         if _is_pda(name):
             _check_pda(value)
             continue
         parameter = _find(engine, name)
+        if parameter.name in found:
+            raise GtpError(f"{shown(name)} is given twice")
+        found.add(parameter.name)
         try:
             after[parameter.section] = after[parameter.section].with_value(parameter.name, value)
         except ParameterError as error:
@@ -129,7 +134,7 @@ def _is_pda(name: str) -> bool:
 
 def _check_pda(value: object) -> None:
     try:
-        is_zero = float(str(value)) == 0.0
+        is_zero = isinstance(value, (str, int, float)) and parse_number(str(value)) == 0.0
     except ValueError:
         is_zero = False
     if not is_zero:

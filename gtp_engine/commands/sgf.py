@@ -36,7 +36,7 @@ def loadsgf(engine: Engine, call: Call) -> str:
 
 def printsgf(engine: Engine, call: Call) -> str:
     """Reply with the game as SGF, or write it to a new file."""
-    text = to_sgf(engine.game, application=f"{engine.settings.gtp_name}:{VERSION}")
+    text = to_sgf(engine.game, komi=engine.komi, application=f"{engine.settings.gtp_name}:{VERSION}")
     if not call.words:
         return text
     try:

@@ -11,12 +11,12 @@ from typing import Any
 
 import tomlkit
 
-from go_rules.machine.files import PUBLIC, written_beside
+from go_rules.machine.files import PUBLIC, printable_path, read_regular, written_beside
 from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from search.parameters import ParameterError
-from search.toml import toml_value
+from search.toml import MAX_FILE_BYTES, toml_value
 
 
 def changed(text: str, values: Mapping[str, object]) -> str:
@@ -46,13 +46,20 @@ def write_values(path: Path, values: Mapping[str, object]) -> None:
     is_new = not path.exists()
     before = {} if is_new else load(path, [], {}).values
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = "" if is_new else path.read_bytes().decode("utf-8")
-    with written_beside(path, changed(text, values).encode("utf-8"), PUBLIC) as new:
+    text = "" if is_new else read_regular(path, MAX_FILE_BYTES).decode("utf-8")
+    wanted = ", ".join(f"{name} = {toml_value(value)}" for name, value in values.items())
+    too_difficult = UserError(
+        f"{printable_path(path)}: its form is beyond what can be edited safely; set {wanted} in it yourself"
+    )
+    try:
+        new_text = changed(text, values)
+    except (ValueError, RecursionError):  # what Python's parser reads and tomlkit's does not
+        raise too_difficult from None
+    with written_beside(path, new_text.encode("utf-8"), PUBLIC) as new:
         if not is_new:
             new.chmod(stat.S_IMODE(path.stat().st_mode))
         if not _says(new, {**before, **values}):
-            wanted = ", ".join(f"{name} = {toml_value(value)}" for name, value in values.items())
-            raise UserError(f"{path}: its form is beyond what can be edited safely; set {wanted} in it yourself")
+            raise too_difficult
         os.replace(new, path)
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from go_rules.machine.texts import parse_integer, parse_number, shown
 from gtp_engine.configuration.parameters import parameters
 from search.parameters import Parameter, ParameterError
 
@@ -34,6 +35,26 @@ class ParameterType(click.ParamType):  # type: ignore[type-arg]
             return [self.parameter.convert(part) for part in parts]
         except ParameterError as error:
             self.fail(str(error), param, ctx)
+
+
+class Number(click.FloatRange):
+    """The type of an option that is a finite number within a range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return super().convert(parse_number(str(value).strip()), param, ctx)
+        except ValueError:
+            self.fail(f"{shown(value)} is not a number", param, ctx)
+
+
+class Count(click.IntRange):
+    """The type of an option that is a whole number within a range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return super().convert(parse_integer(str(value).strip()), param, ctx)
+        except ValueError:
+            self.fail(f"{shown(value)} is not a whole number", param, ctx)
 
 
 def parameter_options(command: str, several: tuple[str, ...] = ()) -> Callable[[F], F]:

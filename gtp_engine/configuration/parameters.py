@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 
+from go_rules.machine.texts import shown
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.players import PLAYERS
 from search.parameters import Parameter, ParameterError, ParameterTable, declared, folded
@@ -34,4 +35,4 @@ def find_parameter(name: str) -> Parameter:
     try:
         return _by_name()[folded(name)]
     except KeyError:
-        raise ParameterError(f"unknown parameter: {name} (`nobi config` lists them)") from None
+        raise ParameterError(f"unknown parameter: {shown(name)} (`nobi config` lists them)") from None

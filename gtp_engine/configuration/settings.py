@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from go_rules.machine.texts import shown
 from nets.devices import AUTO
 from nets.devices import NAMES as DEVICE_NAMES
 from nets.human_profile import parse_profile
@@ -36,8 +37,10 @@ RULE_NAMES = (
 def parse_size(text: str) -> tuple[int, int]:
     """Read the width and the height of a board from `19` or `13x9`. Raises ValueError with the reason."""
     sides = text.lower().replace(":", "x").split("x")
-    if not 1 <= len(sides) <= 2 or not all(s.isascii() and s.isdigit() and 2 <= int(s[:4]) <= 25 for s in sides):
-        raise ValueError(f"{text} is no board size (2 to 25, or WIDTHxHEIGHT)")
+    if not 1 <= len(sides) <= 2 or not all(
+        s.isascii() and s.isdigit() and len(s) <= 2 and 2 <= int(s) <= 25 for s in sides
+    ):
+        raise ValueError(f"{shown(text)} is no board size (2 to 25, or WIDTHxHEIGHT)")
     return int(sides[0]), int(sides[-1])
 
 

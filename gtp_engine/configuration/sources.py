@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from go_rules.machine.files import printable_path
+from go_rules.machine.texts import shown
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.parameters import find_parameter
 from search.parameters import ParameterError
@@ -24,7 +26,11 @@ def load(path: Path | None, settings: Iterable[str], options: Mapping[str, objec
     ParameterError.
     """
     file = path or user_file()
-    values = _checked(read_file(file).items(), f"{file}: ") if path is not None or file.is_file() else {}
+    values = (
+        _checked(read_file(file).items(), f"{printable_path(file)}: ")
+        if path is not None or os.path.exists(file)
+        else {}
+    )
     values |= _checked(map(_setting, settings), "--set: ")
     values |= _checked((name, value) for name, value in options.items() if value is not None)
     return Configuration(values)
@@ -62,7 +68,7 @@ def read_file(path: Path) -> dict[str, Any]:
         entries = value if isinstance(value, dict) else {name: value}
         for key, entry in entries.items():
             if key in values:
-                raise ParameterError(f"{path}: {key} is given twice")
+                raise ParameterError(f"{printable_path(path)}: {shown(key)} is given twice")
             values[key] = entry
     return values
 
@@ -70,5 +76,5 @@ def read_file(path: Path) -> dict[str, Any]:
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise ParameterError(f"--set: {text} is not name=value")
+        raise ParameterError(f"--set: {shown(text)} is not name=value")
     return name.strip(), value.strip()

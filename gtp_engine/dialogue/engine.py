@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from search.player import Player
     from search.result import SearchResult
 
-KOMI_LIMIT = 10_000.0
-"""GTP wants any komi accepted, however ridiculous; the search's 32-bit arithmetic gets no more than this."""
-
 
 @dataclass(frozen=True)
 class Decision:
@@ -98,7 +95,7 @@ class Engine:
 
             rules, komi = preset(self.settings.rules)
             self.komi = komi if self.settings.komi is None else self.settings.komi
-            self._game = Game(*self.settings.board, rules, clamped(self.komi))
+            self._game = Game(*self.settings.board, rules, self.komi)
         return self._game
 
     @property
@@ -135,14 +132,14 @@ class Engine:
         """Begin a game with full clocks under the present rules and komi. Raises ValueError for a bad size."""
         from go_rules.game import Game
 
-        self.replace_game(Game(width, height, self.game.rules, clamped(self.komi)))
+        self.replace_game(Game(width, height, self.game.rules, self.komi))
         self.clock.restart()
         self.get_ready()
 
     def set_komi(self, komi: float) -> None:
         """Set the komi of the game to any finite number."""
-        self.game.set_komi(clamped(komi))
-        self.komi = komi
+        self.game.set_komi(komi)
+        self.komi = komi + 0.0  # no negative zero
 
     def set_rules(self, rules: Rules) -> None:
         """Play on under other rules. Raises GtpError if a move of the game would have been illegal under them."""
@@ -198,8 +195,3 @@ class Engine:
         self.stop_pondering()
         if self.loader.player is not None:
             self.loader.player.close()
-
-
-def clamped(komi: float) -> float:
-    """The komi that the search gets: at most KOMI_LIMIT in either direction."""
-    return max(-KOMI_LIMIT, min(KOMI_LIMIT, komi))

@@ -7,6 +7,7 @@ import time
 import traceback
 from pathlib import Path
 
+from go_rules.machine.files import append_regular, printable_path
 from gtp_engine.stderr import note
 
 
@@ -39,9 +40,8 @@ class DialogueLog:
         stamp = f"{time.monotonic() - self._started:10.3f} {mark} "
         with self._lock:
             try:
-                with self._path.open("a", encoding="utf-8", errors="replace") as file:
-                    file.writelines(stamp + line + "\n" for line in text.splitlines() if line)
-            except (OSError, ValueError) as error:
-                reason = error.strerror if isinstance(error, OSError) else error
-                note(f"cannot write the log {self._path}: {reason}")
+                lines = "".join(stamp + line + "\n" for line in text.splitlines() if line)
+                append_regular(self._path, lines.encode("utf-8", "replace"))
+            except OSError as error:
+                note(f"cannot write the log {printable_path(self._path)}: {error.strerror}")
                 self._path = None

@@ -5,12 +5,11 @@ Source: "Specification of the Go Text Protocol, version 2, draft 2" (Gunnar Farn
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from dataclasses import dataclass
 from typing import Any
 
+from go_rules.machine.texts import parse_integer, parse_json, parse_number
 from go_rules.points import BLACK, WHITE, VertexError, from_vertex
 
 MAX_ID = 2**31 - 1
@@ -24,8 +23,6 @@ SYNTAX_ERROR = "syntax error"
 ILLEGAL_MOVE = "illegal move"
 
 _CONTROL = {code: None for code in (*range(32), 127) if code not in (9, 10)}
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-_FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 _VERTEX = re.compile(r"[A-HJ-Za-hj-z][0-9]{1,2}|pass", re.IGNORECASE)
 
 
@@ -132,19 +129,18 @@ def format_response(response: Response, id_: str | None) -> str:
 
 def interpret_integer(text: str) -> int:
     """A whole number. Raises GtpError."""
-    if not _INTEGER.fullmatch(text):
-        raise GtpError(SYNTAX_ERROR)
-    return int(text)
+    try:
+        return parse_integer(text)
+    except ValueError:
+        raise GtpError(SYNTAX_ERROR) from None
 
 
 def interpret_float(text: str) -> float:
     """A finite decimal number. Raises GtpError."""
-    if not _FLOAT.fullmatch(text):
-        raise GtpError(SYNTAX_ERROR)
-    value = float(text)
-    if not math.isfinite(value):
-        raise GtpError(SYNTAX_ERROR)
-    return value
+    try:
+        return parse_number(text)
+    except ValueError:
+        raise GtpError(SYNTAX_ERROR) from None
 
 
 def interpret_boolean(text: str) -> bool:
@@ -158,8 +154,8 @@ def interpret_boolean(text: str) -> bool:
 def interpret_object(text: str) -> dict[str, Any]:
     """An object in JSON. Raises GtpError."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = parse_json(text)
+    except ValueError:
         value = None
     if not isinstance(value, dict):
         raise GtpError(SYNTAX_ERROR)

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import math
 
+from go_rules.machine.texts import parse_number, shown
 from gtp_engine.thinking.clock import System, TimeControl, after_move, enter_overtime, full_time
 from gtp_engine.thinking.time_management import most_seconds
 
 FORMS = "MAIN, MAIN:PERIOD:STONES, byoyomi:MAIN:PERIOD:PERIODS or fischer:MAIN:INCREMENT"
+
+
+MOST = 1e7
+"""Of seconds, stones and periods."""
 
 
 class ClockError(ValueError):
@@ -22,10 +27,10 @@ def parse_control(text: str) -> TimeControl:
     words = text.strip().lower().split(":")
     system = words.pop(0) if words[0].isalpha() else {1: "absolute", 3: "canadian"}.get(len(words), "")
     try:
-        numbers = [float(word) for word in words]
+        numbers = [parse_number(word) for word in words]
     except ValueError:
         numbers = []
-    if not all(0 <= number < math.inf for number in numbers):
+    if not all(0 <= number <= MOST for number in numbers):
         numbers = []
     if system == "absolute" and len(numbers) == 1 and numbers[0] > 0:
         return TimeControl.absolute(numbers[0])
@@ -35,7 +40,7 @@ def parse_control(text: str) -> TimeControl:
         return make(main, period, int(count))
     if system == "fischer" and len(numbers) == 2 and sum(numbers) > 0:
         return TimeControl.fischer(*numbers)
-    raise ClockError(f"not a time control: {text} (one of {FORMS})")
+    raise ClockError(f"not a time control: {shown(text)} (one of {FORMS})")
 
 
 def announcements(control: TimeControl) -> list[str]:

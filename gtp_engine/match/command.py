@@ -13,7 +13,9 @@ from types import FrameType
 import click
 import msgspec
 
+from go_rules.machine.texts import parse_number, shown
 from go_rules.rules import preset
+from gtp_engine.configuration.options import Count, Number
 from gtp_engine.configuration.settings import parse_size
 from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError
@@ -46,29 +48,25 @@ class BoardSize(click.ParamType):  # type: ignore[type-arg]
 @click.command()
 @click.argument("engine_a", metavar="ENGINE_A")
 @click.argument("engine_b", metavar="ENGINE_B")
-@click.option("--games", "-n", type=click.IntRange(1), default=20, show_default=True, help="How many to play.")
+@click.option("--games", "-n", type=Count(1), default=20, show_default=True, help="How many to play.")
 @click.option("--size", type=BoardSize(), default="19", show_default=True, help="Board: N, or WIDTHxHEIGHT.")
-@click.option(
-    "--komi", type=click.FloatRange(-1000, 1000), help="Points for white.  [default: customary with the rules]"
-)
+@click.option("--komi", type=Number(-1000, 1000), help="Points for white.  [default: customary with the rules]")
 @click.option("--rules", default="chinese", show_default=True, help="A rule set by name; `nobi gtp --help` lists them.")
 @click.option(
-    "--visits", type=click.IntRange(1), help="Visits a move, for engines that take `kata-set-param maxVisits`."
+    "--visits", type=Count(1, 10**12), help="Visits a move, for engines that take `kata-set-param maxVisits`."
 )
-@click.option("--time", "seconds", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Seconds a move.")
+@click.option("--time", "seconds", type=Number(0, 1e7, min_open=True), metavar="SECONDS", help="Seconds a move.")
 @click.option("--clock", metavar="CONTROL", help=f"A time control: {FORMS}.")
 @click.option("--enforce-clock", is_flag=True, help="Overstepping loses the game, rather than only being counted.")
 @click.option(
-    "--lag", type=click.FloatRange(0), default=0.5, show_default=True, help="Seconds a move may overstep unnoticed."
+    "--lag", type=Number(0, 1e7), default=0.5, show_default=True, help="Seconds a move may overstep unnoticed."
 )
 @click.option(
     "--hang",
-    type=click.FloatRange(1),
+    type=Number(1, 1e7),
     help="Seconds until a silent engine loses.  [default: 10 times what its clock allows, 60 at least; 600 without]",
 )
-@click.option(
-    "--max-moves", type=click.IntRange(1), help="Score the game after so many.  [default: 3 times the points]"
-)
+@click.option("--max-moves", type=Count(1), help="Score the game after so many.  [default: 3 times the points]")
 @click.option(
     "--openings",
     "opening_set",
@@ -85,7 +83,7 @@ class BoardSize(click.ParamType):  # type: ignore[type-arg]
     show_default=True,
     help="Ask both engines for the final score, or count the board as it stands (auto: by the rules).",
 )
-@click.option("--parallel", type=click.IntRange(1, 256), default=1, show_default=True, help="Games at the same time.")
+@click.option("--parallel", type=Count(1, 256), default=1, show_default=True, help="Games at the same time.")
 @click.option("--sprt", metavar="ELO0:ELO1", help="Stop once a sequential test has decided between these differences.")
 @click.option("--name-a", help="What to call the first engine.  [default: what it says]")
 @click.option("--name-b", help="What to call the second.")
@@ -138,7 +136,7 @@ def match(
     terms = Terms(width, height, customary_komi if komi is None else komi, rules, rule_set, control, visits)
     conduct = Conduct(enforce_clock, lag, hang, max_moves or 0, count_board)
     agreed = MatchTerms(
-        commands=commands,
+        commands=[[_as_text(word) for word in command] for command in commands],
         names=_names(commands, [name_a, name_b], terms),
         width=width,
         height=height,
@@ -197,16 +195,21 @@ def _control(seconds: float | None, clock: str | None) -> TimeControl | None:
         raise click.BadParameter(str(error), param_hint="--clock") from error
 
 
+def _as_text(word: str) -> str:
+    """A word of a command for the record, which is in UTF-8; a path may have other bytes."""
+    return word.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _sprt(text: str | None) -> Sprt | None:
     if text is None:
         return None
     try:
-        elo0, elo1 = (float(word) for word in text.split(":"))
+        elo0, elo1 = (parse_number(word) for word in text.split(":"))
         if elo0 < elo1:
             return Sprt(elo0, elo1)
     except ValueError:
         pass
-    raise click.BadParameter(f"{text} is not ELO0:ELO1 with ELO0 < ELO1", param_hint="--sprt")
+    raise click.BadParameter(f"{shown(text)} is not ELO0:ELO1 with ELO0 < ELO1", param_hint="--sprt")
 
 
 def _openings(source: str, width: int, height: int) -> tuple[Sequence[Opening], str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from go_rules.machine.launch import python_command
+from go_rules.machine.texts import parse_number
 from go_rules.points import COLOUR_NAMES, to_vertex
 from go_rules.rules import Rules
 from gtp_engine.errors import UserError
@@ -190,7 +191,7 @@ def parse_score(text: str) -> str | None:
     if word[:2] not in ("B+", "W+"):
         return None
     try:
-        margin = float(word[2:])
+        margin = parse_number(word[2:])
     except ValueError:
         return None
     return "0" if margin == 0 else f"{word[:2]}{margin:g}"

@@ -16,6 +16,7 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
+from go_rules.machine.files import printable_path, read_regular
 from go_rules.points import VertexError, column_of, from_vertex, point_at, row_of
 from gtp_engine.errors import UserError
 from nets.symmetry import symmetric_point, symmetry_count
@@ -29,6 +30,9 @@ CORNER_LINES = ((4, 4), (3, 4), (4, 3), (3, 3))
 """The points of a corner stone: its lines from the two edges."""
 SMALLEST = 7
 """On smaller boards the first move may decide the game, so they start empty."""
+
+MAX_FILE_BYTES = 1 << 24
+"""Of a file of openings."""
 
 NO_OPENING: Opening = ()
 
@@ -48,19 +52,23 @@ def openings(width: int, height: int) -> list[Opening]:
 def read_openings(path: Path, width: int, height: int) -> list[Opening]:
     """Read openings from a text file: one in each line, as vertices; `#` begins a comment. Raises UserError."""
     found = []
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    try:
+        text = read_regular(path, MAX_FILE_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        raise UserError(f"{printable_path(path)}: {error.strerror}") from None
+    for number, line in enumerate(text.splitlines(), 1):
         words = line.split("#")[0].split()
         if not words:
             continue
         try:
             opening = tuple(from_vertex(word, width, height) for word in words)
         except VertexError as error:
-            raise UserError(f"{path}, line {number}: {error}") from error
+            raise UserError(f"{printable_path(path)}, line {number}: {error}") from error
         if len(set(opening)) < len(opening):
-            raise UserError(f"{path}, line {number}: a vertex occurs twice")
+            raise UserError(f"{printable_path(path)}, line {number}: a vertex occurs twice")
         found.append(opening)
     if not found:
-        raise UserError(f"{path}: holds no openings")
+        raise UserError(f"{printable_path(path)}: holds no openings")
     return found
 
 

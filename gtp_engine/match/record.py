@@ -15,10 +15,13 @@ from pathlib import Path
 
 import msgspec
 
+from go_rules.machine.files import PUBLIC, append_regular, read_regular, write_whole
 from gtp_engine.errors import UserError
 from gtp_engine.match.statistics import Tally
 
 FORMAT = 1
+MAX_FILE_BYTES = 1 << 30
+"""Of a record: some 300 bytes for each game."""
 SIDES = ("A", "B")
 """The names of the two engines in files: A is the first one on the command line."""
 
@@ -124,7 +127,7 @@ class MatchRecord:
 
     def add(self, game: GameRecord, sgf: bytes) -> None:
         """Add a finished game. Its SGF file is written before its line, so that every line has its file."""
-        (self.folder / "games" / f"{game.game + 1:04d}.sgf").write_bytes(sgf)
+        write_whole(self.folder / "games" / f"{game.game + 1:04d}.sgf", sgf, PUBLIC)
         self._append(game)
         self.games.append(game)
 
@@ -138,13 +141,10 @@ class MatchRecord:
         return self.folder / "stderr" / f"{SIDES[side]}-{table + 1}.txt"
 
     def _append(self, entry: msgspec.Struct) -> None:
-        with self._path.open("ab") as file:
-            file.write(msgspec.json.encode(entry) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append_regular(self._path, msgspec.json.encode(entry) + b"\n", durable=True)
 
     def _resume(self) -> None:
-        content = self._path.read_bytes()
+        content = read_regular(self._path, MAX_FILE_BYTES)
         complete = content[: content.rfind(b"\n") + 1]
         if len(complete) < len(content):  # we were stopped in the middle of a line
             os.truncate(self._path, len(complete))
@@ -152,7 +152,7 @@ class MatchRecord:
         try:
             terms = msgspec.json.decode(lines[0], type=MatchTerms)
             self.games = [msgspec.json.decode(line, type=GameRecord) for line in lines[1:]]
-        except (msgspec.MsgspecError, IndexError) as error:
+        except (msgspec.MsgspecError, IndexError, RecursionError) as error:
             raise UserError(
                 f"{self._path}: not a match record of this version ({error}); choose another --out"
             ) from error

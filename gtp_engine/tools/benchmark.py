@@ -14,7 +14,7 @@ import click
 from go_rules.game import Game
 from go_rules.machine.cores import usable_cores
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.configuration.options import config_options, parameter_options
+from gtp_engine.configuration.options import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import explain
 from gtp_engine.players import PLAYERS, chosen_player, make_player, open_evaluator, suited_to
@@ -40,7 +40,7 @@ VARIED = ("net", "size", "precision", "workers", "batch")
 @parameter_options("benchmark", several=VARIED)
 @click.option(
     "--seconds",
-    type=click.FloatRange(1, 3600),
+    type=Number(1, 3600),
     default=30.0,
     show_default=True,
     help="How long to measure each setting, about.",

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from go_rules.machine.files import printable_path
 from gtp_engine.configuration.options import config_options
 from gtp_engine.configuration.parameters import TABLES, parameters
 from gtp_engine.configuration.sources import load, user_file
@@ -44,20 +45,22 @@ def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_
             with path.open("x", encoding="utf-8") as file:
                 file.write(template())
         except FileExistsError:
-            raise UserError(f"{path}: exists already; edit it, or remove it first") from None
-        click.echo(f"wrote {path}", err=True)
+            raise UserError(f"{printable_path(path)}: exists already; edit it, or remove it first") from None
+        click.echo(f"wrote {printable_path(path)}", err=True)
         return
     if markdown:
         click.echo(document(), nl=False)
         return
-    given = load(config_file, settings, {}).values
+    values = load(config_file, settings, {}).values
+    # A path may have bytes that are no text.
+    given = {name: printable_path(value) if isinstance(value, str) else value for name, value in values.items()}
     if as_json:
         import msgspec
 
         click.echo(msgspec.json.encode({p.name: given.get(p.name, p.default) for p in parameters()}).decode())
         return
     state = "" if path.is_file() else ", which does not exist (`nobi config --write` creates it)"
-    click.echo(f"# Configuration file: {path}{state}")
+    click.echo(f"# Configuration file: {printable_path(path)}{state}")
     for table in TABLES:
         click.echo(f"\n[{table.section}]")
         for parameter in declared(table):

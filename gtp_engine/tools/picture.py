@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gtp_engine.configuration.options import config_options, parameter_options
+from gtp_engine.configuration.options import Count, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 
@@ -17,7 +17,7 @@ DEFAULT_VISITS = 500
 @click.command()
 @click.argument("target", metavar="OUT.svg", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("record", metavar="[GAME.sgf]", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--move", type=click.IntRange(0), metavar="N", help="The position after N moves.  [default: the last]")
+@click.option("--move", type=Count(0), metavar="N", help="The position after N moves.  [default: the last]")
 @parameter_options("picture")
 @config_options
 def picture(

@@ -10,7 +10,7 @@ import click
 
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import write_values
-from gtp_engine.configuration.options import config_options, parameter_options
+from gtp_engine.configuration.options import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load, user_file
 from gtp_engine.errors import UserError
 from gtp_engine.players import chosen_player, open_evaluator
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @parameter_options("tune")
-@click.option(
-    "--seconds", type=click.FloatRange(5, 3600), default=60.0, show_default=True, help="How long to try, about."
-)
+@click.option("--seconds", type=Number(5, 3600), default=60.0, show_default=True, help="How long to try, about.")
 @click.option("--dry-run", is_flag=True, help="Say what suits best and change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @config_options

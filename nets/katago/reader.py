@@ -9,19 +9,23 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import stat
 import zlib
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from go_rules.machine.texts import parse_integer, parse_number
 
 MAX_BYTES = 1 << 30
 """The largest decompressed file to accept; no network that KataGo has published is as large."""
 SMALL_BYTES = 64 << 20
 MAX_RATIO = 100
 """Beyond SMALL_BYTES: decompressed bytes per compressed byte. Trained weights compress less than tenfold."""
+MOST_MEMBERS = 50_000
+"""Parts of a gzip file. One is usual; programs that compress in parallel write one for each 64 kB or more."""
+FIRST_PIECE, LARGEST_PIECE = 1 << 10, 1 << 20
+"""Bytes of a member that are decompressed at once: the first, and the most."""
 MAX_TOKEN = 256
 MAX_DIMENSION = 1 << 16
 """The largest number of channels, kernel points or heads that a header may announce."""
@@ -34,38 +38,38 @@ class ModelFormatError(ValueError):
     """A file's content is no KataGo network; the text is one line without the file's name."""
 
 
-def read_bytes(path: Path) -> bytes:
-    """Read a regular file that is no larger than MAX_BYTES. Raises ModelFormatError and OSError."""
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise ModelFormatError("not a regular file")
-    if status.st_size > MAX_BYTES:
-        raise ModelFormatError(f"larger than {MAX_BYTES >> 20} MiB")
-    with path.open("rb") as file:
-        return file.read(status.st_size)  # to ask for more would reserve more
-
-
 def decompress(data: bytes) -> bytes:
-    """Decompress gzip data; other data is returned as it is. Raises ModelFormatError."""
+    """Decompress gzip data, which may have several members; other data is returned as it is. Raises
+    ModelFormatError. Takes linear time."""
     if data[:2] != b"\x1f\x8b":
         return data
     limit = min(MAX_BYTES, max(SMALL_BYTES, MAX_RATIO * len(data)))
     content = bytearray()
-    view = memoryview(data)
+    view, at, members = memoryview(data), 0, 0
     try:
-        while view:
-            member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-            content += member.decompress(view, limit + 1 - len(content))
-            if len(content) > limit:
-                raise ModelFormatError(f"decompresses to more than {limit >> 20} MiB")
-            if not member.eof:
-                raise ModelFormatError("truncated gzip data")
-            view = memoryview(member.unused_data)
-            if not any(view[:64]):  # gzip allows padding with zeros
-                break
+        while at < len(data) and any(view[at : at + 64]):  # gzip allows padding with zeros
+            members += 1
+            if members > MOST_MEMBERS:
+                raise ModelFormatError(f"more than {MOST_MEMBERS} gzip members")
+            at = _decompress_member(view, at, content, limit)
     except zlib.error as error:
         raise ModelFormatError(f"corrupt gzip data ({error})") from None
     return bytes(content)
+
+
+def _decompress_member(data: memoryview, at: int, content: bytearray, limit: int) -> int:
+    """Append the member at `at` to `content`, and return where it ends. Raises ModelFormatError and zlib.error."""
+    member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    size = FIRST_PIECE
+    while not member.eof:
+        if at >= len(data):
+            raise ModelFormatError("truncated gzip data")
+        content += member.decompress(data[at : at + size], limit + 1 - len(content))
+        if len(content) > limit:
+            raise ModelFormatError(f"decompresses to more than {limit >> 20} MiB")
+        at = min(at + size, len(data))
+        size = min(2 * size, LARGEST_PIECE)
+    return at - len(member.unused_data)  # which is copied: hence small pieces first
 
 
 class Reader:
@@ -98,10 +102,10 @@ class Reader:
     def integer(self, what: str, low: int = 1, high: int = MAX_DIMENSION) -> int:
         """Read the next token as an integer within [low, high]."""
         word = self.word()
-        digits = word[1:] if word.startswith("-") else word
-        if not (digits.isdigit() and len(digits) <= 9):
-            raise ModelFormatError(f"{what}: a number was expected, not {word[:40]!r}")
-        value = int(word)
+        try:
+            value = parse_integer(word)
+        except ValueError:
+            raise ModelFormatError(f"{what}: a number was expected, not {word[:40]!r}") from None
         if not low <= value <= high:
             raise ModelFormatError(f"{what}: {value} is outside {low}..{high}")
         return value
@@ -125,11 +129,11 @@ class Reader:
         """Read the next token as a finite float above zero."""
         word = self.word()
         try:
-            value = float(word)
+            value = parse_number(word)
         except ValueError:
-            raise ModelFormatError(f"{what}: a number was expected, not {word[:40]!r}") from None
-        if not (math.isfinite(value) and value > 0.0):
-            raise ModelFormatError(f"{what}: {word[:40]} is not positive and finite")
+            raise ModelFormatError(f"{what}: a finite number was expected, not {word[:40]!r}") from None
+        if not value > 0.0:
+            raise ModelFormatError(f"{what}: {word[:40]} is not positive")
         return value
 
     def floats(self, what: str, *shape: int) -> NDArray[np.float32]:

@@ -1,4 +1,8 @@
-"""Mutated SGF text, as much as asked for: each is either a game or refused with one printable line.
+"""Mutated SGF text, as much as asked for: each is either a game or refused with one short printable line.
+
+A game survives being written and read again: its moves, position, komi, rules and handicap. First come texts that would
+cost a careless reader time or memory, up to 100 MB and 100,000 deep and more: they are refused within SLOW_SECONDS of
+processor time and MOST_MEGABYTES.
 
     python -m tests.campaigns.sgf [--files 1000000] [--seed N]
 
@@ -10,17 +14,42 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+import tempfile
 import time
 import traceback
+from pathlib import Path
+
+import numpy as np
 
 from go_rules.game import Game
-from go_rules.rules import DEFAULT_RULES
+from go_rules.rules import DEFAULT_RULES, KOMI_LIMIT
 from go_rules.sgf.reader import SgfError, parse_sgf
 from go_rules.sgf.writer import to_sgf
+from tests.go_rules.sgf.hostile import ACCEPTED, HOSTILE, cost
 
 PIECES = [b"(", b")", b";", b"[", b"]", b"\\", b":", b"\n", b"\xff", b"\0", b"B[aa]", b"W[tt]", b"AB[aa:cc]", b"AE[bb]"]
 PIECES += [b"SZ[5:7]", b"SZ[25]", b"SZ[-1]", b"KM[nan]", b"HA[9]", b"CA[big5]", b"RU[koSIMPLE]", b"PL[W]", b"C[x\\]y]"]
+PIECES += [
+    b"KM[1e39]",
+    b"KM[375]",
+    b"KM[375.5]",
+    b"KM[-0]",
+    b"KM[999]",
+    b"KM[0.1]",
+    b"KM[" + b"9" * 500 + b"]",
+    b"HA[99]",
+]
+PIECES += [
+    b"RU[Japanese]",
+    b"RU[koSITUATIONALscoreAREAtaxALLsui1button1whbN-1]",
+    b"PL[B]",
+    b";AB[aa]AW[bb]",
+    b"AE[aa:yy]",
+]
 SLOW_SECONDS = 1.0
+MOST_MEGABYTES = 100
+SAME = ("board", "hash", "captured", "white_bonus", "move_number", "ko", "to_play", "passes", "phase", "button")
+"""Fields of a position that do not depend on the order in which stones were set up."""
 
 
 def samples(rng: random.Random) -> list[bytes]:
@@ -51,35 +80,80 @@ def mutated(rng: random.Random, text: bytes) -> bytes:
     return text
 
 
+def complaint_of(data: bytes) -> str | None:
+    """Why a text is refused; None if it is a game, which must then survive being written and read again."""
+    try:
+        record = parse_sgf(data)
+        game = record.to_game()
+    except SgfError as error:
+        text = str(error)
+        assert text.isprintable(), "an unprintable refusal"
+        assert 0 < len(text) < 300, "a long refusal"
+        return text
+    text = to_sgf(game, black=record.black, white=record.white, result=record.result, komi=record.komi)
+    again = parse_sgf(text.encode("utf-8"))
+    replayed = again.to_game()
+    assert again.komi == (game.komi if record.komi is None else record.komi), "another komi"
+    assert abs(game.komi) <= KOMI_LIMIT
+    assert replayed.komi == game.komi
+    assert replayed.rules == game.rules, "other rules"
+    assert replayed.moves == game.moves, "other moves"
+    assert replayed.handicap_stones == game.handicap_stones, "another handicap"
+    for field in SAME:
+        assert np.array_equal(replayed.position[field], game.position[field]), f"another {field}"
+    return None
+
+
+def try_large(scale: int) -> int:
+    """Read every hostile text as a file, in a process with limits. Returns how many failed."""
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for case, data in HOSTILE.items():
+            path = Path(folder) / "hostile.sgf"
+            path.write_bytes(data * (1 if case in ACCEPTED else scale))
+            found = cost(path)
+            good = found.refusal.isprintable() and found.seconds < SLOW_SECONDS and found.megabytes < MOST_MEGABYTES
+            good = good and bool(found.refusal) == (case not in ACCEPTED)
+            failures += not good
+            size = path.stat().st_size / 1e6
+            print(
+                f"{'' if good else 'FAILED '}{case}, {size:.0f} MB: {found.seconds:.2f} s, {found.megabytes} MB more,"
+                f" {found.refusal or 'a game'}",
+                flush=True,
+            )
+    return failures
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    failures = try_large(1) + try_large(10)
     rng = random.Random(options.seed)
-    games = refused = failures = 0
+    games = refused = 0
     slowest = 0.0
     for number in range(options.files):
         if number % 1000 == 0:
             texts = samples(rng)
         text = mutated(rng, rng.choice(texts))
-        started = time.perf_counter()
+        started = time.process_time()
         try:
-            parse_sgf(text).to_game()
-            games += 1
-        except SgfError as error:
-            refused += 1
-            if not str(error).isprintable():
-                failures += 1
-                print(f"unprintable refusal of {text!r}")
+            is_refused = complaint_of(text) is not None
+            refused += is_refused
+            games += not is_refused
         except Exception:
             failures += 1
-            print(f"crash on {text!r}\n{traceback.format_exc()}")
-        seconds = time.perf_counter() - started
+            print(f"failed on {text!r}\n{traceback.format_exc()}", flush=True)
+        seconds = time.process_time() - started
         slowest = max(slowest, seconds)
         if seconds > SLOW_SECONDS:
-            print(f"{seconds:.1f} s for {text!r}")
-    print(f"{options.files} files: {games} games, {refused} refused, {failures} failures, slowest {slowest:.3f} s")
+            failures += 1
+            print(f"{seconds:.1f} s for {text!r}", flush=True)
+    print(
+        f"{2 * len(HOSTILE)} large files and {options.files} mutated ones: {games} games, {refused} refused,"
+        f" {failures} failures, slowest {slowest:.3f} s"
+    )
     return 1 if failures else 0
 
 

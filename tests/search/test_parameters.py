@@ -72,7 +72,8 @@ def test_nested_values_and_files(tmp_path: Path) -> None:
     ("values", "message"),
     [
         ({"rate": 0}, "rate must be above 0, not 0"),
-        ({"steps": 10**400, "x": 1}, "unknown parameter: x"),
+        ({"steps": 10**400, "x": 1}, "steps must be a whole number, not 1000"),
+        ({"steps": 1, "x": 1}, "unknown parameter: x"),
         ({"rate": 10**400}, "rate must be a number, not 1000"),
         ({"inner": {"share": 1}}, "inner.share must be at least 0 and below 1, not 1"),
         ({"inner": {"sizes": ["x"]}}, "inner.sizes must be a whole number, not ['x']"),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from go_rules.machine.texts import parse_number, shown
+
 if TYPE_CHECKING:
     from training.config import TrainingConfig
 
@@ -36,11 +38,11 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
         text = str(value).strip().lower()
         number, unit = (text[:-1], text[-1:]) if text[-1:] in UNITS else (text, "s")
         try:
-            seconds = float(number) * UNITS[unit]
+            seconds = parse_number(number) * UNITS[unit]
         except ValueError:
             seconds = 0.0
         if not 0.0 < seconds < 1e9:
-            self.fail(f"{value} is no duration like 90s, 25m or 8h", param, ctx)
+            self.fail(f"{shown(value)} is no duration like 90s, 25m or 8h", param, ctx)
         return seconds
 
 

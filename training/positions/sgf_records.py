@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from go_rules.points import BLACK
+from go_rules.rules import clamped_komi
 from go_rules.sgf.reader import Setup, SgfError, SgfGame, read_sgf
 from training.errors import TrainingError
 from training.files import write_whole
@@ -108,6 +109,6 @@ def record_of(game: SgfGame) -> Record:
     return Record(
         tuple(cell_at(move.point, SIZE) for move in moves),
         {"B": 1, "W": -1}.get(game.result[:1].upper() if game.result[1:2] == "+" else "", 0),
-        float("nan") if game.komi is None else game.komi,
+        float("nan") if game.komi is None else clamped_komi(game.komi),
         0 if moves[0].colour == BLACK else 1,
     )

@@ -48,7 +48,7 @@ def test_a_file_is_read_up_to_its_limit(tmp_path):
     assert reason(lambda: read_regular(path, 1 << 18)) == "larger than 262144 bytes"
     with path.open("wb") as file:
         file.truncate(1 << 40)
-    assert reason(lambda: read_regular(path, 1 << 20)) == "larger than 1 MiB"
+    assert reason(lambda: read_regular(path, 1 << 20)) == "larger than 1 MB"
 
 
 def test_what_is_no_regular_file_is_refused_at_once(tmp_path, fifo):

@@ -110,7 +110,7 @@ def test_names_may_be_katagos_and_are_lenient() -> None:
     [
         ("cpuct=x", "--set: cpuct must be a number, not x"),
         ("cpuct=-1", "--set: cpuct must be 0 to 10, not -1"),
-        ("cpuct=inf", "--set: cpuct must be 0 to 10, not inf"),
+        ("cpuct=inf", "--set: cpuct must be a number, not inf"),
         ("cpuct=", "--set: cpuct must be a number, not"),
         ("visits=1.5", "--set: visits must be a whole number, not 1.5"),
         ("visits=0", "--set: visits must be 1 to 1000000000000, not 0"),
@@ -155,9 +155,9 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
 def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="No such file"):
         read_file(tmp_path / "none.toml")
-    with pytest.raises(ParameterError, match="directory"):
+    with pytest.raises(ParameterError, match="a folder, not a file"):
         read_file(tmp_path)
-    with pytest.raises(ParameterError, match="too large"):
+    with pytest.raises(ParameterError, match="larger than"):
         read_file(write(tmp_path / "big.toml", "#" * (1 << 20) + "\n"))
     (tmp_path / "latin.toml").write_bytes(b"net = '\xe9'")
     with pytest.raises(ParameterError, match="not TOML"):

@@ -283,6 +283,62 @@ def test_printsgf(tmp_path: Path) -> None:
     assert "cannot write" in dialogue.refuse(f"printsgf {path}")
 
 
+def test_a_printsgf_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    dialogue = Dialogue()
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for name in ("fifo", "", "link", "no/folder", "a" * 300):
+        assert dialogue.refuse(f"printsgf {tmp_path}/{name}").startswith(f"cannot write {tmp_path}")
+    assert dialogue.refuse("printsgf /dev/null") == "cannot write /dev/null: File exists"
+    dialogue.ask("boardsize 25")
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))  # as if the disk were full
+    try:
+        assert "File too large" in dialogue.refuse(f"printsgf {tmp_path}/full.sgf")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["fifo", "link"]
+
+
+@pytest.mark.parametrize("komi", ["375", "375.5", "-0", "0.1", "6.5", "1234.125", "-1e-7", "1e39", "-1e300", "10000.5"])
+def test_every_komi_survives_printsgf(komi: str, tmp_path: Path) -> None:
+    dialogue, other = Dialogue(), Dialogue()
+    dialogue.ask(f"komi {komi}")
+    dialogue.ask(f"printsgf {tmp_path}/game.sgf")
+    other.ask(f"loadsgf {tmp_path}/game.sgf")
+    assert other.ask("get_komi") == dialogue.ask("get_komi") == str(float(komi) + 0.0)
+    assert other.ask("final_score") == dialogue.ask("final_score")
+    assert other.ask("printsgf") == dialogue.ask("printsgf")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        '{"maxVisits": ' + "1" * 400 + "}",
+        '{"maxVisits": ' + "1" * 5_000 + "}",
+        '{"maxVisits": 1e400}',
+        '{"lagBuffer": NaN}',
+        '{"lagBuffer": Infinity}',
+        '{"lagBuffer": 0.1, "lagBuffer": 0.2}',
+        '{"maxVisits": 5, "visits": 6}',
+        '{"maxVisits": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        '{"maxVisits": ' + "[" * 500 + "]" * 500 + "}",
+        '{"playoutDoublingAdvantage": ' + "[" * 500 + "]" * 500 + "}",
+        '{"' + "x" * 100_000 + '": 1}',
+    ],
+    ids=lambda values: values[:40],
+)
+def test_hostile_parameters(values: str) -> None:
+    dialogue = Dialogue()
+    before = dialogue.ask("kata-get-params")
+    reply = dialogue.refuse(f"kata-set-params {values}")
+    assert "internal" not in reply
+    assert len(reply) < 300
+    assert "internal" not in dialogue.refuse(f"kata-set-rules {values}")
+    assert dialogue.ask("kata-get-params") == before
+
+
 # --- Failures -----------------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import os
 import re
+import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from nets.conversion.convert import convert
 from nets.evaluator import EvaluatorError
 from nets.katago.parse import parse_model
-from nets.katago.reader import SMALL_BYTES, ModelFormatError
+from nets.katago.reader import SMALL_BYTES, ModelFormatError, decompress
 from nets.open import load_onnx, open_network
 from tests.nets.random_networks import RandomNetwork
 
@@ -55,6 +56,24 @@ def test_truncated_gzip(content: bytes) -> None:
     whole = gzip.compress(content)
     for length in (0, 1, 5, 100, len(whole) // 2, len(whole) - 9, len(whole) - 1):
         refusal(whole[:length])
+
+
+def test_gzip_of_many_members() -> None:
+    """Legal, and linear in time; beyond a number that no program writes, refused."""
+    parts = [b"a" * 100_000, b"", b"b" * 3, bytes(range(256)) * 9000]
+    members = [gzip.compress(part) for part in parts]
+    assert decompress(b"".join(members)) == b"".join(parts)
+    assert decompress(b"".join(members) + bytes(1000)) == b"".join(parts)
+    empty = gzip.compress(b"")
+    assert decompress(empty * 1000 + members[0]) == parts[0]
+    started = time.process_time()
+    with pytest.raises(ModelFormatError, match="more than 50000 gzip members"):
+        decompress(empty * 400_000)  # 8 MB: two minutes, were every member to cost a copy of the rest
+    assert time.process_time() - started < 10
+    with pytest.raises(ModelFormatError, match="truncated"):
+        decompress(members[0] + members[3][:-1])
+    with pytest.raises(ModelFormatError, match="corrupt"):
+        decompress(members[0] + b"garbage")
 
 
 def test_corrupt_gzip(content: bytes) -> None:
@@ -180,7 +199,7 @@ def test_announced_sizes_allocate_nothing() -> None:
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda path: path.mkdir(), "not a regular file"),
+        (lambda path: path.mkdir(), "a folder, not a file"),
         (lambda path: os.mkfifo(path), "not a regular file"),
         (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
         (lambda path: path.write_bytes(b""), "ends early"),

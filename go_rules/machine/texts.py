@@ -1,0 +1,71 @@
+"""What somebody wrote, turned into values: the one place that reads numbers and JSON, whoever sent them.
+
+Python's own `int`, `float` and `json.loads` take more than a protocol means: underscores, the digits of every script,
+infinities, names that occur twice. They also fail in ways of their own on a very long or very deep text.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+MOST_DIGITS = 18
+"""Of a whole number: every such number fits into 64 bits."""
+LONGEST_NUMBER = 400
+"""Characters of a decimal number. The largest double has 309 digits, the smallest one 324 zeros."""
+LONGEST_SHOWN = 60
+
+_INTEGER = re.compile(rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
+
+
+def parse_integer(text: str) -> int:
+    """Read a whole number of at most MOST_DIGITS ASCII digits, with or without a sign. Raises ValueError."""
+    if not _INTEGER.fullmatch(text):
+        raise ValueError("a whole number")
+    return int(text)
+
+
+def parse_number(text: str) -> float:
+    """Read a finite number in decimal or scientific notation, in ASCII. Raises ValueError."""
+    value = float(text) if len(text) <= LONGEST_NUMBER and _NUMBER.fullmatch(text) else math.inf
+    if not math.isfinite(value):
+        raise ValueError("a number")
+    return value
+
+
+def parse_json(text: str) -> Any:
+    """Read JSON whose numbers are those of this module and whose objects name nothing twice. Raises ValueError."""
+    try:
+        return json.loads(
+            text,
+            parse_int=parse_integer,
+            parse_float=parse_number,
+            parse_constant=_refuse,
+            object_pairs_hook=_object,
+        )
+    except (ValueError, RecursionError):
+        raise ValueError("JSON") from None
+
+
+def shown(value: object) -> str:
+    """Return what somebody wrote as a part of a message of one line: cut, and `?` for what cannot be printed."""
+    try:
+        text = str(value)
+    except (ValueError, RecursionError):  # an integer of too many digits, or too deep a list
+        text = f"such {type(value).__name__}"
+    cut = text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
+    return "".join(character if character.isprintable() else "?" for character in cut)
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(constant)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return found

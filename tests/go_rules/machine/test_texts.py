@@ -1,0 +1,114 @@
+"""Numbers and JSON that somebody wrote: what is read, and that everything else is refused in one way and fast."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from go_rules.machine.texts import LONGEST_SHOWN, parse_integer, parse_json, parse_number, shown
+
+NO_NUMBERS = [
+    "",
+    " ",
+    "1 ",
+    " 1",
+    "\n1",
+    "1_0",
+    "１２",
+    "٣",
+    "²",
+    "x",
+    "+",
+    "-",
+    "--1",
+    "+-1",
+    "0x10",
+    "1,5",
+    "1\0",
+    "1\n",
+]
+NO_NUMBERS += ["nan", "NaN", "inf", "-Infinity", "1e", "e5", ".", "1.2.3", "1e5.5"]
+HUGE = ["1" * 400, "-" + "9" * 5_000, "1" * 5_000_000, "0" * 5_000_000]
+DEEP = ["[" * 100_000, "[" * 100_000 + "]" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000]
+
+
+@pytest.mark.parametrize("text", [*NO_NUMBERS, *HUGE, "1.0", "1e3", "1" * 19], ids=lambda text: text[:12])
+def test_no_whole_numbers(text):
+    with pytest.raises(ValueError, match=r"^a whole number$"):
+        parse_integer(text)
+
+
+@pytest.mark.parametrize(
+    "text", [*NO_NUMBERS, *HUGE[1:], "1e309", "-1e9999", "1e10000", "1" * 310, "1" * 400], ids=lambda text: text[:12]
+)
+def test_no_numbers(text):
+    with pytest.raises(ValueError, match=r"^a number$"):
+        parse_number(text)
+
+
+@given(st.integers(-(10**18) + 1, 10**18 - 1))
+def test_whole_numbers(number):
+    assert parse_integer(str(number)) == number
+    assert parse_integer(f"{number:+d}") == number
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers(number):
+    assert parse_number(repr(number)) == number
+    assert parse_number(f"{number:.17g}") == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("7", 7), ("+7.", 7), (".5", 0.5), ("1E2", 100), ("-0", 0), ("1e-9999", 0)]
+)
+def test_ways_to_write_a_number(text, number):
+    assert parse_number(text) == number
+
+
+def test_json_is_what_json_says():
+    text = '{"a": [1, -2.5, true, null, "x"], "b": {"c": 1e3}}'
+    assert parse_json(text) == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "{",
+            "{'a':1}",
+            "[1,]",
+            "NaN",
+            "[Infinity]",
+            "[-Infinity]",
+            "[1e999]",
+            '{"a":1,"a":1}',
+            '[{"a":1,"a":2}]',
+        ),
+        *(f"[{number}]" for number in (*HUGE, "1" * 19, "1." + "1" * 5000)),
+        *DEEP,
+    ],
+    ids=lambda text: text[:12],
+)
+def test_no_json(text):
+    started = time.process_time()
+    with pytest.raises(ValueError, match=r"^JSON$"):
+        parse_json(text)
+    assert time.process_time() - started < 5
+
+
+def test_what_is_shown_is_one_short_line():
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    for value in ("x" * 10_000, "a\nb\x1b[31m\udcff", 10**10_000, deep, None, math.nan, list(range(1000))):
+        text = shown(value)
+        assert text.isprintable()
+        assert 0 < len(text) <= LONGEST_SHOWN + 3
+    assert shown("a\nb") == "a?b"
+    assert shown(7.5) == "7.5"
