@@ -18,8 +18,9 @@ from gtp_engine.configuration.options import Number, config_options, parameter_o
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import explain
 from gtp_engine.players import PLAYERS, chosen_player, make_player, open_evaluator, suited_to
-from gtp_engine.tools.benchmark_report import for_people, progress_bar, surroundings
-from gtp_engine.tools.benchmark_trials import MIN_ROUNDS, ROUND_SECONDS, Tick, Trial, best_of, measure, position
+from gtp_engine.tools.benchmark_choice import choose
+from gtp_engine.tools.benchmark_report import advice_of, for_people, progress_bar, surroundings
+from gtp_engine.tools.benchmark_trials import MIN_ROUNDS, ROUND_SECONDS, Tick, Trial, measure, position
 from nets.devices import CPU, device_of
 from search.puct.parameters import SearchParameters
 from search.request import Limits, SearchRequest
@@ -92,9 +93,7 @@ def measure_network(configuration: Configuration, seconds: float, advice: bool, 
     measure([trial], seconds, tick)
     report = {**trial.figures(), "net": str(configuration.net), "size": configuration.engine.size, "seconds": seconds}
     if advice:
-        trials = variations(trial.recorder.evaluator, trial.parameters, trial.width, trial.height)
-        best = best_of(trials, seconds * TRIAL_SHARE, tick)
-        report["advice"] = {**best.outline(), "tried": [trial.outline() for trial in trials]}
+        report["advice"] = advice_of(choose(trial, variations(trial), seconds * TRIAL_SHARE, tick), TRIAL_SHARE)
     return report
 
 
@@ -164,17 +163,25 @@ def new_trial(configuration: Configuration, evaluator: Evaluator) -> Trial:
     return Trial(evaluator, configuration.fill(suited_to(evaluator)), width, height)
 
 
-def variations(evaluator: Evaluator, parameters: SearchParameters, width: int, height: int) -> list[Trial]:
-    """Trials of all workers and batches that may be good with this evaluator. All else is as in `parameters`."""
+def variations(present: Trial, evaluator: Evaluator | None = None) -> list[Trial]:
+    """Trials of all other workers and batches that may be good with the same evaluator, or with another one."""
+    evaluator = evaluator or present.recorder.evaluator
     cores = usable_cores()
     workers: Sequence[int] = sorted({max(1, cores // 2), cores, cores + 1})
     batches: Sequence[int] = BATCHES
     if device_of(evaluator.attributes.provider) is not CPU:
         workers, batches = ACCELERATOR_WORKERS, ACCELERATOR_BATCHES
+    is_same = evaluator.attributes.precision == present.recorder.attributes.precision
     return [
-        Trial(evaluator, dataclasses.replace(parameters, workers=each, batch=batch), width, height)
+        Trial(
+            evaluator,
+            dataclasses.replace(present.parameters, workers=each, batch=batch),
+            present.width,
+            present.height,
+        )
         for each in workers
         for batch in batches
+        if not (is_same and (each, batch) == (present.workers, present.parameters.batch))
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from go_rules.machine.cores import usable_cores
+from gtp_engine.tools.benchmark_choice import Choice
 from gtp_engine.tools.benchmark_trials import Tick
 from gtp_engine.tools.doctor import package_versions
 from gtp_engine.version import VERSION
@@ -63,16 +65,43 @@ def for_people(report: dict[str, Any]) -> str:
     lines += [
         f"network    {report['network']}, {report['precision']}, {report['provider']}",
         f"settings   {report['workers']} workers, batch {report['batch']}, board {report['size']}",
-        f"search     {report['evals_per_second']:,.0f} evaluations/s, {report['visits_per_second']:,.0f} visits/s",
+        f"search     {rate_text(report)}, {report['visits_per_second']:,.0f} visits/s",
         f"bare loop  {report['bare_evals_per_second']:,.0f} evaluations/s; in the search {report['ratio']:.1%} of it",
     ]
     if "advice" in report:
-        advice = report["advice"]
-        lines.append(
-            f"advice     --workers {advice['workers']} --batch {advice['batch']}"
-            f" ({advice['evals_per_second']:,.0f} evaluations/s; {len(advice['tried'])} settings tried)"
-        )
+        lines.append(f"advice     {_advice_line(report['advice'])}")
     return "\n".join(lines)
+
+
+def advice_of(choice: Choice, share: float = 1.0) -> dict[str, Any]:
+    """What a comparison of settings found, for JSON. `share` is its share of a command's --seconds."""
+    return {
+        **choice.best.outline(),
+        "is_present": choice.best is choice.present,
+        "faster": round(choice.ratio, 4),
+        "faster_interval": [round(choice.low, 4), round(choice.high, 4)],
+        "seconds_needed": math.ceil(choice.needed / share),
+        "tried": [trial.outline() for trial in choice.tried],
+    }
+
+
+def _advice_line(advice: dict[str, Any]) -> str:
+    if advice["seconds_needed"]:
+        return f"none: comparing settings at this speed takes --seconds {advice['seconds_needed']} or more"
+    if advice["is_present"]:
+        return f"none: of {len(advice['tried'])} settings no other is better for certain"
+    low, high = advice["faster_interval"]
+    return (
+        f"--workers {advice['workers']} --batch {advice['batch']}: {rate_text(advice)}, {advice['faster']:.2f} times as"
+        f" many as now (95 %: {low:.2f} to {high:.2f}; {len(advice['tried'])} settings tried)"
+    )
+
+
+def rate_text(figures: dict[str, Any]) -> str:
+    """The evaluations a second of a setting, with half of their 95 % interval if there is one."""
+    rate, spread = figures["evals_per_second"], figures["evals_spread"]
+    digits = 0 if rate >= 100 else 1
+    return f"{rate:,.{digits}f}{'' if spread is None else f' ± {spread:,.{digits}f}'} evaluations/s"
 
 
 def table(settings: Sequence[dict[str, Any]]) -> list[str]:

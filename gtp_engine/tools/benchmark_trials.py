@@ -1,4 +1,4 @@
-"""Measuring settings of the search: how fast each one is, and which of many is the best.
+"""Measuring settings of the search: how fast each one is. Which of many is the best, benchmark_choice.py says.
 
 The speed of a busy machine changes from second to second. So all settings take turns, the searches and the bare network
 calls of each setting take turns as well, and medians are reported. The ratio is the median of the rounds' ratios.
@@ -35,12 +35,9 @@ ROUND_SECONDS = 2.5
 """The length of one measurement, if there is time for MIN_ROUNDS of each kind."""
 MIN_ROUNDS = 3
 MIN_TRIAL_SECONDS = 0.4
-"""The shortest search by which `best_of` judges."""
-FINALISTS = 3
-"""The number of settings that are compared to the end."""
-NEARLY_AS_FAST = 0.95
-"""Of several settings this close to the fastest the one with the fewest positions under way is the best: each of them
-is chosen without knowing the others' results. About what short measurements are off by, too."""
+"""The shortest search that tells anything."""
+T_QUANTILES = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
+"""Student's t for 95 % intervals, by degrees of freedom from 1 on; what follows is nearer to 2."""
 SAMPLE = 64
 """How many positions of the search are kept as input for the bare loop."""
 VISITS_TO_FILL = 32
@@ -62,6 +59,11 @@ class Trial:
         self._searched: list[float] = []
         self._visited: list[float] = []
         self._bare: list[float] = []
+
+    @property
+    def searches(self) -> int:
+        """How many searches were measured."""
+        return len(self._searched)
 
     @property
     def workers(self) -> int:
@@ -102,6 +104,11 @@ class Trial:
         """Call the network with the positions of the search for so many seconds. Raises EvaluatorError."""
         self._bare.append(bare_rate(self.recorder, self.workers, self.parameters.batch, seconds))
 
+    def spread(self) -> float | None:
+        """Half of the 95 % interval of the evaluations a second; None after a single search."""
+        half = interval(self._searched)[1]
+        return round(half, 1) if math.isfinite(half) else None
+
     def outline(self) -> dict[str, Any]:
         """The setting and its speed, for JSON."""
         return {
@@ -109,6 +116,7 @@ class Trial:
             "workers": self.workers,
             "batch": self.parameters.batch,
             "evals_per_second": round(self.evals_per_second, 1),
+            "evals_spread": self.spread(),
         }
 
     def figures(self) -> dict[str, Any]:
@@ -121,6 +129,7 @@ class Trial:
             "workers": self.workers,
             "batch": self.parameters.batch,
             "evals_per_second": round(self.evals_per_second, 1),
+            "evals_spread": self.spread(),
             "visits_per_second": round(statistics.median(self._visited), 1),
             "bare_evals_per_second": round(statistics.median(self._bare), 1),
             "ratio": round(statistics.median(s / b for s, b in zip(self._searched, self._bare, strict=True)), 4),
@@ -141,27 +150,13 @@ def measure(trials: Sequence[Trial], seconds: float, tick: Tick) -> None:
             tick(slice_)
 
 
-def best_of(trials: Sequence[Trial], seconds: float, tick: Tick, favourite: Trial | None = None) -> Trial:
-    """Find the best setting in about so many seconds.
-
-    The slower half drops out until few are left. Of those nearly as fast as the fastest, the one with the fewest
-    positions under way is taken. A `favourite` never drops out. Raises EvaluatorError.
-    """
-    rest = list(trials)
-    rounds = 1 + max(0, math.ceil(math.log2(len(rest) / FINALISTS)))
-    for number in range(rounds):
-        share = seconds / rounds / len(rest)
-        rates = {}
-        for trial in rest:
-            rates[trial] = trial.search(number, max(MIN_TRIAL_SECONDS, share))
-            tick(share)
-        rest.sort(key=lambda trial: -rates[trial])
-        if number < rounds - 1:
-            count = max(FINALISTS, math.ceil(len(rest) / 2))
-            rest = rest[:count] + [trial for trial in rest[count:] if trial is favourite]
-    fastest = max(trial.evals_per_second for trial in rest)
-    good = [trial for trial in rest if trial.evals_per_second >= NEARLY_AS_FAST * fastest]
-    return min(good, key=lambda trial: (trial.under_way, -trial.evals_per_second))
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """The mean of measurements and half of its 95 % interval, which is infinite for a single one."""
+    mean = statistics.fmean(values)
+    if len(values) < 2:
+        return mean, math.inf
+    t = T_QUANTILES[min(len(values) - 1, len(T_QUANTILES)) - 1]
+    return mean, t * statistics.stdev(values) / math.sqrt(len(values))
 
 
 def bare_rate(recorder: RecordingEvaluator, workers: int, batch: int, seconds: float) -> float:

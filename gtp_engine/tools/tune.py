@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,13 @@ from gtp_engine.configuration.sources import load, user_file
 from gtp_engine.errors import UserError
 from gtp_engine.players import chosen_player, open_evaluator
 from gtp_engine.tools.benchmark import new_trial, variations
-from gtp_engine.tools.benchmark_report import progress_bar, surroundings
-from gtp_engine.tools.benchmark_trials import Trial, best_of
+from gtp_engine.tools.benchmark_choice import Choice, choose
+from gtp_engine.tools.benchmark_report import advice_of, progress_bar, rate_text, surroundings
 from nets.evaluator import EvaluatorError
 from search.toml import toml_value
 
 if TYPE_CHECKING:
+    from gtp_engine.tools.benchmark_trials import Trial
     from nets.evaluator import Evaluator
 
 
@@ -40,10 +42,11 @@ def tune(
 ) -> None:
     """Find the best workers, batch and precision for this machine and write them to the configuration file.
 
-    Speed decides; a precision that loses too much, as measured when the network is first used, is not tried. Of the
-    settings nearly as fast as the fastest the one with the fewest positions evaluated at a time is taken, since those
-    are chosen without knowing each other's results. The user's configuration file is changed, or the one --config
-    names: only these three parameters, everything else in it stays as it is.
+    Speed decides; a precision that loses too much, as measured when the network is first used, is not tried. The
+    present setting stays unless another one is better for certain: by the 95 % interval of the ratio of their speeds.
+    One with more positions evaluated at a time has to be 5 % faster, since those are chosen without knowing each
+    other's results. A slow network needs more --seconds, and the command says how many. The user's configuration file
+    is changed, or the one --config names: only these three parameters, everything else in it stays as it is.
     """
     configuration = load(config_file, settings, options)
     if chosen_player(configuration) != "network":
@@ -53,23 +56,19 @@ def tune(
         evaluators = _evaluators(configuration)
         opened = evaluators.get(configuration.engine.precision) or open_evaluator(configuration)
         present = new_trial(configuration, opened)
-        others = [
-            trial
-            for evaluator in evaluators.values()
-            for trial in variations(evaluator, present.parameters, present.width, present.height)
-            if not _is_same(trial, present)
-        ]
-        trials = [present, *others]
-        best = best_of(trials, seconds, tick, favourite=present)
+        others = [trial for evaluator in evaluators.values() for trial in variations(present, evaluator)]
+        choice = choose(present, others, seconds, tick)
+    best = choice.best
     names = {evaluator.attributes.precision: name for name, evaluator in evaluators.items()}
     precision = names.get(best.recorder.attributes.precision, configuration.engine.precision)
     found = {"precision": precision, "workers": best.workers, "batch": best.parameters.batch}
-    if not dry_run:
+    writes = not dry_run and not choice.needed
+    if writes:
         write_values(path, found)
     if as_json:
-        _print_json(found, best, present, trials, None if dry_run else path)
+        _print_json(found, choice, path if writes else None)
     else:
-        _print(found, best, present, len(trials), path, dry_run)
+        _print(found, choice, path, dry_run)
 
 
 def _evaluators(configuration: Configuration) -> dict[str, Evaluator]:
@@ -82,44 +81,52 @@ def _evaluators(configuration: Configuration) -> dict[str, Evaluator]:
     return found
 
 
-def _is_same(trial: Trial, other: Trial) -> bool:
-    setting, present = (
-        (each.recorder.attributes.precision, each.parameters.batch, each.workers) for each in (trial, other)
-    )
-    return setting == present
-
-
 def _with(configuration: Configuration, precision: str) -> Configuration:
     return Configuration({**configuration.values, "precision": precision})
 
 
-def _print(found: dict[str, object], best: Trial, present: Trial, tried: int, path: Path, is_dry: bool) -> None:
-    network, before = best.recorder.attributes, present.recorder.attributes
-    click.echo(f"network   {network.name}, {network.provider}, board {best.width}x{best.height}")
-    click.echo(
-        f"so far    {before.precision}, {present.workers} workers, batch {present.parameters.batch}:"
-        f" {present.evals_per_second:,.0f} evaluations/s"
-    )
-    click.echo(
-        f"best      {network.precision}, {best.workers} workers, batch {best.parameters.batch}:"
-        f" {best.evals_per_second:,.0f} evaluations/s ({tried} settings tried)"
-    )
+def _print(found: dict[str, object], choice: Choice, path: Path, is_dry: bool) -> None:
+    best = choice.best
+    click.echo(f"network   {best.recorder.attributes.name}, {best.recorder.attributes.provider}")
+    click.echo(f"board     {best.width}x{best.height}")
+    click.echo(f"so far    {_setting(choice.present)}")
+    if choice.needed:
+        click.echo(
+            f"best      unknown: comparing settings at this speed takes --seconds {math.ceil(choice.needed)} or more"
+        )
+        return
+    tried = f"{len(choice.tried)} settings tried"
+    if best is choice.present:
+        click.echo(f"best      the same: no other is better for certain ({tried})")
+    else:
+        gain = f"{choice.ratio:.2f} times as many, 95 %: {choice.low:.2f} to {choice.high:.2f}"
+        click.echo(f"best      {_setting(best)} ({gain}; {tried})")
     lines = ", ".join(f"{name} = {toml_value(value)}" for name, value in found.items())
     click.echo(f"{'would write' if is_dry else 'wrote'} {lines} to {path}")
 
 
-def _print_json(found: dict[str, object], best: Trial, present: Trial, trials: list[Trial], path: Path | None) -> None:
+def _setting(trial: Trial) -> str:
+    outline = trial.outline()
+    return f"{outline['precision']}, {trial.workers} workers, batch {trial.parameters.batch}: {rate_text(outline)}"
+
+
+def _print_json(found: dict[str, object], choice: Choice, path: Path | None) -> None:
     import msgspec
 
-    network = best.recorder.attributes
+    best, advice = choice.best, advice_of(choice)
     report = {
-        "network": network.name,
-        "provider": network.provider,
+        "network": best.recorder.attributes.name,
+        "provider": best.recorder.attributes.provider,
         "size": f"{best.width}x{best.height}",
-        "best": {**found, "evals_per_second": round(best.evals_per_second, 1)},
-        "present": present.outline(),
-        "tried": [trial.outline() for trial in trials],
+        "best": {**found, **_speed(best)},
+        "present": choice.present.outline(),
+        **{name: advice[name] for name in ("faster", "faster_interval", "seconds_needed", "tried")},
         "written": None if path is None else str(path),
         **surroundings(),
     }
     click.echo(msgspec.json.encode(report).decode())
+
+
+def _speed(trial: Trial) -> dict[str, object]:
+    outline = trial.outline()
+    return {name: outline[name] for name in ("evals_per_second", "evals_spread")}

@@ -9,8 +9,9 @@ import pytest
 
 from gtp_engine import cli
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.tools import benchmark, benchmark_trials
-from gtp_engine.tools.benchmark_trials import Trial, best_of, request_of
+from gtp_engine.tools import benchmark, benchmark_choice, benchmark_trials
+from gtp_engine.tools.benchmark_choice import MIN_ROUNDS, choose
+from gtp_engine.tools.benchmark_trials import Trial, interval, request_of
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError
 from nets.recording import RecordingEvaluator
@@ -28,11 +29,19 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmark_trials, "MIN_TRIAL_SECONDS", 0.02)
 
 
+@pytest.fixture
+def _in_haste(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trials of a few evaluations, as the constant network on a busy machine makes them."""
+    monkeypatch.setattr(benchmark_choice, "MIN_EVALUATIONS", 1)
+    monkeypatch.setattr(benchmark_choice, "MIN_BATCHES", 1)
+
+
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, str]:
     assert cli.run(["benchmark", "--size", "7", "--seconds", "1", *arguments]) == 0
     return capsys.readouterr()
 
 
+@pytest.mark.usefixtures("_in_haste")
 def test_with_a_network(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, "--net", "any.onnx", "--workers", "2", "--batch", "4", "--json")
     report = json.loads(out)
@@ -44,9 +53,12 @@ def test_with_a_network(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"numpy", "numba", "onnxruntime"} <= set(report["versions"])
     assert report["cores"] >= 1
     advice = report["advice"]
-    chosen = {name: advice[name] for name in ("precision", "workers", "batch", "evals_per_second")}
+    chosen = {name: advice[name] for name in ("precision", "workers", "batch", "evals_per_second", "evals_spread")}
     assert chosen in advice["tried"]
-    assert len(advice["tried"]) >= 8
+    assert len(advice["tried"]) >= 2
+    assert advice["seconds_needed"] == 0
+    low, high = advice["faster_interval"]
+    assert low <= advice["faster"] <= high
 
 
 def test_without_a_network(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,12 +68,14 @@ def test_without_a_network(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ratio" not in report
 
 
-def test_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+def test_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     out, _ = run(capsys, "--net", "any.onnx", "--workers", "1", "--no-advice")
     assert "\nbare loop " in out
     assert "advice" not in out
     out, _ = run(capsys, "--net", "any.onnx", "--workers", "1")
-    assert "\nadvice     --workers " in out
+    assert "\nadvice     " in out
+    monkeypatch.setattr(benchmark_choice, "MIN_EVALUATIONS", 1_000_000)
+    assert "\nadvice     none: comparing settings at this speed takes --seconds " in run(capsys, "--net", "any.onnx")[0]
     assert " playouts/s" in run(capsys, "--net", "none")[0]
 
 
@@ -101,30 +115,68 @@ def test_bad_lists(arguments: list[str], message: str, capsys: pytest.CaptureFix
 
 
 class Slow(Trial):
-    """A setting whose speed is known beforehand."""
+    """A setting whose speed is known beforehand, but for some noise."""
 
-    def __init__(self, rate: float, workers: int, batch: int) -> None:
+    def __init__(self, rate: float, workers: int, batch: int, noise: float = 0.01) -> None:
         super().__init__(ConstantEvaluator(), SearchParameters(workers=workers, batch=batch), 9, 9)
-        self.rate = rate
-        self.searches = 0
+        self.rate, self.noise = rate, noise
+        self.lengths: list[float] = []
+        self.random = np.random.default_rng(workers * 100 + batch)
 
     def search(self, number: int, seconds: float) -> float:
-        self.searches += 1
-        self._searched.append(self.rate)
-        return self.rate
+        self.lengths.append(seconds)
+        rate = self.rate * (1 + self.noise * self.random.uniform(-1, 1))
+        self._searched.append(rate)
+        return rate
 
 
-def test_the_best_is_the_gentlest_of_the_fast() -> None:
-    settings = [(500.0, 1, 1), (990.0, 2, 2), (1000.0, 2, 8), (985.0, 2, 4), (700.0, 1, 8), (600.0, 4, 1), (10.0, 9, 9)]
-    trials = [Slow(*each) for each in settings]
+SETTINGS = [(500.0, 1, 1), (990.0, 2, 2), (1000.0, 2, 8), (985.0, 2, 4), (700.0, 1, 8), (600.0, 4, 1), (10.0, 9, 9)]
+
+
+def test_the_faster_one_is_recommended() -> None:
+    present, *others = (Slow(*each) for each in SETTINGS)
     ticks: list[float] = []
-    assert best_of(trials, 30.0, ticks.append) is trials[1]
-    assert sum(ticks) == pytest.approx(30.0)
-    assert trials[-1].searches == 1
-    assert trials[2].searches == 3
-    assert best_of(trials, 1.0, ticks.append, favourite=trials[-1]) is trials[1]
-    assert trials[-1].searches == 4
-    assert best_of([trials[-1]], 1.0, ticks.append) is trials[-1]
+    choice = choose(present, others, 60.0, ticks.append)
+    assert choice.best in others[:3]
+    assert choice.low <= choice.ratio <= choice.high
+    assert choice.ratio == pytest.approx(2, rel=0.02)
+    assert choice.needed == 0
+    assert 30 < sum(ticks) <= 60
+    assert len(choice.best.lengths) >= MIN_ROUNDS + 1  # type: ignore[attr-defined]
+    assert len(others[-1].lengths) == 1
+
+
+def test_nothing_is_recommended_that_is_not_certain() -> None:
+    """The same speed, more positions under way and a little faster, and faster in noise that says nothing."""
+    for rate, workers, batch, noise in ((100.0, 2, 4, 0.1), (103.0, 2, 8, 0.001), (110.0, 2, 3, 1.2)):
+        present, other = Slow(100.0, 2, 4, noise), Slow(rate, workers, batch, noise)
+        choice = choose(present, [other], 600.0, lambda seconds: None)
+        assert choice.best is present
+        assert (choice.ratio, choice.low, choice.high) == (1.0, 1.0, 1.0)
+    present, gentler = Slow(100.0, 2, 4, 0.001), Slow(98.0, 2, 1, 0.001)
+    assert choose(present, [gentler], 600.0, lambda seconds: None).best is gentler, "as good, and chosen knowing more"
+
+
+def test_a_slow_network_needs_long_trials() -> None:
+    present, *others = (Slow(rate / 25, workers, batch) for rate, workers, batch in SETTINGS)
+    choice = choose(present, others, 60.0, lambda seconds: None)
+    assert choice.best is present
+    assert choice.needed == pytest.approx(100, rel=0.02)
+    assert all(not other.lengths for other in others)
+    choice = choose(present, others, 1000.0, lambda seconds: None)
+    assert choice.best is not present
+    assert min(choice.best.lengths) * 20 >= 100  # type: ignore[attr-defined]
+
+
+def test_intervals_are_students() -> None:
+    assert interval([10.0, 12.0, 14.0]) == (12.0, pytest.approx(4.30 * 2 / 3**0.5))
+    assert interval([5.0]) == (5.0, float("inf"))
+    random = np.random.default_rng(1)
+    inside = 0
+    for _ in range(400):
+        mean, half = interval(list(random.normal(3.0, 1.0, 5)))
+        inside += abs(mean - 3.0) < half
+    assert 360 < inside < 396
 
 
 def test_a_network_that_fails_ends_the_bare_loop() -> None:

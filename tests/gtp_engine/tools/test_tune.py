@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,9 @@ from gtp_engine.configuration.edit import changed, write_values
 from gtp_engine.configuration.sources import load, read_file
 from gtp_engine.configuration.texts import template
 from gtp_engine.errors import UserError
-from gtp_engine.tools import benchmark_trials, tune
+from gtp_engine.tools import benchmark_choice, benchmark_trials, tune
 from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluator, EvaluatorAttributes, EvaluatorError
+from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes, EvaluatorError
 from search.puct.parameters import SearchParameters
 
 FOUND = {"precision": "auto", "workers": 3, "batch": 4}
@@ -142,6 +143,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
     monkeypatch.setattr(benchmark_trials, "MIN_TRIAL_SECONDS", 0.02)
+    monkeypatch.setattr(benchmark_choice, "MIN_EVALUATIONS", 1)
+    monkeypatch.setattr(benchmark_choice, "MIN_BATCHES", 1)
     return seen
 
 
@@ -159,10 +162,27 @@ def test_the_best_is_written(opened: list[str], user_file: Path, capsys: pytest.
     assert {each["precision"] for each in report["tried"]} == {"int8", "fp32"}
     assert report["best"]["evals_per_second"] > 0
     assert report["present"] == report["tried"][0]
+    assert report["seconds_needed"] == 0
+    low, high = report["faster_interval"]
+    assert low <= report["faster"] <= high
     assert report["present"]["batch"] == SearchParameters().batch
     settings = [(each["precision"], each["workers"], each["batch"]) for each in report["tried"]]
     assert len(set(settings)) == len(settings)
     assert {"auto", "fp32"} == set(opened)
+
+
+def test_a_slow_network_is_not_judged_in_haste(
+    user_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Sleeping(Precise):
+        def evaluate(self, request: EvaluationRequest) -> Evaluation:
+            time.sleep(0.1 * len(request.spatial))
+            return super().evaluate(request)
+
+    monkeypatch.setattr(tune, "open_evaluator", lambda configuration: Sleeping("fp32"))
+    out = tuned(capsys)
+    assert "best      unknown: comparing settings at this speed takes --seconds " in out
+    assert not user_file.exists()
 
 
 def test_a_dry_run_writes_nothing(opened: list[str], user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
