@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from gtp_engine.printable import printable
+
+LONGEST = 2000
+"""Characters of the longest explanation."""
+
 USER_ERRORS = (
     ("go_rules.rules", "RulesError"),
     ("go_rules.sgf.reader", "SgfError"),
@@ -19,7 +24,11 @@ class UserError(Exception):
 
 
 def explain(error: BaseException) -> str:
-    """Say in one line for the user what `error` means."""
+    """Say in one line for the user what `error` means. Control characters in it are written out."""
+    return printable(_text(error), LONGEST)
+
+
+def _text(error: BaseException) -> str:
     if any((kind.__module__, kind.__name__) in USER_ERRORS for kind in type(error).__mro__):
         return str(error)
     if isinstance(error, OSError) and error.strerror:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import contextlib
 import sys
 
+from gtp_engine.printable import printable
+
+LONGEST_NOTE = 2000
+"""Characters of the longest note."""
+
 
 def note(text: str) -> None:
     """Write one line to stderr, in a form that no GUI takes for a reply, an analysis or an error.
 
-    What cannot be printed becomes `?`, so that no name of a file or of an opponent reaches the terminal as an escape
-    sequence. A stderr that is closed is no error.
+    Control characters, which a text from a file or a peer may hold, are written out. A stderr that is closed is no
+    error.
     """
     text = text.replace("->", "to").replace("exception", "error").replace("Exception", "Error")
-    raw("nobi: " + "".join(c if c.isprintable() else "?" for c in " ".join(text.split())))
+    raw("nobi: " + printable(text, LONGEST_NOTE))
 
 
 def raw(line: str) -> None:

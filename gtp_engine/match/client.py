@@ -1,31 +1,48 @@
 """The controller's side of GTP: it starts an engine, sends it commands, and survives everything that the engine does.
 
-Every wait has a limit. Each thing that an engine may do wrong has an exception: it answers `?` (GtpFailure), it does
-not answer in time (EngineTimeout), it ends or closes its stdout (EngineDied), or it writes something that is not
-GTP (EngineGarbled). After the last three the process cannot be used any more.
+Every wait has a limit, and so has what is kept of an engine's output (pipes.py): MAX_REPLY_BYTES that nobody has asked
+for yet, and as much while a reply is read. Each thing that an engine may do wrong has an exception: it answers `?`
+(GtpFailure), it does not answer in time (EngineTimeout), it ends or closes a pipe (EngineDied), or it writes something
+that is not GTP (EngineGarbled): too much, an answer before its question, or answers to questions it has not read. After
+the last three the process cannot be used any more.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import queue
+import re
+import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+
+from gtp_engine.match.pipes import ErrorLog, Incoming
+from gtp_engine.printable import printable
 
 QUIT_GRACE = 5.0
-"""Seconds that an engine has to end after `quit`, and again after SIGTERM."""
-MAX_REPLY_BYTES = 1 << 24
-"""The longest reply that is read: no engine may fill the referee's memory."""
+"""Seconds that an engine has to end after `quit`, again after SIGTERM, and again after SIGKILL."""
+MAX_REPLY_BYTES = 1 << 18
+"""The longest reply that is read, with what came before it: no engine may fill the referee's memory. The longest honest
+ones, to `list_commands`, have some 4 kB."""
+LOOK_UP_SECONDS = 0.5
+"""How often a wait for a reply looks whether the process is still there."""
+
+SUPERVISED = sys.platform == "linux"
+"""Whether a process stands between the referee and an engine that can kill all descendants of the engine."""
+SUPERVISOR = Path(__file__).resolve().with_name("supervisor.py")
+
+REPLY = re.compile(rb"^[=?]", re.MULTILINE)
+LINE = re.compile(rb"\S[^\n]*")
+"""A line that is not blank."""
 
 
 class EngineError(Exception):
-    """The engine did something after which it cannot be used any more. The text is one line."""
+    """The engine did something after which it cannot be used any more. The text is one printable line."""
 
 
 class EngineTimeout(EngineError):
@@ -33,7 +50,7 @@ class EngineTimeout(EngineError):
 
 
 class EngineDied(EngineError):
-    """The engine's process ended, or closed its stdout."""
+    """The engine's process ended, or closed its stdin or stdout."""
 
 
 class EngineGarbled(EngineError):
@@ -41,34 +58,32 @@ class EngineGarbled(EngineError):
 
 
 class GtpFailure(Exception):
-    """The engine refused a command with `? text`. The text is the engine's."""
+    """The engine refused a command with `? text`. The text is the engine's, as one printable line."""
 
 
 class GtpClient:
     """One engine process. Only one thread may use it at a time; `kill` is safe from any thread."""
 
-    def __init__(self, command: Sequence[str], stderr: Path | None = None) -> None:
-        """Start `command`. Its stderr is appended to the file `stderr`, or thrown away. Raises EngineError."""
+    def __init__(self, command: Sequence[str], log: ErrorLog | None = None) -> None:
+        """Start `command`. Its stderr goes to `log`, or nowhere. Raises EngineError."""
         self.command = list(command)
         self.stray_lines = 0
         """How many lines that are not blank came between replies. They are ignored."""
-        self._stderr: IO[bytes] | None = open(stderr, "ab") if stderr else None  # noqa: SIM115 - closed in close()
-        try:
-            self._process = subprocess.Popen(
-                self.command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._stderr or subprocess.DEVNULL,
-                start_new_session=True,  # so that a Ctrl-C meant for us leaves it alone, and kill() gets its children
-            )
-        except (OSError, ValueError) as error:
-            self._close_stderr()
-            raise EngineError(f"cannot start {self.command[0]}: {getattr(error, 'strerror', None) or error}") from error
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._reader = threading.Thread(target=self._read, name="gtp-reader", daemon=True)
-        self._reader.start()
+        self._log = log or ErrorLog()
+        self._process = _start(self.command)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._stdin = self._process.stdin
+        if hasattr(os, "set_blocking"):  # on Windows since Python 3.12; before, a write may wait there
+            os.set_blocking(self._stdin.fileno(), False)
+        self._stdin_lock = threading.Lock()
+        self._incoming = Incoming(self._process.stdout, MAX_REPLY_BYTES)
+        self._unread = bytearray()
+        """What was taken from `_incoming` and belongs to no reply yet."""
+        self._closed = threading.Event()
+        self._log.follow(self._process.stderr, self._closed)
         self._commands: frozenset[str] | None = None
-        self._killed = False
 
     @property
     def is_running(self) -> bool:
@@ -78,35 +93,37 @@ class GtpClient:
     def send(self, command: str, seconds: float) -> str:
         """Send a command and return the text of the reply without its status and its last blank line.
 
-        Raises GtpFailure, EngineTimeout (after `seconds`), EngineDied, EngineGarbled.
+        The text may hold anything but a blank line: use `printable` to show it. Raises GtpFailure, EngineTimeout (after
+        `seconds`), EngineDied, EngineGarbled.
         """
         deadline = time.monotonic() + seconds
-        stdin = self._process.stdin
-        assert stdin is not None
-        try:
-            stdin.write(command.encode() + b"\n")
-            stdin.flush()
-        except (OSError, ValueError) as error:
-            raise self._death(command) from error
-        lines: list[str] = []
-        size = 0
+        self._discard_unasked(command)
+        self._write(command)
+        lines: list[bytes] = []
+        size = done = searched = 0
         while True:
-            line = self._next_line(command, deadline, seconds)
-            size += len(line)
+            end = self._unread.find(b"\n", searched)
+            if end < 0:
+                searched = len(self._unread)
+                if size + searched - done > MAX_REPLY_BYTES:
+                    raise EngineGarbled(f"endless reply to {command!r}")
+                self._unread += self._wait(command, deadline, seconds)
+                continue
+            line = bytes(self._unread[done:end]).rstrip()
+            size += end + 1 - done
+            done = searched = end + 1
             if size > MAX_REPLY_BYTES:
                 raise EngineGarbled(f"endless reply to {command!r}")
-            text = line.decode("utf-8", "replace").rstrip()
-            if not lines and text[:1] not in ("=", "?"):
-                if text:
-                    self.stray_lines += 1
-                continue
-            if not text:
+            if not lines and line[:1] not in (b"=", b"?"):
+                self.stray_lines += bool(line)
+            elif line:
+                lines.append(line)
+            else:
                 break
-            lines.append(text)
-        status, lines[0] = lines[0][0], lines[0][1:].lstrip("0123456789").strip()
-        text = "\n".join(lines).strip()
-        if status == "?":
-            raise GtpFailure(text)
+        del self._unread[:done]
+        status, text = lines[0][:1], b"\n".join(lines)[1:].lstrip(b"0123456789").decode("utf-8", "replace").strip()
+        if status == b"?":
+            raise GtpFailure(printable(text))
         return text
 
     def knows(self, command: str, seconds: float) -> bool:
@@ -119,55 +136,76 @@ class GtpClient:
         return command in self._commands
 
     def close(self) -> None:
-        """End the engine: with `quit`, if that does not help with SIGTERM, and then with SIGKILL."""
+        """End the engine: with `quit`, if that does not help with SIGTERM, and then with SIGKILL.
+
+        Takes at most four times QUIT_GRACE.
+        """
         if self.is_running:
             with contextlib.suppress(EngineError, GtpFailure):
                 self.send("quit", QUIT_GRACE)
-            stdin = self._process.stdin
-            assert stdin is not None
-            with contextlib.suppress(OSError):
-                stdin.close()
+            self._close_stdin()
             if not self._leaves():
-                self._signal(signal.SIGTERM)
+                self._signal_group(signal.SIGTERM)
                 self._leaves()
         self.kill()
 
     def kill(self) -> None:
-        """End the process and its children at once. Safe to call at any time, from any thread, more than once."""
-        if not self._killed:
-            self._killed = True
-            self._signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+        """End the process and its descendants at once. Safe to call at any time, from any thread, more than once."""
+        if not self._closed.is_set():
+            self._closed.set()
+            if SUPERVISED and self.is_running:
+                with contextlib.suppress(OSError):
+                    os.kill(self._process.pid, signal.SIGUSR1)
+                    os.kill(self._process.pid, signal.SIGCONT)
+                self._leaves()
+            self._signal_group(getattr(signal, "SIGKILL", signal.SIGTERM))
         self._leaves()
-        with contextlib.suppress(OSError, ValueError):
-            assert self._process.stdin is not None
-            self._process.stdin.close()
-        self._close_stderr()
+        self._incoming.close()
+        self._close_stdin()
 
-    def _read(self) -> None:
-        stdout = self._process.stdout
-        assert stdout is not None
-        with contextlib.suppress(OSError, ValueError), stdout:
-            while line := stdout.readline(MAX_REPLY_BYTES):
-                self._lines.put(line)
-        self._lines.put(None)
+    def stderr_is_read(self) -> None:
+        """Wait, for a second at most, until the log has all that a process which has ended wrote to stderr."""
+        if not self.is_running:
+            self._log.lines(1.0)
 
-    def _next_line(self, command: str, deadline: float, seconds: float) -> bytes:
+    def _discard_unasked(self, command: str) -> None:
+        """Throw away what came since the last reply. What looks like a reply came before its question: a lie."""
+        self._unread += self._incoming.take(0.0) or b""
+        if REPLY.search(self._unread):
+            raise EngineGarbled(f"replied before {command!r} was asked")
+        if len(self._unread) >= MAX_REPLY_BYTES:
+            raise EngineGarbled(f"flooded its stdout before {command!r}")
+        self.stray_lines += sum(1 for _ in LINE.finditer(self._unread))
+        self._unread.clear()
+
+    def _write(self, command: str) -> None:
+        """Write a line into a pipe that is empty: an engine that has answered everything has read everything."""
+        line = command.encode() + b"\n"
         try:
-            line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
-        except queue.Empty:
-            raise EngineTimeout(f"no reply to {command!r} within {seconds:g} s") from None
-        if line is None:
-            self._lines.put(None)
-            raise self._death(command)
-        return line
+            with self._stdin_lock:
+                written = self._stdin.write(line)
+        except (OSError, ValueError) as error:
+            raise self._death(command, "closed its stdin") from error
+        if written != len(line):
+            raise EngineGarbled("answers commands that it does not read")
 
-    def _death(self, command: str) -> EngineDied:
+    def _wait(self, command: str, deadline: float, seconds: float) -> bytes:
+        """The next bytes from the engine, before the deadline."""
+        while (left := deadline - time.monotonic()) > 0:
+            running = self.is_running
+            data = self._incoming.take(min(left, LOOK_UP_SECONDS))
+            if data is None or not (data or running):
+                raise self._death(command, "closed its stdout")
+            if data:
+                return data
+        raise EngineTimeout(f"no reply to {command!r} within {seconds:.3g} s")
+
+    def _death(self, command: str, how: str) -> EngineDied:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
         code = self._process.returncode
-        how = (
-            "closed its stdout" if code is None else f"was killed by signal {-code}" if code < 0 else f"exited ({code})"
-        )
+        if code is not None:
+            how = f"was killed by signal {-code}" if code < 0 else f"exited ({code})"
         return EngineDied(f"{how} at {command!r}")
 
     def _leaves(self) -> bool:
@@ -177,7 +215,7 @@ class GtpClient:
         except subprocess.TimeoutExpired:
             return False
 
-    def _signal(self, number: int) -> None:
+    def _signal_group(self, number: int) -> None:
         """Signal the process group, so that what a wrapper script started goes with it."""
         with contextlib.suppress(OSError):
             if hasattr(os, "killpg"):
@@ -185,7 +223,27 @@ class GtpClient:
             elif self.is_running:
                 self._process.send_signal(number)
 
-    def _close_stderr(self) -> None:
-        if self._stderr is not None:
-            self._stderr.close()
-            self._stderr = None
+    def _close_stdin(self) -> None:
+        with self._stdin_lock, contextlib.suppress(OSError):
+            self._stdin.close()
+
+
+def _start(command: list[str]) -> subprocess.Popen[bytes]:
+    """Start an engine with three pipes, on Linux under supervisor.py. Raises EngineError."""
+    program = printable(command[0])
+    try:
+        if SUPERVISED:
+            if shutil.which(command[0]) is None:
+                reason = "Permission denied" if os.path.exists(command[0]) else "No such file or directory"
+                raise EngineError(f"cannot start {program}: {reason}")
+            command = [sys.executable, "-I", "-S", str(SUPERVISOR), *command]
+        return subprocess.Popen(
+            command,
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # so that a Ctrl-C meant for us leaves it alone, and a signal gets its children
+        )
+    except (OSError, ValueError) as error:
+        raise EngineError(f"cannot start {program}: {getattr(error, 'strerror', None) or error}") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -14,19 +13,21 @@ import click
 import msgspec
 
 from go_rules.machine.texts import parse_number, shown
-from go_rules.rules import preset
+from go_rules.rules import Rules, preset
 from gtp_engine.configuration.options import Count, Number
 from gtp_engine.configuration.settings import parse_size
 from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError
 from gtp_engine.match.clock import FORMS, ClockError, announcements, parse_control
-from gtp_engine.match.engines import Engine, Terms, engine_command
+from gtp_engine.match.engines import Engine, Limits, Terms, engine_command
 from gtp_engine.match.openings import NO_OPENING, Opening, openings, read_openings
 from gtp_engine.match.play import Match
 from gtp_engine.match.record import FAULTS, SIDES, GameRecord, MatchRecord, MatchTerms
-from gtp_engine.match.referee import Conduct, scores_on_board
+from gtp_engine.match.referee import Conduct
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.table import Progress, print_table, summary
+from gtp_engine.match.verdict import scores_on_board
+from gtp_engine.printable import printable
 from gtp_engine.thinking.clock import TimeControl
 
 EXIT_FAULTS = 3
@@ -66,6 +67,13 @@ class BoardSize(click.ParamType):  # type: ignore[type-arg]
     type=Number(1, 1e7),
     help="Seconds until a silent engine loses.  [default: 10 times what its clock allows, 60 at least; 600 without]",
 )
+@click.option(
+    "--start",
+    type=Number(1, 1e7),
+    default=Limits.start,
+    show_default=True,
+    help="Seconds for an engine to start, and to get ready for a game.",
+)
 @click.option("--max-moves", type=Count(1), help="Score the game after so many.  [default: 3 times the points]")
 @click.option(
     "--openings",
@@ -82,6 +90,11 @@ class BoardSize(click.ParamType):  # type: ignore[type-arg]
     default="auto",
     show_default=True,
     help="Ask both engines for the final score, or count the board as it stands (auto: by the rules).",
+)
+@click.option(
+    "--judge",
+    metavar="COMMAND",
+    help="A third engine, whose final score counts where the engines do not agree and nothing else shows who won.",
 )
 @click.option("--parallel", type=Count(1, 256), default=1, show_default=True, help="Games at the same time.")
 @click.option("--sprt", metavar="ELO0:ELO1", help="Stop once a sequential test has decided between these differences.")
@@ -107,9 +120,11 @@ def match(
     enforce_clock: bool,
     lag: float,
     hang: float | None,
+    start: float,
     max_moves: int | None,
     opening_set: str,
     scorer: str,
+    judge: str | None,
     parallel: int,
     sprt: str | None,
     name_a: str | None,
@@ -123,21 +138,22 @@ def match(
     installation's `nobi gtp`: "nobi --net FILE --visits 200".
 
     Colours alternate and each opening is played from both sides. The referee keeps its own board and clock; illegal
-    moves, crashes and hangs lose the game and are counted. The exit code is 0, or 3 if there were any or if the
-    engines did not agree on a score.
+    moves, crashes, floods and hangs lose the game and are counted; no engine can hold the match up beyond --start and
+    --hang. The exit code is 0, or 3 if there were any or if the engines did not agree on a score.
     """
     rule_set, customary_komi = preset(rules)
     width, height = size
     control = _control(seconds, clock)
     test = _sprt(sprt)
     count_board = scorer == "board" or (scorer == "auto" and scores_on_board(rule_set))
-    first_moves, source = _openings(opening_set, width, height)
+    first_moves, source = _openings(opening_set, width, height, rule_set)
     commands = [engine_command(text) for text in (engine_a, engine_b)]
     terms = Terms(width, height, customary_komi if komi is None else komi, rules, rule_set, control, visits)
     conduct = Conduct(enforce_clock, lag, hang, max_moves or 0, count_board)
+    limits = _limits(start, hang)
     agreed = MatchTerms(
         commands=[[_as_text(word) for word in command] for command in commands],
-        names=_names(commands, [name_a, name_b], terms),
+        names=_names(commands, [name_a, name_b], terms, limits),
         width=width,
         height=height,
         komi=terms.komi,
@@ -146,6 +162,7 @@ def match(
         enforce_clock=enforce_clock,
         visits=visits or 0,
         max_moves=max_moves or 0,
+        judge=[_as_text(word) for word in engine_command(judge)] if judge is not None else [],
         openings=source,
         count_board=count_board,
     )
@@ -155,7 +172,8 @@ def match(
     progress = Progress(agreed.names, games)
     try:
         with _termination_interrupts():
-            Match(record, terms, conduct, first_moves, games, parallel, test).run(progress.update)
+            play = Match(record, terms, conduct, first_moves, games, parallel, test, limits)
+            play.run(progress.update)
     except KeyboardInterrupt:
         progress.finish()
         if record.games:
@@ -212,20 +230,28 @@ def _sprt(text: str | None) -> Sprt | None:
     raise click.BadParameter(f"{shown(text)} is not ELO0:ELO1 with ELO0 < ELO1", param_hint="--sprt")
 
 
-def _openings(source: str, width: int, height: int) -> tuple[Sequence[Opening], str]:
+def _limits(start: float, hang: float | None) -> Limits:
+    """How long an engine may take: `--hang` is for every reply once the game has begun."""
+    usual = Limits()
+    hang = usual.score if hang is None else hang
+    return Limits(start, min(usual.score, hang), min(usual.reply, hang))
+
+
+def _openings(source: str, width: int, height: int, rules: Rules) -> tuple[Sequence[Opening], str]:
     """The openings, and what the record calls them."""
     if source == "built-in":
         return openings(width, height), source
     if source == "none":
         return [NO_OPENING], source
-    return read_openings(Path(source), width, height), str(Path(source).resolve())
+    return read_openings(Path(source), width, height, rules), str(Path(source).resolve())
 
 
-def _names(commands: list[list[str]], given: list[str | None], terms: Terms) -> list[str]:
+def _names(commands: list[list[str]], given: list[str | None], terms: Terms, limits: Limits) -> list[str]:
     """Start each engine once, to see that it plays on these terms and to ask its name; equal names get a letter."""
     names = []
     for side, command in enumerate(commands):
-        engine = Engine(command, given[side] or f"engine {SIDES[side]}", Path(os.devnull))
+        label = printable(given[side] or "") or f"engine {SIDES[side]}"
+        engine = Engine(command, label, limits=limits)
         try:
             own = engine.name()
             engine.prepare(terms)
@@ -233,7 +259,7 @@ def _names(commands: list[list[str]], given: list[str | None], terms: Terms) -> 
             raise UserError(f"{engine.label}: {error}") from error
         finally:
             engine.close()
-        names.append(given[side] or own)
+        names.append(label if given[side] else own)
     if names[0] == names[1]:
         names = [f"{name} ({side})" for name, side in zip(names, SIDES, strict=True)]
     return names

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shlex
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TypeVar
 
 from go_rules.machine.launch import python_command
 from go_rules.machine.texts import parse_number
-from go_rules.points import COLOUR_NAMES, to_vertex
+from go_rules.points import COLOUR_NAMES, PASS, VertexError, from_vertex, to_vertex
 from go_rules.rules import Rules
 from gtp_engine.errors import UserError
-from gtp_engine.match.client import EngineError, GtpClient, GtpFailure
+from gtp_engine.match.client import EngineError, EngineTimeout, GtpClient, GtpFailure
 from gtp_engine.match.clock import announcements
+from gtp_engine.match.pipes import ErrorLog
+from gtp_engine.printable import printable
 from gtp_engine.thinking.clock import TimeControl
 
-START_SECONDS = 120.0
-"""Limit for an engine's first replies and for the preparation of a game, when it may load a network and compile."""
-SCORE_SECONDS = 60.0
-REPLY_SECONDS = 30.0
-"""Limit for all other commands except genmove."""
+Answer = TypeVar("Answer")
+
+LONGEST_NAME = 60
+"""Characters of what an engine calls itself, and again of its version."""
+SCORE = re.compile(r"([BW])\+([0-9]{1,4}(?:\.[0-9]{1,3})?)")
+NO_SCORE = ("0", "DRAW", "JIGO")
+"""What engines write for a draw."""
 
 KGS_RULES = {
     "chinese": "chinese",
@@ -49,6 +56,22 @@ class Terms:
     visits: int | None
 
 
+@dataclass(frozen=True)
+class Limits:
+    """How many seconds an engine may take, except for its moves: those have a clock."""
+
+    start: float = 300.0
+    """For its name, and again for all preparations of a game: it may load a network and compile."""
+    score: float = 60.0
+    """For each answer about the score of a game."""
+    reply: float = 30.0
+    """For every other reply."""
+
+
+class TermsRefused(UserError):
+    """The engine does not play on the terms of the match."""
+
+
 def engine_command(text: str) -> list[str]:
     """The words of an engine's command. `nobi` stands for `nobi gtp` of this installation. Raises UserError."""
     try:
@@ -66,15 +89,20 @@ def engine_command(text: str) -> list[str]:
 class Engine:
     """One engine at one table. Its process is started when it is needed, and again after it has failed."""
 
-    def __init__(self, command: list[str], label: str, stderr: Path) -> None:
+    def __init__(
+        self, command: list[str], label: str, log: ErrorLog | None = None, limits: Limits | None = None
+    ) -> None:
         self.command = command
         self.label = label
         """How messages call the engine."""
-        self.stderr = stderr
+        self.limits = limits or Limits()
+        self._log = log or ErrorLog()
         self._client: GtpClient | None = None
         self._stopped = False
         self._takes_fractions = False
         """Whether the engine reads fractions of seconds. GTP has whole seconds only."""
+        self._prepared_until = 0.0
+        """When the preparations must have ended, by time.monotonic."""
 
     @property
     def client(self) -> GtpClient:
@@ -82,51 +110,56 @@ class Engine:
         if self._client is None:
             if self._stopped:
                 raise EngineError("the match was stopped")
-            self._client = GtpClient(self.command, self.stderr)
+            self._client = GtpClient(self.command, self._log)
         return self._client
 
     def name(self) -> str:
-        """The engine's own name and version. Raises EngineError."""
+        """The engine's own name and version in printable characters. Raises EngineError."""
+        self._begin_preparations()
         words = []
         for command in ("name", "version"):
             with contextlib.suppress(GtpFailure):
-                words.append(" ".join(self.client.send(command, START_SECONDS).split())[:60])
+                words.append(printable(self._prepare(command), LONGEST_NAME))
         return " ".join(word for word in words if word) or self.label
 
     def prepare(self, terms: Terms) -> None:
-        """Prepare the engine for a game on these terms. Raises EngineError, and UserError if it refuses them."""
-        client = self.client
+        """Prepare the engine for a game on these terms. Raises EngineError, and TermsRefused."""
+        self._begin_preparations()
         width, height = terms.width, terms.height
         if width == height:
             self._insist(f"boardsize {width}")
-        elif client.knows("rectangular_boardsize", START_SECONDS):
+        elif self._knows("rectangular_boardsize"):
             self._insist(f"rectangular_boardsize {width} {height}")
         else:
             self._insist(f"boardsize {width} {height}")
         self._insist("clear_board")
         self._insist(f"komi {terms.komi:g}")
-        if client.knows("kata-set-rules", START_SECONDS):
+        if self._knows("kata-set-rules"):
             self._insist(f"kata-set-rules {json.dumps(terms.rules.to_json())}")
-        elif terms.rules_name in KGS_RULES and client.knows("kgs-rules", START_SECONDS):
+        elif terms.rules_name in KGS_RULES and self._knows("kgs-rules"):
             with contextlib.suppress(GtpFailure):
-                client.send(f"kgs-rules {KGS_RULES[terms.rules_name]}", REPLY_SECONDS)
+                self._prepare(f"kgs-rules {KGS_RULES[terms.rules_name]}")
         if terms.control is not None:
             self._announce(announcements(terms.control))
         if terms.visits:
-            if not client.knows("kata-set-param", START_SECONDS):
-                raise UserError(f"{self.label} takes no visits by GTP; leave out --visits and put them in its command")
+            if not self._knows("kata-set-param"):
+                raise TermsRefused(
+                    f"{self.label} takes no visits by GTP; leave out --visits and put them in its command"
+                )
             self._insist(f"kata-set-param maxVisits {terms.visits}")
 
-    def play(self, colour: int, point: int, height: int) -> None:
+    def play(self, colour: int, point: int, height: int, seconds: float) -> None:
         """Send a move to the engine. Raises EngineError and GtpFailure."""
-        self.client.send(f"play {COLOUR_NAMES[colour]} {to_vertex(point, height)}", REPLY_SECONDS)
+        command = f"play {COLOUR_NAMES[colour]} {to_vertex(point, height)}"
+        self.client.send(command, min(seconds, self.limits.reply))
 
-    def time_left(self, colour: int, seconds: float, stones: int) -> None:
-        """Send the engine its clock, if it knows the command for that. Raises EngineError."""
-        if self.client.knows("time_left", REPLY_SECONDS):
+    def time_left(self, colour: int, seconds: float, stones: int, limit: float) -> None:
+        """Send the engine its clock, if it knows the command for that; `limit` is in seconds. Raises EngineError."""
+        if self.client.knows("time_left", min(limit, self.limits.reply)):
             with contextlib.suppress(GtpFailure):
                 shown = f"{seconds:.2f}" if self._takes_fractions else f"{max(int(seconds), min(1, stones))}"
-                self.client.send(f"time_left {COLOUR_NAMES[colour]} {shown} {stones}", REPLY_SECONDS)
+                command = f"time_left {COLOUR_NAMES[colour]} {shown} {stones}"
+                self.client.send(command, min(limit, self.limits.reply))
 
     def genmove(self, colour: int, seconds: float) -> str:
         """Ask the engine for a move: a vertex, `pass` or `resign` in lower case. Raises EngineError and GtpFailure."""
@@ -135,16 +168,25 @@ class Engine:
     def final_score(self) -> str | None:
         """Ask the engine for the score: `B+3.5`, `W+0.5` or `0`; None if it gives none. Raises EngineError."""
         try:
-            return parse_score(self.client.send("final_score", SCORE_SECONDS))
+            return parse_score(self.client.send("final_score", self.limits.score))
         except GtpFailure:
+            return None
+
+    def dead_stones(self, width: int, height: int) -> frozenset[int] | None:
+        """Ask the engine which stones are dead: their points; None if it does not say. Raises EngineError."""
+        if not self.client.knows("final_status_list", self.limits.reply):
+            return None
+        try:
+            words = self.client.send("final_status_list dead", self.limits.score).split()
+            return frozenset(from_vertex(word, width, height) for word in words) - {PASS}
+        except (GtpFailure, VertexError):
             return None
 
     def stderr_lines(self) -> int:
         """How many lines the engine has written to stderr in this match."""
-        try:
-            return self.stderr.read_bytes().count(b"\n")
-        except OSError:
-            return 0
+        if self._client is not None:
+            self._client.stderr_is_read()
+        return self._log.lines()
 
     def stray_lines(self) -> int:
         """How many lines of the present process's stdout belonged to no reply."""
@@ -167,31 +209,44 @@ class Engine:
             self._client.close()
             self._client = None
 
+    def _begin_preparations(self) -> None:
+        self._prepared_until = time.monotonic() + self.limits.start
+
+    def _prepare(self, command: str) -> str:
+        return self._in_time(lambda seconds: self.client.send(command, seconds))
+
+    def _knows(self, command: str) -> bool:
+        return self._in_time(lambda seconds: self.client.knows(command, seconds))
+
+    def _in_time(self, question: Callable[[float], Answer]) -> Answer:
+        """Ask a question within the limit that all preparations share."""
+        try:
+            return question(max(0.0, self._prepared_until - time.monotonic()))
+        except EngineTimeout as error:
+            raise EngineTimeout(f"not ready within {self.limits.start:g} s: {error}") from error
+
     def _announce(self, commands: list[str]) -> None:
         """Send one command after another until one is accepted."""
         for command in commands[:-1]:
             with contextlib.suppress(GtpFailure):
-                self.client.send(command, REPLY_SECONDS)
+                self._prepare(command)
                 self._takes_fractions = True
                 return
         self._insist(commands[-1])
 
     def _insist(self, command: str) -> None:
         try:
-            self.client.send(command, START_SECONDS)
+            self._prepare(command)
         except GtpFailure as error:
-            raise UserError(f"{self.label} refuses `{command}`: {error}") from error
+            raise TermsRefused(f"{self.label} refuses `{command}`: {error}") from error
 
 
 def parse_score(text: str) -> str | None:
     """Read a score as engines write it: `B+3.5`, `W+0.5` or `0`; None if the text is no score."""
     word = (text.split() or [""])[0].upper()
-    if word in ("0", "DRAW", "JIGO"):
+    if word in NO_SCORE:
         return "0"
-    if word[:2] not in ("B+", "W+"):
+    if (match := SCORE.fullmatch(word)) is None:
         return None
-    try:
-        margin = parse_number(word[2:])
-    except ValueError:
-        return None
-    return "0" if margin == 0 else f"{word[:2]}{margin:g}"
+    margin = parse_number(match[2])
+    return "0" if margin == 0 else f"{match[1]}+{margin:g}"

@@ -16,8 +16,10 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
+from go_rules.game import Game, RuleViolation
 from go_rules.machine.files import printable_path, read_regular
 from go_rules.points import VertexError, column_of, from_vertex, point_at, row_of
+from go_rules.rules import DEFAULT_RULES, Rules
 from gtp_engine.errors import UserError
 from nets.symmetry import symmetric_point, symmetry_count
 
@@ -49,8 +51,11 @@ def openings(width: int, height: int) -> list[Opening]:
     return sorted(distinct, key=_shuffling_key)
 
 
-def read_openings(path: Path, width: int, height: int) -> list[Opening]:
-    """Read openings from a text file: one in each line, as vertices; `#` begins a comment. Raises UserError."""
+def read_openings(path: Path, width: int, height: int, rules: Rules = DEFAULT_RULES) -> list[Opening]:
+    """Read openings from a text file: one in each line, as vertices; `#` begins a comment.
+
+    Raises UserError, also for moves that these rules do not allow.
+    """
     found = []
     try:
         text = read_regular(path, MAX_FILE_BYTES).decode("utf-8", "replace")
@@ -62,10 +67,13 @@ def read_openings(path: Path, width: int, height: int) -> list[Opening]:
             continue
         try:
             opening = tuple(from_vertex(word, width, height) for word in words)
-        except VertexError as error:
+            if len(set(opening)) < len(opening):
+                raise UserError("a vertex occurs twice")
+            game = Game(width, height, rules)
+            for point in opening:
+                game.play(game.to_play, point)
+        except (VertexError, UserError, RuleViolation) as error:
             raise UserError(f"{printable_path(path)}, line {number}: {error}") from error
-        if len(set(opening)) < len(opening):
-            raise UserError(f"{printable_path(path)}, line {number}: a vertex occurs twice")
         found.append(opening)
     if not found:
         raise UserError(f"{printable_path(path)}: holds no openings")

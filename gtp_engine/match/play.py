@@ -5,17 +5,26 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from go_rules.game import Game
 from go_rules.sgf.writer import to_sgf
-from gtp_engine.match.engines import Engine, Terms
+from gtp_engine.match.engines import Engine, Limits, Terms
 from gtp_engine.match.openings import Opening
+from gtp_engine.match.pipes import ErrorLog
 from gtp_engine.match.record import SIDES, GameRecord, MatchRecord, tally
 from gtp_engine.match.referee import Conduct, Referee
 from gtp_engine.match.statistics import Sprt
 
 POLL_SECONDS = 0.2
 """How long the main thread may take to notice Ctrl-C or the failure of a table."""
+
+
+class Table(NamedTuple):
+    """The engines that play one game after another."""
+
+    players: tuple[Engine, Engine]
+    judge: Engine | None
 
 
 class Match:
@@ -30,17 +39,19 @@ class Match:
         games: int,
         tables: int,
         sprt: Sprt | None,
+        limits: Limits,
     ) -> None:
         """Play so many games at so many tables. `sprt` is a test that ends the match as soon as it has decided."""
         self._record = record
         self._terms = terms
         self._conduct = conduct
+        self._limits = limits
         self._openings, self._games, self._tables, self._sprt = openings, games, tables, sprt
         self._waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._finished: queue.SimpleQueue[GameRecord | BaseException | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._aborted = threading.Event()
-        self._pairs: list[tuple[Engine, Engine]] = []
+        self._engines: list[Engine] = []
 
     def run(self, after_game: Callable[[Sequence[GameRecord], int], None]) -> None:
         """Play until the record has all games. Calls `after_game(games played, tables playing)` after each game.
@@ -51,7 +62,7 @@ class Match:
         for game in missing:
             self._waiting.put(game)
         tables = [
-            threading.Thread(target=self._serve, args=(self._pair(table),), name=f"table-{table + 1}", daemon=True)
+            threading.Thread(target=self._serve, args=(self._seat(table),), name=f"table-{table + 1}", daemon=True)
             for table in range(min(self._tables, len(missing)))
         ]
         for table in tables:
@@ -60,9 +71,8 @@ class Match:
             self._follow(len(tables), after_game)
         except BaseException:
             self._aborted.set()
-            for pair in self._pairs:
-                for engine in pair:
-                    engine.stop()
+            for engine in self._engines:
+                engine.stop()
             raise
         for table in tables:
             table.join()
@@ -80,35 +90,41 @@ class Match:
             else:
                 after_game(self._record.games, tables)
 
-    def _pair(self, table: int) -> tuple[Engine, Engine]:
+    def _seat(self, table: int) -> Table:
+        """The engines of a table. Their processes start when they are needed."""
         agreed = self._record.terms
         a, b = (
             Engine(
-                agreed.commands[side], f"{SIDES[side]} ({agreed.names[side]})", self._record.stderr_file(side, table)
+                agreed.commands[side],
+                f"{SIDES[side]} ({agreed.names[side]})",
+                ErrorLog(self._record.stderr_file(side, table)),
+                self._limits,
             )
             for side in (0, 1)
         )
-        self._pairs.append((a, b))
-        return a, b
+        judge = Engine(agreed.judge, "judge", limits=self._limits) if agreed.judge else None
+        self._engines += [engine for engine in (a, b, judge) if engine is not None]
+        return Table((a, b), judge)
 
-    def _serve(self, engines: tuple[Engine, Engine]) -> None:
+    def _serve(self, table: Table) -> None:
         """One table: play games until none is left."""
         try:
             while not self._aborted.is_set() and not self._is_decided():
-                self._play(self._waiting.get_nowait(), engines)
+                self._play(self._waiting.get_nowait(), table)
         except queue.Empty:
             pass
         except BaseException as error:
             if not self._aborted.is_set():
                 self._finished.put(error)
         if not self._aborted.is_set():
-            for engine in engines:
-                engine.close()
+            for engine in (*table.players, table.judge):
+                if engine is not None:
+                    engine.close()
         self._finished.put(None)
 
-    def _play(self, number: int, engines: tuple[Engine, Engine]) -> None:
+    def _play(self, number: int, table: Table) -> None:
         opening = self._openings[number // 2 % len(self._openings)]
-        referee = Referee(number, engines, number % 2, self._terms, self._conduct, opening)
+        referee = Referee(number, table.players, number % 2, self._terms, self._conduct, opening, table.judge)
         played = referee.play()
         if self._aborted.is_set():  # the engines were killed under the referee
             return
@@ -124,6 +140,8 @@ class Match:
 def _game_sgf(game: Game, played: GameRecord, names: Sequence[str]) -> bytes:
     """The game with what the referee found, in the comment at its end."""
     text = f"Game {played.game + 1}: {played.result}, {played.reason}"
+    if played.settled_by:
+        text += f", by {played.settled_by}"
     if played.detail:
         text += f" ({played.detail})"
     for side in (0, 1):

@@ -4,7 +4,9 @@
     FOLDER/games/0001.sgf   the games
     FOLDER/stderr/A-1.txt   what the engines wrote to stderr, by side and by parallel table
 
-A match that was interrupted goes on from its record; the games it holds are not played again.
+A match that was interrupted goes on from its record; the games it holds are not played again. A folder may come from
+anybody: its record is read only if it is a file of a sensible size whose every entry makes sense, nothing is written
+through a link, and a record that is refused stays as it is.
 """
 
 from __future__ import annotations
@@ -12,15 +14,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from go_rules.machine.files import PUBLIC, append_regular, read_regular, write_whole
 from gtp_engine.errors import UserError
 from gtp_engine.match.statistics import Tally
 
 FORMAT = 1
-MAX_FILE_BYTES = 1 << 30
+MAX_FILE_BYTES = 1 << 28
 """Of a record: some 300 bytes for each game."""
 SIDES = ("A", "B")
 """The names of the two engines in files: A is the first one on the command line."""
@@ -36,6 +40,23 @@ REFUSED = "refused a legal move"
 MOVE_LIMIT = "move limit"
 FAULTS = (OVERTIME, HUNG, CRASHED, GARBLED, ILLEGAL, REFUSED)
 """The reasons for which an engine loses because it misbehaved."""
+REASONS = (WON_BY_SCORE, RESIGNED, MOVE_LIMIT, *FAULTS)
+
+BY_BOARD = "board"
+BY_SCORES = "scores"
+BY_DEAD_STONES = "dead stones"
+BY_PROOF = "unconditional life"
+BY_JUDGE = "judge"
+BY_ONE_SCORE = "one score"
+SETTLEMENTS = (BY_BOARD, BY_SCORES, BY_DEAD_STONES, BY_PROOF, BY_JUDGE, BY_ONE_SCORE)
+"""What showed who had won a game that was scored; verdict.py has the method."""
+
+Count = Annotated[int, Meta(ge=0, le=1 << 40)]
+Seconds = Annotated[float, Meta(ge=0, le=1e12)]
+Text = Annotated[str, Meta(max_length=2000)]
+Score = Annotated[str, Meta(pattern=r"^(0|[BW]\+[0-9.]{1,9})$")]
+Counts = Annotated[list[Count], Meta(min_length=2, max_length=2)]
+Times = Annotated[list[Seconds], Meta(min_length=2, max_length=2)]
 
 
 class MatchTerms(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +75,8 @@ class MatchTerms(msgspec.Struct, frozen=True, kw_only=True):
     visits: int
     """The visits that `kata-set-param maxVisits` sets; 0 sets none."""
     max_moves: int
+    judge: list[str] = []
+    """The command of the engine that is asked who has won a disputed game; empty if there is none."""
     openings: str
     """`built-in`, `none`, or the path of a file of them."""
     count_board: bool
@@ -63,32 +86,41 @@ class MatchTerms(msgspec.Struct, frozen=True, kw_only=True):
 class GameRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One game. Lists of two have a value for each engine, A's first."""
 
-    game: int
+    game: Annotated[int, Meta(ge=0, le=10_000_000)]
     """The number of the game, from 0. Games 2k and 2k+1 have the same opening; A is black in 2k."""
-    black: int
+    black: Annotated[int, Meta(ge=0, le=1)]
     """The engine that plays black: 0 is A, 1 is B."""
-    opening: list[str]
-    moves: int
+    opening: Annotated[list[Annotated[str, Meta(max_length=4)]], Meta(max_length=1000)]
+    moves: Count
     """How many moves were played, with those of the opening and with passes."""
-    result: str
+    result: Annotated[str, Meta(pattern=r"^(0|\?|[BW]\+([RTF]|[0-9.]{0,9}))$")]
     """The result as in SGF: `B+3.5`, `W+R`, `W+T`, `B+F` (forfeit), `B+` or `0`; `?` counts for nobody."""
-    reason: str
+    reason: Text
     """WON_BY_SCORE, RESIGNED, MOVE_LIMIT or one of FAULTS."""
-    detail: str = ""
-    scores: list[str | None]
+    detail: Text = ""
+    settled_by: Text = ""
+    """One of SETTLEMENTS; empty if the game was not scored, or nothing showed who had won."""
+    scores: Annotated[list[Score | None], Meta(min_length=2, max_length=2)]
     """The score that each engine gave; None if it was not asked or gave none."""
     agreed: bool | None = None
     """Whether the scores are equal; None if one is missing."""
-    seconds: list[float]
-    """The seconds of all genmoves."""
-    longest: list[float]
-    """The seconds of the slowest move."""
-    own_moves: list[int]
-    late: list[int]
+    seconds: Times
+    """The seconds of all turns: from the opponent's move to the engine's own."""
+    longest: Times
+    """The seconds of the slowest turn."""
+    own_moves: Counts
+    late: Counts
     """How many moves were too late by the clock."""
-    stderr_lines: list[int]
-    stray_lines: list[int]
+    stderr_lines: Counts
+    stray_lines: Counts
     """How many lines on stdout belonged to no reply."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a reason that there is not, and for texts that are not printable."""
+        if self.reason not in REASONS or self.settled_by not in ("", *SETTLEMENTS):
+            raise ValueError(f"unknown reason {self.reason!r}, {self.settled_by!r}")
+        if not all(text.isprintable() for text in (self.detail, *self.opening)):
+            raise ValueError("control characters")
 
     @property
     def winner(self) -> int | None:
@@ -113,15 +145,18 @@ class MatchRecord:
     """The folder of a match. `games` are the finished games in the order in which they ended."""
 
     def __init__(self, folder: Path, terms: MatchTerms) -> None:
-        """Open or start the record. Raises UserError if the folder holds another match."""
+        """Open or start the record. Raises UserError if the folder holds another match or what is no record."""
         self.folder = folder
         self.terms = terms
         self.games: list[GameRecord] = []
         self._path = folder / "record.jsonl"
-        (folder / "games").mkdir(parents=True, exist_ok=True)
-        (folder / "stderr").mkdir(exist_ok=True)
-        if self._path.exists() and self._path.stat().st_size > 0:
-            self._resume()
+        for inner in (folder / "games", folder / "stderr"):
+            if inner.is_symlink():
+                raise UserError(f"{inner}: is a link; choose another --out")
+            inner.mkdir(parents=True, exist_ok=True)
+        content = self._read()
+        if content:
+            self._resume(content)
         else:
             self._append(terms)
 
@@ -143,19 +178,27 @@ class MatchRecord:
     def _append(self, entry: msgspec.Struct) -> None:
         append_regular(self._path, msgspec.json.encode(entry) + b"\n", durable=True)
 
-    def _resume(self) -> None:
-        content = read_regular(self._path, MAX_FILE_BYTES)
+    def _read(self) -> bytes:
+        """The content of the record's file; empty if there is none. Raises UserError for a link, and OSError."""
+        if self._path.is_symlink():
+            raise UserError(f"{self._path}: is a link; choose another --out")
+        return read_regular(self._path, MAX_FILE_BYTES) if self._path.exists() else b""
+
+    def _resume(self, content: bytes) -> None:
         complete = content[: content.rfind(b"\n") + 1]
-        if len(complete) < len(content):  # we were stopped in the middle of a line
-            os.truncate(self._path, len(complete))
         lines = complete.splitlines()
         try:
             terms = msgspec.json.decode(lines[0], type=MatchTerms)
-            self.games = [msgspec.json.decode(line, type=GameRecord) for line in lines[1:]]
-        except (msgspec.MsgspecError, IndexError, RecursionError) as error:
+            games = [msgspec.json.decode(line, type=GameRecord) for line in lines[1:]]
+            if len({game.game for game in games}) < len(games):
+                raise ValueError("a game occurs twice")
+        except (ValueError, IndexError, RecursionError) as error:
             raise UserError(
                 f"{self._path}: not a match record of this version ({error}); choose another --out"
             ) from error
         changed = [f for f in MatchTerms.__struct_fields__ if getattr(terms, f) != getattr(self.terms, f)]
         if changed:
             raise UserError(f"{self._path}: holds another match (different {', '.join(changed)}); choose another --out")
+        if len(complete) < len(content):  # we were stopped in the middle of a line
+            os.truncate(self._path, len(complete))
+        self.games = games

@@ -6,19 +6,20 @@ refuses a legal one, ends, hangs or writes what is not GTP loses the game, and t
 
 from __future__ import annotations
 
-import math
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
 
 from go_rules.game import Game, RuleViolation
 from go_rules.points import BLACK, COLOUR_LETTERS, PASS, WHITE, VertexError, from_vertex, opponent, to_vertex
-from go_rules.rules import SCORING_AREA, Rules
 from gtp_engine.match import record
 from gtp_engine.match.client import EngineDied, EngineError, EngineGarbled, EngineTimeout, GtpFailure
 from gtp_engine.match.clock import SideClock
-from gtp_engine.match.engines import Engine, Terms
+from gtp_engine.match.engines import Engine, Terms, TermsRefused
 from gtp_engine.match.openings import Opening
 from gtp_engine.match.record import GameRecord
+from gtp_engine.match.verdict import Outcome, counted, final_range, judged, settle
 
 NO_REPLY = {EngineTimeout: record.HUNG, EngineDied: record.CRASHED, EngineGarbled: record.GARBLED}
 UNUSABLE = (record.HUNG, record.CRASHED, record.GARBLED, record.OVERTIME)
@@ -27,6 +28,9 @@ UNUSABLE = (record.HUNG, record.CRASHED, record.GARBLED, record.OVERTIME)
 HANG_WITHOUT_CLOCK = 600.0
 LEAST_HANG = 60.0
 HANG_FACTOR = 10.0
+
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -44,16 +48,11 @@ class Conduct:
     count_board: bool = False
     """Whether the final position is scored with all stones alive, and the engines are not asked."""
 
-
-@dataclass
-class Outcome:
-    """How a game ended."""
-
-    result: str
-    reason: str
-    detail: str = ""
-    scores: list[str | None] = field(default_factory=lambda: [None, None])
-    agreed: bool | None = None
+    def longest_turn(self, clock: SideClock | None) -> float:
+        """Seconds without an answer that show an engine to hang: well beyond what its clock allows it."""
+        if self.hang_seconds is not None:
+            return self.hang_seconds
+        return HANG_WITHOUT_CLOCK if clock is None else max(LEAST_HANG, HANG_FACTOR * clock.allowance())
 
 
 class Forfeit(Exception):
@@ -67,30 +66,41 @@ class Forfeit(Exception):
 
 
 class Referee:
-    """One game, from the empty board to its record."""
+    """One game, from the empty board to its record.
+
+    It takes at most, in seconds: for each engine `start`, and `reply` for each move of the opening; for each other move
+    the longest turn (Conduct); and twice `score` for each engine and for the judge, whose start counts too (Limits).
+    """
 
     def __init__(
-        self, number: int, engines: tuple[Engine, Engine], black: int, terms: Terms, conduct: Conduct, opening: Opening
+        self,
+        number: int,
+        engines: tuple[Engine, Engine],
+        black: int,
+        terms: Terms,
+        conduct: Conduct,
+        opening: Opening,
+        judge: Engine | None = None,
     ) -> None:
-        """`black` is the engine that plays black in this game, 0 or 1."""
+        """`black` is the engine that plays black in this game, 0 or 1. `judge` is asked who won if that is disputed."""
         self.number = number
         self.engines = engines
         self.black = black
         self.terms = terms
         self.conduct = conduct
         self.opening = opening
+        self.judge = judge
         self.game = Game(terms.width, terms.height, terms.rules, terms.komi)
         self.clocks = [SideClock(terms.control) if terms.control else None for _ in engines]
         self.seconds = [0.0, 0.0]
         self.longest = [0.0, 0.0]
         self.own_moves = [0, 0]
         self.late = [0, 0]
+        self._listened = [0.0, 0.0]
+        """Seconds that each engine took to hear of its opponent's last move: its clock runs from that move on."""
 
     def play(self) -> GameRecord:
-        """Play the game and return its record, which also says what went wrong.
-
-        Raises UserError if an engine refuses the terms.
-        """
+        """Play the game and return its record, which also says what went wrong."""
         noise = [(engine.stderr_lines(), engine.stray_lines()) for engine in self.engines]
         unusable: int | None = None
         try:
@@ -115,6 +125,7 @@ class Referee:
             detail=outcome.detail,
             scores=outcome.scores,
             agreed=outcome.agreed,
+            settled_by=outcome.settled_by,
             seconds=[round(s, 3) for s in self.seconds],
             longest=[round(s, 3) for s in self.longest],
             own_moves=self.own_moves,
@@ -129,6 +140,8 @@ class Referee:
                 engine.prepare(self.terms)
             except EngineError as error:
                 raise self._no_reply(side, error) from error
+            except TermsRefused as error:
+                raise Forfeit(side, record.REFUSED, str(error)) from error
         for i, point in enumerate(self.opening):
             colour = BLACK if i % 2 == 0 else WHITE
             self.game.play(colour, point)
@@ -146,7 +159,9 @@ class Referee:
             if answer == "resign":
                 return Outcome(f"{COLOUR_LETTERS[opponent(colour)]}+R", record.RESIGNED)
             point = self._judge(side, colour, answer)
+            started = time.monotonic()
             self._tell(1 - side, colour, point)
+            self._listened[1 - side] = time.monotonic() - started
         return self._score(record.WON_BY_SCORE)
 
     def _is_over(self) -> bool:
@@ -156,16 +171,16 @@ class Referee:
         return self.game.is_over or (both and not self.terms.rules.has_button)
 
     def _ask(self, side: int, colour: int) -> str:
-        """The answer to genmove, with the clock running."""
+        """The answer to genmove, with the clock running since the opponent's move."""
         engine, clock = self.engines[side], self.clocks[side]
-        hang = allowed = self._patience(clock)
+        started = time.monotonic() - self._listened[side]
+        hang = allowed = self.conduct.longest_turn(clock)
         try:
             if clock is not None:
-                engine.time_left(colour, *clock.time_left())
                 if self.conduct.enforce_clock:
                     allowed = min(allowed, clock.allowance() + self.conduct.lag)
-            started = time.monotonic()
-            answer = engine.genmove(colour, allowed)
+                engine.time_left(colour, *clock.time_left(), allowed - (time.monotonic() - started))
+            answer = engine.genmove(colour, allowed - (time.monotonic() - started))
         except EngineTimeout as error:
             if allowed < hang:
                 raise self._overtime(side, allowed) from error
@@ -176,12 +191,6 @@ class Referee:
             raise Forfeit(side, record.GARBLED, f"genmove failed: {error}") from error
         self._charge(side, time.monotonic() - started)
         return answer
-
-    def _patience(self, clock: SideClock | None) -> float:
-        """Seconds without an answer that show an engine to hang: well beyond what its clock allows it."""
-        if self.conduct.hang_seconds is not None:
-            return self.conduct.hang_seconds
-        return HANG_WITHOUT_CLOCK if clock is None else max(LEAST_HANG, HANG_FACTOR * clock.allowance())
 
     def _charge(self, side: int, seconds: float) -> None:
         self.seconds[side] += seconds
@@ -205,13 +214,14 @@ class Referee:
         try:
             self.game.play(colour, point)
         except RuleViolation as violation:
-            move = len(self.game.moves) + 1
-            raise Forfeit(side, record.ILLEGAL, f"{answer} at move {move}: {violation.reason}") from violation
+            where = f"{to_vertex(point, self.terms.height)} at move {len(self.game.moves) + 1}"
+            raise Forfeit(side, record.ILLEGAL, f"{where}: {violation.reason}") from violation
         return point
 
     def _tell(self, side: int, colour: int, point: int) -> None:
+        seconds = self.conduct.longest_turn(self.clocks[side])
         try:
-            self.engines[side].play(colour, point, self.terms.height)
+            self.engines[side].play(colour, point, self.terms.height, seconds)
         except EngineError as error:
             raise self._no_reply(side, error) from error
         except GtpFailure as error:
@@ -220,15 +230,26 @@ class Referee:
             raise Forfeit(side, record.REFUSED, f"{vertex} at move {move}: {error}") from error
 
     def _score(self, reason: str) -> Outcome:
+        """Who won, without a question where counting the board is enough; verdict.py has the method."""
         if self.conduct.count_board:
-            return Outcome(score_text(self.game.score()), reason)
-        scores: list[str | None] = []
-        for side, engine in enumerate(self.engines):
-            try:
-                scores.append(engine.final_score())
-            except EngineError as error:
-                raise self._no_reply(side, error) from error
-        return judge_scores(scores, reason)
+            return Outcome(counted(self.game), reason, settled_by=record.BY_BOARD)
+        scores = [self._say(side, Engine.final_score) for side in (0, 1)]
+        dead: list[frozenset[int] | None] = [None, None]
+        possible = final_range(self.game)
+        if None in scores or scores[0] != scores[1]:
+            size = self.terms.width, self.terms.height
+            dead = [self._say(side, lambda engine: engine.dead_stones(*size)) for side in (0, 1)]
+        outcome = settle(self.game, reason, scores, dead, possible)
+        if outcome.is_disputed and self.judge is not None:
+            return judged(outcome, self.judge, self.terms, self.game, possible)
+        return outcome
+
+    def _say(self, side: int, question: Callable[[Engine], Answer]) -> Answer:
+        """An engine's answer to a question after the game."""
+        try:
+            return question(self.engines[side])
+        except EngineError as error:
+            raise self._no_reply(side, error) from error
 
     def _no_reply(self, side: int, error: EngineError) -> Forfeit:
         return Forfeit(side, NO_REPLY.get(type(error), record.CRASHED), str(error))
@@ -242,33 +263,3 @@ class Referee:
 
     def _colour(self, side: int) -> int:
         return BLACK if side == self.black else WHITE
-
-
-def judge_scores(scores: list[str | None], reason: str) -> Outcome:
-    """The outcome of a game by the scores of two engines.
-
-    If the scores differ but name the same winner, it has won by an unknown margin. If they name different winners, the
-    game counts for nobody. If only one engine has a score, that counts.
-    """
-    known = [score for score in scores if score is not None]
-    if not known:
-        return Outcome("?", reason, "neither engine gave a score", scores)
-    if len(known) == 1:
-        return Outcome(known[0], reason, "", scores)
-    if known[0] == known[1]:
-        return Outcome(known[0], reason, "", scores, True)
-    if known[0][:2] == known[1][:2]:
-        return Outcome(known[0][:2], reason, "scores differ", scores, False)
-    return Outcome("?", reason, "winners differ", scores, False)
-
-
-def score_text(white_minus_black: float) -> str:
-    """A score as text: `B+3.5`, `W+0.5` or `0`."""
-    if white_minus_black == 0 or math.isnan(white_minus_black):
-        return "0"
-    return f"{'W' if white_minus_black > 0 else 'B'}+{abs(white_minus_black):g}"
-
-
-def scores_on_board(rules: Rules) -> bool:
-    """Whether these rules score the board as it stands, with no dead stones taken off."""
-    return rules.scoring == SCORING_AREA and not rules.friendly_pass

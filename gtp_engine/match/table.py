@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from gtp_engine.match.record import FAULTS, GameRecord, MatchTerms, tally
+from gtp_engine.match.record import BY_BOARD, BY_SCORES, FAULTS, GameRecord, MatchTerms, tally
 from gtp_engine.match.statistics import Sprt, elo, score_interval
 
 METHOD = "Elo: logistic, with the 95 % Wilson interval of the score; games taken as independent."
@@ -77,6 +77,7 @@ def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = 
         "faults": [dict(of_side) for of_side in faults],
         "scores_compared": sum(game.agreed is not None for game in games),
         "scores_differ": sum(game.agreed is False for game in games),
+        "settled_by": dict(Counter(game.settled_by for game in games if game.settled_by)),
         "late_moves": [sum(game.late[side] for game in games) for side in (0, 1)],
         "stderr_lines": [sum(game.stderr_lines[side] for game in games) for side in (0, 1)],
         "stray_lines": [sum(game.stray_lines[side] for game in games) for side in (0, 1)],
@@ -99,10 +100,11 @@ def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | Non
     """Print the table of results on stdout."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_IN_FILES)
     facts = summary(terms, games, sprt)
-    by_engine = Table(title=_title(terms, len(games)), title_justify="left")
+    by_engine = Table(title=Text(_title(terms, len(games))), title_justify="left")
     by_engine.add_column("engine")
     for heading in ("points", "wins", "as black", "as white", "s/move", "longest", "late", "faults", "stderr lines"):
         by_engine.add_column(heading, justify="right")
@@ -110,7 +112,7 @@ def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | Non
     for side in (0, 1):
         colours = [facts["as_black"], facts["as_white"]] if side == 0 else [facts["as_white"], facts["as_black"]]
         by_engine.add_row(
-            terms.names[side],
+            Text(terms.names[side]),  # a name may look like markup
             points(wins[side], facts["draws"]),
             str(wins[side]),
             *(f"{won[side]} of {won[2]}" for won in colours),
@@ -158,6 +160,9 @@ def _conclusions(terms: MatchTerms, facts: dict[str, Any], games: Sequence[GameR
         lines.append(
             f"Final scores compared in {facts['scores_compared']} games, different in {facts['scores_differ']}."
         )
+        others = {how: count for how, count in facts["settled_by"].items() if how not in (BY_BOARD, BY_SCORES)}
+        if others:
+            lines.append(f"Settled otherwise: {', '.join(f'{count} by {how}' for how, count in others.items())}.")
     if facts["uncounted"]:
         lines.append(f"{facts['uncounted']} games count for nobody: the engines did not agree on a winner.")
     if "sprt" in facts:

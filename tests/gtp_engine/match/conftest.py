@@ -11,6 +11,7 @@ import pytest
 from go_rules.rules import preset
 from gtp_engine.match.engines import Engine, Terms
 from gtp_engine.match.openings import NO_OPENING, Opening
+from gtp_engine.match.pipes import ErrorLog
 from gtp_engine.match.record import GameRecord
 from gtp_engine.match.referee import Conduct, Referee
 
@@ -49,8 +50,8 @@ def referee_game(tmp_path: Path) -> Iterator[Callable[..., GameRecord]]:
         **changes: object,
     ) -> GameRecord:
         pair = (
-            Engine(stub_command(*a), "A", tmp_path / "a.txt"),
-            Engine(stub_command(*b), "B", tmp_path / "b.txt"),
+            Engine(stub_command(*a), "A", ErrorLog(tmp_path / "a.txt")),
+            Engine(stub_command(*b), "B", ErrorLog(tmp_path / "b.txt")),
         )
         engines.extend(pair)
         return Referee(0, pair, black, terms(**changes), conduct or Conduct(), opening).play()

@@ -2,7 +2,8 @@
 
     stub_engine.py [--moves C3,D4] [--score B+1.5] [--bad KIND@N]... [--name NAME] [--lists COMMAND]...
 
-KIND at its N-th genmove (from 1): illegal, nonsense, crash, hang, garbage, fail, slow. At `play` N: refuse.
+KIND at its N-th genmove (from 1): illegal, nonsense, crash, hang, garbage, fail, slow. At `play` N: refuse. At any
+command: slow-COMMAND, refuse-COMMAND.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def genmove(count: int) -> None:
 
 genmoves = plays = 0
 last_seen = ""
+asked: dict[str, int] = {}
 while True:
     line = sys.stdin.readline()
     if not line:
@@ -65,6 +67,12 @@ while True:
     if log:
         print(line.strip(), file=log)
     command = words[0] if words else ""
+    asked[command] = asked.get(command, 0) + 1
+    if misbehaves(f"slow-{command}", asked[command]):
+        time.sleep(1.0)
+    if misbehaves(f"refuse-{command}", asked[command]):
+        reply("never", "?")
+        continue
     if command == "quit":
         if options.deaf:
             continue

@@ -10,6 +10,7 @@ import pytest
 
 from gtp_engine.match import client
 from gtp_engine.match.client import EngineDied, EngineError, EngineGarbled, EngineTimeout, GtpClient, GtpFailure
+from gtp_engine.match.pipes import CHUNK, ErrorLog
 from tests.gtp_engine.match.conftest import stub_command
 
 
@@ -70,6 +71,93 @@ def test_an_endless_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     engine.kill()
 
 
+FLOODS = {"text": "print('x' * 99)", "newlines": "print()", "one line": "print('x' * 999, end='')"}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
+def test_a_flood_is_neither_kept_nor_followed(flood: str) -> None:
+    engine = GtpClient(scripted(f"while True: {flood}"))
+    with pytest.raises(EngineGarbled, match=r"endless|flooded"):
+        engine.send("name", 60)
+    engine.kill()
+
+
+def test_a_flood_between_questions_waits_in_the_pipe(tmp_path: Path) -> None:
+    """The engine counts what it could write: that is what the pipe and the referee hold, whatever the time."""
+    written = tmp_path / "written"
+    code = rf"""
+import os
+sys.stdin.readline()
+os.write(1, b'= ready\n\n')
+size = 0
+with open({str(written)!r}, 'w') as file:
+    while True:
+        size += os.write(1, b'x' * 4096)
+        file.seek(0)
+        file.write(str(size))
+        file.flush()
+"""
+    engine = GtpClient(scripted(code))
+    assert engine.send("name", 60) == "ready"
+    before = -1
+    while (now := int((written.exists() and written.read_text()) or 0)) != before:
+        before = now
+        time.sleep(0.3)
+    assert 0 < now <= client.MAX_REPLY_BYTES + 3 * CHUNK
+    with pytest.raises(EngineGarbled, match="flooded its stdout before 'genmove b'"):
+        engine.send("genmove b", 60)
+    engine.kill()
+
+
+def test_a_reply_before_its_question() -> None:
+    engine = GtpClient(scripted(r"import os; sys.stdin.readline(); os.write(1, b'= one\n\n= D4\n\n'); time.sleep(60)"))
+    assert engine.send("name", 60) == "one"
+    with pytest.raises(EngineGarbled, match="replied before 'genmove b' was asked"):
+        engine.send("genmove b", 60)
+    engine.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="FIONREAD is not everywhere the same")
+def test_an_engine_that_answers_and_never_reads() -> None:
+    """It sees in the pipe that a question has come, and answers in time until the pipe is full."""
+    code = r"""
+import array, fcntl, os, termios
+seen = 0
+while True:
+    count = array.array('i', [0])
+    fcntl.ioctl(0, termios.FIONREAD, count)
+    if count[0] > seen:
+        seen = count[0]
+        os.write(1, b'=\n\n')
+    time.sleep(0.001)
+"""
+    engine = GtpClient(scripted(code))
+    with pytest.raises(EngineGarbled, match="does not read"):
+        ask_for_ever(engine)
+    engine.kill()
+
+
+def ask_for_ever(engine: GtpClient) -> None:
+    while True:
+        engine.send("x" * 4000, 60)
+
+
+def test_an_engine_that_closes_its_stdin() -> None:
+    engine = GtpClient(scripted(r"import os; sys.stdin.readline(); os.close(0); os.write(1, b'=\n\n'); time.sleep(60)"))
+    engine.send("name", 60)
+    with pytest.raises(EngineDied, match="closed its stdin at 'genmove b'"):
+        engine.send("genmove b", 60)
+    engine.kill()
+
+
+def test_what_an_engine_says_of_a_refusal_is_printable() -> None:
+    engine = GtpClient(scripted(r"sys.stdin.readline(); print('? \x1b[31mno\x07\nmore\n')"))
+    with pytest.raises(GtpFailure) as failure:
+        engine.send("name", 60)
+    assert str(failure.value) == r"\x1b[31mno\x07 more"
+    engine.kill()
+
+
 def test_a_command_that_cannot_be_started() -> None:
     with pytest.raises(EngineError, match="cannot start no-such-engine: No such file"):
         GtpClient(["no-such-engine"])
@@ -98,6 +186,8 @@ def test_children_of_a_wrapper_go_with_it(tmp_path: Path) -> None:
 
 def test_stderr_goes_to_a_file(tmp_path: Path) -> None:
     path = tmp_path / "stderr.txt"
-    engine = GtpClient(scripted("print('hello', file=sys.stderr)"), path)
+    log = ErrorLog(path)
+    engine = GtpClient(scripted("print('hello', file=sys.stderr)"), log)
     engine.close()
+    assert log.lines(5) == 1
     assert path.read_text() == "hello\n"

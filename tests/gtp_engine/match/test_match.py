@@ -11,11 +11,13 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from go_rules.sgf.reader import read_sgf
 from gtp_engine import cli
-from gtp_engine.match.record import GameRecord, MatchTerms, tally
+from gtp_engine.errors import UserError
+from gtp_engine.match.record import GameRecord, MatchRecord, MatchTerms, tally
 from gtp_engine.match.table import duration, points, summary
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.match.conftest import stub_command
@@ -99,6 +101,75 @@ def test_a_sequential_test_ends_the_match(tmp_path: Path, capsys: pytest.Capture
     assert code == 0
     assert result["sprt"]["accepted"] == 1
     assert 4 <= result["games"] < 30
+
+
+NASTY_NAME = "\x1b[31mEvil\x1b]0;title\x07\x9b2J\u202e[bold]x[/]"
+SHOWN_NAME = r"\x1b[31mEvil\x1b]0;title\x07\x9b2J\u202e[bold]x[/] 1.0"
+
+
+def test_names_do_not_command_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evil = stub("--name", NASTY_NAME, "--bad", "refuse@1")
+    code, out, err = run(capsys, WINNER, evil, *small(tmp_path, 1), "--name-a", "[red]Mine")
+    assert code == 3
+    assert SHOWN_NAME in out
+    assert SHOWN_NAME in err
+    assert "[red]Mine" in out
+    games = (tmp_path / "record.jsonl").read_text().split("\n", 1)[1]  # line 1 has the command as the user wrote it
+    for text in (out, err, games, (tmp_path / "games" / "0001.sgf").read_text()):
+        assert all(line.isprintable() for line in text.split("\n"))
+    code, out, _ = run(capsys, WINNER, evil, *small(tmp_path, 1), "--name-a", "[red]Mine", "--json")
+    assert json.loads(out)["engines"] == ["[red]Mine", SHOWN_NAME]
+
+
+RECORDS = {
+    "no record": lambda lines: [b"no record"],
+    "another kind of line": lambda lines: [lines[0], b"{}"],
+    "twice": lambda lines: [lines[0], lines[1], lines[1]],
+    "escapes": lambda lines: [lines[0], lines[1].replace(b'"detail":""', b'"detail":"\\u001b[2J"')],
+    "a reason of its own": lambda lines: [lines[0], lines[1].replace(b'"reason":"score"', b'"reason":"hurrah"')],
+    "a result of its own": lambda lines: [lines[0], lines[1].replace(b'"result":"', b'"result":"B+\\u001b')],
+    "negative": lambda lines: [lines[0], lines[1].replace(b'"game":0', b'"game":-1')],
+    "huge": lambda lines: [lines[0], lines[1].replace(b'"moves":3', b'"moves":' + b"9" * 5000)],
+    "a third engine": lambda lines: [lines[0], lines[1].replace(b'"late":[0,0]', b'"late":[0,0,0]')],
+    "black is nobody": lambda lines: [lines[0], lines[1].replace(b'"black":0', b'"black":7')],
+    "deep": lambda lines: [lines[0], lines[1].replace(b'"detail":""', b'"detail":' + b"[" * 100_000)],
+    "endless number": lambda lines: [lines[0], lines[1].replace(b'"longest":[', b'"longest":[1e999,')],
+}
+
+
+def test_a_record_that_makes_no_sense_is_refused_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, WINNER, LOSER, *small(tmp_path, 1))
+    record = tmp_path / "record.jsonl"
+    lines = record.read_bytes().splitlines()
+    for how, damage in RECORDS.items():
+        for end in (b"\n", b"\n{half a line", b""):
+            content = b"\n".join(damage(lines)) + end
+            if end or how == "no record":  # a last line without its end is one that was being written
+                record.write_bytes(content)
+                with pytest.raises(UserError, match="not a match record"):
+                    MatchRecord(tmp_path, msgspec.json.decode(lines[0], type=MatchTerms))
+                assert record.read_bytes() == content, how
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_nothing_is_written_through_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "precious"
+    target.write_text("keep me")
+    folder = tmp_path / "match"
+    (folder / "games").mkdir(parents=True)
+    (folder / "stderr").mkdir()
+    (folder / "games" / "0001.sgf").symlink_to(target)
+    (folder / "stderr" / "B-1.txt").symlink_to(target)
+    crasher = stub("--name", "Crasher", "--bad", "crash@1")
+    assert run(capsys, WINNER, crasher, *small(folder, 1))[0] == 3
+    assert target.read_text() == "keep me"
+    for name in ("record.jsonl", "games", "stderr"):
+        folder = tmp_path / f"with {name}"
+        folder.mkdir()
+        (folder / name).symlink_to(target if name == "record.jsonl" else tmp_path)
+        code, _, err = run(capsys, WINNER, crasher, *small(folder, 1))
+        assert (code, "is a link; choose another --out" in err) == (1, True)
+    assert target.read_text() == "keep me"
 
 
 @pytest.mark.parametrize(

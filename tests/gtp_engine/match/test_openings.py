@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -48,10 +49,27 @@ def test_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("D4 Z9", "line 1: vertex .Z9. is outside"), ("D4 D4", "twice"), ("", "no openings")]
+    ("text", "message"),
+    [
+        ("D4 Z9", "line 1: vertex .Z9. is outside"),
+        ("D4 D4", "twice"),
+        ("", "no openings"),
+        ("A2 D4 B1 A1", "line 1: suicide"),
+        ("#" * (1 << 25), "larger than"),
+    ],
+    ids=["outside", "twice", "empty", "illegal", "too large"],
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "openings.txt"
     path.write_text(text)
     with pytest.raises(UserError, match=message):
         read_openings(path, 19, 19)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="FIFOs are POSIX")
+def test_what_is_no_file(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for path in (fifo, tmp_path, Path("/dev/zero")):
+        with pytest.raises(UserError, match=r"not a regular file|a folder"):
+            read_openings(path, 19, 19)

@@ -10,10 +10,10 @@ import pytest
 
 from go_rules.points import from_vertex
 from go_rules.rules import preset
-from gtp_engine.errors import UserError
 from gtp_engine.match import record
 from gtp_engine.match.record import GameRecord
-from gtp_engine.match.referee import Conduct, score_text, scores_on_board
+from gtp_engine.match.referee import Conduct
+from gtp_engine.match.verdict import scores_on_board
 from gtp_engine.thinking.clock import TimeControl
 
 Play = Callable[..., GameRecord]
@@ -97,7 +97,7 @@ def test_the_referee_keeps_its_own_board_from_the_opening_on(referee_game: Play)
     opening = tuple(from_vertex(vertex, 5, 5) for vertex in ["B3", "C3", "A2", "D2", "B1", "C1", "C2", "B2"])
     game = referee_game(["--moves", "C2"], [], Conduct(), opening)  # white's last move took the ko there
     assert game.opening == ["B3", "C3", "A2", "D2", "B1", "C1", "C2", "B2"]
-    assert (game.reason, game.winner, game.detail) == (record.ILLEGAL, 1, "A: c2 at move 9: ko")
+    assert (game.reason, game.winner, game.detail) == (record.ILLEGAL, 1, "A: C2 at move 9: ko")
 
 
 def test_clock_is_sent_and_lateness_counted_or_punished(referee_game: Play, tmp_path: Path) -> None:
@@ -112,6 +112,23 @@ def test_clock_is_sent_and_lateness_counted_or_punished(referee_game: Play, tmp_
     assert (game.result, game.reason) == ("W+T", record.OVERTIME)
 
 
+def test_thinking_before_the_question_is_on_the_clock(referee_game: Play) -> None:
+    """An engine that takes its time to hear of a move or of its clock has used it."""
+    control = TimeControl.canadian(0, 0.1, 1)
+    for moment in ("slow-play@1", "slow-time_left@1"):
+        lazy = ["--bad", moment, "--lists", "time_left", "--score", "0"]
+        game = referee_game(["--moves", "C3", "--score", "0"], lazy, Conduct(lag=0.5), control=control)
+        assert (game.late, game.longest[1] > 0.8) == ([0, 1], True), moment
+        game = referee_game(["--moves", "C3"], lazy, Conduct(lag=0.5, enforce_clock=True), control=control)
+        assert (game.result, game.reason) == ("B+T", record.OVERTIME), moment
+
+
+def test_an_engine_that_refuses_the_terms_loses(referee_game: Play) -> None:
+    game = referee_game([], ["--bad", "refuse-komi@1"])
+    assert (game.result, game.reason) == ("B+F", record.REFUSED)
+    assert game.detail == "B: B refuses `komi 0.5`: never"
+
+
 def test_rules_and_visits_are_sent_to_those_who_listen(referee_game: Play, tmp_path: Path) -> None:
     log = tmp_path / "log"
     kata = ["--lists", "kata-set-rules", "--lists", "kata-set-param", "--log", str(log), "--score", "0"]
@@ -119,10 +136,6 @@ def test_rules_and_visits_are_sent_to_those_who_listen(referee_game: Play, tmp_p
     lines = log.read_text().splitlines()
     assert "kata-set-param maxVisits 10" in lines
     assert any(line.startswith('kata-set-rules {"hasButton": false, "ko": "SIMPLE"') for line in lines)
-    with pytest.raises(UserError, match="takes no visits"):
-        referee_game([], [], visits=10)
-
-
-@pytest.mark.parametrize(("score", "text"), [(0.0, "0"), (3.5, "W+3.5"), (-12.0, "B+12")])
-def test_score_text(score: float, text: str) -> None:
-    assert score_text(score) == text
+    game = referee_game(kata, [], visits=10)
+    assert (game.reason, game.winner) == (record.REFUSED, 0)
+    assert "takes no visits" in game.detail

@@ -1,0 +1,101 @@
+"""What is kept of an engine's output."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from gtp_engine.match import pipes
+from gtp_engine.match.pipes import ErrorLog, Incoming
+
+
+def unbuffered(descriptor: int) -> IO[bytes]:
+    return open(descriptor, "rb", buffering=0)
+
+
+def test_incoming_holds_no_more_than_its_bound() -> None:
+    reading, writing = os.pipe()
+    incoming = Incoming(unbuffered(reading), 1000)
+    os.set_blocking(writing, False)
+    written = 0
+    quiet = time.monotonic() + 0.5
+    while time.monotonic() < quiet:
+        try:
+            written += os.write(writing, b"x" * 4096)
+            quiet = time.monotonic() + 0.5
+        except BlockingIOError:
+            time.sleep(0.01)
+    os.close(writing)
+    taken = incoming.take(5)
+    assert taken is not None
+    assert 1000 <= len(taken) <= 1000 + pipes.CHUNK < written
+    while more := incoming.take(5):
+        taken += more
+    assert len(taken) == written
+    assert incoming.take(5) is None
+
+
+def test_incoming_lets_go_of_a_pipe_that_stays_open() -> None:
+    reading, writing = os.pipe()
+    pipe = unbuffered(reading)
+    incoming = Incoming(pipe, 1000)
+    assert incoming.take(0.01) == b""
+    incoming.close()
+    assert incoming.take(10) is None
+    assert pipe.closed
+    os.close(writing)
+
+
+def test_the_log_keeps_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "MOST_LOGGED", 1000)
+    path = tmp_path / "A-1.txt"
+    path.write_text("before\n")
+    log = ErrorLog(path)
+    for number in range(1000):
+        log.write(f"line {number}\n".encode())
+    old = path.with_name("A-1.txt.old")
+    assert log.lines() == 1000
+    assert path.stat().st_size <= 1000
+    assert old.stat().st_size <= 1000
+    text = old.read_text() + path.read_text()
+    assert text.endswith("line 998\nline 999\n")
+    assert text == "".join(f"line {number}\n" for number in range(1000 - text.count("\n"), 1000))
+
+
+def test_a_log_that_cannot_be_written_is_counted(tmp_path: Path) -> None:
+    target = tmp_path / "precious"
+    target.write_text("keep me")
+    link = tmp_path / "link"
+    link.symlink_to(target)
+    fifo = tmp_path / "fifo"
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(fifo)
+    for path in (link, fifo, tmp_path / "no" / "folder", tmp_path):
+        log = ErrorLog(path)
+        log.write(b"one\ntwo\n")
+        assert log.lines() == 2
+    assert target.read_text() == "keep me"
+
+
+def test_a_flood_of_stderr_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "LOG_BURST", 1000)
+    monkeypatch.setattr(pipes, "LOG_RATE", 1000.0)
+    reading, writing = os.pipe()
+    log, closed = ErrorLog(), threading.Event()
+    log.follow(unbuffered(reading), closed)
+    os.set_blocking(writing, False)
+    written, until = 0, time.monotonic() + 1.0
+    while time.monotonic() < until:
+        try:
+            written += os.write(writing, b"x\n" * 1000)
+        except BlockingIOError:
+            time.sleep(0.01)
+    closed.set()
+    os.close(writing)
+    assert log.lines(10) <= pipes.CHUNK
+    assert written < 4 * pipes.CHUNK
