@@ -10,7 +10,7 @@ that way waits for a core, so a turn of half a second may take a whole one:
     chosen and played
     the reply waits until the controller has a core     not seen; the parameter `lag` is for that
 
-What was seen is expected again: the worst of it, half forgotten after seven moves.
+What was seen is expected again: the worst of it, half forgotten after fourteen moves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Callable
 
 FIRST_GUESS = 0.03
 """Seconds by which we expect to be late before anything is known, for moves and for waits."""
-MEMORY = 0.9
+MEMORY = 0.95
 """How much of what is expected each further move keeps."""
 MOST = 1.0
 """Seconds that are believed at most: a computer that slept for an hour is not always so late."""

@@ -286,12 +286,12 @@ class Search:
         self._waiting -= 1
 
     def _make_room(self, run: Run, space: Workspace) -> None:
-        """Drop the nodes that the root does not lead to. End the search if these are too few."""
+        """Drop the nodes that the root does not lead to. End the search if these are too few or time is short."""
+        assert self.tree is not None
         before = int(space.tree.used[NODES])
         self._abandon_outstanding()
         run.in_flight = 0
-        collect_garbage(space.tree)
-        if space.tree.used[NODES] > FULL_SHARE * before:
+        if not self.tree.collect_garbage(run.seconds_left()) or space.tree.used[NODES] > FULL_SHARE * before:
             run.end(StopReason.MEMORY)
 
 

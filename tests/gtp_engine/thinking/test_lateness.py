@@ -49,10 +49,10 @@ def test_lateness_is_learned_at_once_and_forgotten_slowly() -> None:
     lateness.waited(0.1)
     lateness.moved(0.3)
     assert 0.4 < lateness.expected <= 0.5
-    for _ in range(7):
+    for _ in range(14):
         lateness.moved(-1.0)
     assert 0.2 < lateness.expected < 0.3
-    for _ in range(60):
+    for _ in range(120):
         lateness.moved(0.0)
     assert lateness.expected < 0.01
 

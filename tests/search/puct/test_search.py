@@ -131,6 +131,25 @@ def test_full_memory_ends_the_search_and_not_the_engine(make: Maker) -> None:
     assert after.new_visits > 0
 
 
+def test_no_garbage_is_collected_where_the_clock_has_no_time_for_it(make: Maker) -> None:
+    player = make(ConstantEvaluator(), memory=16, graph_search=False)
+    game = Game(19, 19, CHINESE)
+    result = player.search(SearchRequest(game, BLACK, Limits(may_stop_early=False)))
+    assert result.reason is StopReason.MEMORY
+    tree = player.searcher.tree
+    assert tree is not None
+    used = int(tree.space.tree.used[NODES])
+    game.play(BLACK, result.moves[0].point)
+    tree.seconds_a_node = 60.0
+    hurried = player.search(SearchRequest(game, WHITE, Limits(seconds=60.0, may_stop_early=False)))
+    assert hurried.reason is StopReason.MEMORY
+    assert int(tree.space.tree.used[NODES]) == used
+    # Nobody waits for a search without a limit, and it measures how long collecting takes.
+    player.search(SearchRequest(game, WHITE, Limits(visits=hurried.visits + 1)))
+    assert int(tree.space.tree.used[NODES]) < used
+    assert tree.seconds_a_node < 60.0
+
+
 def test_decided_search_stops_early(make: Maker) -> None:
     player = make(FancifulEvaluator(sharpness=4.0), random_symmetry=False)
     full = player.search(SearchRequest(Game(5, 5), BLACK, visits(600)))
