@@ -16,9 +16,9 @@ to provide for, the next one gets
     seconds = max(gift - margin - lag - late, (bank - reserve) / R)     overtime: the gift cannot be saved
     seconds = gift - lag + (bank - lag) / R                             Fischer: the gift can be saved
 
-and never more than the clock allows at all less the lag and twice the lateness: a move later than that loses the game,
-while a late one before the last period only costs a period. R falls linearly as the game goes on and has a floor, so
-that a long game is played ever faster and never lost on time; the reserve pays the lag of a game that fills the
+and never more than the clock allows at all less the lag and three times the lateness: a move later than that loses the
+game, while a late one before the last period only costs a period. R falls linearly as the game goes on and has a floor,
+so that a long game is played ever faster and never lost on time; the reserve pays the lag of a game that fills the
 board; the margin is a tenth of the gift, at most one second:
 
     R = max(8 + area / 20, (0.6 area - moves played) / 2)
@@ -48,7 +48,7 @@ PERIOD_MARGIN = 0.1
 """Share of an overtime period left unused beside the lag, since losing one costs more than it could gain..."""
 LARGEST_PERIOD_MARGIN = 1.0
 """...but no more than this."""
-LATER = 2.0
+LATER = 3.0
 """How many times the expected lateness must not lose the game."""
 SMALLEST = 0.01
 """A search's time when there is none: it still looks at one position."""

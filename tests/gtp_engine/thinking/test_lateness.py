@@ -91,7 +91,7 @@ def test_the_last_period_is_left_sooner_than_others() -> None:
     """A late move there loses the game; before, it costs a period."""
     last, spare = TimeControl.byoyomi(0, 1, 1), TimeControl.byoyomi(0, 1, 5)
     in_last, in_spare = (seconds_for_move(c, full_time(c), 100, 81, 0.3, late=0.2) for c in (last, spare))
-    assert in_last == pytest.approx(1 - 0.3 - 2 * 0.2)
+    assert in_last == pytest.approx(1 - 0.3 - 3 * 0.2)
     assert in_spare == pytest.approx(1 - 0.1 - 0.3 - 0.2)
     assert seconds_for_move(last, full_time(last), 100, 81, 0.3, late=5.0) == SMALLEST
 
