@@ -12,12 +12,14 @@ is said once on stderr.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import sys
 import time
 from pathlib import Path
 
+from go_rules.machine.directories import NOWHERE
 from go_rules.machine.files import read_owned, written_beside
 from go_rules.machine.owners import trusted_folder
 
@@ -78,6 +80,8 @@ def usable_folder(folder: Path, create: bool) -> Path | None:
     if folder in _ready and not (create and not _ready[folder].is_dir()):
         return _ready[folder]
     try:
+        if NOWHERE in (folder, *folder.parents):
+            raise FileNotFoundError(errno.ENOENT, "no home is known, and NOBI_CACHE_DIR names no folder", "~")
         if create:
             _make(folder)
         elif not os.path.lexists(folder):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from go_rules.machine.directories import expand_home
 from gtp_engine.configuration.settings import EngineSettings
 from nets.embedded import embedded_network
 from search.parameters import ParameterTable, declared
@@ -50,7 +51,7 @@ class Configuration:
         """
         if self.engine.net is None:
             return embedded_network()
-        return None if self.engine.net == NO_NETWORK else Path(self.engine.net).expanduser()
+        return None if self.engine.net == NO_NETWORK else expand_home(self.engine.net)
 
     @property
     def has_own_net(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from go_rules.machine.directories import expand_home
 from go_rules.machine.texts import shown
 from nets.devices import AUTO
 from nets.devices import NAMES as DEVICE_NAMES
@@ -121,7 +122,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     @property
     def log_file(self) -> Path | None:
         """The path of the log, with `~` expanded; None where nothing is to be logged."""
-        return Path(self.log).expanduser() if self.log else None
+        return expand_home(self.log) if self.log else None
 
     def search_limits(self) -> tuple[int | None, float | None]:
         """The limits of a move without a clock: visits and seconds. DEFAULT_SECONDS if the user sets neither."""

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from go_rules.machine.directories import NOWHERE, config_root
 from go_rules.machine.files import printable_path
 from go_rules.machine.texts import shown
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.parameters import find_parameter
+from gtp_engine.errors import UserError
 from search.parameters import ParameterError
 from search.toml import read_toml
 
@@ -53,12 +55,15 @@ def _checked(given: Iterable[tuple[str, object]], source: str = "") -> dict[str,
 
 def user_file() -> Path:
     """The user's configuration file, which need not exist, in `$NOBI_CONFIG_DIR` or where the system has such files."""
-    directory = os.environ.get("NOBI_CONFIG_DIR")
-    if not directory:
-        from platformdirs import user_config_dir
+    return config_root() / "config.toml"
 
-        directory = user_config_dir("nobi", appauthor=False)
-    return Path(directory) / "config.toml"
+
+def file_to_change(config_file: Path | None) -> Path:
+    """The configuration file to write to: that of --config, or the user's. Raises UserError if there is neither."""
+    path = config_file or user_file()
+    if NOWHERE in path.parents:
+        raise UserError("no home is known: say with --config FILE, or with NOBI_CONFIG_DIR, where to write")
+    return path
 
 
 def read_file(path: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import click
 from go_rules.machine.files import printable_path
 from gtp_engine.configuration.options import config_options
 from gtp_engine.configuration.parameters import TABLES, parameters
-from gtp_engine.configuration.sources import load, user_file
+from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.configuration.texts import document, template
 from gtp_engine.errors import UserError
 from search.parameters import Parameter, declared
@@ -40,6 +40,7 @@ def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_
     """
     path = config_file or user_file()
     if write:
+        path = file_to_change(config_file)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with path.open("x", encoding="utf-8") as file:

@@ -12,7 +12,7 @@ import click
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import write_values
 from gtp_engine.configuration.options import Number, config_options, parameter_options
-from gtp_engine.configuration.sources import load, user_file
+from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.errors import UserError
 from gtp_engine.players import chosen_player, open_evaluator
 from gtp_engine.tools.benchmark import new_trial, variations
@@ -51,7 +51,7 @@ def tune(
     configuration = load(config_file, settings, options)
     if chosen_player(configuration) != "network":
         raise UserError("only the player network, which needs a network (--net FILE), can be tuned")
-    path = config_file or user_file()
+    path = (config_file or user_file()) if dry_run else file_to_change(config_file)
     with progress_bar(seconds) as tick:
         evaluators = _evaluators(configuration)
         opened = evaluators.get(configuration.engine.precision) or open_evaluator(configuration)
