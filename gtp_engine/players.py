@@ -118,7 +118,8 @@ def check(configuration: Configuration) -> None:
     is trusted. Raises ParameterError, UserError and EvaluatorError.
     """
     name = chosen_player(configuration)
-    configuration.fill(SearchParameters())
+    for table in {PLAYERS[name].parameters, SearchParameters}:
+        configuration.fill(table())
     net = configuration.net
     if net is None and configuration.engine.net is None and configuration.engine.player is None:
         note(f"this installation lacks its network ({WEIGHTS / NETWORK}): playing without one, which is weak")

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
+from go_rules.machine.memory import memory_for_search
 from go_rules.machine.texts import MOST_DIGITS, parse_integer, parse_json, parse_number, shown
 
 T = TypeVar("T", bound="ParameterTable")
@@ -184,6 +185,29 @@ class ParameterTable:
             if wanted in (folded(each.name), folded(each.kata)):
                 return dataclasses.replace(self, **{each.name: each.convert(value)})
         raise ParameterError(f"unknown parameter: {shown(name)}")
+
+    def suited(self: T) -> T:
+        """This table with smaller values where the machine is too small for these."""
+        return self
+
+    def check_memory(self) -> None:
+        """Raise ParameterError for values that ask for more memory than this machine has for a search."""
+
+
+def require_memory(needs: Mapping[str, float], values: Mapping[str, float]) -> None:
+    """Raise ParameterError if this machine has no memory for all of `needs`: bytes, by the name of a parameter.
+
+    The message names the parameter that takes most of it, whose value is in `values`, and the most it can be.
+    """
+    room, wanted = memory_for_search(), sum(needs.values())
+    if wanted <= room:
+        return
+    name = max(needs, key=lambda each: needs[each])
+    share = max(0.0, needs[name] - (wanted - room)) / needs[name]
+    most = int(values[name] * share)
+    raise ParameterError(
+        f"{name} must be at most {most} with the memory that this machine has, not {_number(values[name])}"
+    )
 
 
 _declared: dict[type[ParameterTable], tuple[Parameter, ...]] = {}

@@ -118,6 +118,12 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
         if parameter.name == PROFILE:
             profile = parse_profile(parameter.convert(value))
     for section, table in after.items():
+        if table != before[section]:
+            try:
+                table.check_memory()
+            except ParameterError as error:
+                raise GtpError(str(error)) from None
+    for section, table in after.items():
         if isinstance(table, EngineSettings):
             engine.settings = table
         elif table != before[section]:

@@ -38,10 +38,14 @@ class Configuration:
     def fill(self, table: T) -> T:
         """A copy of a table of parameters with the values that were given in place of its own.
 
-        Raises ParameterError for values that do not go together.
+        Defaults are smaller where the machine has little memory. Raises ParameterError for values that do not go
+        together, or for which there is no memory.
         """
         given = {each.name: self.values[each.name] for each in declared(type(table)) if each.name in self.values}
-        return dataclasses.replace(table, **given)
+        filled = dataclasses.replace(table.suited(), **given)
+        if given:
+            filled.check_memory()
+        return filled
 
     @property
     def net(self) -> Path | None:

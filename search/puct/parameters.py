@@ -6,9 +6,15 @@ The names in `kata` are those that KataGo's users and clients know. Sources: "Ac
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
-from search.parameters import ParameterTable, parameter
+from go_rules.machine.cores import usable_cores
+from go_rules.machine.memory import MEGABYTE, memory_for_search
+from search.parameters import ParameterTable, parameter, require_memory
+
+LEAF_BYTES = MEGABYTE // 4
+"""What a position takes that waits for its evaluation: its path, and what a network of usual size computes of it."""
 
 
 @dataclass(frozen=True)
@@ -278,8 +284,39 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         high=1024,
         commands=("gtp", "benchmark"),
     )
-    memory: int = parameter(1024, "Memory for the tree.", unit="MB", low=16, high=1 << 20)
-    cache_memory: int = parameter(128, "Memory for past evaluations; 0 keeps none.", unit="MB", low=0, high=1 << 20)
+    memory: int = parameter(
+        1024,
+        "Memory for the tree; where none is named, at most half of what the machine has for a search.",
+        unit="MB",
+        low=4,
+        high=1 << 20,
+    )
+    cache_memory: int = parameter(
+        128,
+        "Memory for past evaluations; 0 keeps none; where none is named, at most a sixteenth of that.",
+        unit="MB",
+        low=0,
+        high=1 << 20,
+    )
     seed: int = parameter(
         -1, "Seed of all random choices; -1 takes one from the system.", low=-1, high=(1 << 62), commands=("gtp",)
     )
+
+    def suited(self) -> SearchParameters:
+        """These parameters with less memory where the machine has little."""
+        room = memory_for_search() >> 20
+        memory, cache_memory = min(self.memory, room // 2), min(self.cache_memory, room // 16)
+        return dataclasses.replace(self, memory=memory, cache_memory=cache_memory)
+
+    def check_memory(self) -> None:
+        """Raise ParameterError if tree, cache and the workers' buffers are too large together for this machine."""
+        workers = self.workers or usable_cores()
+        values = {"memory": self.memory, "cache_memory": self.cache_memory, "batch": self.batch}
+        needs = {
+            "memory": self.memory * MEGABYTE,
+            "cache_memory": self.cache_memory * MEGABYTE,
+            "batch": workers * self.batch * LEAF_BYTES,
+        }
+        if self.workers > self.batch:
+            values["workers"], needs["workers"] = self.workers, needs.pop("batch")
+        require_memory(needs, values)

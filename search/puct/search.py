@@ -6,6 +6,7 @@ What a thread does over and over, the stages of the search itself, is in iterati
 from __future__ import annotations
 
 import atexit
+import contextlib
 import dataclasses
 import os
 import threading
@@ -20,6 +21,7 @@ from go_rules.points import BLACK, WHITE
 from nets.evaluator import Evaluator
 from search.puct.game_tree import GameTree
 from search.puct.iteration import DECIDED, NO_ROOM, NOT_YET, advance, evaluate_leaves
+from search.puct.leaves.nn_cache import Cache
 from search.puct.parameters import SearchParameters
 from search.puct.report import take_snapshot
 from search.puct.run import Run
@@ -54,6 +56,8 @@ class Search:
     def __init__(self, evaluator: Evaluator, parameters: SearchParameters | None = None) -> None:
         self.evaluator = evaluator
         self._parameters = parameters or SearchParameters()
+        self._last_working = self._parameters
+        """The parameters of the last search for which there was memory. A search without falls back on them."""
         self._seed = self._parameters.seed if self._parameters.seed >= 0 else int.from_bytes(os.urandom(6), "little")
         self._generator = np.random.default_rng(self._seed)
         self.tree: GameTree | None = None
@@ -108,6 +112,7 @@ class Search:
             settle(space.tree)
             recompute(space.tree, space.context)
             collect_garbage(space.tree)
+            del space  # its memory is to be free before the next is taken
         self._release()
         self._workspace(last)
 
@@ -159,17 +164,28 @@ class Search:
         game, with_ownership = request.game, request.wants_ownership
         cache = None
         if self.tree is not None:
-            space = self.tree.space
-            if (space.width, space.height) == (game.width, game.height):
-                if space.with_ownership >= with_ownership:
+            known = self.tree.space
+            if (known.width, known.height) == (game.width, game.height):
+                if known.with_ownership >= with_ownership:
                     return self.tree
-                cache = space.cache
+                cache = known.cache
+            del known  # its memory is to be free before the next is taken
         self._release()
-        space = Workspace(
-            game.width, game.height, self._parameters, self.evaluator, self.workers, self._seed, with_ownership, cache
-        )
+        space = None
+        with contextlib.suppress(MemoryError):
+            space = self._new_workspace(game, with_ownership, cache)
+        if space is None:
+            former = {name: getattr(self._last_working, name) for name in FIXED}
+            self._parameters = dataclasses.replace(self._parameters, **former)
+            space = self._new_workspace(game, with_ownership, None)
+        self._last_working = self._parameters
         self.tree = GameTree(space)
         return self.tree
+
+    def _new_workspace(self, game: Game, with_ownership: bool, cache: Cache | None) -> Workspace:
+        return Workspace(
+            game.width, game.height, self._parameters, self.evaluator, self.workers, self._seed, with_ownership, cache
+        )
 
     def _release(self) -> None:
         with self._changed:
@@ -231,7 +247,7 @@ class Search:
                 with self._changed:
                     run.fail(error)
                     self._changed.notify_all()
-            finished = run
+            finished, tree = run, None  # who waits holds no tree: its memory may be wanted for another
 
     def _iterate(self, run: Run, space: Workspace, buffers: WorkerBuffers) -> bool:
         """One iteration of a worker (iteration.py). Returns False once the search is over."""

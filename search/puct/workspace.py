@@ -43,14 +43,14 @@ class Workspace:
         self.area = width * height
         self.with_ownership = with_ownership
         self.evaluator = evaluator
-        self.tree = new_tree(self.area, parameters.memory * MEGABYTE, with_ownership)
-        self.cache = cache or new_cache(self.area, parameters.cache_memory * MEGABYTE)
         self.context = new_context(width, height, parameters.value_weight_exponent)
         self.images = symmetry_images(width, height)
         self.points: list[int] = self.context["points"][0, : self.area].tolist()
         self.workers = [WorkerBuffers(width, height, parameters.batch, seed + i, evaluator) for i in range(workers)]
         self.root_buffers = WorkerBuffers(width, height, len(self.images), seed - 1, evaluator)
         """For the root, which the calling thread evaluates before the workers begin."""
+        self.cache = cache or _largest_cache(self.area, parameters.cache_memory * MEGABYTE)
+        self.tree = new_tree(self.area, parameters.memory * MEGABYTE, with_ownership)
         self.optimism = np.full(parameters.batch, parameters.policy_optimism, np.float32)
 
     def set_parameters(self, parameters: SearchParameters, analysis: bool) -> None:
@@ -63,3 +63,14 @@ class Workspace:
         """Tell the cache what the evaluations of this game depend on beside the position: rules, komi and optimism."""
         terms = game.record.tobytes() + repr(parameters.policy_optimism).encode()
         self.cache.salt[0] = int.from_bytes(hashlib.blake2b(terms, digest_size=8).digest(), "little")
+
+
+def _largest_cache(points: int, memory: int) -> Cache:
+    """A cache of at most `memory` bytes: less where the machine has less."""
+    while True:
+        try:
+            return new_cache(points, memory)
+        except MemoryError:
+            if memory < MEGABYTE:
+                raise
+            memory //= 2

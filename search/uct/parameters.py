@@ -6,9 +6,11 @@ sizes of the priors follow what Fuego, Pachi and michi publish about theirs.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
-from search.parameters import ParameterTable, parameter
+from go_rules.machine.memory import memory_for_search
+from search.parameters import ParameterTable, parameter, require_memory
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,21 @@ class UctParameters(ParameterTable, section="playouts", title="The search withou
         1000.0, "... but not before the search has seen so much.", unit="visits", low=1.0, high=1e6
     )
     settled: float = parameter(0.9, "|ownership| from which a point counts as decided.", low=0.5, high=1.0)
-    memory_mb: float = parameter(512.0, "Largest size of the tree.", unit="MB", low=1.0, high=1e6)
+    memory_mb: float = parameter(
+        512.0,
+        "Largest size of the tree; where none is named, at most a quarter of what the machine has for a search.",
+        unit="MB",
+        low=1.0,
+        high=1e6,
+    )
+
+    def suited(self) -> UctParameters:
+        """These parameters with less memory where the machine has little."""
+        return dataclasses.replace(self, memory_mb=min(self.memory_mb, memory_for_search() // 4 / 1e6))
+
+    def check_memory(self) -> None:
+        """Raise ParameterError if this machine has no memory for two such trees: a move copies one to another."""
+        require_memory({"memory_mb": 2e6 * self.memory_mb}, {"memory_mb": self.memory_mb})
 
 
 PURE_UCT = UctParameters(exploration=0.35, rave_equivalence=0.0, prior_near=0.0)

@@ -7,6 +7,7 @@ slices and without the GIL, while the calling thread watches the limits.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import os
 import time
 from collections.abc import Callable, Hashable
@@ -144,9 +145,15 @@ class UctPlayer:
 
     def _set_root(self, game: Game, colour: int) -> None:
         """Make the game's present position the root, keeping what the tree knows of it."""
-        index = self._find(game, colour)
-        old = self._nodes
-        self._nodes = new_nodes(self._capacity)
+        index, nodes = self._find(game, colour), None
+        if index is not None:
+            with contextlib.suppress(MemoryError):  # then there is room for one tree, and not for two
+                nodes = new_nodes(self._capacity)
+        if nodes is None:
+            index = None
+            self.clear()
+            nodes = self._new_nodes()
+        old, self._nodes = self._nodes, nodes
         self._used = 1
         if index is None:
             self._forget_totals(0.0)
@@ -170,6 +177,16 @@ class UctPlayer:
         seen = new_seen(game.length + MAX_DEPTH)
         seen_refill(seen, game.keys)
         self._context = self._context._replace(seen=seen)
+
+    def _new_nodes(self) -> np.ndarray:
+        """Room for a tree, less where the machine has less. Raises MemoryError if it has almost none."""
+        while True:
+            try:
+                return new_nodes(self._capacity)
+            except MemoryError:
+                if self._capacity <= 2 * N_POINTS * self.workers:
+                    raise
+                self._capacity = max(2 * N_POINTS * self.workers, self._capacity // 2)
 
     def _find(self, game: Game, colour: int) -> int | None:
         """The node of the game's present position in the tree, if it leads there."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from go_rules.machine.memory import LEAST
 from go_rules.rules import PRESETS
 from gtp_engine import cli
 from gtp_engine.configuration.configuration import Configuration
@@ -77,6 +78,46 @@ def test_a_device_has_its_own_defaults() -> None:
     assert suited_to(ConstantEvaluator()) == SearchParameters()
     parameters = load(None, [], {"batch": 3}).fill(defaults)
     assert (parameters.workers, parameters.batch) == (2, 3)
+
+
+GIGABYTE = 1 << 30
+
+
+def give_room(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    """Have a machine with so many bytes for a search."""
+    for module in ("search.parameters", "search.puct.parameters", "search.uct.parameters"):
+        monkeypatch.setattr(f"{module}.memory_for_search", lambda: room)
+
+
+def test_defaults_fit_into_a_small_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    give_room(monkeypatch, 512 << 20)
+    small = load(None, [], {}).fill(SearchParameters())
+    assert (small.memory, small.cache_memory) == (256, 32)
+    assert load(None, ["memory=300"], {}).fill(SearchParameters()).memory == 300
+    assert load(None, [], {}).fill(UctParameters()).memory_mb == pytest.approx(134.2, abs=0.1)
+    give_room(monkeypatch, LEAST)
+    assert load(None, [], {}).fill(SearchParameters()).memory > 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["memory=1048576"], "memory must be at most 3966 with the memory that this machine has, not 1048576"),
+        (["memory=4090", "workers=1"], "memory must be at most 3967 with"),
+        (["cache_memory=1048576"], "cache_memory must be at most 3070 with"),
+        (["batch=1024", "workers=100"], "batch must be at most 117 with"),
+        (["batch=100", "workers=1024"], "workers must be at most 117 with"),
+        (["player=rave", "memory_mb=2200"], "memory_mb must be at most 2147 with"),
+    ],
+)
+def test_memory_that_the_machine_lacks_is_refused(
+    settings: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("search.puct.parameters.usable_cores", lambda: 2)
+    give_room(monkeypatch, 4 * GIGABYTE)
+    with pytest.raises(ParameterError, match=message):
+        check(load(None, settings, {}))
+    check(load(None, ["memory=2000", "cache_memory=1000", "memory_mb=1000"], {}))
 
 
 def test_later_sources_win(tmp_path: Path) -> None:

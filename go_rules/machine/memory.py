@@ -1,0 +1,103 @@
+"""How much memory a search may have on this machine, so that nobody can ask for more than there is.
+
+Three things set limits: the machine's memory, a container's share of it (cgroups, versions 1 and 2), and the limits of
+the process on its address space and its data (`ulimit -v` and `-d`). What the rest of the engine needs is taken off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+from pathlib import Path, PurePosixPath
+
+from go_rules.machine.cores import usable_cores
+
+MEGABYTE = 1 << 20
+ENGINE = 400 * MEGABYTE
+"""What Python, the libraries, the kernels and a network of usual size take in memory."""
+ADDRESSES = 700 * MEGABYTE
+"""What the same take of the address space, where much is reserved and little used."""
+ADDRESSES_A_THREAD = 80 * MEGABYTE
+"""A thread's stack, its part of the C library's heap, and its buffer of the linear algebra library."""
+LEAST = 24 * MEGABYTE
+"""A search that has so little plays all the same."""
+UNKNOWN = 8 << 30
+"""What a machine is taken to have that does not tell."""
+GROUPS, MOUNTS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+"""Where Linux says which control groups a process is in, and what they are."""
+
+
+def memory_for_search() -> int:
+    """Return how many bytes the trees and caches of a search may take in all, beside the rest of the engine."""
+    address_space, data = _process_limits()
+    threads = ADDRESSES_A_THREAD * usable_cores()
+    rooms = (
+        _machine_memory() - ENGINE,
+        address_space - ADDRESSES - threads,
+        data - ENGINE - threads,
+    )
+    return int(max(LEAST, min(rooms)))
+
+
+@functools.cache
+def _machine_memory() -> int:
+    """The machine's memory, or a container's share of it, in bytes."""
+    physical = _windows_memory() if sys.platform == "win32" else _posix_memory()
+    return min([physical, *container_limits()])
+
+
+def _posix_memory() -> int:
+    with contextlib.suppress(OSError, ValueError):
+        pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+        if pages > 0 and size > 0:
+            return pages * size
+    return UNKNOWN
+
+
+def _windows_memory() -> int:
+    import ctypes
+
+    kilobytes = ctypes.c_ulonglong(0)
+    found = getattr(ctypes, "windll").kernel32.GetPhysicallyInstalledSystemMemory(ctypes.byref(kilobytes))  # noqa: B009
+    return kilobytes.value << 10 if found and kilobytes.value else UNKNOWN
+
+
+def container_limits(groups: Path = GROUPS, mounts: Path = MOUNTS) -> list[int]:
+    """The limits in bytes of the control groups that this process is in, and of those above them."""
+    limits = []
+    for line in (_text(groups) or "").splitlines():
+        _, controllers, name = [*line.split(":", 2), "", ""][:3]
+        if controllers == "":
+            top, file = mounts, "memory.max"
+        elif "memory" in controllers.split(","):
+            top, file = mounts / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        own = PurePosixPath(name.lstrip("/"))
+        for group in (own, *own.parents):
+            if ".." in group.parts:  # of a process that is outside of its container's view
+                continue
+            value = _text(top / group / file)
+            if value is not None and value.strip().isdecimal():
+                limits.append(int(value))
+    return limits
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text()
+    except (OSError, ValueError):
+        return None
+
+
+def _process_limits() -> tuple[float, float]:
+    """The limits of this process on its address space and on its data, in bytes; infinite where there are none."""
+    if sys.platform == "win32":
+        return float("inf"), float("inf")
+    import resource
+
+    limits = (resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    space, data = (float("inf") if limit == resource.RLIM_INFINITY else float(limit) for limit in limits)
+    return space, data

@@ -1,0 +1,59 @@
+"""How much memory there is for a search: the machine's, a container's, and the limits of a process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from go_rules.machine.memory import LEAST, container_limits, memory_for_search
+
+GIGABYTE = 1 << 30
+
+
+def test_a_machine_has_memory() -> None:
+    assert LEAST <= memory_for_search() < 1 << 50
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "limits"),
+    [
+        ("0::/user/nobi\n", {"user/memory.max": "2147483648\n", "user/nobi/memory.max": "max\n"}, [2 * GIGABYTE]),
+        ("0::/../../elsewhere\n", {"memory.max": "1073741824\n"}, [GIGABYTE]),
+        (
+            "5:memory:/box\n0::/\n",
+            {"memory/box/memory.limit_in_bytes": "3221225472", "memory/memory.limit_in_bytes": "4294967296"},
+            [3 * GIGABYTE, 4 * GIGABYTE],
+        ),
+        ("1:cpu,memory:/\n", {"memory/memory.limit_in_bytes": "not a number"}, []),
+        ("nonsense\n\n:\n", {}, []),
+        (None, {}, []),
+    ],
+)
+def test_limits_of_containers(tmp_path: Path, groups: str | None, files: dict[str, str], limits: list[int]) -> None:
+    own, mounts = tmp_path / "cgroup", tmp_path / "mounts"
+    if groups is not None:
+        own.write_text(groups)
+    for name, text in files.items():
+        (mounts / name).parent.mkdir(parents=True, exist_ok=True)
+        (mounts / name).write_text(text)
+    assert container_limits(own, mounts) == limits
+
+
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_limits_of_the_process(limit: str) -> None:
+    resource = pytest.importorskip("resource")
+    if not hasattr(resource, limit) or sys.platform == "darwin":
+        pytest.skip("this system does not keep the limit")
+    program = f"""
+import resource
+from go_rules.machine.memory import memory_for_search
+before = memory_for_search()
+resource.setrlimit(resource.{limit}, (1 << 30, resource.RLIM_INFINITY))
+print(before, memory_for_search())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    before, after = map(int, done.stdout.split())
+    assert LEAST <= after < min(before, GIGABYTE)
