@@ -71,8 +71,9 @@ def clean_line(line: str) -> str:
 
 
 def decode_line(line: bytes) -> str:
-    """The text of a line as it arrived. Bytes that are no UTF-8 become replacement characters, which no command has."""
-    return line.decode("utf-8", "replace")
+    """The text of a line as it arrived. Bytes that are not UTF-8 are kept the way Python keeps them in names of files,
+    so that any file can be named; no command has them, and in a reply they become `?`."""
+    return line.decode("utf-8", "surrogateescape")
 
 
 def is_interrupt(line: str) -> bool:

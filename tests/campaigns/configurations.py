@@ -31,6 +31,7 @@ from gtp_engine.configuration.texts import template
 from gtp_engine.errors import UserError
 from search.parameters import ParameterError
 from search.toml import toml_value
+from tests.campaigns.stopping import until_stopped
 from tests.gtp_engine.fakes import Dialogue
 from training.config import TrainingConfig, describe, override, read_config
 from training.errors import TrainingError
@@ -272,20 +273,21 @@ def run(cases: int, seed: int) -> tuple[Counter[str], float, Counter[str]]:
     with tempfile.TemporaryDirectory() as folder:
         rng = random.Random(seed)
         campaign = Campaign(Path(folder), rng)
-        for number in range(cases):
-            kind = campaign.kinds[number % len(campaign.kinds)]
-            faulthandler.dump_traceback_later(SECONDS, exit=True)
-            started = time.perf_counter()
-            try:
-                outcome = "taken" if kind() else "refused"
-                assert {path.name for path in Path(folder).iterdir()} <= {"config.toml"}, "a file is left behind"
-            except Exception:
-                outcome = "failed"
-                print(f"seed {seed}, case {number}, {kind.__name__}:\n{traceback.format_exc()[-3000:]}", flush=True)
-                if campaign.path.exists():
-                    print(repr(campaign.path.read_bytes()[:500]), flush=True)
-            slowest = max(slowest, time.perf_counter() - started)
-            counts[f"{kind.__name__} {outcome}"] += 1
+        with until_stopped():
+            for number in range(cases):
+                kind = campaign.kinds[number % len(campaign.kinds)]
+                faulthandler.dump_traceback_later(SECONDS, exit=True, file=sys.__stderr__)
+                started = time.perf_counter()
+                try:
+                    outcome = "taken" if kind() else "refused"
+                    assert {path.name for path in Path(folder).iterdir()} <= {"config.toml"}, "a file is left behind"
+                except Exception:
+                    outcome = "failed"
+                    print(f"seed {seed}, case {number}, {kind.__name__}:\n{traceback.format_exc()[-3000:]}", flush=True)
+                    if campaign.path.exists():
+                        print(repr(campaign.path.read_bytes()[:500]), flush=True)
+                slowest = max(slowest, time.perf_counter() - started)
+                counts[f"{kind.__name__} {outcome}"] += 1
         faulthandler.cancel_dump_traceback_later()
     return counts, slowest, campaign.refusals
 
@@ -301,7 +303,7 @@ def main() -> int:
     counts, slowest, refusals = run(options.cases, options.seed)
     for reason, count in refusals.most_common(20):
         print(f"{count:6} {reason}")
-    print(f"{options.cases} cases: {dict(sorted(counts.items()))}, slowest {slowest:.1f} s")
+    print(f"{sum(counts.values())} cases: {dict(sorted(counts.items()))}, slowest {slowest:.1f} s")
     return 1 if any("failed" in key for key in counts) else 0
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import gzip
 import json
 import os
@@ -28,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.campaigns.stopping import until_stopped
 from tests.conftest import REPOSITORY
 
 MEMORY = 6 << 30
@@ -82,8 +84,40 @@ class Samples:
         content = mutated_katago(rng, rng.choice(self.katago), rng.choice(self.katago))
         if rng.random() < 0.3:
             return ".bin", content
-        compressed = gzip.compress(content, 1, mtime=0)  # no clock in it: the same seed gives the same file
-        return ".bin.gz", mutated_bytes(rng, compressed) if rng.random() < 0.1 else compressed
+        if rng.random() < 0.4:
+            return ".bin.gz", mutated_gzip(rng, content)
+        return ".bin.gz", compressed(content)
+
+
+def compressed(content: bytes) -> bytes:
+    """Content as one gzip member without a clock in it: the same seed gives the same file."""
+    return gzip.compress(content, 1, mtime=0)
+
+
+def mutated_gzip(rng: random.Random, content: bytes) -> bytes:
+    """Content compressed in an unusual way, legal or not: many members, empty ones, bombs, padding, garbage."""
+    kind = rng.randrange(7)
+    if kind == 0:
+        return mutated_bytes(rng, compressed(content))
+    if kind == 1:
+        size = rng.choice([1 << 10, 1 << 14, len(content) // 2 + 1])
+        return b"".join(compressed(content[at : at + size]) for at in range(0, len(content), size))
+    if kind == 2:
+        empty = compressed(b"") * rng.choice([1, 100, 10_000, 60_000])
+        return empty + compressed(content) if rng.random() < 0.5 else compressed(content) + empty
+    if kind == 3:
+        bomb = compressed(bytes(rng.choice([1 << 20, 30 << 20, 80 << 20])))
+        return rng.choice([bomb, compressed(content) + bomb, bomb * 3])
+    if kind == 4:
+        return compressed(content) + rng.choice(
+            [b"\0" * 100, b"\0" * 100 + b"x", b"garbage", rng.randbytes(50), b"\x1f\x8b"]
+        )
+    if kind == 5:  # the header's flags: text, a checksum, more fields, a name, a comment, and what no flag means
+        whole = bytearray(compressed(content))
+        whole[3] = rng.randrange(256)
+        more = rng.choice([b"", b"name\0", b"\xff\xff" + b"x" * 65535, b"n" * 100_000 + b"\0"])
+        return bytes(whole[:10]) + more + bytes(whole[10:])
+    return compressed(compressed(content))
 
 
 def mutated_bytes(rng: random.Random, data: bytes) -> bytes:
@@ -133,13 +167,47 @@ def mutated_katago(rng: random.Random, data: bytes, other: bytes) -> bytes:
 def mutated_onnx(rng: random.Random, data: bytes) -> bytes:
     from onnx import ModelProto
 
-    if rng.random() < 0.3:
+    kind = rng.random()
+    if kind < 0.25:
         return mutated_bytes(rng, data)
+    if kind < 0.3:
+        return data + hostile_fields(rng)
     model = ModelProto.FromString(data)
     for _ in range(rng.choice([1, 1, 2, 3])):
         with contextlib.suppress(ValueError, TypeError, IndexError):  # what an earlier change left cannot be changed so
             _change_model(rng, model)
     return model.SerializeToString()
+
+
+def hostile_fields(rng: random.Random) -> bytes:
+    """Fields of a protobuf message that cost a careless parser memory or its stack."""
+    many = rng.choice([10, 1000, 100_000, 2_000_000])
+    deep = b""
+    for _ in range(rng.choice([5, 20, 200])):  # a graph, in an attribute of a node of a graph, and so on
+        for tag in (0x32, 0x2A, 0x0A):
+            deep = bytes([tag]) + _varint(len(deep)) + deep
+    return rng.choice(
+        [
+            b"\x0a\x00" * many,  # empty nodes, if in a graph
+            b"\x08\x00" * many,  # numbers
+            b"\x3a" + _varint(2 * many) + b"\x0a\x00" * many,  # a graph of empty nodes
+            b"\x3a" + _varint(2 * many) + b"\x2a\x00" * many,  # a graph of empty tensors
+            b"\x3a" + _varint(len(deep)) + deep,
+            b"\x0b" * many,  # groups that begin
+            b"\x0c" * many,  # groups that end
+            b"\x3a" + b"\xff" * 9 + b"\x01",  # a length of 64 bits
+            b"\xff" * 12,
+            b"\x08" + b"\x80" * many,
+        ]
+    )
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])
 
 
 def _change_model(rng: random.Random, model: Any) -> None:
@@ -150,7 +218,7 @@ def _change_model(rng: random.Random, model: Any) -> None:
     graph = model.graph
     node = rng.choice(graph.node)
     names = [name for each in graph.node for name in (*each.input, *each.output)] + ["spatial", "global", "", "nowhere"]
-    kind = rng.randrange(11)
+    kind = rng.randrange(16)
     if kind == 0:
         node.op_type = rng.choice([*sorted(OPERATORS), "Loop", "Tile", "Expand", "ConstantOfShape"])
         node.domain = rng.choice(["", "com.microsoft", "ai.onnx.ml"])
@@ -195,6 +263,28 @@ def _change_model(rng: random.Random, model: Any) -> None:
         del graph.node[rng.randrange(len(graph.node))]
     elif kind == 9:
         graph.node.append(rng.choice(graph.node))
+    elif kind == 10:
+        tensor = rng.choice(graph.initializer)
+        if rng.random() < 0.5:
+            tensor.data_location = tensor.EXTERNAL
+        for key, value in (("location", rng.choice(["/etc/passwd", "../x", "/dev/zero", ""])), ("length", "1000")):
+            entry = tensor.external_data.add()
+            entry.key, entry.value = key, value
+    elif kind == 11:
+        sparse = rng.choice([graph.sparse_initializer.add, node.attribute.add().sparse_tensors.add])()
+        sparse.values.CopyFrom(graph.initializer[0])
+        sparse.dims.extend([1 << 40, 1 << 40])
+    elif kind == 12:
+        tensor = rng.choice(graph.initializer)
+        del tensor.dims[:]
+        tensor.dims.extend(rng.choice([[1 << 31, 1 << 31], [0, 1 << 62], [-1], [1] * 200, [1 << 20]]))
+    elif kind == 13:
+        attribute = node.attribute.add()
+        attribute.name = rng.choice(["body", "then_branch", "value", "x" * 100_000, "\n"])
+        attribute.g.CopyFrom(copy.deepcopy(graph)) if rng.random() < 0.5 else attribute.t.CopyFrom(graph.initializer[0])
+        attribute.type = rng.randrange(15)
+    elif kind == 14:
+        rng.choice([model.functions.add, model.training_info.add, model.opset_import.add, graph.value_info.add])()
     else:
         value_info = rng.choice([*graph.input, *graph.output])
         dimensions = value_info.type.tensor_type.shape.dim
@@ -312,28 +402,29 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         child = Child(folder)
-        for number in range(options.files):
-            ending, content = samples.mutated(rng)
-            path = folder / f"file{number}{ending}"
-            path.write_bytes(content)
-            started = time.perf_counter()
-            verdict, text = child.verdict(path)
-            slowest = max(slowest, time.perf_counter() - started)
-            if verdict == "refused":
-                reasons[re.sub(r"[\d.]+|'.*?'|\[.*?\]", "#", text.removeprefix(f"{path}: "))[:60]] += 1
-                if counts["refused"] % COMMAND_EVERY == 0 and "evaluation failed" not in text:
-                    complaint = complaint_of_command(path, text, folder)
-                    verdict, text = ("failed", complaint) if complaint else (verdict, text)
-            counts[verdict] += 1
-            if verdict == "failed":
-                options.keep.mkdir(exist_ok=True)
-                (options.keep / f"{options.seed}-{path.name}").write_bytes(content)
-                print(f"{options.keep / f'{options.seed}-{path.name}'}: {text}", flush=True)
-            path.unlink()
+        with until_stopped():
+            for number in range(options.files):
+                ending, content = samples.mutated(rng)
+                path = folder / f"file{number}{ending}"
+                path.write_bytes(content)
+                started = time.perf_counter()
+                verdict, text = child.verdict(path)
+                slowest = max(slowest, time.perf_counter() - started)
+                if verdict == "refused":
+                    reasons[re.sub(r"[\d.]+|'.*?'|\[.*?\]", "#", text.removeprefix(f"{path}: "))[:60]] += 1
+                    if counts["refused"] % COMMAND_EVERY == 0 and "evaluation failed" not in text:
+                        complaint = complaint_of_command(path, text, folder)
+                        verdict, text = ("failed", complaint) if complaint else (verdict, text)
+                counts[verdict] += 1
+                if verdict == "failed":
+                    options.keep.mkdir(exist_ok=True)
+                    (options.keep / f"{options.seed}-{path.name}").write_bytes(content)
+                    print(f"{options.keep / f'{options.seed}-{path.name}'}: {text}", flush=True)
+                path.unlink()
         child.close()
     for reason, count in reasons.most_common(25):
         print(f"{count:6} {reason}")
-    print(f"{options.files} files: {dict(counts)}, slowest {slowest:.1f} s")
+    print(f"{sum(counts.values())} files: {dict(counts)}, slowest {slowest:.1f} s")
     return 1 if counts["failed"] else 0
 
 

@@ -25,6 +25,7 @@ from go_rules.game import Game
 from go_rules.rules import DEFAULT_RULES, KOMI_LIMIT
 from go_rules.sgf.reader import SgfError, parse_sgf
 from go_rules.sgf.writer import to_sgf
+from tests.campaigns.stopping import until_stopped
 from tests.go_rules.sgf.hostile import ACCEPTED, HOSTILE, cost
 
 PIECES = [b"(", b")", b";", b"[", b"]", b"\\", b":", b"\n", b"\xff", b"\0", b"B[aa]", b"W[tt]", b"AB[aa:cc]", b"AE[bb]"]
@@ -131,27 +132,30 @@ def main() -> int:
     options = parser.parse_args()
     failures = try_large(1) + try_large(10)
     rng = random.Random(options.seed)
-    games = refused = 0
+    games = refused = crashes = 0
     slowest = 0.0
-    for number in range(options.files):
-        if number % 1000 == 0:
-            texts = samples(rng)
-        text = mutated(rng, rng.choice(texts))
-        started = time.process_time()
-        try:
-            is_refused = complaint_of(text) is not None
-            refused += is_refused
-            games += not is_refused
-        except Exception:
-            failures += 1
-            print(f"failed on {text!r}\n{traceback.format_exc()}", flush=True)
-        seconds = time.process_time() - started
-        slowest = max(slowest, seconds)
-        if seconds > SLOW_SECONDS:
-            failures += 1
-            print(f"{seconds:.1f} s for {text!r}", flush=True)
+    with until_stopped():
+        for number in range(options.files):
+            if number % 1000 == 0:
+                texts = samples(rng)
+            text = mutated(rng, rng.choice(texts))
+            started = time.process_time()
+            try:
+                is_refused = complaint_of(text) is not None
+                refused += is_refused
+                games += not is_refused
+            except Exception:
+                failures += 1
+                crashes += 1
+                print(f"failed on {text!r}\n{traceback.format_exc()}", flush=True)
+            seconds = time.process_time() - started
+            slowest = max(slowest, seconds)
+            if seconds > SLOW_SECONDS:
+                failures += 1
+                print(f"{seconds:.1f} s for {text!r}", flush=True)
+    tried = games + refused + crashes
     print(
-        f"{2 * len(HOSTILE)} large files and {options.files} mutated ones: {games} games, {refused} refused,"
+        f"{2 * len(HOSTILE)} large files and {tried} mutated ones: {games} games, {refused} refused,"
         f" {failures} failures, slowest {slowest:.3f} s"
     )
     return 1 if failures else 0

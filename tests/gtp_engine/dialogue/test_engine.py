@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from gtp_engine import stderr
 from gtp_engine.configuration.settings import EngineSettings
+from gtp_engine.dialogue.protocol import decode_line
 from gtp_engine.thinking.decide import move_limits
 from gtp_engine.thinking.lateness import Lateness
 from search.request import Limits, MoveFilter, SearchRequest
@@ -281,6 +283,19 @@ def test_printsgf(tmp_path: Path) -> None:
     assert other.engine.game.moves == dialogue.engine.game.moves
     # Nothing is overwritten by accident.
     assert "cannot write" in dialogue.refuse(f"printsgf {path}")
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are text there")
+def test_files_whose_names_are_not_utf8(tmp_path: Path) -> None:
+    dialogue, path = Dialogue(), os.fsencode(tmp_path) + b"/jos\xe9 \xff.sgf"
+    dialogue.ask("komi 3.5")
+    dialogue.ask(decode_line(b"printsgf " + path))
+    dialogue.ask("komi 9")
+    dialogue.ask(decode_line(b"loadsgf " + path + b" 1"))
+    assert dialogue.ask("get_komi") == "3.5"
+    assert os.path.exists(path)
+    text = dialogue.refuse(decode_line(b"printsgf " + path))
+    assert text == f"cannot write {tmp_path}/jos? ?.sgf: File exists"
 
 
 def test_a_printsgf_that_fails_leaves_nothing(tmp_path: Path) -> None:

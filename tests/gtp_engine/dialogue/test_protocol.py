@@ -46,7 +46,7 @@ from gtp_engine.dialogue.protocol import (
         ("\ufeff", None),
         ("n\x00a\rme\x7f", Command(None, "name")),
         ("\u0661 name", Command(None, "\u0661", ("name",), "name")),
-        (decode_line(b"n\xc1\xa1me \xff"), Command(None, "n\ufffd\ufffdme", ("\ufffd",), "\ufffd")),
+        (decode_line(b"n\xc1\xa1me \xff"), Command(None, "n\udcc1\udca1me", ("\udcff",), "\udcff")),
     ],
 )
 def test_parse_line(line: str, expected: Command | None) -> None:
