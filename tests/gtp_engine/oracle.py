@@ -61,7 +61,6 @@ def state(dialogue: Dialogue) -> tuple[object, ...]:
         dict(clock.left),
         id(engine.decision),
         engine.estimated,
-        engine.overshoot,
         engine.hurried,
         dialogue.player.parameters,
     )
