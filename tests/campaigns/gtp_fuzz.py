@@ -1,6 +1,6 @@
 """Random lines to the GTP commands, as many as asked for, in several kinds of dialogues.
 
-    python -m tests.campaigns.gtp_fuzz --lines 1000000 [--seed N] [--workers N] [--only KIND]
+    python -m tests.campaigns.gtp_fuzz --lines 1000000 [--seed N] [--workers N] [--only KIND] [--minutes M]
 
 tests/gtp_engine/grammar.py makes the lines, tests/gtp_engine/oracle.py says what must hold: exactly one well-formed
 reply for each command, no internal error, after a refusal the whole state as before, queries that agree with each
@@ -30,7 +30,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,7 +47,7 @@ from tests.gtp_engine.oracle import RandomPlayer, check, check_consistency, chec
 
 SHARES = {"moves": 0.90, "search": 0.05, "pipe": 0.045, "network": 0.005}
 """What part of all lines each kind gets."""
-LINES_PER_JOB = {"moves": 20_000, "search": 5_000, "pipe": 5_000, "network": 1_000}
+LINES_PER_JOB = {"moves": 5_000, "search": 2_500, "pipe": 2_500, "network": 500}
 CHECK_EVERY = 100
 """Lines between two checks of consistency."""
 FEW_VISITS = 4
@@ -110,7 +110,7 @@ def make_player(kind: str, seed: int) -> Any:
         from nets.embedded import WEIGHTS
         from nets.open import open_network
 
-        evaluator = open_network(next(WEIGHTS.glob("*.bin.gz")))
+        evaluator: Any = open_network(next(WEIGHTS.glob("*.bin.gz")))
     else:
         from nets.constant import ConstantEvaluator
 
@@ -316,6 +316,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--only", choices=SHARES)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no further job after so long")
     options = parser.parse_args()
     started = time.monotonic()
     shares = {options.only: 1.0} if options.only else SHARES
@@ -325,11 +326,16 @@ def main() -> int:
         for i in range(-(-lines // most)):
             jobs.append(Job(kind, (options.seed * 10 + number) * 1_000_003 + i, min(most, lines - i * most)))
     outcomes = []
+    random.Random(options.seed).shuffle(jobs)
     with ProcessPoolExecutor(options.workers) as pool:
-        for each in pool.map(run_job, jobs):
-            outcomes.append(each)
-            if each.offence:
-                print(each.offence[:1000], flush=True)
+        for future in as_completed([pool.submit(run_job, job) for job in jobs]):
+            if future.cancelled():
+                continue
+            outcomes.append(future.result())
+            if outcomes[-1].offence:
+                print(outcomes[-1].offence[:1000], flush=True)
+            if time.monotonic() - started > 60 * options.minutes:
+                pool.shutdown(wait=False, cancel_futures=True)
     return 1 if report(outcomes, time.monotonic() - started) else 0
 
 

@@ -267,7 +267,7 @@ class Grammar:
         return start + middle
 
 
-FILES = (
+FILES: tuple[str, ...] = (
     "good.sgf",
     "handicap.sgf",
     "setup.sgf",
