@@ -261,17 +261,18 @@ class _Reader:
         """A list of points, in which `aa:cc` is a rectangle."""
         points: dict[int, None] = {}
         values = node.get(name, [])
-        if len(values) > self.width * self.height:
-            raise SgfError(f"{name} names more points than the board has")
+        named = len(values)
         for value in values:
             corners = [self._point(corner.strip()) for corner in value.split(b":")] if value.strip() else []
             if len(corners) > 2:
                 raise SgfError(f"{_shown(value)} is no list of points")
-            if corners:
-                columns, rows = [column_of(p) for p in corners], [row_of(p) for p in corners]
-                for y in range(min(rows), max(rows) + 1):
-                    for x in range(min(columns), max(columns) + 1):
-                        points[point_at(x, y)] = None
+            xs, ys = [column_of(p) for p in corners], [row_of(p) for p in corners]
+            rectangle = [point_at(x, y) for y in _from_to(ys) for x in _from_to(xs)]
+            named += len(rectangle)
+            # Rectangles over each other would cost far more than the text that names them.
+            if named > 2 * self.width * self.height:
+                raise SgfError(f"{name} names more points than the board has")
+            points.update(dict.fromkeys(rectangle))
         return list(points)
 
     def _komi(self) -> float | None:
@@ -296,6 +297,10 @@ class _Reader:
     def _text(self, value: bytes) -> str:
         value = value.replace(b"\r\n", b"\n").replace(b"\r", b"\n").translate(_BLANKS)
         return _ESCAPED.sub(lambda match: match[1].strip(b"\n"), value).decode(self.encoding, "replace")
+
+
+def _from_to(ends: list[int]) -> range:
+    return range(min(ends), max(ends) + 1) if ends else range(0)
 
 
 def is_in_hundredths(komi: str) -> bool:

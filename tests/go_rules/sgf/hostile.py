@@ -25,6 +25,7 @@ HOSTILE = {
     "rules": b"(;RU[ko" + b"score" * 10_000 + b"tax" * 10_000 + b"])",
     "junk": b"(;" + b"1 " * 4_900_000 + b")",
     "setups": b"(;SZ[25]" + b";AB[aa:yy]" * 99_000 + b")",
+    "rectangles": b"(;SZ[25]" + (b";AB" + b"[aa:yy]" * 625) * 125 + b")",
     "moves": b"(;SZ[25]" + b";B[]" * 99_000 + b")",
 }
 
