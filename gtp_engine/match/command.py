@@ -147,13 +147,14 @@ def match(
     test = _sprt(sprt)
     count_board = scorer == "board" or (scorer == "auto" and scores_on_board(rule_set))
     first_moves, source = _openings(opening_set, width, height, rule_set)
-    commands = [engine_command(text) for text in (engine_a, engine_b)]
+    commands = [engine_command(text) for text in (engine_a, engine_b, judge) if text is not None]
+    as_text = [[_as_text(word) for word in command] for command in commands]
     terms = Terms(width, height, customary_komi if komi is None else komi, rules, rule_set, control, visits)
     conduct = Conduct(enforce_clock, lag, hang, max_moves or 0, count_board)
     limits = _limits(start, hang)
     agreed = MatchTerms(
-        commands=[[_as_text(word) for word in command] for command in commands],
-        names=_names(commands, [name_a, name_b], terms, limits),
+        commands=as_text[:2],
+        names=_names(commands[:2], [name_a, name_b], terms, limits),
         width=width,
         height=height,
         komi=terms.komi,
@@ -162,22 +163,23 @@ def match(
         enforce_clock=enforce_clock,
         visits=visits or 0,
         max_moves=max_moves or 0,
-        judge=[_as_text(word) for word in engine_command(judge)] if judge is not None else [],
+        judge=as_text[2] if judge is not None else [],
         openings=source,
         count_board=count_board,
     )
     folder = out or Path(time.strftime("match-%Y%m%d-%H%M%S"))
     record = MatchRecord(folder, agreed)
-    click.echo(f"match: {agreed.names[0]} against {agreed.names[1]}; record in {folder}", err=True)
+    shown_folder = printable(str(folder))
+    click.echo(f"match: {agreed.names[0]} against {agreed.names[1]}; record in {shown_folder}", err=True)
     progress = Progress(agreed.names, games)
     try:
         with _termination_interrupts():
-            play = Match(record, terms, conduct, first_moves, games, parallel, test, limits)
+            play = Match(record, terms, conduct, first_moves, games, parallel, test, limits, commands)
             play.run(progress.update)
     except KeyboardInterrupt:
         progress.finish()
         if record.games:
-            click.echo(f"match: interrupted; go on with the same command and --out {folder}", err=True)
+            click.echo(f"match: interrupted; go on with the same command and --out {shown_folder}", err=True)
         raise
     progress.finish()
     finished = sorted(record.games, key=lambda game: game.game)

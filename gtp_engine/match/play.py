@@ -40,12 +40,17 @@ class Match:
         tables: int,
         sprt: Sprt | None,
         limits: Limits,
+        commands: Sequence[list[str]],
     ) -> None:
-        """Play so many games at so many tables. `sprt` is a test that ends the match as soon as it has decided."""
+        """Play so many games at so many tables. `sprt` is a test that ends the match as soon as it has decided.
+
+        `commands` are those of the two players, and of the judge if there is one. The record has them as text, which a
+        file's name need not be.
+        """
         self._record = record
         self._terms = terms
         self._conduct = conduct
-        self._limits = limits
+        self._limits, self._commands = limits, commands
         self._openings, self._games, self._tables, self._sprt = openings, games, tables, sprt
         self._waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._finished: queue.SimpleQueue[GameRecord | BaseException | None] = queue.SimpleQueue()
@@ -95,16 +100,16 @@ class Match:
         agreed = self._record.terms
         a, b = (
             Engine(
-                agreed.commands[side],
+                self._commands[side],
                 f"{SIDES[side]} ({agreed.names[side]})",
                 ErrorLog(self._record.stderr_file(side, table)),
                 self._limits,
             )
             for side in (0, 1)
         )
-        judge = Engine(agreed.judge, "judge", limits=self._limits) if agreed.judge else None
-        self._engines += [engine for engine in (a, b, judge) if engine is not None]
-        return Table((a, b), judge)
+        judges = [Engine(command, "judge", limits=self._limits) for command in self._commands[2:]]
+        self._engines += [a, b, *judges]
+        return Table((a, b), judges[0] if judges else None)
 
     def _serve(self, table: Table) -> None:
         """One table: play games until none is left."""

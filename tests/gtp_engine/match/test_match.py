@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import signal
@@ -20,7 +21,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.match.record import GameRecord, MatchRecord, MatchTerms, tally
 from gtp_engine.match.table import duration, points, summary
 from tests.conftest import REPOSITORY
-from tests.gtp_engine.match.conftest import stub_command
+from tests.gtp_engine.match.conftest import STUB, stub_command
 
 
 def stub(*options: str) -> str:
@@ -119,6 +120,15 @@ def test_names_do_not_command_the_terminal(tmp_path: Path, capsys: pytest.Captur
         assert all(line.isprintable() for line in text.split("\n"))
     code, out, _ = run(capsys, WINNER, evil, *small(tmp_path, 1), "--name-a", "[red]Mine", "--json")
     assert json.loads(out)["engines"] == ["[red]Mine", SHOWN_NAME]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text elsewhere")
+def test_an_engine_whose_path_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = tmp_path / os.fsdecode(b"engine\xff.py")
+    own.write_bytes(STUB.read_bytes())
+    command = shlex.join([sys.executable, "-I", "-S", str(own), "--moves", "resign"])
+    code, _, err = run(capsys, command, LOSER, *small(tmp_path / "match", 2))
+    assert (code, "game 2/2" in err) == (0, True)
 
 
 RECORDS = {

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
+from gtp_engine.match.engines import Engine, Limits
+from gtp_engine.match.pipes import ErrorLog
 from gtp_engine.match.record import FAULTS, GameRecord
+from gtp_engine.match.referee import Conduct, Referee
+from tests.gtp_engine.match.conftest import stub_command, terms
+
+PATIENCE = 60.0
+"""Seconds for an honest engine on a machine that has much else to do."""
+HANG = 5.0
+TOO_LONG = 90.0
 
 HOSTILE = Path(__file__).with_name("hostile_engine.py")
 
@@ -67,12 +77,38 @@ def misjudged(game: GameRecord, kind: str, moment: str, honest: int) -> str:
     if not all(text.isprintable() for text in (game.detail, game.result, game.reason)):
         return f"control characters in {game.detail!r}"
     if kind == "unread":  # where its answers come in time by luck, they are as good as any, and it loses by the score
-        return "" if game.winner == honest else f"{game.result}, {game.reason}: {game.detail}"
+        return "" if game.winner != 1 - honest else f"{game.result}, {game.reason}: {game.detail}"
     if must_lose(kind, moment):
         return "" if game.winner == honest and game.reason in FAULTS else f"{game.result}, {game.reason}: {game.detail}"
     if game.reason in FAULTS and game.winner != honest:
         return f"the honest engine lost: {game.reason}, {game.detail}"
-    return "" if game.reason not in FAULTS else f"a fault: {game.reason}, {game.detail}"
+    may_end = kind not in HARMLESS and moment in ("between", "quit")  # and so loses the next game
+    return "" if game.reason not in FAULTS or may_end else f"a fault: {game.reason}, {game.detail}"
+
+
+def play(folder: Path, kind: str, moment: str, honest: int) -> str:
+    """Play a game against a hostile engine; returns what went wrong, or nothing."""
+    mark = f"{folder.name}-{kind}-{moment}-{honest}".replace(" ", "-")
+    silent = kind not in HARMLESS and moment not in ("between", "quit")
+    limits = Limits(PATIENCE, HANG, HANG) if silent else Limits(PATIENCE, PATIENCE, PATIENCE)
+    if silent and moment in ("start", "list_commands", "boardsize"):
+        limits = Limits(HANG, HANG, HANG)
+    stub = stub_command("--moves", "C3,C2,B3", "--score", "BW"[honest] + "+2.5")
+    good = Engine(stub, "honest", ErrorLog(folder / f"{mark}-honest"), Limits(PATIENCE, PATIENCE, PATIENCE))
+    bad = Engine(command(kind, moment, mark), "hostile", ErrorLog(folder / f"{mark}-hostile"), limits)
+    engines = (good, bad) if honest == 0 else (bad, good)
+    started = time.monotonic()
+    try:
+        conduct = Conduct(hang_seconds=HANG if silent else PATIENCE)
+        game = Referee(0, engines, 0, terms(), conduct, ()).play()
+    finally:
+        for engine in engines:
+            engine.close()
+    complaint = misjudged(game, kind, moment, honest)
+    if time.monotonic() - started > TOO_LONG:
+        complaint = f"took {time.monotonic() - started:.1f} s"
+    left = processes_with(mark)
+    return f"{kind}, {moment}: {complaint or f'left {left}'}" if complaint or left else ""
 
 
 def processes_with(mark: str) -> list[int]:
