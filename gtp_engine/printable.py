@@ -14,7 +14,14 @@ def printable(text: str, longest: int = LONGEST) -> str:
     too long ends with `...`.
     """
     line = " ".join(text[: 4 * longest].split())
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in line)
+    shown = escaped(line)
     if len(shown) > longest or len(text) > 4 * longest:
         shown = shown[: max(0, longest - 3)] + "..."
     return shown
+
+
+def escaped(text: str) -> str:
+    """Return `text` with what cannot be printed, newlines included, written as Python writes it (`\\x1b`)."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

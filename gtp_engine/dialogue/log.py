@@ -8,11 +8,14 @@ import traceback
 from pathlib import Path
 
 from go_rules.machine.files import append_regular, printable_path
+from gtp_engine.printable import escaped
 from gtp_engine.stderr import note
 
 
 class DialogueLog:
     """Appends to a log file. Without a path it does nothing.
+
+    Control characters are written out (`\\x1b`): a log is read in a terminal, and its lines come from strangers.
 
     If the file cannot be written, the log ends with one line on stderr and the engine goes on.
     """
@@ -40,7 +43,7 @@ class DialogueLog:
         stamp = f"{time.monotonic() - self._started:10.3f} {mark} "
         with self._lock:
             try:
-                lines = "".join(stamp + line + "\n" for line in text.splitlines() if line)
+                lines = "".join(stamp + escaped(line) + "\n" for line in text.splitlines() if line)
                 append_regular(self._path, lines.encode("utf-8", "replace"))
             except OSError as error:
                 note(f"cannot write the log {printable_path(self._path)}: {error.strerror}")
