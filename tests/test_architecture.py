@@ -239,3 +239,15 @@ def private_names(path: Path) -> Iterator[str]:
 @pytest.mark.parametrize("path", TESTS, ids=name)
 def test_tests_use_public_names_only(path: Path) -> None:
     assert not list(private_names(path))
+
+
+def test_one_place_starts_python() -> None:
+    """Any other way may look into the current directory for modules: `python -m` does, and so does multiprocessing.
+
+    A script that needs no packages at all may have a Python that is isolated from everything.
+    """
+    for path in (*sources(), *sorted((REPOSITORY / "benchmarks").glob("*.py"))):
+        source = path.read_text(encoding="utf-8")
+        if name(path) != "go_rules/machine/launch.py":
+            assert not re.search(r'sys\.executable(?!, "-I")', source), name(path)
+        assert "multiprocessing" not in {module.split(".")[0] for module, _ in imports(path)}, name(path)

@@ -1,0 +1,140 @@
+"""Whole sessions of every kind, each a process of its own in a fresh home and a current directory full of traps.
+
+What they leave behind shows what Nobi does to a machine. test_sessions.py runs them under a guard of sockets, and
+`make campaign-traced` under strace.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from go_rules.machine.directories import cache_root
+from nets.embedded import NETWORK, WEIGHTS
+from tests.planted import Planted
+
+LONGEST = 400.0
+"""Seconds that a session may take: on a new machine it compiles."""
+
+Starter = Callable[[Sequence[str], str], list[str]]
+"""Makes, of a session's command and name, the command to run."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """Arguments of `nobi`, lines for its stdin, and what must be in what it writes to stdout."""
+
+    name: str
+    arguments: tuple[str, ...]
+    lines: tuple[str, ...] = ()
+    answer: str = ""
+    code: int = 0
+
+
+PLAY = (
+    *("boardsize 9", "komi 7", "genmove b", "kata-genmove_analyze w", "kata-analyze b 10 maxmoves 2", "final_score"),
+    *(
+        "kata-raw-nn 0",
+        "time_settings 10 0 0",
+        "genmove b",
+        "printsgf {out}/game.sgf",
+        "loadsgf {out}/game.sgf",
+        "quit",
+    ),
+)
+GTP = ("gtp", "--visits", "10", "--size", "9")
+
+SESSIONS = (
+    Session("play", (*GTP, "--ponder"), PLAY, "= "),
+    Session("play by onnxruntime", (*GTP, "--precision", "fp32", "--set", "log={out}/dialogue.log"), PLAY, "= "),
+    Session(
+        "match",
+        (
+            *("match", "nobi --precision fp32", "nobi", "--size", "5", "--visits", "2", "--games", "1"),
+            *("--openings", "none", "--max-moves", "4", "--score", "board", "--out", "{out}/match"),
+        ),
+        answer="Nobi",
+    ),
+    Session("doctor", ("doctor",), answer="Nobi can play here."),
+    Session(
+        "benchmark",
+        ("benchmark", "--seconds", "1", "--size", "9", "--no-advice", "--precision", "int16,fp32"),
+        answer="int16",
+    ),
+    Session("picture", ("picture", "{out}/picture.svg", "--size", "9", "--visits", "10")),
+    Session("a file that is no network", (*GTP, "--net", "{out}/picture.svg"), code=1),
+    Session("configuration", ("config", "--write")),
+)
+"""What a test has time for."""
+
+MORE_SESSIONS = (
+    Session("play without a network", (*GTP, "--net", "none"), ("genmove b", "quit"), "= "),
+    Session("lines that are refused", GTP, ("nonsense", "loadsgf {out}/none.sgf", "quit"), "? "),
+    Session("convert", ("convert", str(WEIGHTS / NETWORK), "{out}/network.onnx")),
+    Session("play a converted network", (*GTP, "--net", "{out}/network.onnx"), ("genmove b", "quit"), "= "),
+    Session("parameters", ("config", "--markdown"), answer="cpuct"),
+    Session("players", ("players",), answer="rave"),
+)
+"""What a campaign has besides."""
+
+
+class Stage:
+    """Folders for sessions: an empty home, a place for temporary files, and `out` for what is asked for by name."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.planted = Planted(folder)
+        self.home, self.temporary, self.out = (self._make(name) for name in ("home", "temporary", "out"))
+        self._traps = self._files(self.planted.traps)
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "ORT_"))}
+        self.environment |= {
+            "HOME": str(self.home),
+            "TMPDIR": str(self.temporary),
+            "NOBI_CACHE_DIR": str(cache_root()),  # the user's: compiling anew would take a minute
+            "PYTHONPATH": self.planted.path,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def run(self, session: Session, starter: Starter = lambda command, name: list(command)) -> str:
+        """Run one session, and say what went wrong: nothing, in the best case."""
+        fill = {"out": str(self.out)}
+        command = [*self.planted.nobi, *(word.format(**fill) for word in session.arguments)]
+        try:
+            done = subprocess.run(
+                starter(command, session.name),
+                input="".join(line.format(**fill) + "\n" for line in session.lines),
+                cwd=self.planted.traps,
+                env=self.environment,
+                capture_output=True,
+                text=True,
+                timeout=LONGEST,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"{session.name}: took more than {LONGEST:g} s"
+        if done.returncode != session.code or session.answer not in done.stdout or "Traceback" in done.stderr:
+            return f"{session.name}: exit code {done.returncode}, {done.stdout[-300:]!r}, {done.stderr[-300:]!r}"
+        return ""
+
+    def strays(self) -> list[str]:
+        """The files that sessions left where none belong: all that `out` and the configuration do not hold."""
+        traps = self._files(self.planted.traps) ^ self._traps
+        others = self._files(self.home) | self._files(self.temporary)
+        wanted = {self.home / ".config" / "nobi" / "config.toml"}
+        return sorted(map(str, (traps | others) - wanted))
+
+    def _make(self, name: str) -> Path:
+        (self.folder / name).mkdir()
+        return self.folder / name
+
+    @staticmethod
+    def _files(folder: Path) -> set[Path]:
+        return {path for path in folder.rglob("*") if not path.is_dir()}
+
+
+def is_inside(path: str, folders: Sequence[Path]) -> bool:
+    """Whether a file lies in one of the folders."""
+    return any(Path(path).is_relative_to(folder) for folder in folders)
