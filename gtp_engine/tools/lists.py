@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from go_rules.machine.files import printable_path
+from go_rules.machine.files import create_whole, printable_path
 from gtp_engine.configuration.options import config_options
 from gtp_engine.configuration.parameters import TABLES, parameters
 from gtp_engine.configuration.sources import file_to_change, load, user_file
@@ -43,8 +43,7 @@ def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_
         path = file_to_change(config_file)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(template())
+            create_whole(path, template().encode("utf-8"))
         except FileExistsError:
             raise UserError(f"{printable_path(path)}: exists already; edit it, or remove it first") from None
         click.echo(f"wrote {printable_path(path)}", err=True)
