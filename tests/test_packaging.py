@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import importlib
 import os
 import re
 import shutil
@@ -181,11 +182,31 @@ def test_paths_named_in_the_architecture_exist() -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "CONTRIBUTING.md", "docs/gtp.md", "docs/strength.md", "docs/training.md", "benchmarks/README.md"],
+    [
+        *("README.md", "CONTRIBUTING.md", "docs/gtp.md", "docs/security.md", "docs/strength.md", "docs/training.md"),
+        "benchmarks/README.md",
+    ],
 )
 def test_paths_named_in_the_other_documents_exist(page: str) -> None:
     named = paths((REPOSITORY / page).read_text(encoding="utf-8"))
     assert [path for path in named if not (REPOSITORY / path).exists()] == []
+
+
+def test_the_limits_named_in_the_page_on_security_are_those_of_the_code() -> None:
+    page = (REPOSITORY / "docs" / "security.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/]+)\.py` ((?:[A-Z_]+ = \d+(?:, )?)+)", page)
+    assert len(named) >= 15
+    for path, constants in named:
+        module = importlib.import_module(path.replace("/", "."))
+        for name, value in re.findall(r"([A-Z_]+) = (\d+)", constants):
+            assert getattr(module, name) == int(value), f"{path}.py: {name}"
+
+
+def test_the_campaigns_named_in_the_page_on_security_exist() -> None:
+    page = (REPOSITORY / "docs" / "security.md").read_text(encoding="utf-8")
+    campaigns = set(re.findall(r"make campaign-(\w+)", page))
+    assert len(campaigns) >= 5
+    assert {name for name in campaigns if not (REPOSITORY / "tests" / "campaigns" / f"{name}.py").exists()} == set()
 
 
 def test_the_programs_that_measured_exist() -> None:
