@@ -22,6 +22,7 @@ from go_rules.points import (
     STRIDE,
     WALL,
     WEST,
+    WHITE,
 )
 from go_rules.position import (
     HISTORY_MOVES,
@@ -70,6 +71,7 @@ def clear(pos, width, height, button):
         pos.recent[i] = NO_POINT
     pos.to_play = BLACK
     pos.passes = 0
+    pos.passed_here = 0
     pos.phase = 0
     pos.button = button
 
@@ -97,16 +99,22 @@ def copy_position(target, source):
         target.recent[i] = source.recent[i]
     target.to_play = source.to_play
     target.passes = source.passes
+    target.passed_here = source.passed_here
     target.phase = source.phase
     target.button = source.button
 
 
 @kernel
 def is_legal(pos, point, colour, rules):
-    """Tell whether `colour` may play at `point` now, without regard to superko. A pass is always legal."""
+    """Tell whether `colour` may play at `point` now, without regard to superko. A pass is always legal.
+
+    In the clean-up phases the point of a stone may be legal, too: see `blocked_stone`.
+    """
     if point == PASS:
         return True
-    if pos.board[point] != EMPTY or (point == pos.ko and colour == pos.to_play):
+    if pos.board[point] != EMPTY:
+        return pos.marks[point] & MARK_KO_RECAPTURE_BLOCKED != 0 and blocked_stone(pos, point, colour) != NO_POINT
+    if point == pos.ko and colour == pos.to_play:
         return False
     own_support = False
     for i in range(4):
@@ -133,7 +141,7 @@ def legal_points(pos, colour, rules, out):
     for y in range(pos.height):
         row = (y + 1) * STRIDE + 1
         for point in range(row, row + pos.width):
-            if pos.board[point] == EMPTY and is_legal(pos, point, colour, rules):
+            if is_legal(pos, point, colour, rules):
                 out[n] = point
                 n += 1
     return n
@@ -321,8 +329,8 @@ def play(pos, point, colour, rules):
     """Play a move or PASS that is known to be legal, and return the number of enemy stones captured.
 
     Updates all of `pos`: stones, ko, recent moves, passes, phase, side to play, bonus points. A move after the end of
-    a game resumes its last phase. What depends on the game's history is left to Game: the end by a repeated pass, and
-    no result by a long cycle.
+    a game resumes its last phase. What depends on the game's history is left to Game: `passed_here`, which is 0
+    afterwards, and no result by a long cycle.
     """
     if pos.phase == PHASE_OVER:
         # Someone plays on after the end: the networks see the last move, not what led to it.
@@ -338,11 +346,13 @@ def play(pos, point, colour, rules):
     pos.ko = NO_POINT
     if point == PASS:
         count_pass(pos, colour, rules)
+        pos.passed_here = 0
         return 0
     pos.passes = 0
+    pos.passed_here = 0
     if pos.phase != PHASE_MAIN:
-        blocked = ko_capture(pos, point, colour)
-        if blocked != NO_POINT and pos.marks[blocked] & MARK_KO_RECAPTURE_BLOCKED:
+        blocked = blocked_stone(pos, point, colour)
+        if blocked != NO_POINT:
             pos.marks[blocked] &= ~MARK_KO_RECAPTURE_BLOCKED
             return 0
     captured, removed, captured_point = place_stone(pos, point, colour)
@@ -357,12 +367,38 @@ def play(pos, point, colour, rules):
 
 
 @kernel
-def ko_capture(pos, point, colour):
-    """Return the stone that `colour` would take by a ko capture at the empty `point`, or NO_POINT.
+def blocked_stone(pos, point, colour):
+    """Return the stone whose mark a move at `point` would remove in a clean-up phase, or NO_POINT.
 
-    In the clean-up phases such a stone may be marked as blocked. The move is then a "pass for ko": it removes the mark
-    and changes nothing else on the board.
+    A stone that took a ko is marked: it may not be retaken yet. A move that would take it, or a move on the stone
+    itself while it could be taken, is a "pass for ko": it removes the mark and changes nothing else on the board.
     """
+    if pos.board[point] == EMPTY:
+        stone = ko_capture(pos, point, colour)
+    elif pos.board[point] == 3 - colour and pos.stones[pos.chain[point]] == 1 and pos.liberties[point] == 1:
+        stone = point
+    else:
+        return NO_POINT
+    if stone != NO_POINT and pos.marks[stone] & MARK_KO_RECAPTURE_BLOCKED:
+        return stone
+    return NO_POINT
+
+
+@kernel
+def count_stones(pos):
+    """Count the stones on the board."""
+    stones = 0
+    for point in range(N_POINTS):
+        if pos.board[point] == BLACK or pos.board[point] == WHITE:
+            stones += 1
+    return stones
+
+
+@kernel
+def ko_capture(pos, point, colour):
+    """Return the stone that `colour` would take by a ko capture at `point`, or NO_POINT."""
+    if pos.board[point] != EMPTY:
+        return NO_POINT
     enemy = 3 - colour
     taken = NO_POINT
     for i in range(4):

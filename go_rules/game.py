@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules import board, phases, superko
+from go_rules.handicap import HandicapCount
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WALL, WHITE, point_at
 from go_rules.position import PHASE_MAIN, PHASE_OVER, new_stack
+from go_rules.repetition import Repetition
 from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, KO_SIMPLE, SCORING_TERRITORY, Rules, clamped_komi
 from go_rules.scoring import final_score
 
@@ -71,8 +73,16 @@ class Game:
     """[room]: superko.situation_key of each position of `stack`."""
     _seen: NDArray[np.uint64]
     """The hash set of `keys`."""
-    _no_result_length: int
-    """The `length` at which a long cycle was completed; 0 if none was."""
+    _is_new: NDArray[np.bool_]
+    """[room]: whether the key of a position was new in `_seen`."""
+    _most_stones: NDArray[np.int16]
+    """[room]: the most stones that were on the board up to each position of `stack`."""
+    _lines: list[int]
+    """`line_key` of each number of moves."""
+    _repetition: Repetition
+    _handicap_count: HandicapCount
+    _no_results: list[int]
+    """Each `length` at which a long cycle was completed."""
     _bonus_stones: int
     """`handicap_stones` when `record` was made."""
 
@@ -119,12 +129,29 @@ class Game:
 
         Under simple ko and in the clean-up phases this ends the game without a winner.
         """
-        return self._no_result_length == self.length
+        return bool(self._no_results) and self._no_results[-1] == self.length
+
+    @property
+    def passes(self) -> list[int]:
+        """The indices into `moves` of the passes."""
+        return self._repetition.passes
+
+    @property
+    def most_stones(self) -> int:
+        """The most stones that were on the board at any time since the setup."""
+        return int(self._most_stones[self.length - 1])
 
     def identity(self) -> Hashable:
         """Return size, rules, komi and setup as one key: games with equal keys differ in their moves only."""
         first = int(self.stack[0]["to_play"])
         return (self.width, self.height, self.rules, self.komi, self.handicap_stones, self.setup, first)
+
+    def line_key(self, moves: int | None = None) -> int:
+        """Return a number that stands for the first `moves` moves, or for all: games with equal keys played the same.
+
+        Both games must have the same `identity`. The key has 64 bits, so different moves have different keys.
+        """
+        return self._lines[-1 if moves is None else moves]
 
     def copy(self) -> Game:
         """Return a copy that shares nothing with this game."""
@@ -135,11 +162,12 @@ class Game:
         room = max(FIRST_ROOM, self.length)
         other.stack = new_stack(room)
         other.stack[: self.length] = self.stack[: self.length]
-        for name in ("_keys", "_situations"):
-            array = np.zeros(room, np.uint64)
+        for name in ("_keys", "_situations", "_is_new", "_most_stones"):
+            array = np.zeros(room, getattr(self, name).dtype)
             array[: self.length] = getattr(self, name)[: self.length]
             setattr(other, name, array)
-        other._seen = self._seen.copy()
+        for name in ("_seen", "_lines", "_repetition", "_handicap_count", "_no_results"):
+            setattr(other, name, getattr(self, name).copy())
         return other
 
     # --- Changing the terms -----------------------------------------------------------------------------------
@@ -179,22 +207,9 @@ class Game:
     def handicap_stones(self) -> int:
         """The number of black's handicap stones, for rules that give white points for them; never 1.
 
-        These are the stones of a setup that has black stones only, and the stones that black plays before white's
-        first, because servers place handicap stones by ordinary moves too. A single white pass between them does not
-        end the count; two white moves in a row mean that a position is being set up.
+        HandicapCount says which stones these are.
         """
-        if any(stone.colour == WHITE for stone in self.setup):
-            return 0
-        count = len(self.setup)
-        for i, move in enumerate(self.moves):
-            if move.colour == BLACK:
-                count += move.point != PASS
-            elif i + 1 < len(self.moves) and self.moves[i + 1].colour == WHITE:
-                count = len(self.setup)
-                break
-            elif move.point != PASS:
-                break
-        return count if count > 1 else 0
+        return self._handicap_count.stones
 
     # --- Moves ------------------------------------------------------------------------------------------------
 
@@ -206,29 +221,39 @@ class Game:
             raise RuleViolation(reason)
         self._grow()
         before, after = self.stack[self.length - 1], self.stack[self.length]
-        ends_by_repetition = point == PASS and self._pass_repeats(colour)
         board.copy_position(after, before)
+        if colour != before["to_play"]:
+            after["passed_here"] = self._has_passed_here(colour)
         board.play(after, point, colour, self.record)
-        if ends_by_repetition and after["phase"] == before["phase"]:
-            phases.end_phase(after, self.record)
+        situation = superko.situation_key(after, self.record)
         self._keys[self.length] = superko.history_key(before, after, self.record)
-        self._situations[self.length] = superko.situation_key(after, self.record)
-        superko.seen_add(self._seen, self._keys[self.length])
+        self._is_new[self.length] = superko.seen_add(self._seen, self._keys[self.length])
+        self._most_stones[self.length] = max(self.most_stones, board.count_stones(after))
+        previous = int(self._situations[self.length - 1])
+        self._situations[self.length] = situation
+        self._repetition.add(colour, point, previous, situation, 3 - colour)
+        self._handicap_count.add((colour, point), (self.moves[-1].colour, self.moves[-1].point) if self.moves else None)
+        self._lines.append(hash((self._lines[-1], colour, point)))
         self.length += 1
         self.moves.append(Move(colour, point))
-        if self._cycle_completed():
-            self._no_result_length = self.length
+        after["passed_here"] = self._has_passed_here(self.to_play)
+        if point != PASS and self._has_long_cycles() and self._repetition.is_third_time():
+            self._no_results.append(self.length)
         self._update_bonus()
 
     def undo(self) -> None:
         """Take the last move back. Raises RuleViolation when only the setup is left."""
         if not self.moves:
             raise RuleViolation("nothing to undo")
-        if self._no_result_length == self.length:
-            self._no_result_length = 0
+        if self.is_no_result:
+            self._no_results.pop()
         self.length -= 1
-        self.moves.pop()
-        superko.seen_refill(self._seen, self.keys)
+        move = self.moves.pop()
+        if self._is_new[self.length]:
+            superko.seen_remove_last(self._seen, self._keys[self.length])
+        self._repetition.remove(move.colour, move.point, int(self._situations[self.length - 1]))
+        self._handicap_count.remove()
+        self._lines.pop()
         self._update_bonus()
 
     def is_legal(self, colour: int, point: int) -> bool:
@@ -250,9 +275,9 @@ class Game:
             return None
         if not 0 <= point < N_POINTS or self.position["board"][point] == WALL:
             return "off board"
-        if self.position["board"][point] != EMPTY:
-            return "occupied"
         if not board.is_legal(self.position, point, colour, self.record):
+            if self.position["board"][point] != EMPTY:
+                return "occupied"
             return "ko" if point == self.position["ko"] and colour == self.to_play else "suicide"
         return "superko" if self._is_superko_banned(colour, point) else None
 
@@ -286,15 +311,21 @@ class Game:
         self.moves = []
         self.setup = setup
         self.handicap = handicap
+        self._handicap_count = HandicapCount(stone.colour for stone in setup)
         self.record = self.rules.record(self.komi, self.handicap_stones)
         self._bonus_stones = self.handicap_stones
-        self._no_result_length = 0
+        self._no_results = []
         self._keys = np.zeros(FIRST_ROOM, np.uint64)
         self._situations = np.zeros(FIRST_ROOM, np.uint64)
+        self._is_new = np.zeros(FIRST_ROOM, np.bool_)
+        self._most_stones = np.zeros(FIRST_ROOM, np.int16)
         self._seen = superko.new_seen(FIRST_ROOM)
         self._keys[0] = superko.position_key(start, self.record)
         self._situations[0] = superko.situation_key(start, self.record)
-        superko.seen_add(self._seen, self._keys[0])
+        self._is_new[0] = superko.seen_add(self._seen, self._keys[0])
+        self._most_stones[0] = board.count_stones(start)
+        self._lines = [0]
+        self._repetition = Repetition(int(self._situations[0]), to_play)
 
     def _grow(self) -> None:
         if self.length < len(self.stack):
@@ -303,8 +334,9 @@ class Game:
         stack = new_stack(room)
         stack[: self.length] = self.stack
         self.stack = stack
-        self._keys = np.concatenate([self._keys, np.zeros_like(self._keys)])
-        self._situations = np.concatenate([self._situations, np.zeros_like(self._situations)])
+        for name in ("_keys", "_situations", "_is_new", "_most_stones"):
+            array = getattr(self, name)
+            setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
         self._seen = superko.new_seen(room)
         superko.seen_refill(self._seen, self.keys)
 
@@ -321,24 +353,11 @@ class Game:
         """Whether the rules of this phase let positions come back, so that repetition must end it."""
         return self.rules.ko == KO_SIMPLE or phases.live_phase(self.position, self.record) != PHASE_MAIN
 
-    def _pass_repeats(self, colour: int) -> bool:
-        """Whether `colour` passed in this very situation before: such a pass ends the phase even if not answered."""
-        now = self.length - 1
+    def _has_passed_here(self, colour: int) -> bool:
+        """Whether `colour` passed in this very situation before, where such a pass ends the phase if repeated."""
         if not self._has_long_cycles() or self.position["button"] == 1:
             return False
-        pass_ = Move(colour, PASS)
-        earlier = np.flatnonzero(self._situations[:now] == self._situations[now])
-        return any(self.moves[i] == pass_ for i in earlier)
-
-    def _cycle_completed(self) -> bool:
-        if self.moves[-1].point == PASS or not self._has_long_cycles():
-            return False
-        now = self.length - 1
-        same = np.flatnonzero(self._situations[:now] == self._situations[now])
-        repeats = [i for i in same if self.stack[i]["to_play"] == self.to_play]
-        if len(repeats) < 2:
-            return False
-        return all(move.point != PASS for move in self.moves[repeats[-2] :])
+        return self._repetition.has_passed(colour, int(self._situations[self.length - 1]))
 
 
 def warm_up() -> None:

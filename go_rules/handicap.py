@@ -1,18 +1,69 @@
-"""Where handicap stones go: the fixed pattern of the GTP 2 specification (section 4.1), and our free placement."""
+"""Handicap stones: the fixed pattern of the GTP 2 specification (section 4.1), our free placement, and their number."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.points import column_of, point_at, row_of
+from go_rules.points import BLACK, PASS, WHITE, column_of, point_at, row_of
 
 _PATTERN = ("LB", "RT", "LT", "RB", "LM", "RM", "MB", "MT")
 """Each stone's column (left, middle, right) and row (top, middle, bottom). The last of 5, 7 or 9 is in the centre."""
 
 
+NEVER = -1
+"""Stands for no number of moves."""
+
+
 class HandicapError(ValueError):
     """This number of stones cannot be placed on this board."""
+
+
+class HandicapCount:
+    """The number of black's handicap stones, for rules that give white points for them, as a game's moves come and go.
+
+    These are the stones of a setup that has black stones only, and the stones that black plays before white's first,
+    because servers place handicap stones by ordinary moves too. A single white pass between them does not end the
+    count; two white moves in a row mean that a position is being set up, so the moves do not count.
+    """
+
+    def __init__(self, setup: Iterable[int]) -> None:
+        """Start from the colours of the stones of the setup."""
+        colours = list(setup)
+        self._placed = 0 if WHITE in colours else len(colours)
+        self._counts = [self._placed]  # after each number of moves
+        self._closed = 0 if WHITE in colours else NEVER  # the number of moves after which the count cannot change
+
+    @property
+    def stones(self) -> int:
+        """The present number, never 1: one black move is no handicap."""
+        return self._counts[-1] if self._counts[-1] > 1 else 0
+
+    def copy(self) -> HandicapCount:
+        """Return a copy that shares nothing with this count."""
+        other = copy(self)
+        other._counts = self._counts.copy()
+        return other
+
+    def add(self, move: tuple[int, int], previous: tuple[int, int] | None) -> None:
+        """Add a move, (colour, point), that follows the move `previous`, or None where it is the first."""
+        count = self._counts[-1]
+        colour, point = previous or (BLACK, PASS)
+        if self._closed == NEVER and colour == WHITE and (move[0] == WHITE or point != PASS):
+            self._closed = len(self._counts)
+            count = self._placed if move[0] == WHITE else count
+        elif self._closed == NEVER and move[0] == BLACK and move[1] != PASS:
+            count += 1
+        self._counts.append(count)
+
+    def remove(self) -> None:
+        """Remove the last move."""
+        self._counts.pop()
+        if self._closed >= len(self._counts):
+            self._closed = NEVER
 
 
 def max_fixed_handicap(width: int, height: int) -> int:

@@ -17,8 +17,8 @@ from go_rules.rules import SCORING_TERRITORY
 
 @kernel
 def pass_ends_phase(pos):
-    """Tell whether a pass now would end this phase. The end by a repeated pass is not seen here, only by Game."""
-    return pos.button == 0 and pos.passes >= 1
+    """Tell whether a pass of the side to move would end this phase now."""
+    return pos.button == 0 and (pos.passes >= 1 or pos.passed_here == 1)
 
 
 @kernel
@@ -41,14 +41,17 @@ def end_phase(pos, rules):
 
 @kernel
 def count_pass(pos, colour, rules):
-    """Count a pass of `colour`: it takes the button if that is still there, else it may end the phase."""
+    """Count a pass of `colour`: it takes the button if that is still there, else it may end the phase.
+
+    `pos.passed_here` must be about `colour`.
+    """
     if pos.button == 1:
         pos.button = 0
         pos.passes = 0
         pos.white_bonus += 0.5 if colour == WHITE else -0.5
         return
     pos.passes += 1
-    if pos.passes >= 2:
+    if pos.passes >= 2 or pos.passed_here == 1:
         end_phase(pos, rules)
 
 

@@ -35,6 +35,8 @@ POSITION = np.dtype(
         ("recent", "i2", (HISTORY_MOVES,)),  # last moves, newest first, alternating, of this phase; else NO_POINT
         ("to_play", "i1"),  # colour to move
         ("passes", "i1"),  # consecutive passes that count toward the end of the phase
+        ("passed_here", "i1"),  # 1: the side to move passed in this very situation before, and another pass ends the
+        # phase; set by those who know the history (Game, the search), where positions may come back for ever
         ("phase", "i1"),  # PHASE_*
         ("button", "i1"),  # 1 while the button is still to be taken
     ],

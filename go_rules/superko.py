@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import hash_after, ko_capture
+from go_rules.board import blocked_stone, hash_after, ko_capture
 from go_rules.machine.jit import kernel
 from go_rules.phases import live_phase
-from go_rules.points import N_POINTS, NO_POINT, PASS
-from go_rules.position import MARK_KO_RECAPTURE_BLOCKED, PHASE_MAIN
+from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
+from go_rules.position import MARK_BLACK_AT_CLEANUP_2, MARK_KO_RECAPTURE_BLOCKED, MARK_WHITE_AT_CLEANUP_2, PHASE_MAIN
 from go_rules.rules import KO_POSITIONAL, KO_SIMPLE
-from go_rules.zobrist import BLOCKED_KEYS, BUTTON_KEY, KO_KEYS, PHASE_KEYS, TO_PLAY_KEYS
+from go_rules.zobrist import BLOCKED_KEYS, BUTTON_KEY, KO_KEYS, PHASE_KEYS, START_KEYS, TO_PLAY_KEYS
 
 NO_KEY = np.uint64(0)
 """Marks an empty slot of a table, and is the key of a position that may come back."""
@@ -41,14 +41,29 @@ def seen_has(table, key):
 
 @kernel
 def seen_add(table, key):
-    """Add `key` to the hash set unless it is NO_KEY. The caller keeps the set at most three quarters full."""
+    """Add `key` to the hash set unless it is NO_KEY, and tell whether it is new there.
+
+    The caller keeps the set at most three quarters full.
+    """
     if key == NO_KEY:
-        return
+        return False
     mask = len(table) - 1
     slot = np.int64(key & np.uint64(mask))
     while table[slot] != NO_KEY and table[slot] != key:
         slot = (slot + 1) & mask
+    is_new = table[slot] == NO_KEY
     table[slot] = key
+    return is_new
+
+
+@kernel
+def seen_remove_last(table, key):
+    """Remove `key` from the hash set, which must be the last key that was new when it was added."""
+    mask = len(table) - 1
+    slot = np.int64(key & np.uint64(mask))
+    while table[slot] != key:
+        slot = (slot + 1) & mask
+    table[slot] = NO_KEY
 
 
 @kernel
@@ -107,8 +122,7 @@ def is_superko_banned(pos, point, colour, rules, table, path_keys, n_path):
         return False
     phase = live_phase(pos, rules)
     if phase != PHASE_MAIN:
-        taken = ko_capture(pos, point, colour)
-        if taken == NO_POINT or pos.marks[taken] & MARK_KO_RECAPTURE_BLOCKED:
+        if ko_capture(pos, point, colour) == NO_POINT or blocked_stone(pos, point, colour) != NO_POINT:
             return False
         key = _ko_capture_key(pos, point, colour, phase)
     elif rules.ko == KO_SIMPLE:
@@ -137,15 +151,23 @@ def drop_superko_banned(pos, colour, rules, table, points, n):
 
 @kernel
 def situation_key(pos, rules):
-    """Compute the key of what a long cycle repeats: stones, phase, button, blocked stones, not the side to move."""
+    """Compute the key of what a long cycle repeats, all but the side to move.
+
+    It contains stones, phase, button, blocked stones, and the stones with which the second clean-up phase began.
+    """
     phase = live_phase(pos, rules)
     key = pos.hash ^ PHASE_KEYS[phase]
     if pos.button == 1:
         key ^= BUTTON_KEY
     if phase != PHASE_MAIN:
         for point in range(N_POINTS):
-            if pos.marks[point] & MARK_KO_RECAPTURE_BLOCKED:
+            marks = pos.marks[point]
+            if marks & MARK_KO_RECAPTURE_BLOCKED:
                 key ^= BLOCKED_KEYS[point]
+            if marks & MARK_BLACK_AT_CLEANUP_2:
+                key ^= START_KEYS[BLACK, point]
+            elif marks & MARK_WHITE_AT_CLEANUP_2:
+                key ^= START_KEYS[WHITE, point]
     return key
 
 

@@ -30,3 +30,6 @@ BUTTON_KEY = _generator.integers(1, 2**64, dtype=np.uint64)
 
 BLOCKED_KEYS = _generator.integers(1, 2**64, size=N_POINTS, dtype=np.uint64)
 """[point]: the stone there may not be retaken yet (clean-up phases)."""
+
+START_KEYS = _generator.integers(1, 2**64, size=(3, N_POINTS), dtype=np.uint64)
+"""[colour, point]: a stone of that colour was there as the second clean-up phase began."""

@@ -152,7 +152,8 @@ def encode(stack, i, colour, rules, pda, is_root, ban, scratch, spatial, global_
 
     turns = HISTORY_MOVES if pos.phase != PHASE_OVER else 1
     if pass_ends_phase(pos):
-        is_friendly = rules.friendly_pass == 1 and rules.scoring == SCORING_AREA and pos.passes == 1
+        is_friendly = rules.friendly_pass == 1 and rules.scoring == SCORING_AREA
+        is_friendly = is_friendly and pos.passes == 1 and pos.passed_here == 0
         if is_last_phase and (is_root == AT_ROOT or is_friendly or (is_root == IN_TREE and not wins_now)):
             turns = 0
         else:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.game import Game
-from go_rules.points import EMPTY, N_POINTS, WHITE, board_points
+from go_rules.points import N_POINTS, PASS, WHITE, board_points
 from gtp_engine.dialogue.protocol import GtpError
 from nets.evaluator import (
     GLOBAL_FEATURES,
@@ -110,6 +110,4 @@ def superko_bans(game: Game, colour: int) -> NDArray[np.int8]:
 
 def legal_mask(game: Game, colour: int) -> NDArray[np.bool_]:
     """Which moves are legal, as bool[H*W + 1] in the network's order with the pass last."""
-    board = game.position["board"]
-    points = board_points(game.width, game.height)
-    return np.array([board[p] == EMPTY and game.is_legal(colour, p) for p in points] + [True])
+    return np.array([game.is_legal(colour, p) for p in [*board_points(game.width, game.height), PASS]])

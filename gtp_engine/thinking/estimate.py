@@ -35,7 +35,7 @@ def estimate(engine: Engine, call: Call) -> Estimate:
     The estimate is kept until the position changes.
     """
     game = engine.game
-    name = (game.identity(), tuple(game.moves))
+    name = (game.identity(), len(game.moves), game.line_key())
     known = engine.estimated
     if known is not None and known.game == name:
         return known

@@ -19,6 +19,12 @@ from go_rules.tactics.life import LIFE_WORK
 from search.puct.settings import SETTINGS
 from search.puct.tree.tables import SCORE_MEANS, SCORE_STDEVS, WEIGHT_HALF, score_table, weight_table
 
+SMALLEST_KNOWN = 5
+"""The shortest side of a board on which networks know good moves. They learn on 7x7 and more, enough for 5x5 too."""
+
+UNIFORM_POINTS, MOST_UNIFORM = 3.0, 0.75
+"""See `uniform_share`: the share of a board with so many points is 1, were it not for the upper limit."""
+
 MAX_DEPTH = 1000
 """The largest number of moves from the root to a leaf."""
 
@@ -48,6 +54,7 @@ CONTEXT = np.dtype(
         ("root_stones", "i8"),  # stones on the root's board
         ("most_stones", "i8"),  # the most there were on any of the game's
         ("moves", "i8"),  # H * W + 1: board points and the pass
+        ("uniform_share", "f8"),  # how much of a policy is shared equally by all legal moves: see `uniform_share`
         ("errors_known", "i1"),  # 1: evaluations come with error estimates
         ("points", "i2", (MAX_MOVES,)),  # the point of each move in network order, the pass last
         ("until", "i2", (3, N_POINTS)),  # [colour, point] excluded within so many moves of the root
@@ -123,10 +130,22 @@ def new_context(width: int, height: int, exponent: float) -> NDArray[np.void]:
     out = np.zeros(1, CONTEXT)
     points = [point_at(i % width, i // width) for i in range(width * height)]
     out["moves"] = len(points) + 1
+    out["uniform_share"] = uniform_share(width, height)
     out["points"][0, : len(points) + 1] = [*points, PASS]
     out["score_table"] = score_table()
     out["weight_table"] = weight_table(exponent)
     return out
+
+
+def uniform_share(width: int, height: int) -> float:
+    """How much of a policy all legal moves share equally: nothing on boards that networks know.
+
+    On smaller boards a network can be sure of a move that is wrong, such as a pass at the start on 2x2, and thousands
+    of visits never look at another. The fewer the points, the fewer visits it takes to look at all moves.
+    """
+    if min(width, height) >= SMALLEST_KNOWN:
+        return 0.0
+    return min(MOST_UNIFORM, UNIFORM_POINTS / (width * height))
 
 
 def new_work(batch: int, seed: int) -> Work:

@@ -9,7 +9,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from go_rules.game import Game, Move
+from go_rules.game import Game
 from go_rules.points import PASS
 from search.puct.parameters import SearchParameters
 from search.puct.root import evaluate_root, place_root, score_center
@@ -37,7 +37,8 @@ class GameTree:
         self.seconds_a_node = SECONDS_A_NODE
         """Seconds that a garbage collection takes for each node, as the last one did."""
         self._owner: Hashable = None
-        self._moves: list[Move] = []
+        self._line = (0, 0)
+        """The number of moves of the game whose position is the root, and their Game.line_key."""
 
     @property
     def root(self) -> np.void:
@@ -66,7 +67,7 @@ class GameTree:
         place_root(space.context, game, colour, excluded_until(request.filter))
         space.set_cache_salt(game, parameters)
         self._owner = _owner(request)
-        self._moves = list(game.moves)
+        self._line = (len(game.moves), game.line_key())
         if index == NONE:
             clear_tree(tree)
             tree.used[ROOT] = new_node(tree, np.uint64(0), colour)
@@ -108,8 +109,8 @@ class GameTree:
         """The node of the requested position, or NONE."""
         space, tree, game = self.space, self.space.tree, request.game
         index = int(tree.used[ROOT])
-        known = len(self._moves)
-        if index == NONE or self._owner != _owner(request) or game.moves[:known] != self._moves:
+        known, line = self._line
+        if index == NONE or self._owner != _owner(request) or known > len(game.moves) or game.line_key(known) != line:
             return NONE
         if len(game.moves) > known and (
             request.filter is not None or (parameters.conservative_pass and _pass_may_end(game))

@@ -7,17 +7,17 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import copy_position
+from go_rules.board import copy_position, count_stones
 from go_rules.game import Game
 from go_rules.machine.jit import kernel
 from go_rules.phases import live_phase, pass_ends_phase
-from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
+from go_rules.points import NO_POINT
 from go_rules.position import HISTORY_MOVES, PHASE_OVER
 from go_rules.superko import seen_add, seen_clear
 from nets import evaluator as net
 from nets.evaluator import Evaluation, softmax
 from nets.features import AT_ROOT, IN_TREE
-from search.puct.context import HISTORY, MAX_SEEN, SCORE
+from search.puct.context import HISTORY, MAX_PASSES, MAX_SEEN, SCORE
 from search.puct.iteration import NOT_YET, advance, encode_and_evaluate
 from search.puct.leaves.cycles import set_cycles
 from search.puct.leaves.digest import digest_evaluation
@@ -39,10 +39,10 @@ LOWEST_PRIOR = 1e-12
 
 
 @kernel
-def set_position(ctx, stack, length, keys, colour):
+def set_position(ctx, stack, length, keys, most_stones, colour):
     """Make the last of a game's positions the root, with `colour` to play.
 
-    `stack` [length or more]: the positions; `keys`: their superko keys.
+    `stack` [length or more]: the positions; `keys`: their superko keys; `most_stones`: the most stones on any of them.
     """
     context = ctx[0]
     root = stack[length - 1]
@@ -58,16 +58,11 @@ def set_position(ctx, stack, length, keys, colour):
         root.to_play = colour
         root.ko = NO_POINT
         root.passes = 0
+        root.passed_here = 0
         for i in range(HISTORY_MOVES):
             root.recent[i] = NO_POINT
-    context.most_stones = 0
-    for i in range(length):
-        stones = 0
-        for point in range(N_POINTS):
-            content = stack[i].board[point]
-            stones += 1 if content == BLACK or content == WHITE else 0
-        context.most_stones = max(context.most_stones, stones)
-        context.root_stones = stones
+    context.most_stones = most_stones
+    context.root_stones = count_stones(root)
     seen_clear(context.seen)
     for i in range(max(0, length - MAX_SEEN), length):
         seen_add(context.seen, keys[i])
@@ -111,9 +106,8 @@ def place_root(context: NDArray[np.void], game: Game, colour: int, until: NDArra
     context["rules"]["cleanup"] = 1
     context["until"][0] = until
     context["settings"]["has_filter"] = int(until.any())
-    set_position(context, game.stack, game.length, game.keys, colour)
-    passes = [i for i, move in enumerate(game.moves) if move.point == PASS]
-    set_cycles(context, game.stack, game.length, np.array(passes, np.int64))
+    set_position(context, game.stack, game.length, game.keys, game.most_stones, colour)
+    set_cycles(context, game.stack, game.length, np.array(game.passes[-MAX_PASSES:], np.int64))
     last = context["roots"][0, int(context["root_positions"][0]) - 1]
     if last["phase"] == PHASE_OVER:
         last["phase"] = live_phase(last, game.record)
@@ -145,6 +139,8 @@ def evaluate_root(
     legal = leaf["codes"][: space.area + 1] > 0
     policy = softmax(average.policy[0].astype(np.float64), legal)
     policy[legal] = np.maximum(policy[legal], LOWEST_PRIOR)
+    share = float(context["uniform_share"][0])
+    policy[legal] = (1.0 - share) * policy[legal] + share / np.count_nonzero(legal)
     priors = root_priors(policy, parameters, generator)
 
     safe = pass_alive(game.position, game.record)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -71,8 +72,8 @@ def useless_moves(game: Game, colour: int, safe: NDArray[np.int8], points: Seque
             for i, p in enumerate(points)
             if safe[p] == other or (safe[p] == colour and not touches(position, p, other))
         ]
-    theirs = [move.point for move in game.moves if move.colour == other][-USELESS_PASSES:]
-    if theirs == [PASS] * USELESS_PASSES:
+    theirs = itertools.islice((move.point for move in reversed(game.moves) if move.colour == other), USELESS_PASSES)
+    if list(theirs) == [PASS] * USELESS_PASSES:
         return [i for i, p in enumerate(points) if safe[p] != EMPTY]
     return []
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable
 import numpy as np
 
 from go_rules.board import copy_position
-from go_rules.game import Game, Move
+from go_rules.game import Game
 from go_rules.machine.cores import usable_cores
 from go_rules.phases import live_phase
 from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
@@ -130,7 +130,7 @@ class UctPlayer:
         self._nodes = new_nodes(1)
         self._used = 0
         self._identity: Hashable = None
-        self._line: tuple[Move, ...] = ()
+        self._line = (0, 0)
         self._colour = BLACK
 
     def close(self) -> None:
@@ -162,7 +162,7 @@ class UctPlayer:
             self._nodes[ROOT]["move"] = NO_POINT
             self._forget_totals(1.0 if index == ROOT else KEPT_SHARE)
         self._identity = game.identity()
-        self._line = tuple(game.moves)
+        self._line = (len(game.moves), game.line_key())
         self._colour = colour
 
         root = self._context.root[0]
@@ -190,8 +190,8 @@ class UctPlayer:
 
     def _find(self, game: Game, colour: int) -> int | None:
         """The node of the game's present position in the tree, if it leads there."""
-        known = len(self._line)
-        if self._identity != game.identity() or tuple(game.moves[:known]) != self._line:
+        known, line = self._line
+        if self._identity != game.identity() or known > len(game.moves) or game.line_key(known) != line:
             return None
         to_play = self._colour
         index: int | None = ROOT

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sgfmill.boards import Board
 
 from go_rules.game import Game
-from go_rules.points import BLACK, EMPTY, MAX_SIZE, PASS, STRIDE, WHITE, column_of, point_at, row_of
+from go_rules.points import BLACK, EMPTY, MAX_SIZE, PASS, STRIDE, WHITE, board_points, column_of, point_at, row_of
 from go_rules.position import MARK_KO_RECAPTURE_BLOCKED
 from go_rules.rules import PRESETS, Rules
 from go_rules.superko import situation_key
@@ -68,9 +68,11 @@ def _choose(rng: random.Random, naive: NaiveGame, colour: int, legal: list[int])
 
 
 def _legality(rng: random.Random, game: Game, naive: NaiveGame, colour: int, legal: set[int]) -> Iterator[str]:
-    empty = [point_at(x, y) for y, x in np.argwhere(_grid(game, "board") == EMPTY).tolist()]
-    illegal = [p for p in empty if p not in legal]
+    points = board_points(game.width, game.height)
+    empty = [point for point in points if game.position["board"][point] == EMPTY]
+    illegal = [point for point in points if point not in legal]
     probes = rng.sample(empty, min(PROBES, len(empty))) + rng.sample(illegal, min(PROBES, len(illegal)))
+    probes += [point_at(x, y) for x, y in naive.now.blocked]
     for point in probes:
         fast, slow = game.violation(colour, point), naive.violation(colour, xy(point))
         if fast != slow or (point in legal) != (slow is None):
@@ -156,3 +158,39 @@ def _undo_differences(game: Game) -> Iterator[str]:
 def _of_sgfmill(board: Board, side: int) -> dict[Point, int]:
     rows = board.board
     return {(x, y): BLACK if rows[y][x] == "b" else WHITE for y in range(side) for x in range(side) if rows[y][x]}
+
+
+def undo_differences(seed: int, width: int, height: int, rules: Rules, steps: int) -> Iterator[str]:
+    """Play and take back moves at random, and yield one line for each thing that undo does not restore.
+
+    At the end the moves that are left are played in a new game, which must be the same.
+    """
+    rng = random.Random(seed)
+    game = Game(width, height, rules)
+    known = [_state(game)]
+    where = f"seed {seed}, {width}x{height}, {rules}"
+    forward = 0.7
+    for number in range(steps):
+        if rng.random() < 0.01:
+            forward = rng.choice([0.1, 0.5, 0.9])
+        if game.moves and rng.random() >= forward:
+            game.undo()
+            known.pop()
+            if _state(game) != known[-1]:
+                yield f"{where}: undo {number + 1} does not restore the game"
+                return
+            continue
+        colour = game.to_play if rng.random() < 0.97 else 3 - game.to_play
+        game.play(colour, PASS if rng.random() < 0.1 else rng.choice(game.legal_moves(colour)))
+        known.append(_state(game))
+    again = Game(width, height, rules)
+    for move in game.moves:
+        again.play(move.colour, move.point)
+    if _state(again) != _state(game) or not np.array_equal(again.keys, game.keys):
+        yield f"{where}: the same moves make another game"
+
+
+def _state(game: Game) -> tuple[object, ...]:
+    legal = tuple(game.legal_moves(game.to_play)), tuple(game.legal_moves(3 - game.to_play))
+    counts = (game.handicap_stones, float(game.record["handicap_bonus"]), game.most_stones, game.line_key())
+    return (game.position.tobytes(), *legal, *counts, len(game.passes), game.is_over, game.is_no_result)

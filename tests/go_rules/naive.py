@@ -110,6 +110,17 @@ class NaiveGame:
         suicide = set() if self.has_liberty(stones, point) else self.chain(stones, point)[0]
         return {p: c for p, c in stones.items() if p not in suicide}, taken, suicide
 
+    def lifts_block(self, colour: int, point: Point) -> bool:
+        """Clean-up phases: whether this is a move on a blocked stone of the opponent's that could be taken."""
+        stones = self.now.stones
+        return (
+            self.phase != MAIN
+            and point in self.now.blocked
+            and stones.get(point) == 3 - colour
+            and self.chain(stones, point)[0] == {point}
+            and len(self.liberties(stones, point)) == 1
+        )
+
     def takes_ko(self, colour: int, point: Point) -> Point | None:
         """The single stone a lone stone at `point` would take and be open to retaking."""
         stones, taken, _ = self.after(colour, point)
@@ -119,7 +130,7 @@ class NaiveGame:
 
     def violation(self, colour: int, point: Point | None) -> str | None:
         """Why the move is illegal, or None."""
-        if point is None:
+        if point is None or self.lifts_block(colour, point):
             return None
         if point in self.now.stones:
             return "occupied"
@@ -170,6 +181,10 @@ class NaiveGame:
             self.history.append(after)
             return
         self.passes = 0
+        if self.lifts_block(colour, point):
+            after.blocked = now.blocked - {point}
+            self.history.append(after)
+            return
         ko = self.takes_ko(colour, point) if after.phase != MAIN else None
         stones, taken, suicide = self.after(colour, point)
         self.history.append(after)

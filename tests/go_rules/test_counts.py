@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 
 import pytest
 
 from go_rules.game import Game
 from go_rules.points import PASS
-from go_rules.rules import KO_POSITIONAL, KO_SIMPLE, KO_SITUATIONAL, Rules
 from tests.go_rules.counting import complete_games, perft
-from tests.go_rules.naive import OVER, NaiveGame
-
-POSITIONAL = Rules(ko=KO_POSITIONAL, suicide=False)
-SUICIDE = Rules(ko=KO_POSITIONAL, suicide=True)
-SITUATIONAL = Rules(ko=KO_SITUATIONAL, suicide=False)
-NO_SUPERKO = Rules(ko=KO_SIMPLE, suicide=False)
-
-# (width, height, rules, depth of the first count, counts)
-PERFT = [
-    (4, 1, POSITIONAL, 1, [5, 19, 54, 120, 224, 418, 714, 1300]),
-    (4, 1, SUICIDE, 6, [592, 1086, 2018]),
-    (2, 2, POSITIONAL, 1, [5, 21, 68, 156, 316, 604, 1088, 2184, 4184, 8024, 13800, 23560]),
-    (2, 3, POSITIONAL, 1, [7, 43, 222, 934, 3242, 8666, 20760]),
-    (3, 2, SUICIDE, 6, [9834, 26504]),
-    (3, 3, POSITIONAL, 1, [10, 91, 738, 5281, 33384, 179712]),
-    (3, 3, SUICIDE, 6, [180768]),
-    (3, 3, NO_SUPERKO, 6, [179712]),  # 179744 without any ko rule: 32 sequences retake a ko at once
-    (4, 4, POSITIONAL, 1, [17, 273, 4112, 57984, 764016]),
-    (5, 5, POSITIONAL, 1, [26, 651, 15650, 361041]),
-    (9, 9, POSITIONAL, 1, [82, 6643, 531522]),
-]
+from tests.go_rules.counts import GAMES, NO_SUPERKO, PERFT, POSITIONAL, SITUATIONAL, SUICIDE, game_perft, naive_perft
+from tests.go_rules.naive import NaiveGame
 
 
 @pytest.mark.parametrize(("width", "height", "rules", "first", "counts"), PERFT)
@@ -45,35 +24,9 @@ def test_perft_without_passes():
     assert [perft(9, 9, POSITIONAL, depth, passes=False) for depth in (1, 2, 3, 4)] == [81, 6480, 511920, 39929136]
 
 
-@pytest.mark.parametrize(
-    ("width", "height", "rules", "games"),
-    [
-        (1, 1, POSITIONAL, 1),
-        (2, 1, POSITIONAL, 9),
-        (3, 1, POSITIONAL, 907),
-        (1, 3, SUICIDE, 907),
-        (3, 1, SITUATIONAL, 959),
-    ],
-)
+@pytest.mark.parametrize(("width", "height", "rules", "games"), GAMES)
 def test_complete_games(width, height, rules, games):
     assert complete_games(width, height, rules) == games
-
-
-def naive_perft(game: NaiveGame, depth: int) -> int:
-    if game.now.phase == OVER:
-        return 0
-    colour = game.now.to_play
-    moves = [p for p in game.points() if game.violation(colour, p) is None]
-    if depth == 1:
-        return len(moves) + 1
-    total = 0
-    for move in [*moves, None]:
-        after = copy.copy(game)
-        after.history = list(game.history)
-        after.captured = dict(game.captured)
-        after.play(colour, move)
-        total += naive_perft(after, depth - 1)
-    return total
 
 
 @pytest.mark.parametrize(
@@ -82,20 +35,6 @@ def naive_perft(game: NaiveGame, depth: int) -> int:
 )
 def test_perft_of_the_naive_rules(width, height, rules, depth):
     assert naive_perft(NaiveGame(width, height, rules), depth) == perft(width, height, rules, depth)
-
-
-def game_perft(game: Game, depth: int) -> int:
-    if game.is_over:
-        return 0
-    moves = game.legal_moves(game.to_play)
-    if depth == 1:
-        return len(moves)
-    total = 0
-    for move in moves:
-        game.play(game.to_play, move)
-        total += game_perft(game, depth - 1)
-        game.undo()
-    return total
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,16 @@ def test_triple_ko_has_no_result():
     assert not game.is_over
 
 
+def test_no_result_comes_back_with_undo():
+    """Whoever plays on completes the cycle at every further move; each of these ends the game by itself."""
+    game = game_from(TRIPLE_KO, BLACK, SIMPLE)
+    play_all(game, " ".join([TRIPLE_KO_CYCLE] * 3))
+    while len(game.moves) >= 12:
+        assert game.is_no_result
+        game.undo()
+    assert not game.is_no_result
+
+
 def test_a_pass_breaks_a_long_cycle():
     game = game_from(TRIPLE_KO, BLACK, SIMPLE)
     play_all(game, TRIPLE_KO_CYCLE + " B pass W pass " + TRIPLE_KO_CYCLE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 
 import numpy as np
@@ -12,13 +11,15 @@ from hypothesis import strategies as st
 
 from go_rules.board import hash_after, legal_points, place_stone
 from go_rules.game import Game
-from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WHITE, point_at
+from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, WHITE, point_at
 from go_rules.position import new_stack
-from go_rules.rules import BONUS_NONE, KO_POSITIONAL, KO_SITUATIONAL, PRESETS, Rules
+from go_rules.rules import KO_POSITIONAL, KO_SITUATIONAL, PRESETS, Rules
 from go_rules.scoring import final_score, tromp_taylor_area
 from go_rules.superko import new_seen, seen_add, seen_clear, seen_has, seen_refill
-from tests.go_rules.differences import ALL_RULES, random_game_differences, xy
+from nets.features import new_scratch
+from tests.go_rules.differences import ALL_RULES, random_game_differences, undo_differences, xy
 from tests.go_rules.naive import NaiveGame
+from tests.go_rules.symmetry import symmetry_differences
 
 
 @pytest.mark.parametrize("side", range(2, MAX_SIZE + 1))
@@ -40,17 +41,15 @@ def test_every_rule_set(rules):
         assert list(random_game_differences(seed, side, side, rules, 80)) == []
 
 
+@pytest.mark.parametrize("rules", ALL_RULES[::3], ids=str)
+def test_undo_restores_everything(rules):
+    for side in (2, 3, 5):
+        assert list(undo_differences(side, side, side, rules, 150)) == []
+
+
 # The eight symmetries of a square and the exchange of colours leave the rules alone.
 
-
-def transformed(point: int, side: int, symmetry: int) -> int:
-    """`symmetry`: bit 0 mirrors left and right, bit 1 top and bottom, bit 2 exchanges x and y."""
-    if point == PASS:
-        return PASS
-    x, y = xy(point)
-    x = side - 1 - x if symmetry & 1 else x
-    y = side - 1 - y if symmetry & 2 else y
-    return point_at(y, x) if symmetry & 4 else point_at(x, y)
+SCRATCH = new_scratch()
 
 
 @settings(max_examples=40, deadline=None)
@@ -62,21 +61,8 @@ def transformed(point: int, side: int, symmetry: int) -> int:
     rules=st.sampled_from(ALL_RULES),
 )
 def test_symmetry_and_colour(seed, side, symmetry, swap, rules):
-    rng = random.Random(seed)
-    rules = dataclasses.replace(rules, white_handicap_bonus=BONUS_NONE)  # which is for one colour only
-    game, image = Game(side, side, rules, komi=0), Game(side, side, rules, komi=0)
-    if swap:
-        image.set_position([], WHITE)
-    for _ in range(3 * side * side):
-        colour = game.to_play
-        image_colour = 3 - colour if swap else colour
-        legal = game.legal_moves(colour)
-        assert {transformed(p, side, symmetry) for p in legal} == set(image.legal_moves(image_colour))
-        point = rng.choice(legal) if rng.random() < 0.9 else PASS
-        game.play(colour, point)
-        image.play(image_colour, transformed(point, side, symmetry))
-        assert image.score() == (-game.score() if swap else game.score())
-        assert image.is_over == game.is_over
+    moves = 3 * side * side
+    assert list(symmetry_differences(seed, side, symmetry, swap, rules, moves, SCRATCH)) == []
 
 
 # Kernels on their own.

@@ -8,7 +8,8 @@ import numpy as np
 
 from go_rules.board import is_legal
 from go_rules.machine.jit import kernel, kernel_part
-from go_rules.points import EMPTY, PASS, WHITE
+from go_rules.points import WHITE
+from go_rules.rules import SCORING_TERRITORY
 from nets import evaluator as net
 from search.puct.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, WIN_LOSS, WINLOSS_ERROR
 from search.puct.tree.nodes import encode_prior
@@ -36,16 +37,31 @@ def _digest_row(ctx, scratch, leaf, policy, value, score, ownership, images):
     pos = leaf.stack[leaf.last]
     _set_priors(ctx, scratch, leaf, policy, images)
     sign = 1.0 if pos.to_play == WHITE else -1.0
-    mean = score[net.SCORE_MEAN]
+    low, high = _score_range(ctx.rules, pos)
+    mean = min(high, max(low, np.float32(sign) * score[net.SCORE_MEAN]))
+    stdev = min(np.float32(0.5) * (high - low), score[net.SCORE_STDEV])
     leaf.values[WIN_LOSS] = sign * (value[net.WIN] - value[net.LOSS])
     leaf.values[NO_RESULT] = value[net.NO_RESULT]
-    leaf.values[SCORE] = sign * mean
-    leaf.values[SCORE_SQ] = mean * mean + score[net.SCORE_STDEV] * score[net.SCORE_STDEV]
-    leaf.values[LEAD] = sign * score[net.LEAD]
+    leaf.values[SCORE] = mean
+    leaf.values[SCORE_SQ] = mean * mean + stdev * stdev
+    leaf.values[LEAD] = min(high, max(low, np.float32(sign) * score[net.LEAD]))
     leaf.values[WINLOSS_ERROR] = score[net.SHORTTERM_WINLOSS_ERROR]
     leaf.values[SCORE_ERROR] = score[net.SHORTTERM_SCORE_ERROR]
     for i in range(len(ownership)):
         leaf.ownership[i] = np.int8(round(sign * 127.0 * min(1.0, max(-1.0, ownership[images[i]]))))
+
+
+@kernel
+def _score_range(rules, pos):
+    """The lowest and the highest score (white's view) that this board can end with, whatever a network makes of it."""
+    beside = np.float32(rules.komi + rules.handicap_bonus + pos.white_bonus)
+    area = np.float32(pos.width * pos.height)
+    if rules.scoring == SCORING_TERRITORY:
+        # Prisoners count too. There is no limit to them, but a board full of them is more than any network expects.
+        area *= np.float32(2.0)
+    elif pos.button == 1:
+        area += np.float32(0.5)
+    return beside - area, beside + area
 
 
 @kernel
@@ -62,7 +78,7 @@ def mark_legal(ctx, leaf):
     for i in range(ctx.moves):
         point = np.int64(ctx.points[i])
         leaf.codes[i] = 0
-        if point != PASS and (pos.board[point] != EMPTY or leaf.banned[point] == 1):
+        if leaf.banned[point] == 1:
             continue
         if filtered and leaf.depth < ctx.until[colour, point]:
             continue
@@ -74,8 +90,8 @@ def mark_legal(ctx, leaf):
 
 @kernel
 def _set_priors(ctx, scratch, leaf, policy, images):
-    """Set the leaf's codes to the softmax of the logits over its legal moves."""
-    mark_legal(ctx, leaf)
+    """Set the leaf's codes to the softmax of the logits over its legal moves, and their uniform share."""
+    count = mark_legal(ctx, leaf)
     codes = leaf.codes
     weights = scratch.weights
     highest = np.float32(-np.inf)
@@ -87,6 +103,8 @@ def _set_priors(ctx, scratch, leaf, policy, images):
         if codes[i] == 1:
             weights[i] = math.exp(policy[images[i]] - highest)
             total += weights[i]
+    learnt = 1.0 - ctx.uniform_share
+    uniform = ctx.uniform_share / max(1, count)
     for i in range(ctx.moves):
         if codes[i] == 1:
-            codes[i] = encode_prior(weights[i] / total)
+            codes[i] = encode_prior(learnt * (weights[i] / total) + uniform)

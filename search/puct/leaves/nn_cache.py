@@ -100,7 +100,8 @@ def _key(cache, ctx, leaf):
     key = cycle_key(pos, ctx.rules) ^ cache.salt[0]
     if pos.ko >= 0:
         key ^= KO_KEYS[pos.ko]
-    key = mix(key + np.uint64(pos.passes) + np.uint64(8) * np.uint64(np.int64(2.0 * pos.white_bonus) + 4096))
+    passes = np.uint64(pos.passes + 4 * pos.passed_here)
+    key = mix(key + passes + np.uint64(8) * np.uint64(np.int64(2.0 * pos.white_bonus) + 4096))
     for i in range(HISTORY_MOVES):
         key = mix(key + np.uint64(pos.recent[i] + 2))
     for point in range(N_POINTS):

@@ -6,7 +6,7 @@ import numpy as np
 
 from go_rules.board import copy_position, is_legal, neighbour, play
 from go_rules.machine.jit import kernel
-from go_rules.phases import end_phase, live_phase
+from go_rules.phases import live_phase
 from go_rules.points import EMPTY, N_POINTS, NO_POINT, PASS
 from go_rules.position import PHASE_MAIN
 from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY
@@ -39,16 +39,13 @@ def replay(nodes, links, ctx, scratch, leaf):
         point = np.int64(ctx.points[links[node.links + leaf.slots[level]].move])
         captured = pos.captured[1] + pos.captured[2]
         in_main_phase = live_phase(pos, rules) == PHASE_MAIN
-        phase = pos.phase
-        ends_phase = False
         if ctx.may_cycle == 1:
             leaf.cycle_keys[level] = cycle_key(pos, rules)
-            ends_phase = point == PASS and pos.button == 0 and has_passed_before(nodes, links, ctx, leaf, level)
+            if point == PASS and has_passed_before(nodes, links, ctx, leaf, level):
+                pos.passed_here = 1
         if not in_main_phase:
             copy_position(scratch.before, pos)
         play(pos, point, np.int64(node.to_play), rules)
-        if ends_phase and pos.phase == phase:
-            end_phase(pos, rules)
         leaf.keys[level] = NO_KEY
         if not in_main_phase:
             leaf.keys[level] = history_key(scratch.before, pos, rules)
@@ -61,6 +58,8 @@ def replay(nodes, links, ctx, scratch, leaf):
     leaf.no_result = 0
     if ctx.may_cycle == 1:
         leaf.cycle_keys[leaf.depth] = cycle_key(stack[last], rules)
+        if has_passed_before(nodes, links, ctx, leaf, leaf.depth):
+            stack[last].passed_here = 1
         leaf.no_result = 1 if completes_cycle(nodes, links, ctx, leaf) else 0
 
 
@@ -121,6 +120,8 @@ def graph_key(ctx, scratch, leaf, over, parent_key):
     extra = np.uint64(4 * pos.passes + 2 * leaf.no_result + (1 if over else 0))
     if rules.scoring == SCORING_TERRITORY:
         extra += np.uint64(16) * np.uint64(np.int64(2.0 * pos.white_bonus) + 4096)
+    # The largest bonus leaves this bit free.
+    extra += np.uint64(pos.passed_here) << np.uint64(32)
     key = mix(key + extra)
     if not _has_room(pos, ctx.settings.graph_repetition_bound, scratch.region):
         key = mix(key ^ parent_key)

@@ -14,7 +14,7 @@ import numpy as np
 
 from go_rules.game import Game
 from go_rules.points import BLACK, EMPTY, NO_POINT, PASS, WHITE, board_points, column_of, point_at, row_of
-from go_rules.rules import SCORING_AREA
+from go_rules.rules import SCORING_AREA, SCORING_TERRITORY
 from nets.evaluator import (
     GLOBAL_FEATURES,
     LEAD,
@@ -30,6 +30,7 @@ from nets.evaluator import (
     Evaluator,
 )
 from nets.features import AT_ROOT, IN_TREE, encode, new_scratch
+from search.puct.context import uniform_share
 from search.puct.parameters import SearchParameters
 from search.puct.tree.formulas import expected_score_value
 from search.puct.tree.tables import score_table
@@ -243,13 +244,19 @@ class NaiveSearch:
         encode(stack, len(stack) - 1, node.colour, game.record, 0.0, view, ban, new_scratch(), spatial[0], global_[0])
         policy, value, score, _ = (array[0] for array in self.evaluator.evaluate(EvaluationRequest(spatial, global_)))
         sign = 1.0 if node.colour == WHITE else -1.0
-        mean, stdev = float(score[SCORE_MEAN]), float(score[SCORE_STDEV])
+        beside = sum(map(float, (game.position["white_bonus"], game.record["handicap_bonus"], game.record["komi"])))
+        reach = area * (2 if game.rules.scoring == SCORING_TERRITORY else 1) + 0.5 * int(game.position["button"])
+
+        def possible(points: float) -> float:
+            return min(beside + reach, max(beside - reach, sign * points))
+
+        mean, stdev = possible(float(score[SCORE_MEAN])), min(reach, float(score[SCORE_STDEV]))
         node.own = {
             "win_loss": sign * float(value[WIN] - value[LOSS]),
             "no_result": float(value[NO_RESULT]),
-            "score": sign * mean,
+            "score": mean,
             "score_sq": mean * mean + stdev * stdev,
-            "lead": sign * float(score[LEAD]),
+            "lead": possible(float(score[LEAD])),
         }
         winloss_error, score_error = float(score[SHORTTERM_WINLOSS_ERROR]), float(score[SHORTTERM_SCORE_ERROR])
         self.errors_known = winloss_error >= 0
@@ -258,8 +265,11 @@ class NaiveSearch:
         moves = [i for i in range(area + 1) if self.points[i] in legal]
         exponentials = {i: math.exp(float(policy[i]) - max(float(policy[j]) for j in moves)) for i in moves}
         total = sum(exponentials.values())
-        node.untried = {i: kept(value / total) for i, value in exponentials.items()}
-        node.pass_may_end = bool(game.position["passes"] >= 1)
+        uniform = uniform_share(game.width, game.height)
+        node.untried = {
+            i: kept((1 - uniform) * (value / total) + uniform / len(moves)) for i, value in exponentials.items()
+        }
+        node.pass_may_end = bool(game.position["passes"] >= 1 or game.position["passed_here"])
         self._count_own(node)
 
     def _own_weight(self, score: float, winloss_error: float, score_error: float) -> float:
