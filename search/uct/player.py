@@ -170,6 +170,7 @@ class UctPlayer:
         if root["to_play"] != colour:
             root["to_play"] = colour
             root["ko"] = NO_POINT
+            root["passed_here"] = 0
         if root["phase"] == PHASE_OVER:
             root["phase"] = live_phase(root, game.record)
             root["passes"] = 0
