@@ -16,7 +16,7 @@ from go_rules.tactics.life import new_life_work, pass_alive_area
 from nets.features import AT_ROOT, Scratch, encode
 from tests.go_rules.differences import xy
 
-CHECKED = 4
+CHECKED = 16
 """Every so many moves life and features are compared, too."""
 
 

@@ -1,4 +1,4 @@
-"""Everything about a game costs the same at its 16,000th move as at its first."""
+"""Everything about a game costs the same at its 8,000th move as at its first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from go_rules.rules import KO_POSITIONAL, KO_SIMPLE, SCORING_TERRITORY, Rules
 from tests.go_rules.diagrams import game_from
 from tests.go_rules.kos import TRIPLE_KO, TRIPLE_KO_CYCLE
 
-SHORT, LONG = 1_000, 16_000
+SHORT, LONG = 500, 8_000
 SLACK = 4
 """The long game may cost so many times its share; a quadratic one costs 16 times."""
 
