@@ -22,7 +22,6 @@ from go_rules.points import (
     STRIDE,
     WALL,
     WEST,
-    WHITE,
 )
 from go_rules.position import (
     HISTORY_MOVES,
@@ -106,10 +105,7 @@ def copy_position(target, source):
 
 @kernel
 def is_legal(pos, point, colour, rules):
-    """Tell whether `colour` may play at `point` now, without regard to superko. A pass is always legal.
-
-    In the clean-up phases the point of a stone may be legal, too: see `blocked_stone`.
-    """
+    """Tell whether `colour` may play at `point` now, superko aside; a pass always, on a stone see `blocked_stone`."""
     if point == PASS:
         return True
     if pos.board[point] != EMPTY:
@@ -382,16 +378,6 @@ def blocked_stone(pos, point, colour):
     if stone != NO_POINT and pos.marks[stone] & MARK_KO_RECAPTURE_BLOCKED:
         return stone
     return NO_POINT
-
-
-@kernel
-def count_stones(pos):
-    """Count the stones on the board."""
-    stones = 0
-    for point in range(N_POINTS):
-        if pos.board[point] == BLACK or pos.board[point] == WHITE:
-            stones += 1
-    return stones
 
 
 @kernel

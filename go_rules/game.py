@@ -14,7 +14,7 @@ from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WALL, WHITE,
 from go_rules.position import PHASE_MAIN, PHASE_OVER, new_stack
 from go_rules.repetition import Repetition
 from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, KO_SIMPLE, SCORING_TERRITORY, Rules, clamped_komi
-from go_rules.scoring import final_score
+from go_rules.scoring import count_stones, final_score
 
 FIRST_ROOM = 64
 """How many positions a new game has room for; the room doubles when it is used up."""
@@ -228,7 +228,7 @@ class Game:
         situation = superko.situation_key(after, self.record)
         self._keys[self.length] = superko.history_key(before, after, self.record)
         self._is_new[self.length] = superko.seen_add(self._seen, self._keys[self.length])
-        self._most_stones[self.length] = max(self.most_stones, board.count_stones(after))
+        self._most_stones[self.length] = max(self.most_stones, count_stones(after))
         previous = int(self._situations[self.length - 1])
         self._situations[self.length] = situation
         self._repetition.add(colour, point, previous, situation, 3 - colour)
@@ -323,7 +323,7 @@ class Game:
         self._keys[0] = superko.position_key(start, self.record)
         self._situations[0] = superko.situation_key(start, self.record)
         self._is_new[0] = superko.seen_add(self._seen, self._keys[0])
-        self._most_stones[0] = board.count_stones(start)
+        self._most_stones[0] = count_stones(start)
         self._lines = [0]
         self._repetition = Repetition(int(self._situations[0]), to_play)
 

@@ -20,6 +20,16 @@ from go_rules.tactics.life import final_area, new_life_work
 
 
 @kernel
+def count_stones(pos):
+    """Count the stones on the board."""
+    stones = 0
+    for point in range(N_POINTS):
+        if pos.board[point] == BLACK or pos.board[point] == WHITE:
+            stones += 1
+    return stones
+
+
+@kernel
 def tromp_taylor_area(pos, area):
     """Count white's points minus black's by area as Tromp and Taylor define it.
 

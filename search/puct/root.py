@@ -7,12 +7,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import copy_position, count_stones
+from go_rules.board import copy_position
 from go_rules.game import Game
 from go_rules.machine.jit import kernel
 from go_rules.phases import live_phase, pass_ends_phase
 from go_rules.points import NO_POINT
 from go_rules.position import HISTORY_MOVES, PHASE_OVER
+from go_rules.scoring import count_stones
 from go_rules.superko import seen_add, seen_clear
 from nets import evaluator as net
 from nets.evaluator import Evaluation, softmax
