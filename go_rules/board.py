@@ -375,9 +375,8 @@ def blocked_stone(pos, point, colour):
         stone = point
     else:
         return NO_POINT
-    if stone != NO_POINT and pos.marks[stone] & MARK_KO_RECAPTURE_BLOCKED:
-        return stone
-    return NO_POINT
+    is_blocked = stone != NO_POINT and pos.marks[stone] & MARK_KO_RECAPTURE_BLOCKED != 0
+    return stone if is_blocked else NO_POINT
 
 
 @kernel
