@@ -152,9 +152,11 @@ def match(
     terms = Terms(width, height, customary_komi if komi is None else komi, rules, rule_set, control, visits)
     conduct = Conduct(enforce_clock, lag, hang, max_moves or 0, count_board)
     limits = _limits(start, hang)
+    with _termination_interrupts():
+        names = _names(commands[:2], [name_a, name_b], terms, limits)
     agreed = MatchTerms(
         commands=as_text[:2],
-        names=_names(commands[:2], [name_a, name_b], terms, limits),
+        names=names,
         width=width,
         height=height,
         komi=terms.komi,

@@ -3,7 +3,7 @@
     stub_engine.py [--moves C3,D4] [--score B+1.5] [--bad KIND@N]... [--name NAME] [--lists COMMAND]...
 
 KIND at its N-th genmove (from 1): illegal, nonsense, crash, hang, garbage, fail, slow. At `play` N: refuse. At any
-command: slow-COMMAND, refuse-COMMAND.
+command: slow-COMMAND, hang-COMMAND, refuse-COMMAND.
 """
 
 from __future__ import annotations
@@ -70,6 +70,8 @@ while True:
     asked[command] = asked.get(command, 0) + 1
     if misbehaves(f"slow-{command}", asked[command]):
         time.sleep(1.0)
+    if misbehaves(f"hang-{command}", asked[command]):
+        time.sleep(3600)
     if misbehaves(f"refuse-{command}", asked[command]):
         reply("never", "?")
         continue

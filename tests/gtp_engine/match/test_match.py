@@ -215,19 +215,20 @@ def test_an_engine_that_dies_at_once(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupting_leaves_no_engine_behind(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(("bad", "command"), [("hang@1", "genmove"), ("hang-name@1", "name")])
+def test_interrupting_leaves_no_engine_behind(tmp_path: Path, number: signal.Signals, bad: str, command: str) -> None:
     log = tmp_path / "log"
-    hanging = stub("--bad", "hang@1", "--log", str(log))
-    command = [sys.executable, "-m", "gtp_engine.cli", "match", WINNER, hanging, "--size", "5"]
+    hanging = stub("--bad", bad, "--log", str(log))
+    arguments = ["match", WINNER, hanging, "--size", "5", "--out", str(tmp_path / "m")]
     match = subprocess.Popen(
-        [*command, "--out", str(tmp_path / "m")],
+        [sys.executable, "-m", "gtp_engine.cli", *arguments],
         cwd=REPOSITORY,
         stderr=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells start background jobs deaf to it
     )
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not (log.exists() and "genmove" in log.read_text()):
+    while time.monotonic() < deadline and not (log.exists() and command in log.read_text()):
         time.sleep(0.05)
     match.send_signal(number)
     _, err = match.communicate(timeout=20)
