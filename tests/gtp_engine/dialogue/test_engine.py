@@ -354,6 +354,17 @@ def test_hostile_parameters(values: str) -> None:
     assert dialogue.ask("kata-get-params") == before
 
 
+@pytest.mark.parametrize("name", ["memory", "cache_memory"])
+def test_memory_that_the_machine_lacks_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("search.parameters.memory_for_search", lambda: 2 << 30)
+    dialogue = Dialogue()
+    before = dialogue.ask("kata-get-params")
+    assert f"{name} must be at most" in dialogue.refuse(f"kata-set-param {name} 1048576")
+    assert f"{name} must be at most" in dialogue.refuse(f'kata-set-params {{"maxVisits": 7, "{name}": 1048576}}')
+    assert dialogue.ask("kata-get-params") == before
+    dialogue.ask(f"kata-set-param {name} 200")
+
+
 # --- Failures -----------------------------------------------------------------------------------------------------
 
 

@@ -199,6 +199,22 @@ def test_another_package_of_onnxruntime_is_no_lack(monkeypatch: pytest.MonkeyPat
     assert package_versions()["numpy"] == "1.20"
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system tells no owners")
+def test_doctor_tells_of_a_cache_that_others_may_write(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    of_cache = tuple(check for check in CHECKS if "cache" in check.__name__)
+    monkeypatch.setattr("gtp_engine.tools.doctor.CHECKS", of_cache)
+    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
+    assert command_line.run(["doctor"]) == 0
+    assert "ok      cache is writable, and only by this user" in capsys.readouterr().out
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o777)
+    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "shared"))
+    assert command_line.run(["doctor"]) == 1
+    assert "FAILED  cache: Nobi plays without its cache" in capsys.readouterr().out
+
+
 def test_doctor_tells_of_devices(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     of_devices = tuple(check for check in CHECKS if "device" in check.__name__)
     monkeypatch.setattr("gtp_engine.tools.doctor.CHECKS", of_devices)
