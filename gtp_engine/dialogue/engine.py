@@ -6,12 +6,14 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from go_rules.points import opponent
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.loading import Loader
 from gtp_engine.dialogue.log import DialogueLog
 from gtp_engine.dialogue.protocol import GtpError
 from gtp_engine.thinking.clock import Clock, System
 from gtp_engine.thinking.lateness import Lateness, Pulse, Turn
+from gtp_engine.thinking.time_management import most_seconds
 
 if TYPE_CHECKING:
     from go_rules.game import Game
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from gtp_engine.thinking.pondering import Pondering
     from search.player import Player
     from search.result import SearchResult
+
+PONDERING_SHARE = 0.25
+"""We do not ponder where its end takes more than this share of what the clock allows our next move."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,7 @@ class Engine:
         self.hurried = False
         self._game: Game | None = None
         self._pondering: Pondering | None = None
-        self._warm: set[tuple[int, int]] = {settings.board}
+        self._warm = settings.board
         self._may_ponder = False
 
     # --- Parts that take time to load -------------------------------------------------------------------------
@@ -104,9 +109,10 @@ class Engine:
         player = self.loader.await_player()
         self.stop_pondering()
         size = (self.game.width, self.game.height)
-        if size not in self._warm:
+        if size != self._warm:
+            # Also for a size that was played before: the player has memory for one size of board at a time.
             player.warm_up(*size)
-            self._warm.add(size)
+            self._warm = size
         return player
 
     def get_ready(self) -> None:
@@ -165,13 +171,18 @@ class Engine:
         if self.has_clock:
             self.pulse.begin()
         wanted, self._may_ponder = self._may_ponder, False
-        if not wanted or self.hurried or not self.settings.ponder or self.game.is_over:
+        if not wanted or self.hurried or not self.settings.ponder or self.game.is_over or not self._can_ponder():
             return
         if self._pondering is None:
             from gtp_engine.thinking.pondering import Pondering
 
             self._pondering = Pondering(self.log.failure)
         self._pondering.start(self.loader.await_player(), self.game)
+
+    def _can_ponder(self) -> bool:
+        """Whether pondering ends soon enough for the clock, as far as is known: a slow network has to end its work."""
+        left = self.clock.left[opponent(self.game.to_play)]
+        return self.lateness.pondering <= PONDERING_SHARE * most_seconds(self.clock.control, left)
 
     def interrupt_pondering(self) -> None:
         """Ask pondering to end, and do not wait: it has a game of its own, and who needs the player waits for it."""
@@ -181,7 +192,7 @@ class Engine:
     def stop_pondering(self) -> None:
         """End pondering, if it is under way, and wait for its end."""
         if self._pondering is not None:
-            self._pondering.stop()
+            self.lateness.pondered(self._pondering.stop())
 
     # --- The end ----------------------------------------------------------------------------------------------
 

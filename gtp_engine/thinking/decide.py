@@ -82,7 +82,8 @@ def play_decision(engine: Engine, call: Call, decision: Decision) -> str:
     engine.clock.spend(decision.colour, now - engine.turn.began(call.received) + engine.settings.lag)
     engine.turn.over()
     if engine.has_clock:
-        engine.lateness.moved(now - decision.due)
+        # A search that had no time for more than the root's evaluation tells nothing: nothing is shorter.
+        engine.lateness.moved(now - decision.due if decision.result.new_visits > 1 else 0.0)
     return move_text(decision.point, engine.game.height)
 
 

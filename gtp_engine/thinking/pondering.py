@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 from go_rules.game import Game
@@ -11,12 +12,13 @@ from search.request import Limits, SearchRequest
 
 
 class Pondering:
-    """At most one search in the background. Nobody waits for it, and `stop` ends it within about 50 ms."""
+    """At most one search in the background. `stop` ends it, within the time of an evaluation and about 50 ms."""
 
     def __init__(self, on_error: Callable[[BaseException], None]) -> None:
         self._on_error = on_error
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._asked = self._ended = 0.0
 
     def start(self, player: Player, game: Game) -> None:
         """Search the game's present position for the side to move until `stop` is called. The game is copied."""
@@ -29,14 +31,18 @@ class Pondering:
 
     def interrupt(self) -> None:
         """Ask the search to end, and do not wait for that."""
-        self._stop.set()
+        if not self._stop.is_set():
+            self._asked = time.monotonic()
+            self._stop.set()
 
-    def stop(self) -> None:
-        """End the search, if there is one, and wait until it has ended."""
+    def stop(self) -> float:
+        """End the search, if there is one, and wait until it has ended. Returns how many seconds its end took."""
         self.interrupt()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        if self._thread is None:
+            return 0.0
+        self._thread.join()
+        self._thread = None
+        return max(0.0, self._ended - self._asked)
 
     def _search(self, player: Player, game: Game, stop: threading.Event) -> None:
         try:
@@ -44,3 +50,5 @@ class Pondering:
         except Exception as error:
             # The next genmove meets the same trouble, if it lasts, and reports it.
             self._on_error(error)
+        finally:
+            self._ended = time.monotonic()

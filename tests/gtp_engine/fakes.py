@@ -40,6 +40,7 @@ class FakePlayer:
         self.script = list(script)
         self.thinks = thinks
         self.ends_late = ends_late
+        self.new_visits = 10
         self.dead = list(dead)
         self.parameters = SearchParameters()
         self.warmed: list[tuple[int, int]] = []
@@ -104,7 +105,7 @@ class FakePlayer:
             moves=moves,
             ownership=self._ownership(game, colour) if wants else None,
             ownership_stdev=self._ownership(game, colour) * 0 if wants else None,
-            new_visits=10,
+            new_visits=self.new_visits,
             evaluations=5,
             reason=StopReason.VISITS,
         )

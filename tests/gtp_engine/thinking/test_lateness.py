@@ -157,9 +157,9 @@ def test_no_clock_no_early_end() -> None:
 # --- Pondering ----------------------------------------------------------------------------------------------------
 
 
-def pondering_dialogue(ends_late: float) -> Dialogue:
+def pondering_dialogue(ends_late: float, period: float = 10) -> Dialogue:
     """An engine that ponders after its first move, and takes so long to end that."""
-    dialogue = started(Dialogue(FakePlayer(ends_late=ends_late), EngineSettings(size="9", ponder=True)), 10)
+    dialogue = started(Dialogue(FakePlayer(ends_late=ends_late), EngineSettings(size="9", ponder=True)), period)
     dialogue.ask("genmove b")
     assert dialogue.player.searching.wait(10.0)
     return dialogue
@@ -180,6 +180,29 @@ def test_the_end_of_pondering_is_thinking_time() -> None:
     dialogue.ask("play w e5")
     dialogue.ask("genmove b")
     assert seconds_of_last_search(dialogue) <= before - 0.45
+
+
+def test_no_pondering_that_does_not_end_in_time() -> None:
+    """The last one took half a second to end, and the next move has no more than a second and a half."""
+    dialogue = pondering_dialogue(ends_late=0.5, period=1.5)
+    dialogue.ask("play w e5")
+    dialogue.ask("genmove b")
+    assert not dialogue.player.searching.wait(0.2)
+    assert dialogue.engine.lateness.pondering >= 0.4
+
+
+def test_a_search_of_the_root_alone_is_as_short_as_can_be() -> None:
+    """Its network is slow, and thinking less the next time would not help."""
+    lateness, dialogue = Lateness(0.0), started(Dialogue(FakePlayer(thinks=0.5)), 10)
+    dialogue.engine.lateness = lateness
+    dialogue.engine.clock.correct(BLACK, 0.1, 1)
+    dialogue.player.new_visits = 1
+    dialogue.ask("genmove b")
+    assert lateness.expected < 0.3
+    dialogue.engine.clock.correct(BLACK, 0.1, 1)
+    dialogue.player.new_visits = 2
+    dialogue.ask("genmove b")
+    assert lateness.expected >= 0.4
 
 
 def test_what_play_took_is_charged_to_our_clock() -> None:
