@@ -6,11 +6,14 @@ import os
 import select
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 from gtp_engine.dialogue.protocol import MAX_LINE
 
 CHUNK = 1 << 16
+SAME_BREATH = 0.05
+"""Seconds within which two lines count as written together."""
 
 
 class Output:
@@ -49,6 +52,9 @@ class Input:
         self._listener = listener
         self.error: OSError | None = None
         """Why the input ended, if it did so by a failure."""
+        self.came_at_once = True
+        """Whether we never had to wait for the last piece, or for the end, longer than for something written together
+        with what came before it. It may have been there for long, if we were too busy to read."""
 
     def pieces(self) -> Iterator[bytes]:
         """Yield what arrives until the end of the input: whole lines, each with its newline except the input's last.
@@ -57,18 +63,21 @@ class Input:
         and the rest is dropped.
         """
         line, skipping = bytearray(), False
+        self.came_at_once = True
         while chunk := self._read():
             head, newline, others = chunk.partition(b"\n")
             if not skipping:
                 line += head
                 if len(line) > MAX_LINE:
                     yield bytes(line[: MAX_LINE + 1])
+                    self.came_at_once = True
                     line, skipping = bytearray(), True
             if newline:
                 end = others.rfind(b"\n") + 1
                 piece = others[:end] if skipping else bytes(line) + newline + others[:end]
                 if piece:
                     yield piece
+                    self.came_at_once = True
                 line, skipping = bytearray(others[end:]), False
         if line:
             yield bytes(line)
@@ -79,6 +88,21 @@ class Input:
 
     def _read(self) -> bytes:
         """The next bytes; none at the end of the input."""
+        asked, was_there = time.monotonic(), self._has_input()
+        try:
+            return self._wait_and_read()
+        finally:
+            self.came_at_once &= was_there or time.monotonic() - asked < SAME_BREATH
+
+    def _has_input(self) -> bool:
+        """Whether bytes, or the end of the input, can be read without waiting, as far as the system tells."""
+        if not hasattr(select, "poll"):
+            return False
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def _wait_and_read(self) -> bytes:
         while True:
             if self._listener_is_gone(None):
                 return b""

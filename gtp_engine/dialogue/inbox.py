@@ -20,10 +20,8 @@ from collections import deque
 from typing import NamedTuple
 
 from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.channel import SAME_BREATH
 from gtp_engine.dialogue.protocol import decode_line, is_interrupt, parse_line
-
-SAME_BREATH = 0.05
-"""Seconds within which two lines count as written together."""
 
 MOST_WAITING = 16 << 20
 """The bytes that may wait before reading pauses: hours of any real dialogue."""
@@ -61,11 +59,14 @@ class Inbox:
 
     # --- The reading side -------------------------------------------------------------------------------------
 
-    def put(self, piece: bytes) -> bool:
-        """Add lines that have arrived together. Returns True if they ask to end the session while a command runs."""
+    def put(self, piece: bytes, came_at_once: bool = False) -> bool:
+        """Add lines that have arrived together. Returns True if they ask to end the session while a command runs.
+
+        `came_at_once`: they were written together with the lines before them, as far as the channel could tell.
+        """
         now = time.monotonic()
         with self._changed:
-            interrupts = self._is_interruption(now)
+            interrupts = self._is_interruption(now, came_at_once)
             piece = _MANY_BLANK.sub(b"\n\n", piece)
             self._pieces.append(Line(piece, now))
             self._waiting += len(piece) + PIECE_COST
@@ -86,15 +87,18 @@ class Inbox:
             self._last_arrival = time.monotonic()
             return not self._paused
 
-    def close(self) -> bool:
-        """Say that no more lines will come. Waiting lines are still taken. Returns True if a command is running."""
+    def close(self, came_at_once: bool = False) -> bool:
+        """Say that no more lines will come. Waiting lines are still taken. Returns True if a command is running.
+
+        `came_at_once`: the end came together with the last lines, as far as the channel could tell.
+        """
         now = time.monotonic()
         with self._changed:
             self._closed = True
             if self._call is not None and self._call.ends_on_input:
                 self._call.stop.set()
             self._changed.notify_all()
-            return self._is_interruption(now)
+            return self._is_interruption(now, came_at_once)
 
     def clear(self) -> None:
         """Throw away the lines that wait, and accept no more."""
@@ -111,8 +115,8 @@ class Inbox:
             if self._call is not None:
                 self._call.stop.set()
 
-    def _is_interruption(self, now: float) -> bool:
-        in_one_breath = now - self._last_arrival < SAME_BREATH
+    def _is_interruption(self, now: float, came_at_once: bool) -> bool:
+        in_one_breath = came_at_once or now - self._last_arrival < SAME_BREATH
         self._last_arrival = now
         return (self._call is not None or self._has_lines()) and not in_one_breath
 

@@ -103,7 +103,7 @@ class Loop:
 
     def _read(self) -> None:
         for piece in self._input.pieces():
-            if self._inbox.put(piece):
+            if self._inbox.put(piece, self._input.came_at_once):
                 self._ends.put(End(EXIT_DONE, False))
             while not self._inbox.await_room(LISTENER_CHECK):
                 if not self._input.has_listener():
@@ -112,7 +112,7 @@ class Loop:
         if self._input.error is not None:
             note(f"cannot read from stdin: {self._input.error.strerror}")
             self._ends.put(End(EXIT_FAILURE, False))
-        if self._inbox.close():
+        if self._inbox.close(self._input.came_at_once):
             self._ends.put(End(EXIT_DONE, False))
 
     # --- The working thread -----------------------------------------------------------------------------------

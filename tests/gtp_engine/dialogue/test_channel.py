@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import select
 import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from gtp_engine.dialogue.channel import Input, Output
+from gtp_engine.dialogue.channel import SAME_BREATH, Input, Output
 from gtp_engine.dialogue.protocol import MAX_LINE
 
 
@@ -118,3 +121,36 @@ def test_output_that_fails_says_so_once() -> None:
         assert output.broken
     finally:
         os.close(descriptor)
+
+
+@pytest.mark.skipif(not hasattr(select, "poll"), reason="needs poll")
+def test_what_was_there_already_came_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However late we read it: the pieces of a long script are one breath, and a line written later is not."""
+    reading, writing = os.pipe()
+    input = Input(reading)
+    pieces = input.pieces()
+    os.write(writing, b"name\n")
+    assert next(pieces) == b"name\n"
+    assert input.came_at_once
+    os.write(writing, b"version\n")
+    time.sleep(2 * SAME_BREATH)
+    assert next(pieces) == b"version\n"
+    assert input.came_at_once
+    threading.Timer(3 * SAME_BREATH, os.write, (writing, b"quit\nna")).start()
+    assert next(pieces) == b"quit\n"
+    assert not input.came_at_once
+    threading.Timer(3 * SAME_BREATH, os.close, (writing,)).start()
+    assert next(pieces) == b"na"
+    assert not input.came_at_once
+    os.close(reading)
+
+
+def test_a_file_comes_at_once(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_bytes(b"name\n" * 50_000)
+    with script.open("rb") as file:
+        input = Input(file.fileno())
+        for _ in input.pieces():
+            time.sleep(0.01)
+            assert input.came_at_once
+        assert input.came_at_once

@@ -8,7 +8,8 @@ import pytest
 
 from gtp_engine.dialogue import inbox as inbox_module
 from gtp_engine.dialogue.call import Call
-from gtp_engine.dialogue.inbox import SAME_BREATH, Inbox
+from gtp_engine.dialogue.channel import SAME_BREATH
+from gtp_engine.dialogue.inbox import Inbox
 from gtp_engine.dialogue.protocol import Command
 
 AT_ONCE = 0.0
@@ -129,3 +130,12 @@ def test_the_end_of_the_input_during_a_command_hurries_it() -> None:
     assert not call.stop.is_set()
     inbox.stop_call()
     assert call.stop.is_set()
+
+
+def test_a_script_that_is_read_late_hurries_nothing() -> None:
+    """Its lines and its end were there when the channel asked for them."""
+    inbox = Inbox()
+    running(inbox)
+    assert not inbox.put(b"quit\n", came_at_once=True)
+    time.sleep(1.2 * SAME_BREATH)
+    assert not inbox.close(came_at_once=True)
