@@ -30,7 +30,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -328,14 +328,16 @@ def main() -> int:
     outcomes = []
     random.Random(options.seed).shuffle(jobs)
     with ProcessPoolExecutor(options.workers) as pool:
-        for future in as_completed([pool.submit(run_job, job) for job in jobs]):
+        futures = [pool.submit(run_job, job) for job in jobs]
+        for future in futures:
+            if time.monotonic() - started > 60 * options.minutes:
+                for other in futures:
+                    other.cancel()
             if future.cancelled():
                 continue
             outcomes.append(future.result())
             if outcomes[-1].offence:
                 print(outcomes[-1].offence[:1000], flush=True)
-            if time.monotonic() - started > 60 * options.minutes:
-                pool.shutdown(wait=False, cancel_futures=True)
     return 1 if report(outcomes, time.monotonic() - started) else 0
 
 
