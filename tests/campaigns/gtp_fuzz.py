@@ -179,7 +179,8 @@ def send_through_pipe(job: Job, grammar: Grammar, counts: Counter[tuple[str, str
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        cwd=REPOSITORY,
+        cwd=grammar.folder,  # `printsgf` with any name writes there
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         bufsize=0,
     )
     threading.Thread(target=write_in_bursts, args=(process, bytes(data), rng), daemon=True).start()
