@@ -50,6 +50,9 @@ OPERATORS = frozenset((*RULES, "Constant"))
 memory by a number instead of by their input's size."""
 MICROSOFT = frozenset(("MultiHeadAttention", "RotaryEmbedding", "QLinearConv", "MatMulIntegerToFloat"))
 """Those of them that are onnxruntime's own."""
+WEIGHTS_ZERO = 5
+"""Which input of MatMulIntegerToFloat is the zero of the weights. Where it is missing, onnxruntime 1.19
+to 1.27 reads past its list of inputs and ends the process; where it is empty, the products are wrong."""
 DOMAINS = {"": OPSETS, "ai.onnx": OPSETS, "com.microsoft": range(1, 2)}
 """The versions of their operator sets that are accepted."""
 MOST_NODES = 20_000
@@ -151,6 +154,8 @@ def _check_operators(model: ModelProto) -> None:
                 raise _Refused("it has an attribute that is not supported")
         if node.domain != "com.microsoft":
             _check_against_schema(node, opset)
+        elif node.op_type == "MatMulIntegerToFloat" and not any(node.input[WEIGHTS_ZERO:][:1]):
+            raise _Refused(f"{node.op_type} {printable(node.name)} lacks an input")
 
 
 def _check_against_schema(node: NodeProto, opset: int) -> None:

@@ -55,6 +55,9 @@ class IntegerTokensTrunk:
                     one,
                     graph.weights(scales, f"{label}_scales"),
                     middle,
+                    # The rules let it be left out; nets/onnx/check.py says why it is not. Products cannot share one:
+                    # onnxruntime changes it with the weights, under a new name.
+                    graph.array(np.array(0, np.int8), f"{label}_zero"),
                     label=f"{label}_first",
                     domain="com.microsoft",
                 )

@@ -14,6 +14,7 @@ from onnx import ModelProto
 from nets.constant import ConstantEvaluator
 from nets.conversion.convert import convert, load_model
 from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorError
+from nets.onnx.check import check_onnx
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import open_network
 from nets.precision import int8 as quantization
@@ -73,8 +74,8 @@ def test_feed_forward_blocks_compute_nearly_the_same(gated: bool) -> None:
     content = random.compressed()
     plain = OnnxEvaluator(convert(content, "random", ""), "random")
     quantized = quantize(load_model(content, "random"), plain, "", SMALL_SERIES)
-    operators = [node.op_type for node in ModelProto.FromString(quantized).graph.node]
-    assert operators.count("MatMulIntegerToFloat") == 3 + gated
+    products = [node for node in ModelProto.FromString(quantized).graph.node if node.op_type == "MatMulIntegerToFloat"]
+    assert [len(node.input) for node in products] == [6] * (3 + gated)
     integers = OnnxEvaluator(quantized, "random")
     assert integers.attributes.precision == "int8"
     for spatial, global_ in own_positions(plain, SMALL_SERIES, seed=2):
@@ -211,3 +212,18 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path], net: str, gol
     batches = [tuple(np.stack(each) for each in zip(*entries, strict=True)) for entries in by_size.values()]
     loss, _ = compare(plain, OnnxEvaluator(content, "int8"), batches)  # type: ignore[arg-type]
     assert reason_against(loss, 0.0) == "", loss
+
+
+def test_a_product_that_would_end_the_process_is_refused() -> None:
+    random = RandomNetwork(15, channels=16, seed=1)
+    random.write([ATTENTION, FEED_FORWARD])
+    content = random.compressed()
+    plain = OnnxEvaluator(convert(content, "random", ""), "random")
+    model = ModelProto.FromString(quantize(load_model(content, "random"), plain, "", SMALL_SERIES))
+    product = next(node for node in model.graph.node if node.op_type == "MatMulIntegerToFloat")
+    product.input[-1] = ""
+    with pytest.raises(EvaluatorError, match="lacks an input"):
+        check_onnx(model.SerializeToString(), "emptied")
+    del product.input[-1]
+    with pytest.raises(EvaluatorError, match="lacks an input"):
+        check_onnx(model.SerializeToString(), "cut")
