@@ -51,7 +51,9 @@ def choose(present: Trial, others: Sequence[Trial], seconds: float, tick: Tick) 
     """Find the best setting in at most about so many seconds. Raises EvaluatorError."""
     if not present.searches:
         present.search(0, benchmark_trials.MIN_TRIAL_SECONDS)
-    lengths = {trial: _length(trial, present.evals_per_second) for trial in (present, *others)}
+    # A search may be too short for a single evaluation.
+    rate = present.evals_per_second or present.search(0, seconds / MIN_ROUNDS) or 1 / seconds
+    lengths = {trial: _length(trial, rate) for trial in (present, *others)}
     cost = {trial: 2 * length for trial, length in lengths.items()}  # a search is warmed up as long as it lasts
     candidates = _affordable(present, others, cost, seconds)
     if not candidates:
@@ -71,7 +73,7 @@ def choose(present: Trial, others: Sequence[Trial], seconds: float, tick: Tick) 
         order = finalists if number % 2 else finalists[::-1]  # the machine may get slower while a round lasts
         rates = {trial: trial.search(number, lengths[trial]) for trial in order}
         for trial in finalists:
-            ratios[trial].append(rates[trial] / rates[present])
+            ratios[trial].append(rates[trial] / (rates[present] or rate))
         tick(per_round)
     return _judged(present, [present, *candidates], ratios)
 

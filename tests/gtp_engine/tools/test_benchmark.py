@@ -168,6 +168,13 @@ def test_a_slow_network_needs_long_trials() -> None:
     assert min(choice.best.lengths) * 20 >= 100  # type: ignore[attr-defined]
 
 
+def test_a_network_that_evaluates_nothing_in_time() -> None:
+    present, other = Slow(0.0, 2, 4), Slow(0.0, 2, 8)
+    choice = choose(present, [other], 10.0, lambda seconds: None)
+    assert choice.best is present
+    assert choice.needed > 10.0
+
+
 def test_intervals_are_students() -> None:
     assert interval([10.0, 12.0, 14.0]) == (12.0, pytest.approx(4.30 * 2 / 3**0.5))
     assert interval([5.0]) == (5.0, float("inf"))
