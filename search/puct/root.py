@@ -141,7 +141,7 @@ def evaluate_root(
     policy = softmax(average.policy[0].astype(np.float64), legal)
     policy[legal] = np.maximum(policy[legal], LOWEST_PRIOR)
     share = float(context["uniform_share"][0])
-    policy[legal] = (1.0 - share) * policy[legal] + share / max(1, np.count_nonzero(legal))
+    policy[legal] = (1.0 - share) * policy[legal] + share / max(1, int(np.count_nonzero(legal)))
     priors = root_priors(policy, parameters, generator)
 
     safe = pass_alive(game.position, game.record)
