@@ -66,10 +66,13 @@ class ReportRequest:
     """Receives each report, in the thread that called the search. It must be quick."""
     every: float = 1.0
     """Seconds between two reports."""
+    first: float | None = None
+    """Seconds until the first report; None: as long as between two."""
     ownership: bool = False
     ownership_stdev: bool = False
     moves_ownership: bool = False
     """Whether to report the ownership after each move, too."""
+    moves_ownership_stdev: bool = False
 
 
 OWNERSHIP_AT_THE_END = ReportRequest(lambda _result: None, every=math.inf, ownership=True)
@@ -92,6 +95,9 @@ class SearchRequest:
     analysis: bool = False
     """Whether to search for an analyst: without root noise, never stopping early, and with the wider root that the
     player's parameters ask for."""
+    fresh: bool = False
+    """Whether to start from an empty tree, whatever earlier searches learned. Evaluations are remembered all the
+    same."""
     stop: threading.Event | None = None
     """Another thread may set this event to end the search. The search ends within 50 ms."""
 
@@ -99,4 +105,6 @@ class SearchRequest:
     def wants_ownership(self) -> bool:
         """Whether the result contains ownership of any kind."""
         report = self.report
-        return report is not None and (report.ownership or report.ownership_stdev or report.moves_ownership)
+        return report is not None and (
+            report.ownership or report.ownership_stdev or report.moves_ownership or report.moves_ownership_stdev
+        )

@@ -6,7 +6,7 @@ All values are from the view of the side to move at the root, unless a field say
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +60,30 @@ class MoveInfo:
     """Visits that came there by these very moves; fewer only where positions are shared between move orders."""
     ownership: NDArray[np.float32] | None = None
     """[H*W], +1 the root mover's; only where asked for."""
+    ownership_stdev: NDArray[np.float32] | None = None
+    """[H*W] of it over the tree below the move; only where asked for."""
     no_result: float = 0.0
     choice: float = 0.0
     """How much the search would like to play it: relative odds at temperature 1, 0 for never."""
+
+
+@dataclass(frozen=True)
+class RawEvaluation:
+    """What the network itself says of the root, before any search."""
+
+    winrate: float
+    """0..1, no-result games counted as half."""
+    no_result: float
+    """0..1: how likely the game ends without a result."""
+    lead: float
+    score_mean: float
+    score_stdev: float
+    var_time_left: float
+    shortterm_winloss_error: float
+    """-1 where the network has no such output, as the next one."""
+    shortterm_score_error: float
+    policy: NDArray[np.float64]
+    """[H*W + 1] shares of all legal moves, the pass last; -1 where a move is illegal."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +110,5 @@ class SearchResult:
     evaluations: int = 0
     """Network evaluations (or playouts) computed, without cache hits."""
     reason: StopReason = StopReason.VISITS
-    raw: dict[str, float] = field(default_factory=dict)
-    """What the network itself says of the root beside its value: var_time_left, shortterm_winloss_error and
-    shortterm_score_error. Empty without a network."""
+    raw: RawEvaluation | None = None
+    """The network's own evaluation of the root; None without a network."""

@@ -154,6 +154,7 @@ class Reporter:
             ownership=wants("ownership") or wants("ownershipstdev"),
             ownership_stdev=wants("ownershipstdev"),
             moves_ownership=wants("movesownership"),
+            moves_ownership_stdev=wants("movesownershipstdev"),
         )
 
     def line(self, result: SearchResult) -> str:
@@ -202,17 +203,23 @@ class Reporter:
             parts.append(f"pvEdgeVisits {self._along(move.pv_edge_visits, move.edge_visits)}")
         if wants("movesownership") and move.ownership is not None:
             parts.append(f"movesOwnership {_plane(move.ownership)}")
+        if wants("movesownershipstdev") and move.ownership_stdev is not None:
+            parts.append(f"movesOwnershipStdev {_plane(move.ownership_stdev)}")
         return " ".join(parts)
 
     def _root(self, result: SearchResult) -> Iterator[str]:
         wants, raw = self.request.wants, result.raw
         if wants("rootinfo"):
+            errors = (
+                (-1.0, -1.0, -1.0)
+                if raw is None
+                else (raw.shortterm_winloss_error, raw.shortterm_score_error, raw.var_time_left)
+            )
             yield (
                 f"rootInfo visits {result.visits} utility {_number(result.utility)} winrate {_share(result.winrate)} "
                 f"{_scores(result.lead, result.score_stdev, result.score_mean)} weight {_number(result.weight, 2)} "
-                f"rawStWrError {_number(raw.get('shortterm_winloss_error', -1.0))} "
-                f"rawStScoreError {_number(raw.get('shortterm_score_error', -1.0))} "
-                f"rawVarTimeLeft {_number(raw.get('var_time_left', -1.0))}"
+                f"rawStWrError {_number(errors[0])} rawStScoreError {_number(errors[1])} "
+                f"rawVarTimeLeft {_number(errors[2])}"
             )
         if wants("ownership") and result.ownership is not None:
             yield f"ownership {_plane(result.ownership)}"

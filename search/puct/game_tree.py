@@ -17,6 +17,7 @@ from search.puct.tree.nodes import NODES, NONE, ROOT, clear_tree, new_node
 from search.puct.tree.reuse import child_after, collect_garbage, forget_unreachable, recompute
 from search.puct.workspace import Workspace
 from search.request import SearchRequest, excluded_until
+from search.result import RawEvaluation
 
 CENTER_TOLERANCE = 0.25
 """Points by which the dynamic score's centre may be off in a tree that is kept, before all is brought up to date."""
@@ -32,8 +33,8 @@ class GameTree:
 
     def __init__(self, space: Workspace) -> None:
         self.space = space
-        self.raw: dict[str, float] = {}
-        """The network's own evaluation of the root, before the search (SearchResult.raw)."""
+        self.raw: RawEvaluation | None = None
+        """The network's own evaluation of the root, before the search."""
         self.seconds_a_node = SECONDS_A_NODE
         """Seconds that a garbage collection takes for each node, as the last one did."""
         self._owner: Hashable = None
@@ -63,7 +64,7 @@ class GameTree:
         if request.analysis:
             parameters = dataclasses.replace(parameters, root_noise=False, root_symmetry_pruning=False)
         space.set_parameters(parameters, request.analysis)
-        index = self._find(request, parameters)
+        index = NONE if request.fresh else self._find(request, parameters)
         place_root(space.context, game, colour, excluded_until(request.filter))
         space.set_cache_salt(game, parameters)
         self._owner = _owner(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from search.puct.tree.nodes import ROOT, decode_priors
 from search.puct.tree.ownership import tree_ownership
 from search.puct.tree.rank import rank_root, variations
 from search.puct.workspace import Workspace
+from search.request import ReportRequest
 from search.result import MoveInfo, SearchResult, StopReason
 
 MAX_VARIATION = 60
@@ -40,7 +42,7 @@ def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -
         score_stdev=_stdev(node),
         lead=sign * float(node["lead"]),
         weight=float(node["weight"]),
-        moves=_moves(space, parameters, index, sign, request is not None and request.moves_ownership),
+        moves=_moves(space, parameters, index, sign, request),
         ownership=ownership,
         ownership_stdev=deviation if request is not None and request.ownership_stdev else None,
         seconds=run.seconds(),
@@ -52,7 +54,7 @@ def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -
 
 
 def _moves(
-    space: Workspace, parameters: SearchParameters, index: int, sign: float, with_ownership: bool
+    space: Workspace, parameters: SearchParameters, index: int, sign: float, request: ReportRequest | None
 ) -> tuple[MoveInfo, ...]:
     """All root moves: those tried, best first, and then the others by prior."""
     tree = space.tree
@@ -70,8 +72,15 @@ def _moves(
     share = 0.5 * parameters.win_loss_factor / float(space.context["settings"][0]["utility_radius"])
     moves = []
     for order, i in enumerate(tried):
-        owners = _ownership(space, int(links[i]["child"]), sign)[0] if with_ownership else None
-        moves.append(_tried(space, links[i], order, sign, ranks[:, i], share, lines[i], owners))
+        move = _tried(space, links[i], order, sign, ranks[:, i], share, lines[i])
+        if request is not None and (request.moves_ownership or request.moves_ownership_stdev):
+            owners, deviation = _ownership(space, int(links[i]["child"]), sign)
+            move = dataclasses.replace(
+                move,
+                ownership=owners if request.moves_ownership else None,
+                ownership_stdev=deviation if request.moves_ownership_stdev else None,
+            )
+        moves.append(move)
     row = tree.priors[index]
     untried = np.flatnonzero(row)
     rest = list(zip(untried.tolist(), decode_priors(row[untried]).tolist(), strict=True))
@@ -95,7 +104,6 @@ def _tried(
     rank: NDArray[np.float64],
     share: float,
     line: tuple[tuple[int, ...], ...],
-    ownership: NDArray[np.float32] | None,
 ) -> MoveInfo:
     child = space.tree.nodes[int(link["child"])]
     winrate = min(1.0, max(0.0, 0.5 + 0.5 * sign * float(child["win_loss"])))
@@ -117,7 +125,6 @@ def _tried(
         pv=line[0],
         pv_visits=line[1],
         pv_edge_visits=line[2],
-        ownership=ownership,
         no_result=float(child["no_result"]),
         choice=value,
     )

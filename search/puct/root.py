@@ -34,6 +34,7 @@ from search.puct.tree.backup import count_own_evaluation, refresh
 from search.puct.tree.expand import set_values
 from search.puct.tree.nodes import EXPANDED, NEW, PASS_ENDS_PHASE, ROOT, decode_prior, encode_priors, find_next
 from search.puct.workspace import Workspace
+from search.result import RawEvaluation
 
 LOWEST_PRIOR = 1e-12
 """A legal root move's prior is at least this much, so that 0 means illegal."""
@@ -121,7 +122,7 @@ def evaluate_root(
     parameters: SearchParameters,
     generator: np.random.Generator,
     recenter: Callable[[float], None],
-) -> dict[str, float]:
+) -> RawEvaluation:
     """Evaluate the root and expand its node, with noise on its priors, excluded moves and bonuses as wanted.
 
     `recenter` is called with the expected score (white's view) before utilities depend on it. Returns the network's own
@@ -142,6 +143,7 @@ def evaluate_root(
     policy[legal] = np.maximum(policy[legal], LOWEST_PRIOR)
     share = float(context["uniform_share"][0])
     policy[legal] = (1.0 - share) * policy[legal] + share / max(1, int(np.count_nonzero(legal)))
+    raw = _raw(average, np.where(legal, policy, -1.0))
     priors = root_priors(policy, parameters, generator)
 
     safe = pass_alive(game.position, game.record)
@@ -161,12 +163,23 @@ def evaluate_root(
 
     recenter(float(leaf["values"][SCORE]))
     expand_root(tree, context, buffers.work)
-    score = average.score[0]
-    return {
-        "var_time_left": float(score[net.VAR_TIME_LEFT]),
-        "shortterm_winloss_error": float(score[net.SHORTTERM_WINLOSS_ERROR]),
-        "shortterm_score_error": float(score[net.SHORTTERM_SCORE_ERROR]),
-    }
+    return raw
+
+
+def _raw(evaluation: Evaluation, policy: NDArray[np.float64]) -> RawEvaluation:
+    """The evaluation of one position for reports. `policy` is -1 where a move is illegal."""
+    value, score = evaluation.value[0].tolist(), evaluation.score[0].tolist()
+    return RawEvaluation(
+        winrate=0.5 + 0.5 * (value[net.WIN] - value[net.LOSS]),
+        no_result=value[net.NO_RESULT],
+        lead=score[net.LEAD],
+        score_mean=score[net.SCORE_MEAN],
+        score_stdev=score[net.SCORE_STDEV],
+        var_time_left=score[net.VAR_TIME_LEFT],
+        shortterm_winloss_error=score[net.SHORTTERM_WINLOSS_ERROR],
+        shortterm_score_error=score[net.SHORTTERM_SCORE_ERROR],
+        policy=policy,
+    )
 
 
 def score_center(parameters: SearchParameters, expected: float, sqrt_area: float) -> float:

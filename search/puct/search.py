@@ -77,6 +77,7 @@ class Search:
         self._next_look = 0
         """The number of visits at which to check again whether the search is decided."""
         self._closing = False
+        self._most_workers = 1 << 30
         atexit.register(_close_at_exit, weakref.ref(self))
 
     @property
@@ -97,6 +98,12 @@ class Search:
     def workers(self) -> int:
         """How many threads search."""
         return self._parameters.workers or usable_cores()
+
+    def use_workers(self, most: int) -> None:
+        """Let at most so many threads search from now on, also in a search that runs. At least one always does."""
+        with self._changed:
+            self._most_workers = max(1, most)
+            self._changed.notify_all()
 
     def warm_up(self, width: int, height: int) -> None:
         """Compile or load every kernel that a search on such a board calls, and allocate its memory."""
@@ -206,7 +213,9 @@ class Search:
     def _await(self, run: Run, tree: GameTree) -> None:
         """Wait for the end of the search, and send reports meanwhile."""
         report = run.request.report
-        next_report = float("inf") if report is None else run.started + report.every
+        next_report = float("inf")
+        if report is not None:
+            next_report = run.started + (report.every if report.first is None else report.first)
         while run.reason is None:
             now = time.perf_counter()
             if report is not None and now >= next_report:
@@ -233,7 +242,7 @@ class Search:
         finished: Run | None = None
         while True:
             with self._changed:
-                while not self._closing and (self._run is None or self._run is finished or number >= self.workers):
+                while not self._closing and (self._run is None or self._run is finished or self._is_spare(number)):
                     self._changed.wait()
                 if self._closing:
                     return
@@ -241,34 +250,44 @@ class Search:
             assert run is not None
             assert tree is not None
             try:
-                while self._iterate(run, tree.space, tree.space.workers[number]):
+                while self._iterate(run, tree.space, number):
                     pass
             except BaseException as error:
                 with self._changed:
                     run.fail(error)
                     self._changed.notify_all()
-            finished, tree = run, None  # who waits holds no tree: its memory may be wanted for another
+            finished = run if run.reason is not None else None
+            tree = None  # who waits holds no tree: its memory may be wanted for another
 
-    def _iterate(self, run: Run, space: Workspace, buffers: WorkerBuffers) -> bool:
-        """One iteration of a worker (iteration.py). Returns False once the search is over."""
+    def _is_spare(self, number: int) -> bool:
+        """Whether this worker has to rest."""
+        return number >= min(self.workers, self._most_workers)
+
+    def _iterate(self, run: Run, space: Workspace, number: int) -> bool:
+        """One iteration of a worker (iteration.py). Returns False once the search is over or the worker has to rest."""
+        buffers = space.workers[number]
         with self._lock:
-            self._advance(run, space, buffers)
+            is_spare = self._is_spare(number)
+            self._advance(run, space, buffers, is_spare)
             if run.reason is not None:
                 self._changed.notify_all()
+                return False
+            if is_spare:
                 return False
         if buffers.asked > 0:
             evaluate_leaves(space, buffers)
         return True
 
-    def _advance(self, run: Run, space: Workspace, buffers: WorkerBuffers) -> None:
-        """Expand the leaves of a worker's last iteration and, unless the search is over, select new ones."""
+    def _advance(self, run: Run, space: Workspace, buffers: WorkerBuffers, is_spare: bool) -> None:
+        """Expand the leaves of a worker's last iteration and select new ones, unless the search is over or the worker
+        has to rest."""
         run.check()
         if buffers.generation != self._generation:
             buffers.generation = self._generation
             buffers.under_way = buffers.asked = 0
         leaves, asked = buffers.under_way, buffers.asked
         room, left = NO_ROOM, NOT_YET
-        if run.reason is None:
+        if run.reason is None and not is_spare:
             room, left = run.room(), self._visits_left(run, leaves)
         visits, outcome = advance(space, buffers, room, left)
         run.visits += visits
@@ -281,9 +300,11 @@ class Search:
             run.check()
             if outcome == DECIDED:
                 run.end(StopReason.DECIDED)
-            elif run.reason is None and outcome == FULL:
+            elif run.reason is not None or is_spare:
+                return
+            elif outcome == FULL:
                 self._make_room(run, space)
-            elif run.reason is None and (outcome == COLLISION or run.room() <= 0):
+            elif outcome == COLLISION or run.room() <= 0:
                 self._wait_for_others()
 
     def _visits_left(self, run: Run, leaves: int) -> float:
