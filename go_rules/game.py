@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from go_rules import board, phases, superko
 from go_rules.handicap import HandicapCount
-from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WALL, WHITE, point_at
+from go_rules.points import BLACK, EAST, EMPTY, MAX_SIZE, N_POINTS, NORTH, PASS, SOUTH, WALL, WEST, WHITE, point_at
 from go_rules.position import PHASE_MAIN, PHASE_OVER, new_stack
 from go_rules.repetition import Repetition
-from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, KO_SIMPLE, SCORING_TERRITORY, Rules, clamped_komi
+from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES
+from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY, Rules, clamped_komi
 from go_rules.scoring import count_stones, final_score
 
 FIRST_ROOM = 64
@@ -178,14 +179,14 @@ class Game:
         self.record = self.rules.record(self.komi, self.handicap_stones)
 
     def set_rules(self, rules: Rules) -> None:
-        """Change the rules and replay the moves so far under them.
+        """Change the rules and replay the moves so far under them, with `play_told`.
 
-        If one of them is illegal under the new rules, raises RuleViolation and changes nothing.
+        Only where a clean-up phase is left out can a move be impossible; then raises RuleViolation and changes nothing.
         """
         other = Game(self.width, self.height, rules, self.komi)
         other._begin(self.setup, self.handicap, int(self.stack[0]["to_play"]))
         for move in self.moves:
-            other.play(move.colour, move.point)
+            other.play_told(move.colour, move.point)
         self.__dict__.update(other.__dict__)
 
     def clear(self) -> None:
@@ -219,27 +220,22 @@ class Game:
         reason = self.violation(colour, point)
         if reason is not None:
             raise RuleViolation(reason)
-        self._grow()
-        before, after = self.stack[self.length - 1], self.stack[self.length]
-        board.copy_position(after, before)
-        if colour != before["to_play"]:
-            after["passed_here"] = self._has_passed_here(colour)
-        board.play(after, point, colour, self.record)
-        situation = superko.situation_key(after, self.record)
-        self._keys[self.length] = superko.history_key(before, after, self.record)
-        self._is_new[self.length] = superko.seen_add(self._seen, self._keys[self.length])
-        self._most_stones[self.length] = max(self.most_stones, count_stones(after))
-        previous = int(self._situations[self.length - 1])
-        self._situations[self.length] = situation
-        self._repetition.add(colour, point, previous, situation, 3 - colour)
-        self._handicap_count.add((colour, point), (self.moves[-1].colour, self.moves[-1].point) if self.moves else None)
-        self._lines.append(hash((self._lines[-1], colour, point)))
-        self.length += 1
-        self.moves.append(Move(colour, point))
-        after["passed_here"] = self._has_passed_here(self.to_play)
-        if point != PASS and self._has_long_cycles() and self._repetition.is_third_time():
-            self._no_results.append(self.length)
-        self._update_bonus()
+        self._append(colour, point)
+
+    def play_told(self, colour: int, point: int) -> None:
+        """Play what somebody says was played, whether or not the rules allow it: a controller, a file, another program.
+
+        Servers and editors have other rules than ours, so this takes all that KataGo takes: a ko retaken at once, a
+        repetition under superko, and suicide of several stones. The networks do not see what led to such a move.
+        Raises RuleViolation off the board, on stones, and for suicide of one stone, and then changes nothing.
+        """
+        colour, point = int(colour), int(point)
+        reason = self.violation(colour, point)
+        if reason in ("off board", "occupied") or (reason == "suicide" and not self._has_friend(colour, point)):
+            raise RuleViolation(reason)
+        self._append(colour, point)
+        if reason is not None:
+            phases.forget_moves(self.position, 0)
 
     def undo(self) -> None:
         """Take the last move back. Raises RuleViolation when only the setup is left."""
@@ -327,6 +323,34 @@ class Game:
         self._lines = [0]
         self._repetition = Repetition(int(self._situations[0]), to_play)
 
+    def _append(self, colour: int, point: int) -> None:
+        """Add a move that was checked."""
+        self._grow()
+        before, after = self.stack[self.length - 1], self.stack[self.length]
+        board.copy_position(after, before)
+        if colour != before["to_play"]:
+            after["passed_here"] = self._has_passed_here(colour)
+        board.play(after, point, colour, self.record)
+        situation = superko.situation_key(after, self.record)
+        self._keys[self.length] = superko.history_key(before, after, self.record)
+        self._is_new[self.length] = superko.seen_add(self._seen, self._keys[self.length])
+        self._most_stones[self.length] = max(self.most_stones, count_stones(after))
+        previous = int(self._situations[self.length - 1])
+        self._situations[self.length] = situation
+        self._repetition.add(colour, point, previous, situation, 3 - colour)
+        self._handicap_count.add((colour, point), (self.moves[-1].colour, self.moves[-1].point) if self.moves else None)
+        self._lines.append(hash((self._lines[-1], colour, point)))
+        self.length += 1
+        self.moves.append(Move(colour, point))
+        after["passed_here"] = self._has_passed_here(self.to_play)
+        if point != PASS and self._has_long_cycles() and self._repetition.is_third_time():
+            self._no_results.append(self.length)
+        self._update_bonus()
+
+    def _has_friend(self, colour: int, point: int) -> bool:
+        """Whether a stone of `colour` is beside `point`."""
+        return any(self.position["board"][point + step] == colour for step in (NORTH, WEST, EAST, SOUTH))
+
     def _grow(self) -> None:
         if self.length < len(self.stack):
             return
@@ -369,3 +393,4 @@ def warm_up() -> None:
     game.undo()
     game.score(dead=[point_at(0, 0)])
     phases.end_phase(game.copy().position, game.record)
+    phases.forget_moves(game.copy().position, 0)

@@ -1,10 +1,9 @@
-"""Rule sets: a rule set in KataGo's terms, KataGo's presets by name, and the record that the kernels read."""
+"""Rule sets in KataGo's terms, and the record that the kernels read. rule_names.py knows them by name."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,6 +120,7 @@ class Rules:
 _CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ko": ("ko", KO_NAMES),
     "scoring": ("scoring", SCORING_NAMES),
+    "score": ("scoring", SCORING_NAMES),
     "tax": ("tax", TAX_NAMES),
     "whitehandicapbonus": ("white_handicap_bonus", BONUS_NAMES),
 }
@@ -130,74 +130,3 @@ _FLAGS = {
     "button": "has_button",
     "friendlypassok": "friendly_pass",
 }
-
-_JAPANESE = Rules(KO_SIMPLE, SCORING_TERRITORY, TAX_SEKI, False, False, BONUS_NONE, False)
-_CHINESE = Rules(KO_SIMPLE, SCORING_AREA, TAX_NONE, False, False, BONUS_N, True)
-_CHINESE_SUPERKO = dataclasses.replace(_CHINESE, ko=KO_POSITIONAL)
-_AGA = Rules(KO_SITUATIONAL, SCORING_AREA, TAX_NONE, False, False, BONUS_N_MINUS_1, True)
-
-PRESETS: dict[str, tuple[Rules, float]] = {
-    "tromp-taylor": (Rules(KO_POSITIONAL, SCORING_AREA, TAX_NONE, True, False, BONUS_NONE, False), 7.5),
-    "chinese": (_CHINESE, 7.5),
-    "chinese-ogs": (_CHINESE_SUPERKO, 7.5),
-    "chinese-kgs": (_CHINESE_SUPERKO, 7.5),
-    "japanese": (_JAPANESE, 6.5),
-    "korean": (_JAPANESE, 6.5),
-    "stone-scoring": (Rules(KO_SIMPLE, SCORING_AREA, TAX_ALL, False, False, BONUS_NONE, True), 7.5),
-    "ancient-territory": (Rules(KO_SIMPLE, SCORING_TERRITORY, TAX_ALL, False, False, BONUS_NONE, False), 6.5),
-    "aga": (_AGA, 7.5),
-    "bga": (_AGA, 7.5),
-    "aga-button": (dataclasses.replace(_AGA, has_button=True), 7.0),
-    "new-zealand": (Rules(KO_SITUATIONAL, SCORING_AREA, TAX_NONE, True, False, BONUS_NONE, True), 7.5),
-}
-"""KataGo's presets by name: the rules and their usual komi."""
-
-DEFAULT_PRESET = "chinese-ogs"
-"""Area scoring, positional superko, no suicide: a move that is legal under it is legal on OGS, KGS and CGOS."""
-
-DEFAULT_RULES, DEFAULT_KOMI = PRESETS[DEFAULT_PRESET]
-
-
-def preset(name: str) -> tuple[Rules, float]:
-    """Return a preset's rules and komi. Its name may have `_`, `-` or spaces and any letter case. Raises RulesError."""
-    key = "-".join(name.strip().strip('"').lower().replace("_", " ").replace("-", " ").split())
-    key = {"tromptaylor": "tromp-taylor", "newzealand": "new-zealand", "nz": "new-zealand"}.get(key, key)
-    if key not in PRESETS:
-        raise RulesError(f"unknown rules: {shown(name)} (known: {', '.join(PRESETS)})")
-    return PRESETS[key]
-
-
-LONGEST_NAME = 200
-"""Characters of an RU property that may name rules: what follows would cost the expression below cubic time."""
-
-_KATAGO_RULES = re.compile(r"ko(\w+?)score(\w+?)tax(\w+?)sui([01])(?:button([01]))?(?:whb(0|N-1|N))?(?:fpok([01]))?.*")
-
-
-def rules_from_sgf(text: str) -> Rules | None:
-    """Return the rules that an RU property names: a preset, or KataGo's `koSIMPLEscoreAREA...`; None if unknown."""
-    if len(text) > LONGEST_NAME:
-        return None
-    try:
-        match = _KATAGO_RULES.fullmatch(text)
-        if match is None:
-            return preset(text)[0]
-        ko, scoring, tax, suicide, button, bonus, friendly_pass = match.groups()
-        rules = Rules(white_handicap_bonus=0, friendly_pass=friendly_pass == "1", has_button=button == "1")
-        rules = rules.with_value("suicide", suicide == "1").with_value("whiteHandicapBonus", bonus or "0")
-        return rules.with_value("ko", ko).with_value("scoring", scoring).with_value("tax", tax)
-    except RulesError:
-        return None
-
-
-def rules_to_sgf(rules: Rules) -> str:
-    """Write the RU property of these rules: the name that other programs know, or else KataGo's notation."""
-    common = {"japanese": "Japanese", "chinese": "Chinese", "aga": "AGA", "new-zealand": "NZ"}
-    for name, (preset_rules, _) in PRESETS.items():
-        if dataclasses.replace(rules, cleanup=preset_rules.cleanup) == preset_rules:
-            return common.get(name, name)
-    json = rules.to_json()
-    parts = [f"ko{json['ko']}score{json['scoring']}tax{json['tax']}sui{int(rules.suicide)}"]
-    parts += ["button1"] if rules.has_button else []
-    parts += [f"whb{json['whiteHandicapBonus']}"] if rules.white_handicap_bonus else []
-    parts += ["fpok1"] if rules.friendly_pass else []
-    return "".join(parts)

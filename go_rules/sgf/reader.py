@@ -31,7 +31,8 @@ from go_rules.points import (
     row_of,
     to_vertex,
 )
-from go_rules.rules import DEFAULT_KOMI, DEFAULT_RULES, Rules, rules_from_sgf
+from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES, rules_from_sgf
+from go_rules.rules import Rules
 
 MAX_BYTES = 10_000_000
 MAX_TOKENS = 250_000
@@ -73,6 +74,8 @@ class SgfGame:
     white: str = ""
     result: str = ""
     """The RE property: `B+3.5`, `W+Resign`, `0`, ..."""
+    ignored: tuple[str, ...] = ()
+    """Properties of the root that say rules or a komi in words that we do not know: `KM[6.5 points]`."""
     comments: Mapping[int, str] = field(default_factory=dict)
     """The comments by the number of moves played before: 0 is the root's."""
 
@@ -84,7 +87,8 @@ class SgfGame:
     def to_game(self, before_move: int | None = None, rules: Rules = DEFAULT_RULES, komi: float = DEFAULT_KOMI) -> Game:
         """Play the game up to the position before move `before_move`, where 1 is the first; None plays all moves.
 
-        `rules` and `komi` are used if the file names none. Raises SgfError for illegal moves and setups.
+        `rules` and `komi` are used if the file names none. Raises SgfError for moves that Game.play_told refuses, and
+        for impossible setups.
         """
         game = Game(self.width, self.height, self.rules or rules, komi if self.komi is None else self.komi)
         played = 0
@@ -96,7 +100,7 @@ class SgfGame:
                 break
             played += 1
             try:
-                game.play(step.colour, step.point)
+                game.play_told(step.colour, step.point)
             except RuleViolation as violation:
                 vertex = to_vertex(step.point, self.height) if violation.reason != "off board" else "?"
                 name = f"{COLOUR_NAMES[step.colour]} {vertex}"
@@ -228,6 +232,7 @@ class _Reader:
             black=self._root_text("PB"),
             white=self._root_text("PW"),
             result=self._root_text("RE"),
+            ignored=self._ignored(),
             comments=comments,
         )
 
@@ -282,10 +287,15 @@ class _Reader:
         try:
             komi = parse_number(text)
         except ValueError:
-            raise SgfError(f"KM{_shown(self.root['KM'][0])} is no komi") from None
+            return None
         if is_in_hundredths(text):
             return komi / 100 if komi >= 500 else komi / 50
         return komi + 0.0
+
+    def _ignored(self) -> tuple[str, ...]:
+        unknown = {"KM": self._komi() is None, "RU": rules_from_sgf(self._root_text("RU")) is None}
+        names = [name for name, is_unknown in unknown.items() if is_unknown and self._root_text(name)]
+        return tuple(f"{name}{_shown(self.root[name][0])}" for name in names)
 
     def _handicap(self) -> int:
         text = self._root_text("HA")

@@ -12,7 +12,7 @@ from sgfmill import sgf_grammar
 from go_rules.game import Game
 from go_rules.machine.files import create_whole, printable_path
 from go_rules.points import COLOUR_LETTERS, PASS, WHITE, column_of, row_of
-from go_rules.rules import rules_to_sgf
+from go_rules.rule_names import rules_to_sgf
 from go_rules.sgf.reader import SgfError, is_in_hundredths
 
 

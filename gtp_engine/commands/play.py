@@ -23,11 +23,11 @@ from search.request import MoveFilter
 
 
 def play(engine: Engine, call: Call) -> str:
-    """Play one move of either colour."""
+    """Play one move of either colour that the controller tells of, even if our rules do not allow it."""
     colour = interpret_colour(call.word(0))
     point = interpret_vertex(call.word(1), engine.game.width, engine.game.height)
     try:
-        engine.game.play(colour, point)
+        engine.game.play_told(colour, point)
     except RuleViolation:
         raise GtpError(ILLEGAL_MOVE) from None
     engine.turn.told(call.received, time.monotonic())
@@ -41,7 +41,7 @@ def gogui_play_sequence(engine: Engine, call: Call) -> str:
     played = 0
     try:
         for colour, point in moves:
-            game.play(colour, point)
+            game.play_told(colour, point)
             played += 1
     except RuleViolation:
         take_back(game, played)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from go_rules.rules import Rules, RulesError, preset
+from go_rules.rule_names import named_rules, preset, rules_from_object
+from go_rules.rules import Rules, RulesError
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import GtpError, interpret_object
@@ -26,7 +27,7 @@ def kata_get_rules(engine: Engine, _call: Call) -> str:
 
 
 def kata_set_rules(engine: Engine, call: Call) -> str:
-    """Set the rules to a preset by name, or to a JSON object. Rules that it does not mention are Tromp and Taylor's."""
+    """Set the rules to a preset by name, to KataGo's notation of them, or to a JSON object."""
     call.word(0)
     engine.set_rules(interpret_rules(call.command.text))
     return ""
@@ -57,14 +58,11 @@ def rules_json(rules: Rules, **more: Any) -> str:
 
 
 def interpret_rules(text: str) -> Rules:
-    """Rules from a preset's name or a JSON object. Raises GtpError."""
+    """Rules from a preset's name, KataGo's notation or a JSON object. Raises GtpError."""
     try:
         if not text.startswith("{"):
-            return preset(text)[0]
-        rules = preset("tromp-taylor")[0]
-        for key, value in interpret_object(text).items():
-            if key.lower() not in IGNORED_KEYS:
-                rules = rules.with_value(key, value)
-        return rules
+            return named_rules(text)
+        values = interpret_object(text)
+        return rules_from_object({key: value for key, value in values.items() if key.lower() not in IGNORED_KEYS})
     except RulesError as error:
         raise GtpError(str(error)) from None

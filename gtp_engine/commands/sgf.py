@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from go_rules.machine.files import printable_path
 from go_rules.sgf.reader import SgfError, read_sgf
 from go_rules.sgf.writer import to_sgf, write_sgf
 from gtp_engine.dialogue.call import Call
@@ -28,6 +29,8 @@ def loadsgf(engine: Engine, call: Call) -> str:
     except SgfError as error:
         note(f"{CANNOT_LOAD}: {error}")
         raise GtpError(CANNOT_LOAD) from None
+    if loaded.ignored:
+        note(f"{printable_path(path)}: {' and '.join(loaded.ignored)} not understood; what was set before stays")
     engine.replace_game(game, loaded.komi)
     engine.clock.restart()
     engine.get_ready()

@@ -10,7 +10,6 @@ from go_rules.points import opponent
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.loading import Loader
 from gtp_engine.dialogue.log import DialogueLog
-from gtp_engine.dialogue.protocol import GtpError
 from gtp_engine.thinking.clock import Clock, System
 from gtp_engine.thinking.lateness import Lateness, Pulse, Turn
 from gtp_engine.thinking.time_management import most_seconds
@@ -96,7 +95,7 @@ class Engine:
         if self._game is None:
             self.loader.await_rules()
             from go_rules.game import Game
-            from go_rules.rules import preset
+            from go_rules.rule_names import preset
 
             rules, komi = preset(self.settings.rules)
             self.komi = komi if self.settings.komi is None else self.settings.komi
@@ -148,13 +147,8 @@ class Engine:
         self.komi = komi + 0.0  # no negative zero
 
     def set_rules(self, rules: Rules) -> None:
-        """Play on under other rules. Raises GtpError if a move of the game would have been illegal under them."""
-        from go_rules.game import RuleViolation
-
-        try:
-            self.game.set_rules(rules)
-        except RuleViolation:
-            raise GtpError("moves of this game are illegal under those rules") from None
+        """Play on under other rules; moves that they would not have allowed stay."""
+        self.game.set_rules(rules)
 
     def white_score(self, score: float) -> float:
         """A score of the game in points, white's view, with the komi exactly as the controller said it."""

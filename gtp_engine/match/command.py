@@ -13,7 +13,8 @@ import click
 import msgspec
 
 from go_rules.machine.texts import parse_number, shown
-from go_rules.rules import Rules, preset
+from go_rules.rule_names import preset
+from go_rules.rules import Rules
 from gtp_engine.configuration.options import Count, Number
 from gtp_engine.configuration.settings import parse_size
 from gtp_engine.errors import UserError

@@ -19,7 +19,8 @@ from pathlib import Path
 from go_rules.game import Game, RuleViolation
 from go_rules.machine.files import printable_path, read_regular
 from go_rules.points import VertexError, column_of, from_vertex, point_at, row_of
-from go_rules.rules import DEFAULT_RULES, Rules
+from go_rules.rule_names import DEFAULT_RULES
+from go_rules.rules import Rules
 from gtp_engine.errors import UserError
 from nets.symmetry import symmetric_point, symmetry_count
 

@@ -38,7 +38,7 @@ def picture(
     configuration = load(config_file, settings, options)
     from go_rules.game import Game
     from go_rules.machine.files import PUBLIC, write_whole
-    from go_rules.rules import preset
+    from go_rules.rule_names import preset
     from go_rules.sgf.reader import read_sgf
     from gtp_engine.players import make_player
     from gtp_engine.tools.drawing import draw

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from go_rules.game import Game
 from go_rules.machine.fingerprint import source_fingerprint
 from go_rules.points import N_POINTS, PASS, point_at
-from go_rules.rules import PRESETS, SCORING_AREA
+from go_rules.rule_names import PRESETS
+from go_rules.rules import SCORING_AREA
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest, Evaluator
 from nets.features import IN_TREE, Scratch, encode, scratch_for
 from nets.onnx.evaluator import runtime_version

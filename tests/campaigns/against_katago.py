@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from go_rules.game import Game
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from gtp_engine.analysis.raw_network import raw_text
 from nets.human_profile import parse_profile
 from nets.open import open_network

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from go_rules.game import Game
 from go_rules.points import BLACK, COLOUR_NAMES, PASS, WHITE, from_vertex, opponent, to_vertex
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from gtp_engine.match.clock import SideClock, announcements, parse_control
 
 CONTROLS = (

@@ -21,7 +21,7 @@ from typing import Any
 from go_rules.game import Game
 from go_rules.handicap import fixed_handicap
 from go_rules.points import COLOUR_LETTERS, NO_POINT, PASS, board_points, to_vertex
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from tests.campaigns.katago import raw_evaluations, version
 from tests.conftest import REPOSITORY
 from tests.go_rules.random_play import play_randomly

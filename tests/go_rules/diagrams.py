@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from go_rules.game import Game
 from go_rules.points import BLACK, EMPTY, WHITE, from_vertex, point_at
-from go_rules.rules import DEFAULT_RULES, Rules
+from go_rules.rule_names import DEFAULT_RULES
+from go_rules.rules import Rules
 
 
 def rows_of(diagram: str) -> list[str]:

@@ -12,7 +12,8 @@ from sgfmill.boards import Board
 from go_rules.game import Game
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, PASS, STRIDE, WHITE, board_points, column_of, point_at, row_of
 from go_rules.position import MARK_KO_RECAPTURE_BLOCKED
-from go_rules.rules import PRESETS, Rules
+from go_rules.rule_names import PRESETS
+from go_rules.rules import Rules
 from go_rules.superko import situation_key
 from go_rules.zobrist import STONE_KEYS
 from tests.go_rules.naive import MAIN, NaiveGame, Point
@@ -34,8 +35,13 @@ def xy(point: int) -> Point | None:
     return None if point == PASS else (column_of(point), row_of(point))
 
 
-def random_game_differences(seed: int, width: int, height: int, rules: Rules, moves: int) -> Iterator[str]:
-    """Play `moves` random moves and yield one line for each thing the kernels and the naive rules differ in."""
+def random_game_differences(
+    seed: int, width: int, height: int, rules: Rules, moves: int, told: float = 0.0
+) -> Iterator[str]:
+    """Play `moves` random moves and yield one line for each thing the kernels and the naive rules differ in.
+
+    A share `told` of them are moves that the rules forbid and Game.play_told takes, where there are such.
+    """
     rng = random.Random(seed)
     game = Game(width, height, rules)
     naive = NaiveGame(width, height, rules)
@@ -47,7 +53,12 @@ def random_game_differences(seed: int, width: int, height: int, rules: Rules, mo
         legal = set(game.legal_moves(colour))
         yield from (f"{where}: {text}" for text in _legality(rng, game, naive, colour, legal))
         point = PASS if rng.random() < 0.03 else _choose(rng, naive, colour, sorted(legal))
-        game.play(colour, point)
+        forbidden = [p for p in board_points(width, height) if _is_only_told(naive, colour, xy(p))] if told else []
+        if forbidden and rng.random() < told:
+            point = rng.choice(forbidden)
+            game.play_told(colour, point)
+        else:
+            game.play(colour, point)
         naive.play(colour, xy(point))
         if sgfmill is not None and naive.phase != MAIN:
             sgfmill = None
@@ -65,6 +76,13 @@ def _choose(rng: random.Random, naive: NaiveGame, colour: int, legal: list[int])
     candidates = [rng.choice(legal) for _ in range(3)]
     crowded = [sum(q in naive.now.stones for q in naive.neighbours[xy(p)]) if p != PASS else -1 for p in candidates]
     return candidates[int(np.argmax(crowded))] if rng.random() < 0.5 else candidates[0]
+
+
+def _is_only_told(naive: NaiveGame, colour: int, point: Point | None) -> bool:
+    """Whether a move is illegal and yet taken where somebody tells of it."""
+    reason = naive.violation(colour, point)
+    alone = point is None or all(naive.now.stones.get(q) != colour for q in naive.neighbours[point])
+    return reason in ("ko", "superko") or (reason == "suicide" and not alone)
 
 
 def _legality(rng: random.Random, game: Game, naive: NaiveGame, colour: int, legal: set[int]) -> Iterator[str]:
@@ -150,7 +168,7 @@ def _undo_differences(game: Game) -> Iterator[str]:
         if situation_key(game.stack[i], game.record) != situation_key(stack[i], game.record):
             yield f"position {i} changed"
     for move in moves[len(game.moves) :]:
-        game.play(move.colour, move.point)
+        game.play_told(move.colour, move.point)
     if not np.array_equal(game.stack[: game.length], stack) or not np.array_equal(game.keys, keys):
         yield "replayed positions differ"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from go_rules.rules import BONUS_NONE, KO_POSITIONAL, KO_SIMPLE, KO_SITUATIONAL, Rules, preset
+from go_rules.rule_names import preset
+from go_rules.rules import BONUS_NONE, KO_POSITIONAL, KO_SIMPLE, KO_SITUATIONAL, Rules
 
 POSITIONAL = Rules(ko=KO_POSITIONAL, white_handicap_bonus=BONUS_NONE)
 SITUATIONAL = Rules(ko=KO_SITUATIONAL, white_handicap_bonus=BONUS_NONE)

@@ -7,7 +7,7 @@ import pytest
 
 from go_rules.game import FIRST_ROOM, Game, RuleViolation
 from go_rules.points import BLACK, NO_POINT, WHITE, from_vertex
-from go_rules.rules import DEFAULT_KOMI
+from go_rules.rule_names import DEFAULT_KOMI
 from tests.go_rules.diagrams import diagram_of, game_from, play_all, rows_of
 from tests.go_rules.kos import KO, POSITIONAL, SEND_TWO, SIMPLE, SITUATIONAL, SUICIDE, TRIPLE_KO, TRIPLE_KO_CYCLE
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from go_rules.game import Game
 from go_rules.points import BLACK, NO_POINT, WHITE, from_vertex
 from go_rules.position import PHASE_CLEANUP_1, PHASE_CLEANUP_2, PHASE_MAIN, PHASE_OVER
-from go_rules.rules import BONUS_NONE, KO_POSITIONAL, KO_SITUATIONAL, Rules, preset
+from go_rules.rule_names import preset
+from go_rules.rules import BONUS_NONE, KO_POSITIONAL, KO_SITUATIONAL, Rules
 from tests.go_rules.diagrams import diagram_of, game_from, play_all, rows_of
 from tests.go_rules.kos import JAPANESE, KO, POSITIONAL, SEND_TWO, SIMPLE, SITUATIONAL, TRIPLE_KO, TRIPLE_KO_CYCLE
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from go_rules.game import Game
-from go_rules.rules import KOMI_LIMIT, PRESETS, Rules, clamped_komi
+from go_rules.rule_names import PRESETS
+from go_rules.rules import KOMI_LIMIT, Rules, clamped_komi
 
 NONE = [math.nan, math.inf, -math.inf]
 

@@ -13,7 +13,8 @@ from go_rules.board import hash_after, legal_points, place_stone
 from go_rules.game import Game
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, WHITE, point_at
 from go_rules.position import new_stack
-from go_rules.rules import KO_POSITIONAL, KO_SITUATIONAL, PRESETS, Rules
+from go_rules.rule_names import PRESETS
+from go_rules.rules import KO_POSITIONAL, KO_SITUATIONAL, Rules
 from go_rules.scoring import final_score, tromp_taylor_area
 from go_rules.superko import new_seen, seen_add, seen_clear, seen_has, seen_refill
 from nets.features import new_scratch
@@ -39,6 +40,13 @@ def test_every_rule_set(rules):
     """Boards so small that kos, superko, suicides and the end of the phases come about all the time."""
     for seed, side in enumerate((2, 3, 4, 5)):
         assert list(random_game_differences(seed, side, side, rules, 80)) == []
+
+
+@pytest.mark.parametrize("rules", ALL_RULES, ids=str)
+def test_moves_that_are_told_of(rules):
+    """After a forbidden move that somebody told of, all else is as the naive rules say."""
+    for seed, side in enumerate((3, 4, 5)):
+        assert list(random_game_differences(seed, side, side, rules, 60, told=0.7)) == []
 
 
 @pytest.mark.parametrize("rules", ALL_RULES[::3], ids=str)

@@ -6,20 +6,17 @@ import dataclasses
 
 import pytest
 
-from go_rules.rules import (
-    BONUS_N_MINUS_1,
+from go_rules.rule_names import (
     DEFAULT_KOMI,
     DEFAULT_PRESET,
     DEFAULT_RULES,
-    KO_NAMES,
-    KO_SIMPLE,
     PRESETS,
-    SCORING_TERRITORY,
-    TAX_ALL,
-    Rules,
-    RulesError,
+    named_rules,
     preset,
+    rules_from_sgf,
+    rules_to_sgf,
 )
+from go_rules.rules import BONUS_N_MINUS_1, KO_NAMES, KO_SIMPLE, SCORING_TERRITORY, TAX_ALL, Rules, RulesError
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -31,6 +28,8 @@ def test_presets_in_any_spelling(name):
 def test_aliases_and_default():
     assert preset("TrompTaylor") == preset("tromp-taylor")
     assert preset("nz") == preset("New Zealand")
+    assert preset("goe") == preset("ing")
+    assert preset("ancient area") == preset("stonescoring")
     assert PRESETS[DEFAULT_PRESET] == (DEFAULT_RULES, DEFAULT_KOMI)
 
 
@@ -67,3 +66,17 @@ def test_record():
     assert [int(record[name]) for name in names] == [0, 1, 2, 1, 1, 0]
     assert rules.record(0.0)["handicap_bonus"] == 0
     assert KO_NAMES[KO_SIMPLE] == "SIMPLE"
+
+
+@pytest.mark.parametrize("rules", [rules for rules, _ in PRESETS.values()], ids=list(PRESETS))
+def test_every_notation_of_sgf_reads_back(rules):
+    other = dataclasses.replace(rules, suicide=not rules.suicide, has_button=not rules.has_button)
+    for each in (rules, other):
+        assert rules_from_sgf(rules_to_sgf(each)) == each
+
+
+@pytest.mark.parametrize("text", ["koPSK", "koSIMPLE scoreX", "sui2", "komi", "koSIMPLE!", "k" * 300, "ko" * 90])
+def test_what_is_no_notation(text):
+    with pytest.raises(RulesError):
+        named_rules(text)
+    assert rules_from_sgf(text) is None

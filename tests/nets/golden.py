@@ -12,7 +12,7 @@ import numpy as np
 
 from go_rules.game import Game
 from go_rules.points import BLACK, N_POINTS, WHITE, board_points, from_vertex
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from nets.features import AS_IS, encode, new_scratch
 
 COLOURS = {"b": BLACK, "w": WHITE}

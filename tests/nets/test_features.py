@@ -16,16 +16,8 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
-from go_rules.rules import (
-    BONUS_NONE,
-    KO_POSITIONAL,
-    KO_SIMPLE,
-    SCORING_TERRITORY,
-    TAX_NONE,
-    TAX_SEKI,
-    Rules,
-    preset,
-)
+from go_rules.rule_names import preset
+from go_rules.rules import BONUS_NONE, KO_POSITIONAL, KO_SIMPLE, SCORING_TERRITORY, TAX_NONE, TAX_SEKI, Rules
 from nets import features
 from nets.features import IN_TREE, Scratch, new_scratch
 from nets.symmetry import symmetric_point, symmetry_count, symmetry_images, turn_planes

@@ -7,6 +7,7 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
+from go_rules.rule_names import preset
 from go_rules.rules import (
     BONUS_N,
     BONUS_N_MINUS_1,
@@ -19,7 +20,6 @@ from go_rules.rules import (
     TAX_ALL,
     TAX_SEKI,
     Rules,
-    preset,
 )
 from nets.features import AS_IS, AT_ROOT, IN_TREE
 from tests.go_rules.diagrams import play_all

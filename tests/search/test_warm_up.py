@@ -22,7 +22,7 @@ jit.KernelCache = Recording
 
 import go_rules.game
 from go_rules.game import Game
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
 from search.request import Limits, ReportRequest, SearchRequest
 from search.puct.player import PuctPlayer

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from go_rules.machine.jit import kernel
 from go_rules.random import uniform
-from go_rules.rules import BONUS_N, BONUS_N_MINUS_1, RULES, RulesError, preset
+from go_rules.rule_names import preset
+from go_rules.rules import BONUS_N, BONUS_N_MINUS_1, RULES, RulesError
 from training.errors import TrainingError
 
 HANDICAP_KOMI = 0.5

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, point_at
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from nets.evaluator import Evaluator
 from nets.features import scratch_for
 from nets.recording import RecordingEvaluator

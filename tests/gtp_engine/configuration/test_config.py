@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from go_rules.machine.memory import LEAST
-from go_rules.rules import PRESETS
+from go_rules.rule_names import PRESETS
 from gtp_engine import cli
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.parameters import find_parameter, parameters

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from gtp_engine.match.engines import Engine, Terms
 from gtp_engine.match.openings import NO_OPENING, Opening
 from gtp_engine.match.pipes import ErrorLog

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from go_rules.points import from_vertex
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from gtp_engine.match import record
 from gtp_engine.match.record import GameRecord
 from gtp_engine.match.referee import Conduct

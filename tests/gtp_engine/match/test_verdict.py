@@ -10,7 +10,7 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex, point_at
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from gtp_engine.match import record
 from gtp_engine.match.engines import Engine, Limits, parse_score
 from gtp_engine.match.referee import Conduct, Referee

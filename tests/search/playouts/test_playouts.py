@@ -12,7 +12,7 @@ from go_rules.board import place_stone as exact_place
 from go_rules.game import Game
 from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, PASS, WHITE, board_points, from_vertex
 from go_rules.position import new_stack
-from go_rules.rules import PRESETS
+from go_rules.rule_names import PRESETS
 from go_rules.scoring import tromp_taylor_area
 from search.playouts import board as playout_board
 from search.playouts.board import (

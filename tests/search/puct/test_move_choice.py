@@ -10,7 +10,8 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
-from go_rules.rules import Rules, preset
+from go_rules.rule_names import preset
+from go_rules.rules import Rules
 from search.puct.move_choice import choose_move, end_well, should_resign, temperature
 from search.puct.parameters import SearchParameters
 from search.result import RESIGN, MoveInfo, SearchResult

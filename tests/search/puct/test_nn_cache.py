@@ -7,7 +7,7 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from search.puct.context import LEAF, Work, new_context, new_work
 from search.puct.leaves.nn_cache import look_up, new_cache, remember
 from search.puct.parameters import SearchParameters

@@ -15,7 +15,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.machine import jit
 from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_vertex
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError
 from search.puct.context import Work, new_work

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import random
+
 from go_rules.game import Game
-from go_rules.points import BLACK, PASS, WHITE, from_vertex, to_vertex
-from go_rules.rules import preset
+from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_vertex
+from go_rules.rule_names import preset
+from go_rules.rules import KO_SIMPLE
 from nets.constant import ConstantEvaluator
 from search.puct.tree.nodes import NODES, ROOT, TERMINAL
 from search.request import Limits, SearchRequest
@@ -127,3 +131,20 @@ def test_any_size_of_board(make: Maker) -> None:
         result = player.search(SearchRequest(game, BLACK, visits(40)))
         assert result.visits == 40
         assert game.is_legal(BLACK, player.choose(game, result))
+
+
+def test_the_search_keeps_the_rules_after_moves_that_do_not(make: Maker) -> None:
+    """A controller tells of kos retaken and of repetitions. What is searched next is legal, with a tree kept or new."""
+    rng, forbidden = random.Random(3), 0
+    for rules in (CHINESE, dataclasses.replace(CHINESE, ko=KO_SIMPLE), TROMP_TAYLOR):
+        kept = make(FancifulEvaluator())
+        game = Game(3, 3, rules, komi=0.5)
+        for _ in range(30):
+            told = [p for p in board_points(3, 3) if game.violation(game.to_play, p) in ("ko", "superko")]
+            forbidden += len(told)
+            game.play_told(game.to_play, rng.choice(told or game.legal_moves(game.to_play)))
+            request = SearchRequest(game, game.to_play, visits(40))
+            for player in (kept, make(FancifulEvaluator())):
+                legal = set(game.legal_moves(game.to_play))
+                assert {move.point for move in player.search(request).moves} <= legal
+    assert forbidden > 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from go_rules.game import Game
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network
 from nets.evaluator import LEAD, SCORE_MEAN, Evaluation, EvaluationRequest

@@ -10,7 +10,7 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, from_vertex
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from search.puct.parameters import SearchParameters
 from search.puct.search import Search
 from search.puct.tree.nodes import NONE, ROOT, TERMINAL, Tree

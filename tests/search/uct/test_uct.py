@@ -14,7 +14,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.machine import jit
 from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, point_at, to_vertex
-from go_rules.rules import PRESETS
+from go_rules.rule_names import PRESETS
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import RESIGN, MoveInfo, SearchResult, StopReason
 from search.uct.ending import choose_point

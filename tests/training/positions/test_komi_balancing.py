@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 from go_rules.board import clear
 from go_rules.points import BLACK, WHITE
 from go_rules.position import new_stack
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from nets.evaluator import GLOBAL_FEATURES
 from nets.features import GLOBAL_PASS_ENDS_PHASE, IN_TREE, encode
 from training.positions.komi_balancing import draw_komi_balancing, with_balanced_komi

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import BLACK, N_POINTS, PASS, point_at
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from nets.features import IN_TREE, encode, new_scratch
 from nets.symmetry import symmetry_images
 from tests.training.games import SIZE, random_games, write_records

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, point_at
-from go_rules.rules import preset
+from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
 from nets.evaluator import LOSS, SCORE_MEAN, WIN, Evaluation, EvaluationRequest
 from nets.features import GLOBAL_KOMI
