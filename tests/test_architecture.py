@@ -27,6 +27,10 @@ MAY_IMPORT = {
 VECTORS = {
     "nets/native/simd/vectors.py",
     "nets/native/simd/products.py",
+    "nets/native/simd/instructions.py",
+    "nets/native/simd/processor.py",
+    "nets/native/simd/x86.py",
+    "nets/native/simd/neon.py",
     "nets/native/simd/activations.py",
     "nets/native/transformers/arithmetic.py",
     "nets/native/transformers/products.py",

@@ -20,7 +20,7 @@ from nets.katago.model import (
 from nets.native.convolutions.parameters import HEAD, padded
 from nets.native.convolutions.tiling import PLACES
 from nets.native.convolutions.trunk import MOST_BUFFERS, MOST_STREAMS
-from nets.native.simd.vectors import is_available
+from nets.native.simd.processor import is_available
 
 MOST_BYTES = 1 << 30
 """The most memory that a network's integer weights may take."""

@@ -25,7 +25,7 @@ from nets.embedded import (
     ready_made_int16,
 )
 from nets.native.convolutions import calibrate
-from nets.native.simd.vectors import is_available
+from nets.native.simd.processor import is_available
 from nets.open import open_network
 from nets.precision.calibration import own_positions, pack_positions, unpack_positions
 from tests.conftest import REPOSITORY
@@ -59,7 +59,7 @@ def test_they_are_installed_and_small() -> None:
     assert sum(path.stat().st_size for path in WEIGHTS.iterdir()) < MOST_BYTES
 
 
-needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor lacks AVX2")
+needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor has no such vectors")
 
 
 @needs_kernels

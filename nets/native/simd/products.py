@@ -1,8 +1,7 @@
 """Products of matrices of 16-bit integers with 32-bit sums, on which nearly all the time is spent.
 
-Two neighbouring inputs are multiplied by their weights and added at once (`vpmaddwd`, with VNNI `vpdpwssd`, which LLVM
-makes of it and the addition after it). 32 outputs are computed together: as many rows by so many outputs as the
-processor has registers for.
+Two neighbouring inputs are multiplied by their weights and added at once, by the processor's own instructions
+(processor.py). 32 outputs are computed together: as many rows by so many outputs as there are registers for.
 """
 
 from __future__ import annotations
@@ -11,35 +10,24 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 
 from go_rules.machine.jit import kernel
-from nets.native.simd.vectors import ALIGNMENT, I16, I32, I64, WIDE, features, intrinsic, place, spread
+from nets.native.simd.instructions import Product
+from nets.native.simd.processor import instructions
+from nets.native.simd.vectors import ALIGNMENT, I32, I64, intrinsic, place
 
 OUTPUTS = 32
 """Outputs in a block: a product's columns, and the channels that everything after it handles together."""
 OUTPUT_BYTES = 4 * OUTPUTS
-IS_WIDE = WIDE in features()
-MOST_ROWS, MORE_ROWS = (12, 4) if IS_WIDE else (2, 1)
-"""Rows at once: 24 of 32 registers hold sums, or 8 of 16; with more, some sums would be kept in memory."""
-LANES = 16 if IS_WIDE else 8
-"""32-bit integers in a register."""
-PAIRED = f"llvm.x86.{'avx512.pmaddw.d.512' if IS_WIDE else 'avx2.pmadd.wd'}"
-INT_LANES, SHORT_LANES = ir.VectorType(I32, LANES), ir.VectorType(I16, 2 * LANES)
-
-
-def add_pairs(builder: Any, sums: Any, levels: Any, weights: Any) -> Any:
-    """Add the products of pairs of 16-bit levels and weights to `sums`; each is a register of 32-bit integers."""
-    kind = ir.FunctionType(INT_LANES, [SHORT_LANES, SHORT_LANES])
-    paired = cgutils.get_or_insert_function(builder.module, kind, PAIRED)
-    products = builder.call(paired, [builder.bitcast(each, SHORT_LANES) for each in (levels, weights)])
-    return builder.add(sums, products)
+HERE = instructions()
+MOST_ROWS, MORE_ROWS = HERE.most_rows, HERE.more_rows
 
 
 def put_sums(builder: Any, row: list[Any], to: Any) -> None:
     """Write a row's sums as they are."""
     for column, sums in enumerate(row):
-        builder.store(sums, place(builder, to, I64(4 * LANES * column), INT_LANES), align=ALIGNMENT)
+        offset = I64(OUTPUT_BYTES // len(row) * column)
+        builder.store(sums, place(builder, to, offset, sums.type), align=ALIGNMENT)
 
 
 def _keep_together(builder: Any, branch: Any) -> None:
@@ -51,54 +39,57 @@ def _keep_together(builder: Any, branch: Any) -> None:
     branch.set_metadata("llvm.loop", loop)
 
 
-def multiplier(rows: int, add: Any = add_pairs, put: Any = put_sums) -> Any:
+def multiplier(rows: int, product: Product = HERE.pairs, put: Any = put_sums) -> Any:
     """Make an intrinsic that multiplies `rows` rows of levels by a block of weights, and has `put` write the sums.
 
     It takes the levels' address, the bytes from one row to the next, the bytes to read of a row, the weights' address,
     the address to write to, and the bytes from one row of results to the next.
     """
-    columns = OUTPUTS // LANES
 
     @intrinsic
     def multiply(_context: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, to: Any, to_bytes: Any) -> Any:
         def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-            levels, row_bytes, length, weights, to, to_bytes = values
-            before, body = builder.block, builder.append_basic_block("pairs")
-            after = builder.append_basic_block("sums")
-            builder.branch(body)
-            builder.position_at_end(body)
-            at = builder.phi(I64)
-            at.add_incoming(I64(0), before)
-            cells = [[builder.phi(INT_LANES) for _ in range(columns)] for _ in range(rows)]
-            ours = builder.mul(at, I64(OUTPUTS))
-            factors = [
-                builder.load(
-                    place(builder, weights, builder.add(ours, I64(4 * LANES * column)), INT_LANES), align=ALIGNMENT
-                )
-                for column in range(columns)
-            ]
-            row_levels, sums = levels, []
-            for row in cells:
-                everywhere = spread(
-                    builder, builder.load(place(builder, row_levels, at, I32), align=ALIGNMENT), INT_LANES
-                )
-                sums.append([add(builder, cell, everywhere, factor) for cell, factor in zip(row, factors, strict=True)])
-                row_levels = builder.add(row_levels, row_bytes)
-            further = builder.add(at, I64(4))
-            at.add_incoming(further, body)
-            for row, results in zip(cells, sums, strict=True):
-                for cell, result in zip(row, results, strict=True):
-                    cell.add_incoming(ir.Constant(INT_LANES, [0] * LANES), before)
-                    cell.add_incoming(result, body)
-            _keep_together(builder, builder.cbranch(builder.icmp_unsigned("<", further, length), body, after))
-            builder.position_at_end(after)
-            for number, row in enumerate(sums):
-                put(builder, row, builder.add(to, builder.mul(to_bytes, I64(number))))
+            emit_product(builder, values, rows, product, HERE.lanes, put)
             return context.get_dummy_value()
 
         return types.void(*[types.int64] * 6), generate
 
     return multiply
+
+
+def emit_product(builder: Any, values: Any, rows: int, product: Product, lanes: int, put: Any) -> None:
+    """Emit the product of `rows` rows of levels and a block of weights, given the six `values` that multiplier names.
+
+    Vectors have `lanes` sums. It is used for other processors than this one to see what LLVM makes of it."""
+    levels, row_bytes, length, weights, to, to_bytes = values
+    columns, register = OUTPUTS // lanes, ir.VectorType(I32, lanes)
+    before, body = builder.block, builder.append_basic_block("pairs")
+    after = builder.append_basic_block("sums")
+    builder.branch(body)
+    builder.position_at_end(body)
+    at = builder.phi(I64)
+    at.add_incoming(I64(0), before)
+    cells = [[builder.phi(register) for _ in range(columns)] for _ in range(rows)]
+    ours = builder.mul(at, I64(OUTPUTS))
+    factors = []
+    for column in range(columns):
+        there = place(builder, weights, builder.add(ours, I64(4 * lanes * column)), register)
+        factors.append(product.arrange(builder, builder.load(there, align=ALIGNMENT)))
+    row_levels, sums = levels, []
+    for row in cells:
+        everywhere = product.spread(builder, builder.load(place(builder, row_levels, at, I32), align=ALIGNMENT))
+        sums.append([product.add(builder, cell, everywhere, factor) for cell, factor in zip(row, factors, strict=True)])
+        row_levels = builder.add(row_levels, row_bytes)
+    further = builder.add(at, I64(4))
+    at.add_incoming(further, body)
+    for row, results in zip(cells, sums, strict=True):
+        for cell, result in zip(row, results, strict=True):
+            cell.add_incoming(ir.Constant(register, [0] * lanes), before)
+            cell.add_incoming(result, body)
+    _keep_together(builder, builder.cbranch(builder.icmp_unsigned("<", further, length), body, after))
+    builder.position_at_end(after)
+    for number, row in enumerate(sums):
+        put(builder, row, builder.add(to, builder.mul(to_bytes, I64(number))))
 
 
 _multiply_most, _multiply_more, _multiply_one = (multiplier(rows) for rows in (MOST_ROWS, MORE_ROWS, 1))

@@ -8,14 +8,11 @@ by an address and an offset.
 from __future__ import annotations
 
 import operator
-import os
-from functools import lru_cache
 from typing import Any
 
 from llvmlite import ir
 from numba import extending, types
 from numba.core import cgutils
-from numba.core.registry import cpu_target
 from numba.extending import models, overload, register_model
 
 intrinsic: Any = extending.intrinsic
@@ -29,21 +26,6 @@ ROUNDING = 1.5 * 2.0**23
 ALIGNMENT = 2
 """Bytes that LLVM may take every address to be a multiple of. Processors load what is aligned better as fast as if LLVM
 had known it."""
-
-WIDE, NARROW = "avx512bw", "avx2"
-"""Processor features; one of them is needed."""
-
-
-@lru_cache(maxsize=1)
-def features() -> frozenset[str]:
-    """Return the features of the processor that numba compiles for, by LLVM's names."""
-    _, _, listed = cpu_target.target_context.codegen().magic_tuple()
-    return frozenset(name[1:] for name in listed.split(",") if name.startswith("+"))
-
-
-def is_available() -> bool:
-    """Tell whether kernels with vectors can be compiled here and are fast."""
-    return os.environ.get("NUMBA_DISABLE_JIT") != "1" and not features().isdisjoint((WIDE, NARROW))
 
 
 class Vector(types.Type):

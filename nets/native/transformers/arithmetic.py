@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from nets.native.simd.products import IS_WIDE, add_pairs
+from nets.native.simd.products import HERE
 from nets.native.simd.vectors import (
     ALIGNMENT,
     F32,
@@ -177,17 +177,7 @@ share_of = _of_shorts(_high_half)
 """Return `x * y / 65536` of unsigned numbers, rounded down."""
 
 
-def _fade(builder: Any, x: Any, y: Any) -> Any:
-    if IS_WIDE:
-        kind = ir.FunctionType(SHORTS.llvm, [SHORTS.llvm] * 2)
-        shift = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.psrlv.w.512")
-        return builder.call(shift, [x, y])
-    shifted = builder.lshr(x, builder.and_(y, ir.Constant(SHORTS.llvm, [15] * 32)))
-    is_short = builder.icmp_unsigned("<", y, ir.Constant(SHORTS.llvm, [16] * 32))
-    return builder.select(is_short, shifted, ir.Constant(SHORTS.llvm, [0] * 32))
-
-
-fade = _of_shorts(_fade)
+fade = _of_shorts(HERE.fade)
 """Shift unsigned `x` to the right by `y` bits; the result is 0 from 16 bits on."""
 
 
@@ -196,13 +186,7 @@ def add_shares(_context: Any, sums: Any, shares: Any) -> Any:
     """Add the pairs of neighbouring `shares`, each up to 32767, to `sums` of 32 bits."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        sums, shares = values
-        if IS_WIDE:
-            return add_pairs(builder, sums, shares, ir.Constant(SHORTS.llvm, [1] * 32))
-        pairs = builder.bitcast(shares, INTS.llvm)
-        low = builder.and_(pairs, ir.Constant(INTS.llvm, [0xFFFF] * 16))
-        high = builder.lshr(pairs, ir.Constant(INTS.llvm, [16] * 16))
-        return builder.add(builder.add(sums, low), high)
+        return HERE.add_shares(builder, *values)
 
     return INTS(INTS, SHORTS), generate
 

@@ -5,59 +5,39 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils
 
 from go_rules.machine.jit import kernel
-from nets.native.simd.products import (
-    INT_LANES,
-    IS_WIDE,
-    LANES,
-    MORE_ROWS,
-    MOST_ROWS,
-    OUTPUT_BYTES,
-    OUTPUTS,
-    add_pairs,
-    multiplier,
-)
-from nets.native.simd.vectors import ALIGNMENT, I8, I64, features, place
+from nets.native.simd.products import HERE, MORE_ROWS, MOST_ROWS, OUTPUT_BYTES, OUTPUTS, multiplier
+from nets.native.simd.vectors import ALIGNMENT, I64, place
 
-HAS_BYTES = IS_WIDE and "avx512vnni" in features()
+HAS_BYTES = HERE.quads is not None
 """Whether there is an instruction for products of 8-bit levels whose sums cannot overflow on the way."""
-BYTE_LANES = ir.VectorType(I8, 4 * LANES)
 KEYS = OUTPUTS
 """How many keys a block has."""
 
 
-def add_quads(builder: Any, sums: Any, levels: Any, weights: Any) -> Any:
-    """Add the products of four 8-bit levels, which have no sign, and four weights to `sums`."""
-    kind = ir.FunctionType(INT_LANES, [INT_LANES, BYTE_LANES, BYTE_LANES])
-    quads = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.vpdpbusd.512")
-    return builder.call(quads, [sums, *(builder.bitcast(each, BYTE_LANES) for each in (levels, weights))])
-
-
 def put_high_halves(builder: Any, row: list[Any], to: Any) -> None:
     """Write the higher 16 bits of sums, column c of the first half beside column c of the second."""
-    half = len(row) // 2
+    half, kind = len(row) // 2, row[0].type
     for number in range(half):
-        low = builder.lshr(row[number], ir.Constant(INT_LANES, [16] * LANES))
-        high = builder.and_(row[number + half], ir.Constant(INT_LANES, [0xFFFF0000] * LANES))
+        low = builder.lshr(row[number], ir.Constant(kind, [16] * kind.count))
+        high = builder.and_(row[number + half], ir.Constant(kind, [0xFFFF0000] * kind.count))
         both = builder.or_(low, high)
-        builder.store(both, place(builder, to, I64(4 * LANES * number), both.type), align=ALIGNMENT)
+        builder.store(both, place(builder, to, I64(4 * kind.count * number), kind), align=ALIGNMENT)
 
 
-_score_most, _score_more, _score_one = (
-    multiplier(rows, add_pairs, put_high_halves) for rows in (MOST_ROWS, MORE_ROWS, 1)
-)
+_score_most, _score_more, _score_one = (multiplier(rows, put=put_high_halves) for rows in (MOST_ROWS, MORE_ROWS, 1))
+# Without 8-bit products nothing has 8-bit levels, but what calls them is compiled all the same.
 _bytes_most, _bytes_more, _bytes_one = (
-    multiplier(rows, add_quads if HAS_BYTES else add_pairs) for rows in (MOST_ROWS, MORE_ROWS, 1)
+    multiplier(rows, HERE.quads or HERE.pairs) for rows in (MOST_ROWS, MORE_ROWS, 1)
 )
 
 
 @kernel
 def multiply_bytes(levels, weights, sums, rows, row_bytes):
-    """Compute int32 sums [rows, 32] of uint8 levels [rows, channels] @ int8 weights [channels / 4, 32, 4].
+    """Compute int32 sums [rows, 32] of 8-bit levels [rows, channels] @ int8 weights [channels / 4, 32, 4].
 
-    `levels`, `weights` and `sums` are addresses.
+    The levels have no sign where `byte_zero` is added to them. `levels`, `weights` and `sums` are addresses.
     """
     while rows >= MOST_ROWS:
         _bytes_most(levels, row_bytes, row_bytes, weights, sums, OUTPUT_BYTES)

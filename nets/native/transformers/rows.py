@@ -13,7 +13,7 @@ from go_rules.machine.jit import kernel
 from nets.katago.model import Activation
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.simd.activations import CURVES, KINDS, RELU, gated
-from nets.native.simd.products import OUTPUT_BYTES
+from nets.native.simd.products import HERE, OUTPUT_BYTES
 from nets.native.simd.vectors import (
     VECTOR_BYTES,
     floats,
@@ -31,7 +31,7 @@ from nets.native.transformers.arithmetic import highest_magnitude, larger_magnit
 IDENTITY = KINDS.index(Activation.IDENTITY)
 BYTE_LEVELS, SHORT_LEVELS = 127, 4095
 """The highest level; the lowest is its negative. Bytes hold a level plus BYTE_ZERO."""
-BYTE_ZERO = 128
+BYTE_ZERO = HERE.byte_zero
 LEAST = 1e-30
 """Added to a row's largest activation, in case all are 0."""
 

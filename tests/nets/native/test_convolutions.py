@@ -36,8 +36,8 @@ from nets.native.convolutions.tiling import (
 from nets.native.convolutions.transforms import transform_inputs
 from nets.native.evaluator import NativeEvaluator
 from nets.native.outputs import tanh
+from nets.native.simd.processor import is_available
 from nets.native.simd.products import OUTPUTS
-from nets.native.simd.vectors import is_available
 from nets.native.unsupported import unknown_to_kernels, unsupported_reason, weight_bytes
 from nets.onnx.evaluator import OnnxEvaluator
 from tests.conftest import REPOSITORY
@@ -48,7 +48,7 @@ SIZES = ((5, 5), (7, 4), (2, 2), (3, 6), (9, 9), (19, 19), (25, 13))
 RANDOM_BLOCKS: list[dict[str, Any]] = [ORDINARY, POOLING, ORDINARY]
 
 pytestmark = pytest.mark.usefixtures("own_networks")
-needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor lacks AVX2")
+needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor has no such vectors")
 
 
 MOST_LEVELS = {largest: levels_of(Activation.RELU, largest).most for largest in (LARGEST, FINER)}
@@ -305,7 +305,7 @@ def test_processors_with_narrower_vectors() -> None:
     environment = {**os.environ, "NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+avx,+fma,+sse4.2,+popcnt"}
     code = (
         "from tests.nets.native.test_convolutions import *\n"
-        "assert WIDE not in features()\n"
+        "assert features().isdisjoint((WIDE, NARROW_BYTES))\n"
         "network, forward = made(15)\n"
         "content = network.compressed()\n"
         "evaluator = opened(load_model(content, 'random'), content)\n"
@@ -317,7 +317,9 @@ def test_processors_with_narrower_vectors() -> None:
         "for size in SIZES:\n"
         "    check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0))\n"
     )
-    code = "from nets.native.simd.vectors import WIDE, features\n" + code
+    code = (
+        "from nets.native.simd.processor import features\nfrom nets.native.simd.x86 import NARROW_BYTES, WIDE\n" + code
+    )
     subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, env=environment, check=True, timeout=300)
 
 

@@ -18,8 +18,8 @@ from nets.katago.model import AttentionBlock, BottleneckBlock, FeedForwardBlock
 from nets.native.convolutions.parameters import aligned
 from nets.native.convolutions.trunk import MOST_STREAMS
 from nets.native.evaluator import NativeEvaluator
+from nets.native.simd.processor import is_available
 from nets.native.simd.products import multiply_rows
-from nets.native.simd.vectors import is_available
 from nets.native.transformers.attention import fraction_bits, write_shares
 from nets.native.transformers.calibrate import Verdict, calibrate, from_bytes
 from nets.native.transformers.pack import pack_tokens
@@ -43,7 +43,7 @@ SILU = "ACTIVATION_SILU"
 NESTED = {"kind": "nested_bottleneck_block", "middle": 12, "inner": (ATTENTION, FEED_FORWARD)}
 DEEPER = {"kind": "nested_bottleneck_block", "middle": 34, "inner": (FEED_FORWARD, NESTED, ATTENTION)}
 
-needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor lacks AVX2")
+needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor has no such vectors")
 needs_bytes = pytest.mark.skipif(not HAS_BYTES, reason="the processor has no products of 8-bit integers")
 
 
@@ -298,9 +298,9 @@ def test_processors_with_narrower_vectors() -> None:
     """The kernels for AVX2, on whatever processor this is."""
     environment = {**os.environ, "NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+avx,+fma,+sse4.2,+popcnt"}
     code = (
-        "from nets.native.simd.vectors import WIDE, features\n"
+        "from nets.native.simd.processor import features\nfrom nets.native.simd.x86 import NARROW_BYTES, WIDE\n"
         "from tests.nets.native.test_transformers import *\n"
-        "assert WIDE not in features() and not HAS_BYTES\n"
+        "assert features().isdisjoint((WIDE, NARROW_BYTES)) and not HAS_BYTES\n"
         "network = RandomNetwork(17, activation=SILU, channels=20)\n"
         "forward = network.write([ATTENTION, FEED_FORWARD, NESTED], tip='rms')\n"
         "evaluator = opened(network.compressed())\n"

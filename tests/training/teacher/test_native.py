@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from nets.embedded import embedded_network
 from nets.katago.writer import encode_model
-from nets.native.simd.vectors import is_available
+from nets.native.simd.processor import is_available
 from nets.open import open_network
 from nets.precision.calibration import Series, own_positions
 from tests.training.student.test_network import new_student, padded
@@ -22,7 +22,7 @@ from training.teacher.network import TorchTeacher, load_torch_teacher
 from training.teacher.open import open_teacher
 
 CPU = torch.device("cpu")
-needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor lacks AVX2")
+needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor has no such vectors")
 
 
 @needs_kernels

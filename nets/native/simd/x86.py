@@ -1,0 +1,69 @@
+"""The instructions of x86: AVX2 or AVX-512, and VNNI where the processor has it.
+
+Pairs are multiplied and added by `vpmaddwd`; with VNNI LLVM makes `vpdpwssd` of it and the addition after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils
+
+from nets.native.simd.instructions import Instructions, Product, plain_add_shares, plain_fade
+from nets.native.simd.vectors import I16, I32, INTS, SHORTS, spread
+
+WIDE, NARROW = "avx512bw", "avx2"
+"""Processor features; one of them is needed."""
+WIDE_BYTES, NARROW_BYTES = "avx512vnni", "avxvnni"
+"""Features for products of 8-bit levels."""
+
+
+@dataclass(frozen=True)
+class _Register:
+    """Instructions for registers of so many 32-bit lanes."""
+
+    lanes: int
+
+    def call(self, builder: Any, name: str, result: Any, *values: Any) -> Any:
+        kind = ir.FunctionType(result, [value.type for value in values])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.x86.{name}"), values)
+
+    def spread(self, builder: Any, levels: Any) -> Any:
+        return spread(builder, levels, ir.VectorType(I32, self.lanes))
+
+    def add_pairs(self, builder: Any, sums: Any, levels: Any, weights: Any) -> Any:
+        shorts = ir.VectorType(I16, 2 * self.lanes)
+        name = "avx512.pmaddw.d.512" if self.lanes == INTS.llvm.count else "avx2.pmadd.wd"
+        factors = [builder.bitcast(each, shorts) for each in (levels, weights)]
+        return builder.add(sums, self.call(builder, name, sums.type, *factors))
+
+    def add_quads(self, builder: Any, sums: Any, levels: Any, weights: Any) -> Any:
+        """The levels have no sign, the weights have one."""
+        # With these types every LLVM takes it; from version 22 on it has others of its own.
+        return self.call(builder, f"avx512.vpdpbusd.{32 * self.lanes}", sums.type, sums, levels, weights)
+
+
+def instructions(features: Collection[str]) -> Instructions:
+    """Return the instructions of a processor with these features, which have to include WIDE or NARROW."""
+    if WIDE in features:
+        # 24 of 32 registers hold sums.
+        return _made(_Register(16), 12, 4, WIDE_BYTES in features, _fade_wide, _add_shares_wide)
+    # 8 of 16 do; with more, some sums would be kept in memory.
+    return _made(_Register(8), 2, 1, NARROW_BYTES in features, plain_fade, plain_add_shares)
+
+
+def _made(of: _Register, most_rows: int, more_rows: int, has_bytes: bool, fade: Any, add_shares: Any) -> Instructions:
+    pairs = Product(of.spread, lambda builder, weights: weights, of.add_pairs)
+    quads = replace(pairs, add=of.add_quads) if has_bytes else None
+    return Instructions(of.lanes, most_rows, more_rows, pairs, quads, 128, fade, add_shares)
+
+
+def _fade_wide(builder: Any, x: Any, y: Any) -> Any:
+    return _Register(16).call(builder, "avx512.psrlv.w.512", SHORTS.llvm, x, y)
+
+
+def _add_shares_wide(builder: Any, sums: Any, shares: Any) -> Any:
+    return _Register(16).add_pairs(builder, sums, shares, ir.Constant(SHORTS.llvm, [1] * 32))
