@@ -13,7 +13,7 @@ CONTAINER ?= podman
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help gtp install dev test lint types tests training-tests test-lowest docs weights container container-pins \
+.PHONY: help gtp install dev test lint types tests training-tests test-lowest conformance docs weights container container-pins \
         format clean
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo 'make lint types tests    one of the three'
 	@echo 'make training-tests      install PyTorch too, and run the tests that need it: the other half of CI'
 	@echo 'make test-lowest         the tests with the oldest packages that setup.cfg allows, in $(LOWEST)'
+	@echo 'make conformance         other programs'"'"' own code against Nobi; it downloads them (ARGS="--visits 20")'
 	@echo 'make campaign-NAME       a long check from tests/campaigns (ARGS="..." passes options)'
 	@echo 'make weights RUN=folder  embed the network of a training run (ROWS=kata-rows-1024.npz measures it)'
 	@echo 'make docs                docs/parameters.md from the declarations'
@@ -67,6 +68,10 @@ $(LOWEST)/.dev: $(LOWEST)/constraints.txt pyproject.toml
 	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOWEST)/constraints.txt \
 	    --editable . pytest pytest-xdist hypothesis </dev/null >&2
 	@touch $@
+
+# Clients of ours from the registries, each in an environment of its own; what cannot be had is skipped, and said so.
+conformance: $(VENV)/.dev
+	$(BIN)/python -m tests.conformance $(ARGS)
 
 # A long check that is no part of the tests, e.g. make campaign-rules ARGS="--moves 1000000".
 campaign-%: $(VENV)/.dev

@@ -22,10 +22,11 @@ from gtp_engine.version import VERSION
 EXIT_FAILURE = 1
 EXIT_USAGE = 2
 
-GTP = "gtp"
+GTP, ANALYSIS = "gtp", "analysis"
 
 SUBCOMMANDS = {
     GTP: ("gtp_engine.tools.gtp", "Play: a GTP engine on stdin and stdout, for a GUI or a server."),
+    ANALYSIS: ("gtp_engine.tools.analysis", "Analyse: KataGo's JSON analysis engine, for KaTrain and scripts."),
     "match": ("gtp_engine.match.command", "Let two GTP engines play a match and judge it."),
     "benchmark": ("gtp_engine.tools.benchmark", "Measure how fast this machine searches."),
     "tune": ("gtp_engine.tools.tune", "Find the settings that suit this machine, and keep them."),
@@ -57,7 +58,7 @@ class LazyGroup(click.Group):
             return None
         command = getattr(importlib.import_module(SUBCOMMANDS[name][0]), name)
         assert isinstance(command, click.Command)
-        if name != GTP:  # it has to end at once, and takes over as soon as its session begins
+        if name not in (GTP, ANALYSIS):  # they have to end at once, and take over as soon as their session begins
             raise_interrupts()
         return command
 

@@ -1,0 +1,211 @@
+"""The JSON engine without its input and output: it reads queries, searches their positions and replies.
+
+Queries are read by one thread, and `read` never waits for a search. Each slot of the schedule has a thread that runs
+one search after another.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from go_rules.game import Game
+from go_rules.machine.texts import parse_json, shown
+from gtp_engine.errors import explain
+from gtp_engine.json_engine import replies
+from gtp_engine.json_engine.actions import Actions
+from gtp_engine.json_engine.fields import FieldError
+from gtp_engine.json_engine.hashes import position_hashes
+from gtp_engine.json_engine.human import HumanEvaluation
+from gtp_engine.json_engine.models import Models
+from gtp_engine.json_engine.options import Options
+from gtp_engine.json_engine.query import read_query
+from gtp_engine.json_engine.schedule import Position, Schedule
+from nets.human_profile import HumanProfile
+from search.puct.parameters import SearchParameters
+from search.puct.player import PuctPlayer
+from search.request import Limits, ReportRequest, SearchRequest
+from search.result import SearchResult
+
+Send = Callable[[dict[str, Any]], None]
+
+NO_OBJECT = "Request line was valid json but was not an object, ignoring: "
+NO_JSON = "could not parse input line as json request: "
+LEAST_MEGABYTES = 4
+"""Of a slot's tree."""
+SEED_STEP = 1 << 20
+"""How far the seeds of two slots are apart; those of a slot's workers follow each other."""
+NO_ID = 'Request must have a string "id" field'
+
+
+class JsonEngine:
+    """Answers the lines of KataGo's analysis protocol."""
+
+    def __init__(
+        self, models: Models, defaults: Options, slots: int, workers: int, send: Send, is_behind: Callable[[], bool]
+    ) -> None:
+        """`slots`: the most positions that are searched at once; `workers`: the threads that search, in all slots
+        together. `send` sends a reply, from any thread; `is_behind` says whether reports in between are too many.
+        """
+        self._models = models
+        self._defaults = defaults
+        self._send = send
+        self._is_behind = is_behind
+        self._workers = workers
+        self._schedule = Schedule(slots, workers)
+        self._players: dict[int, PuctPlayer] = {}
+        self._clear_at = dict.fromkeys(range(slots), 0)
+        """By slot, the number of the last `clear_cache` that its search has carried out."""
+        self._cleared = 0
+        self._sharing = threading.Lock()
+        self._threads = [
+            threading.Thread(target=self._work, args=(slot,), name=f"position-{slot}", daemon=True)
+            for slot in range(slots)
+        ]
+        self._actions = Actions(models, self.terminate, self._clear, send)
+        self._prepare(0)
+
+    # --- Reading ----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to search what is read."""
+        for thread in self._threads:
+            thread.start()
+
+    def read(self, line: bytes) -> None:
+        """Read one line, and answer at once what needs no search."""
+        text = line.decode("utf-8", "replace").strip()
+        if not text:
+            return
+        try:
+            query = parse_json(text)
+        except ValueError:
+            self._send({"error": f"parse error: {NO_JSON}{shown(text)}"})
+            return
+        if not isinstance(query, dict):
+            self._send({"error": NO_OBJECT + shown(text)})
+        elif not isinstance(query.get("id"), str):
+            self._send({"error": NO_ID})
+        elif isinstance(query.get("action"), str):
+            self._actions.carry_out(query)
+        else:
+            self._accept(query, len(line))
+
+    def terminate(self, id: str | None = None, turns: frozenset[int] | None = None) -> None:
+        """Terminate positions as `Schedule.terminate` says, and answer those that had not begun."""
+        for position in self._schedule.terminate(id, turns):
+            self._send(replies.no_results(position))
+            self._schedule.finish(position)
+
+    def close(self) -> None:
+        """Say that nothing more will be read. What was read is answered all the same."""
+        self._schedule.close()
+
+    def is_done(self) -> bool:
+        """Whether after `close` the last reply was sent."""
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _accept(self, fields: dict[str, Any], size: int) -> None:
+        id = fields["id"]
+
+        def warn(field: str, text: str) -> None:
+            self._send({"id": id, "field": field, "warning": text})
+
+        try:
+            query = read_query(fields, self._defaults, self._models.reason_against, warn)
+            if not self._schedule.add(query, size):
+                raise FieldError("analyzeTurns", "Too many positions are waiting to be analyzed")
+        except FieldError as error:
+            self._send({"id": id, "field": error.field, "error": error.text})
+
+    def _clear(self) -> None:
+        """Have every search forget what it has evaluated, before it begins anew."""
+        self._cleared += 1
+
+    # --- Searching --------------------------------------------------------------------------------------------
+
+    def _work(self, slot: int) -> None:
+        while (position := self._schedule.take(slot)) is not None:
+            self._share()
+            try:
+                self._send(self._analyse(slot, position))
+            except Exception as error:
+                self._send({"id": position.query.id, "error": explain(error)})
+                self._send(replies.no_results(position))
+            self._schedule.finish(position)
+            self._share()
+
+    def _analyse(self, slot: int, position: Position) -> dict[str, Any]:
+        """Search a position and return its last reply. Raises whatever a search may raise."""
+        if position.stop.is_set():
+            return replies.no_results(position)
+        query, options = position.query, position.query.options
+        player = self._prepare(slot, options)
+        game = query.record.game(position.turn)
+        subject = replies.Subject(position, game, self._ask_human(game, options.profile), position_hashes(game))
+        wants = query.flags.__contains__
+
+        def report(result: SearchResult) -> None:
+            if not self._is_behind():
+                self._send(replies.analysis(subject, result, True))
+
+        request = SearchRequest(
+            game,
+            game.to_play,
+            Limits(min(options.visits, options.playouts), options.seconds, may_stop_early=False),
+            query.filter,
+            ReportRequest(
+                report,
+                every=float("inf") if query.every is None else query.every,
+                first=query.first,
+                ownership=wants("includeOwnership"),
+                ownership_stdev=wants("includeOwnershipStdev"),
+                moves_ownership=wants("includeMovesOwnership"),
+                moves_ownership_stdev=wants("includeMovesOwnershipStdev"),
+            ),
+            analysis=True,
+            fresh=True,
+            stop=position.stop,
+        )
+        return replies.analysis(subject, player.search(request), False)
+
+    def _ask_human(self, game: Game, profile: HumanProfile | None) -> HumanEvaluation | None:
+        if profile is None or self._models.human is None:
+            return None
+        return self._models.human.evaluate(game, profile)
+
+    def _prepare(self, slot: int, options: Options | None = None) -> PuctPlayer:
+        """The search of a slot, with the parameters of a query."""
+        wanted = self._parameters(slot, options or self._defaults)
+        player = self._players.get(slot)
+        if player is None:
+            player = self._players[slot] = PuctPlayer(self._models.evaluator, wanted)
+            if slot == 0:
+                player.warm_up(19, 19)
+        player.parameters = wanted
+        if self._clear_at[slot] != self._cleared:
+            self._clear_at[slot] = self._cleared
+            player.clear()
+        return player
+
+    def _parameters(self, slot: int, options: Options) -> SearchParameters:
+        """A query's parameters with this slot's part of the machine: a part of the memory, and as many threads as it
+        may get. The first slots are the ones in use while there are few positions."""
+        parameters, slots = options.parameters, self._schedule.slots
+        return dataclasses.replace(
+            parameters,
+            workers=max(1, -(-self._workers // max(1, slot))),
+            memory=max(LEAST_MEGABYTES, parameters.memory // slots),
+            cache_memory=parameters.cache_memory // slots,
+            seed=parameters.seed if parameters.seed < 0 else parameters.seed + SEED_STEP * slot,
+        )
+
+    def _share(self) -> None:
+        """Share the threads out among the slots that search now."""
+        with self._sharing:
+            for slot, count in self._schedule.shares().items():
+                player = self._players.get(slot)
+                if player is not None:
+                    player.searcher.use_workers(count)

@@ -1,0 +1,106 @@
+"""What holds for a query of the JSON engine: limits, perspective, lengths and the search's parameters.
+
+KataGo's names of settings come from its configuration files, from `-override-config` and from a query's
+`overrideSettings`; all three are read here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from go_rules.machine.texts import shown
+from go_rules.points import BLACK, EMPTY, WHITE
+from gtp_engine.configuration.parameters import find_parameter
+from nets.human_profile import HumanProfile, parse_profile
+from search.parameters import Parameter, ParameterError, folded
+from search.puct.parameters import SearchParameters
+
+DEFAULT_VISITS = 500
+"""Of a query where nothing says how many, as in KataGo's example of a configuration."""
+MOST_VISITS = 1 << 50
+LONGEST_VARIATION = 1000
+
+SIDE_TO_MOVE = EMPTY
+PERSPECTIVES = {"black": BLACK, "b": BLACK, "white": WHITE, "w": WHITE, "sidetomove": SIDE_TO_MOVE}
+
+MACHINE = ("workers", "batch", "memory", "cache_memory", "seed")
+"""Parameters of the search that belong to the whole engine and to no query."""
+
+NEUTRAL = {
+    folded(name): values
+    for name, values in {
+        "antiMirror": ("false",),
+        "playoutDoublingAdvantage": ("0", "0.0"),
+        "playoutDoublingAdvantagePla": ("black", "white", "b", "w"),
+        "ignorePreRootHistory": ("false",),
+        "preventCleanupPhase": ("true",),
+        "assumeMultipleStartingBlackMovesAreHandicap": ("true",),
+    }.items()
+}
+"""KataGo's settings of which only these values mean something here: what every search does anyway."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a query does not say itself."""
+
+    parameters: SearchParameters = field(default_factory=SearchParameters)
+    visits: int = DEFAULT_VISITS
+    playouts: int = MOST_VISITS
+    seconds: float | None = None
+    perspective: int = SIDE_TO_MOVE
+    """Whose view reports take: BLACK, WHITE or SIDE_TO_MOVE."""
+    longest_variation: int = 15
+    profile: HumanProfile | None = None
+    """Whom the human network imitates; None where it is not asked."""
+    warn_unused: bool = True
+    """Whether unknown fields of a query are worth a warning."""
+
+    def with_settings(self, settings: Mapping[str, str]) -> tuple[Options, list[str]]:
+        """These options with KataGo's settings in place of their own, and the names that mean nothing here.
+
+        Raises ParameterError for a value that a setting cannot have.
+        """
+        options, unknown = self, []
+        for name, value in settings.items():
+            changed = options._with(name, value.strip())
+            if changed is None:
+                unknown.append(name)
+            else:
+                options = changed
+        return options, unknown
+
+    def _with(self, name: str, value: str) -> Options | None:
+        """These options with one setting; None where it means nothing here. Raises ParameterError."""
+        key = folded(name)
+        if key == "reportanalysiswinratesas":
+            if folded(value) not in PERSPECTIVES:
+                raise ParameterError(f"{name} must be one of BLACK, WHITE, SIDETOMOVE, not {shown(value)}")
+            return dataclasses.replace(self, perspective=PERSPECTIVES[folded(value)])
+        if key == "humanslprofile":
+            try:
+                return dataclasses.replace(self, profile=parse_profile(value) if value else None)
+            except ValueError as error:
+                raise ParameterError(f"{name}: {error}") from None
+        if key in _OWN:
+            return dataclasses.replace(self, **{_OWN[key].name: _OWN[key].convert(value)})
+        try:
+            parameter = find_parameter("analysis_wide_root_noise" if key == "widerootnoise" else name)
+        except ParameterError:
+            return self if value.lower() in NEUTRAL.get(key, ()) else None
+        if parameter.section != SearchParameters.section or parameter.name in MACHINE:
+            return None
+        parameters = self.parameters.with_value(parameter.name, value)
+        return dataclasses.replace(self, parameters=parameters)
+
+
+_OWN = {
+    "maxvisits": Parameter("", DEFAULT_VISITS, "visits", int, low=1, high=MOST_VISITS),
+    "maxplayouts": Parameter("", MOST_VISITS, "playouts", int, low=1, high=MOST_VISITS),
+    "maxtime": Parameter("", None, "seconds", float, low=0.0, high=1e20),
+    "analysispvlen": Parameter("", 15, "longest_variation", int, low=1, high=LONGEST_VARIATION),
+    "warnunusedfields": Parameter("", True, "warn_unused", bool),
+}
+"""Our own fields by KataGo's folded name."""

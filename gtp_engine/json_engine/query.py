@@ -1,0 +1,281 @@
+"""An analysis query: the JSON object read into what the search is asked for. Nothing here does I/O.
+
+The fields are read in KataGo's order, so a query with several faults gets the error that KataGo would send.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from go_rules.machine.texts import shown
+from go_rules.points import BLACK, MAX_SIZE, WHITE, to_vertex
+from go_rules.rules import SCORING_TERRITORY, Rules, RulesError
+from gtp_engine.commands.rules import interpret_rules
+from gtp_engine.dialogue.protocol import GtpError
+from gtp_engine.json_engine.fields import (
+    LONGEST_ECHO,
+    FieldError,
+    Object,
+    read_boolean,
+    read_colour,
+    read_integer,
+    read_integers,
+    read_moves,
+    read_number,
+    read_points,
+)
+from gtp_engine.json_engine.options import LONGEST_VARIATION, MOST_VISITS, Options
+from gtp_engine.json_engine.records import IllegalMoveError, Record, move_codes
+from nets.human_profile import HumanProfile
+from search.parameters import ParameterError
+from search.request import MoveFilter
+
+FLAGS = (
+    "includeMovesOwnership",
+    "includeMovesOwnershipStdev",
+    "includeOwnership",
+    "includeOwnershipStdev",
+    "includePolicy",
+    "includePVVisits",
+    "includeNoResultValue",
+)
+KNOWN = frozenset(
+    {
+        *FLAGS,
+        *("id", "action", "terminateId", "turnNumbers", "boardXSize", "boardYSize", "initialStones", "moves"),
+        *("initialPlayer", "analyzeTurns", "priorities", "rules", "komi", "whiteHandicapBonus", "overrideSettings"),
+        *("maxVisits", "analysisPVLen", "rootFpuReductionMax", "rootPolicyTemperature", "reportDuringSearchEvery"),
+        *("firstReportDuringSearchAfter", "priority", "allowMoves", "avoidMoves"),
+    }
+)
+"""Every field that means something."""
+
+SIZE = f"Must provide an integer from 2 to {MAX_SIZE}"
+KOMI = "Must be a integer or half-integer from -400.0 to 400.0"
+MOST_KOMI = 400.0
+RULES = (
+    'Must specify rules string, such as "chinese" or "tromp-taylor", or a JSON object with detailed rules parameters.'
+)
+SECONDS = "Must be number of seconds from 0.001 to 1000000.0"
+FILTER = "Must be a list of dicts with subfields 'player', 'moves', 'untilDepth'"
+MOST_PRIORITY = 1 << 62
+NEVER = 1e30
+"""Seconds between reports where none is wanted but the first."""
+
+MOST_MOVES = 5000
+"""Of a game. Each has to be tried before the query is accepted, and meanwhile no other query is read."""
+MOST_STONES = 2 * MAX_SIZE * MAX_SIZE
+"""Initial stones, of which later ones may replace earlier ones."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """What a query asks for."""
+
+    id: str
+    record: Record
+    turns: tuple[tuple[int, int], ...]
+    """(turn, priority) of each position to analyse, by turn."""
+    options: Options
+    filter: MoveFilter | None = None
+    flags: frozenset[str] = field(default_factory=frozenset)
+    """The members of FLAGS that are true."""
+    every: float | None = None
+    """Seconds between reports while the search runs; None for no reports."""
+    first: float | None = None
+    """Seconds until the first of them."""
+
+
+Warn = Callable[[str, str], None]
+"""Receives a field and what is to be said about it, where the query goes on all the same."""
+
+
+def read_query(query: Object, defaults: Options, check_profile: Callable[[HumanProfile], str], warn: Warn) -> Query:
+    """Read an analysis query with its `id` already checked. Raises FieldError.
+
+    `check_profile` says why a human profile cannot be used, or nothing.
+    """
+    for side in ("boardXSize", "boardYSize"):
+        if side not in query:
+            raise FieldError(side, SIZE)
+    width, height = (read_integer(query, side, 2, MAX_SIZE, SIZE) for side in ("boardXSize", "boardYSize"))
+    stones = read_moves(query, "initialStones", width, height, may_pass=False) if "initialStones" in query else []
+    if len(stones) > MOST_STONES:
+        raise FieldError("initialStones", f"Must be at most {MOST_STONES} stones")
+    if "moves" not in query:
+        raise FieldError("moves", "Must specify an array of [player,location] pairs")
+    moves = read_moves(query, "moves", width, height, may_pass=True)
+    if len(moves) > MOST_MOVES:
+        raise FieldError("moves", f"Must be at most {MOST_MOVES} moves")
+    first = read_colour(query, "initialPlayer") if "initialPlayer" in query else _first(stones, moves)
+    turns, priorities = _turns(query, len(moves))
+    rules, komi = _rules(query)
+    options = _options(query, defaults, check_profile, warn)
+    flags = frozenset(name for name in FLAGS if read_boolean(query, name))
+    every, first_after = _report_times(query)
+    priority = _priority(query)
+    filter = _filter(query, width, height)
+    if options.warn_unused:
+        for name in sorted(set(query) - KNOWN):
+            warn(name, UNUSED)
+    record = Record(width, height, rules, komi, tuple(stones), first, move_codes(moves))
+    try:
+        record.game()
+    except IllegalMoveError as error:
+        raise FieldError("moves", f"Illegal move {error.index}: {to_vertex(error.point, height)}") from None
+    places = tuple((turn, priorities.get(turn, priority)) for turn in turns)
+    return Query(query["id"], record, places, options, filter, flags, every, first_after)
+
+
+UNUSED = (
+    "Unexpected or unused field, do you have a typo? (set warnUnusedFields=false in the config to disable this warning)"
+)
+
+
+def _first(stones: list[tuple[int, int]], moves: list[tuple[int, int]]) -> int:
+    """Who is to move first where the query does not say: who does, or white after two or more handicap stones."""
+    if moves:
+        return moves[0][0]
+    colours = [colour for colour, _ in stones]
+    return WHITE if len(colours) > 1 and WHITE not in colours else BLACK
+
+
+def _turns(query: Object, moves: int) -> tuple[list[int], dict[int, int]]:
+    """The turns to analyse in ascending order, and the priorities that are given by turn."""
+    if "analyzeTurns" not in query:
+        if "priorities" in query:
+            read_integers(query, "priorities", "Must specify an array of integers indicating priorities")
+            raise FieldError("priorities", "Can only specify when also specifying analyzeTurns")
+        return [moves], {}
+    turns = read_integers(query, "analyzeTurns", "Must specify an array of integers indicating turns to analyze")
+    for turn in turns:
+        if not 0 <= turn <= moves:
+            raise FieldError("analyzeTurns", f"Invalid turn number: {turn}")
+    priorities: dict[int, int] = {}
+    if "priorities" in query:
+        given = read_integers(query, "priorities", "Must specify an array of integers indicating priorities")
+        if len(given) != len(turns):
+            raise FieldError("priorities", "Must be of matching length to analyzeTurns")
+        for turn, priority in zip(turns, given, strict=True):
+            if abs(priority) >= MOST_PRIORITY:
+                raise FieldError("priorities", f"Invalid priority: {priority}")
+            priorities[turn] = priority
+    return sorted(set(turns)), priorities
+
+
+def _rules(query: Object) -> tuple[Rules, float]:
+    given = query.get("rules")
+    if not isinstance(given, (str, dict)):
+        raise FieldError("rules", RULES)
+    text = given if isinstance(given, str) else json.dumps(given, separators=(",", ":"))
+    try:
+        rules = interpret_rules(text.strip())
+    except GtpError:
+        raise FieldError("rules", f"Could not parse rules: {text[:LONGEST_ECHO]}") from None
+    komi = 6.5 if rules.scoring == SCORING_TERRITORY else 7.0 if rules.has_button else 7.5
+    if isinstance(given, dict) and isinstance(given.get("komi"), (int, float)):
+        komi = float(given["komi"])
+    if "komi" in query:
+        komi = read_number(query, "komi", -MOST_KOMI, MOST_KOMI, KOMI)
+        if (2 * komi) % 1 != 0:
+            raise FieldError("komi", KOMI)
+    if "whiteHandicapBonus" in query:
+        bonus = query["whiteHandicapBonus"]
+        if not isinstance(bonus, str):
+            raise FieldError("whiteHandicapBonus", "Must be a string")
+        try:
+            rules = rules.with_value("whiteHandicapBonus", bonus)
+        except RulesError as error:
+            raise FieldError("whiteHandicapBonus", str(error)) from None
+    return rules, komi
+
+
+def _options(query: Object, defaults: Options, check_profile: Callable[[HumanProfile], str], warn: Warn) -> Options:
+    """The options of the query: `overrideSettings` and the fields that do the same for one of them."""
+    options = defaults
+    settings = query.get("overrideSettings", {})
+    if not isinstance(settings, Mapping):
+        raise FieldError("overrideSettings", "Must be an object")
+    if settings:
+        try:
+            options, unknown = defaults.with_settings({name: _text(value) for name, value in settings.items()})
+        except ParameterError as error:
+            raise FieldError("overrideSettings", f"Could not set settings: {error}") from None
+        if unknown:
+            warn("overrideSettings", f"Unknown config params: {','.join(sorted(map(shown, unknown)))}")
+        reason = check_profile(options.profile) if options.profile is not None else ""
+        if reason:
+            raise FieldError("overrideSettings", f"Could not set settings: {reason}")
+    changes: dict[str, Any] = {}
+    if "maxVisits" in query:
+        changes["visits"] = read_integer(query, "maxVisits", 1, MOST_VISITS, "Must be an integer from 1 to 2^50")
+    if "analysisPVLen" in query:
+        text = f"Must be an integer from 1 to {LONGEST_VARIATION}"
+        changes["longest_variation"] = read_integer(query, "analysisPVLen", 1, LONGEST_VARIATION, text)
+    parameters: dict[str, Any] = {}
+    if "rootFpuReductionMax" in query:
+        text = "Must be a number from 0.0 to 2.0"
+        parameters["root_fpu_reduction"] = read_number(query, "rootFpuReductionMax", 0.0, 2.0, text)
+    if "rootPolicyTemperature" in query:
+        text = "Must be a number from 0.01 to 100.0"
+        parameters["root_policy_temperature"] = read_number(query, "rootPolicyTemperature", 0.01, 100.0, text)
+    if parameters:
+        changes["parameters"] = dataclasses.replace(options.parameters, **parameters)
+    return dataclasses.replace(options, **changes)
+
+
+def _text(value: object) -> str:
+    """A setting's value as a configuration file would have it."""
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def _report_times(query: Object) -> tuple[float | None, float | None]:
+    every = first = None
+    if "reportDuringSearchEvery" in query:
+        every = first = read_number(query, "reportDuringSearchEvery", 0.001, 1e6, SECONDS)
+    if "firstReportDuringSearchAfter" in query:
+        first = read_number(query, "firstReportDuringSearchAfter", 0.001, 1e6, SECONDS)
+        every = NEVER if every is None else every
+    return every, first
+
+
+def _priority(query: Object) -> int:
+    if "priority" not in query:
+        return 0
+    if "priorities" in query:
+        raise FieldError("priority", "Cannot specify both priority and priorities")
+    text = "Must be a number between -2^62 and 2^62"
+    return read_integer(query, "priority", 1 - MOST_PRIORITY, MOST_PRIORITY - 1, text)
+
+
+def _filter(query: Object, width: int, height: int) -> MoveFilter | None:
+    """The moves that the search must not look at, or may look at alone."""
+    if "allowMoves" in query and "avoidMoves" in query:
+        raise FieldError("allowMoves", "Cannot specify both allowMoves and avoidMoves")
+    name = "allowMoves" if "allowMoves" in query else "avoidMoves"
+    if name not in query:
+        return None
+    entries = query[name]
+    if not isinstance(entries, list):
+        raise FieldError(name, FILTER)
+    if name == "allowMoves" and len(entries) > 2:
+        raise FieldError(name, "Currently allowMoves only allows at most one entry per player")
+    allow: dict[int, tuple[frozenset[int], int]] = {}
+    avoid: dict[int, list[tuple[frozenset[int], int]]] = {}
+    for entry in entries:
+        if not isinstance(entry, Mapping) or not {"player", "moves", "untilDepth"} <= set(entry):
+            raise FieldError(name, FILTER)
+        colour = read_colour(entry, "player")
+        points = read_points(entry, "moves", width, height)
+        depth = read_integer(entry, "untilDepth", 1, 10**9, "Must be a positive integer")
+        if name == "avoidMoves":
+            avoid.setdefault(colour, []).append((points, depth))
+        elif colour in allow:
+            raise FieldError(name, "Cannot specify allowMoves more than once for the same player")
+        else:
+            allow[colour] = (points, depth)
+    return MoveFilter(allow=allow, avoid={colour: tuple(each) for colour, each in avoid.items()})

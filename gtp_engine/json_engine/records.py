@@ -1,0 +1,91 @@
+"""The game of a query: its setup and its moves, and the `Game` that they lead to."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from go_rules.game import Game, RuleViolation
+from go_rules.points import BLACK, EAST, NORTH, SOUTH, WEST, WHITE, board_points, opponent
+from go_rules.rules import Rules
+
+
+class IllegalMoveError(Exception):
+    """A move of the record cannot be played, whatever the rules."""
+
+    def __init__(self, index: int, point: int) -> None:
+        super().__init__(f"move {index}")
+        self.index = index
+        self.point = point
+
+
+@dataclass(frozen=True)
+class Record:
+    """A game as a query tells it. It takes little memory, since thousands may wait."""
+
+    width: int
+    height: int
+    rules: Rules
+    komi: float
+    stones: tuple[tuple[int, int], ...]
+    """(colour, point) of the stones before the first move; each replaces what stood there."""
+    first: int
+    """Who is to move before the first move."""
+    moves: array[int]
+    """Each move's point, of white's moves its bitwise complement."""
+
+    def game(self, turn: int | None = None) -> Game:
+        """The game after so many moves, or after all. Raises IllegalMoveError."""
+        game = Game(self.width, self.height, self.rules, self.komi)
+        try:
+            game.set_position(self.stones, self.first)
+        except RuleViolation:
+            game.set_position(resolved(self.stones, self.width, self.height), self.first)
+        for index, code in enumerate(self.moves[:turn]):
+            colour, point = (BLACK, code) if code >= 0 else (WHITE, ~code)
+            try:
+                game.play(colour, point)
+            except RuleViolation:
+                raise IllegalMoveError(index, point) from None
+        return game
+
+
+def move_codes(moves: Iterable[tuple[int, int]]) -> array[int]:
+    """Moves, (colour, point) each, as `Record.moves` keeps them."""
+    return array("h", [point if colour == BLACK else ~point for colour, point in moves])
+
+
+def resolved(stones: Iterable[tuple[int, int]], width: int, height: int) -> tuple[tuple[int, int], ...]:
+    """The stones that remain where each, (colour, point), is put in its turn: it replaces what stood there, takes off
+    the opponent's chains that lose their last liberty, and then its own chain if that has none."""
+    standing: dict[int, int] = {}
+    points = frozenset(board_points(width, height))
+    for colour, point in stones:
+        standing.pop(point, None)
+        standing[point] = colour
+        theirs = [neighbour for neighbour in _around(point) if standing.get(neighbour) == opponent(colour)]
+        for start in (*theirs, point):
+            for dead in _dead_chain(standing, start, points):
+                del standing[dead]
+    return tuple((colour, point) for point, colour in standing.items())
+
+
+def _around(point: int) -> tuple[int, int, int, int]:
+    return point + NORTH, point + WEST, point + EAST, point + SOUTH
+
+
+def _dead_chain(standing: Mapping[int, int], start: int, points: frozenset[int]) -> set[int]:
+    """The chain at a point if it has no liberty; empty if it has one, or if no stone stands there."""
+    colour = standing.get(start)
+    if colour is None:
+        return set()
+    chain, open_ = {start}, [start]
+    while open_:
+        for neighbour in _around(open_.pop()):
+            if neighbour in points and neighbour not in standing:
+                return set()
+            if standing.get(neighbour) == colour and neighbour not in chain:
+                chain.add(neighbour)
+                open_.append(neighbour)
+    return chain

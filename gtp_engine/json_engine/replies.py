@@ -1,0 +1,195 @@
+"""The replies of the JSON engine: a search's result as the object that KataGo's protocol has for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.game import Game
+from go_rules.points import COLOUR_LETTERS, PASS, board_points, to_vertex
+from gtp_engine.json_engine.human import HumanEvaluation
+from gtp_engine.json_engine.options import SIDE_TO_MOVE
+from gtp_engine.json_engine.schedule import Position
+from search.result import MoveInfo, RawEvaluation, SearchResult
+
+DIGITS = 8
+"""Significant digits of a number."""
+OWNERSHIP_DECIMALS = 6
+LOWEST_UTILITY = 10.0
+"""Bounds of moves about which nothing is known go no further than this."""
+
+
+def no_results(position: Position) -> dict[str, Any]:
+    """The last reply of a position that was terminated before it was searched."""
+    return {"id": position.query.id, "isDuringSearch": False, "noResults": True, "turnNumber": position.turn}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A position with all that is known of it before the search."""
+
+    position: Position
+    game: Game
+    human: HumanEvaluation | None
+    """What the human network says, where it was asked."""
+    hashes: tuple[str, str]
+    """hashes.position_hashes"""
+
+
+def analysis(subject: Subject, result: SearchResult, is_during_search: bool) -> dict[str, Any]:
+    """A report of a search, or its last reply."""
+    position = subject.position
+    return {
+        "id": position.query.id,
+        "turnNumber": position.turn,
+        "isDuringSearch": is_during_search,
+        **_Writer(subject, result).content(),
+    }
+
+
+class _Writer:
+    """Writes one result from the perspective that the query asks for."""
+
+    def __init__(self, subject: Subject, result: SearchResult) -> None:
+        self._options = subject.position.query.options
+        self._flags = subject.position.query.flags
+        self._game = subject.game
+        self._human = subject.human
+        self._hashes = subject.hashes
+        self._result = result
+        is_own = self._options.perspective in (SIDE_TO_MOVE, result.colour)
+        self._sign = 1.0 if is_own else -1.0
+
+    def content(self) -> dict[str, Any]:
+        """Everything but what says which position it is."""
+        result, human, wants = self._result, self._human, self._flags.__contains__
+        out: dict[str, Any] = {
+            "moveInfos": [self._move(move) for move in result.moves if move.visits > 0],
+            "rootInfo": self._root(),
+        }
+        if wants("includePolicy") and result.raw is not None:
+            out["policy"] = _rounded(result.raw.policy)
+        if wants("includePolicy") and human is not None:
+            out["humanPolicy"] = _rounded(human.policy)
+        if wants("includeOwnership") and result.ownership is not None:
+            out["ownership"] = _plane(self._sign * result.ownership)
+        if wants("includeOwnershipStdev") and result.ownership_stdev is not None:
+            out["ownershipStdev"] = _plane(result.ownership_stdev)
+        return out
+
+    def _move(self, move: MoveInfo) -> dict[str, Any]:
+        wants, lead = self._flags.__contains__, self._points(move.lead)
+        length = min(self._options.longest_variation, ends_at(self._game, move.pv))
+        out: dict[str, Any] = {
+            "move": to_vertex(move.point, self._game.height),
+            "visits": move.visits,
+            "edgeVisits": move.edge_visits,
+            "weight": number(move.weight * move.visits / max(1, move.edge_visits)),
+            "edgeWeight": number(move.weight),
+            "utility": self._points(move.utility),
+            "utilityLcb": self._points(max(-LOWEST_UTILITY, move.utility_lcb)),
+            "winrate": self._share(move.winrate),
+            "lcb": self._share(move.lcb),
+            # As in KataGo, scoreMean is the lead, because old clients read it as that.
+            "scoreMean": lead,
+            "scoreLead": lead,
+            "scoreSelfplay": self._points(move.score_mean),
+            "scoreStdev": number(move.score_stdev),
+            "prior": number(move.prior),
+            "order": move.order,
+            "playSelectionValue": number(move.choice),
+            "pv": [to_vertex(point, self._game.height) for point in move.pv[:length]],
+        }
+        if self._human is not None:
+            out["humanPrior"] = number(max(0.0, float(self._human.policy[self._index(move.point)])))
+        if wants("includeNoResultValue"):
+            out["noResultValue"] = number(move.no_result)
+        if wants("includePVVisits"):
+            out["pvVisits"] = list(move.pv_visits[:length])
+            out["pvEdgeVisits"] = list(move.pv_edge_visits[:length])
+        if wants("includeMovesOwnership") and move.ownership is not None:
+            out["ownership"] = _plane(self._sign * move.ownership)
+        if wants("includeMovesOwnershipStdev") and move.ownership_stdev is not None:
+            out["ownershipStdev"] = _plane(move.ownership_stdev)
+        return out
+
+    def _root(self) -> dict[str, Any]:
+        result = self._result
+        out: dict[str, Any] = {
+            "visits": result.visits,
+            "weight": number(result.weight),
+            "winrate": self._share(result.winrate),
+            "utility": self._points(result.utility),
+            "scoreLead": self._points(result.lead),
+            "scoreSelfplay": self._points(result.score_mean),
+            "scoreStdev": number(result.score_stdev),
+            "currentPlayer": COLOUR_LETTERS[result.colour],
+            "thisHash": self._hashes[0],
+            "symHash": self._hashes[1],
+        }
+        if result.raw is not None:
+            out |= self._raw(result.raw)
+        if self._human is not None:
+            out |= {
+                "humanWinrate": self._share(self._human.winrate),
+                "humanScoreMean": self._points(self._human.score_mean),
+                "humanScoreStdev": number(self._human.score_stdev),
+                "humanStWrError": number(0.5 * self._human.shortterm_winloss_error),
+                "humanStScoreError": number(self._human.shortterm_score_error),
+            }
+        return out
+
+    def _raw(self, raw: RawEvaluation) -> dict[str, Any]:
+        return {
+            "rawWinrate": self._share(raw.winrate),
+            "rawLead": self._points(raw.lead),
+            "rawScoreSelfplay": self._points(raw.score_mean),
+            "rawScoreSelfplayStdev": number(raw.score_stdev),
+            "rawNoResultProb": number(raw.no_result),
+            "rawStWrError": number(0.5 * raw.shortterm_winloss_error),
+            "rawStScoreError": number(raw.shortterm_score_error),
+            "rawVarTimeLeft": number(raw.var_time_left),
+        }
+
+    def _points(self, value: float) -> float:
+        """A number whose sign depends on the perspective."""
+        return number(self._sign * value)
+
+    def _share(self, value: float) -> float:
+        """A winning chance, or a bound of one."""
+        return number(value if self._sign > 0 else 1.0 - value)
+
+    def _index(self, point: int) -> int:
+        """The place of a move in a policy."""
+        points = [*board_points(self._game.width, self._game.height), PASS]
+        return points.index(point)
+
+
+def ends_at(game: Game, variation: Sequence[int]) -> int:
+    """How many moves of a variation are played before two passes in a row end the game. The search goes on after
+    them, to play out what is dead."""
+    passes = int(bool(game.moves) and game.moves[-1].point == PASS)
+    for index, point in enumerate(variation):
+        passes = passes + 1 if point == PASS else 0
+        if passes >= 2:
+            return index + 1
+    return len(variation)
+
+
+def number(value: float) -> float:
+    """A finite number with DIGITS significant digits; JSON has no others."""
+    return float(f"{value:.{DIGITS}g}") + 0.0 if math.isfinite(value) else 0.0
+
+
+def _rounded(values: NDArray[np.float64]) -> list[float]:
+    return [number(value) for value in values.tolist()]
+
+
+def _plane(values: NDArray[np.float32]) -> list[float]:
+    rounded: list[float] = (np.round(np.nan_to_num(values).astype(np.float64), OWNERSHIP_DECIMALS) + 0.0).tolist()
+    return rounded

@@ -1,0 +1,125 @@
+"""`nobi analysis`: analyse many positions at once for a program that speaks KataGo's JSON protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from go_rules.machine.cores import usable_cores
+from go_rules.machine.directories import expand_home
+from go_rules.machine.files import printable_path
+from go_rules.machine.texts import parse_integer, shown
+from gtp_engine.configuration.configuration import Configuration
+from gtp_engine.configuration.options import Count, config_options
+from gtp_engine.configuration.sources import load
+from gtp_engine.errors import UserError
+from gtp_engine.json_engine.katago_config import read_config, read_overrides
+from gtp_engine.json_engine.options import DEFAULT_VISITS, Options
+from gtp_engine.stderr import note
+
+if TYPE_CHECKING:
+    from gtp_engine.json_engine.engine import JsonEngine, Send
+
+THREADS, PROFILE = "numAnalysisThreads", "humanSLProfile"
+"""Settings of KataGo's that are not for queries alone."""
+MOST_THREADS = 16384
+SLOTS_A_CORE = 4
+"""The most positions that are searched at once for each core. More would only take memory."""
+ANY_PROFILE = "rank_1d"
+"""Whom a human network imitates until a query says whom."""
+
+
+@click.command()
+@click.option("-model", "--net", "net", metavar="FILE", help="The network.  [default: the embedded one]")
+@click.option("-human-model", "human_model", metavar="FILE", help="A HumanSL network, for queries with humanSLProfile.")
+@click.option("-config", "katago_config", type=click.Path(path_type=Path), metavar="FILE",
+              help="A configuration file of KataGo's; what means nothing here is skipped.")  # fmt: skip
+@click.option("-override-config", "overrides", multiple=True, metavar="NAME=VALUE,...",
+              help="Settings that win over those of -config.")  # fmt: skip
+@click.option("-analysis-threads", "threads", type=Count(1, MOST_THREADS), metavar="N",
+              help="Positions searched at once at most.  [default: one for each core]")  # fmt: skip
+@click.option("-quit-without-waiting", "is_hasty", is_flag=True, help="At the end of the input, end at once.")
+@config_options
+def analysis(
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    net: str | None,
+    human_model: str | None,
+    katago_config: Path | None,
+    overrides: tuple[str, ...],
+    threads: int | None,
+    is_hasty: bool,
+) -> int:
+    """Analyse: KataGo's JSON analysis engine on stdin and stdout.
+
+    Start it from a program that speaks KataGo's analysis protocol (KaTrain, Ogatak, scripts), with KataGo's own options
+    or these. docs/analysis.md says what queries may ask for.
+    """
+    given = read_config(katago_config) if katago_config is not None else {}
+    given |= read_overrides(overrides)
+    threads = threads or _count(given.pop(THREADS, None))
+    _, unknown = Options().with_settings(given)
+    profile = given.get(PROFILE) if human_model is None else None
+    configuration = load(config_file, settings, {"net": net, "human_profile": profile})
+    if unknown:
+        note(f"settings that mean nothing here: {', '.join(sorted(unknown))}")
+    from gtp_engine.players import check
+
+    check(configuration)
+    if human_model is not None and not Path(human_model).exists():
+        raise UserError(f"{printable_path(human_model)}: No such file or directory")
+    from gtp_engine.json_engine.session import run_session
+
+    def make_engine(send: Send, is_behind: Callable[[], bool]) -> JsonEngine:
+        return _make_engine(configuration, given, threads, human_model, send, is_behind)
+
+    return run_session(make_engine, not is_hasty)
+
+
+def _make_engine(
+    configuration: Configuration,
+    given: dict[str, str],
+    threads: int | None,
+    human_model: str | None,
+    send: Send,
+    is_behind: Callable[[], bool],
+) -> JsonEngine:
+    """Open the networks and get everything ready for the first search. Raises EvaluatorError."""
+    from gtp_engine.dialogue.loading import warm_up_rules
+    from gtp_engine.json_engine.engine import JsonEngine
+    from gtp_engine.json_engine.human import HumanModel
+    from gtp_engine.json_engine.models import Models
+    from gtp_engine.players import compile_beside, open_evaluator, suited_to
+
+    warm_up_rules(lambda: compile_beside(configuration))
+    evaluator = open_evaluator(configuration)
+    parameters = configuration.fill(suited_to(evaluator))
+    human = None
+    if human_model is not None:
+        profile = given.get(PROFILE) or ANY_PROFILE
+        values = {**configuration.values, "net": human_model, "human_profile": profile}
+        human = HumanModel(open_evaluator(Configuration(values)))
+    assert configuration.net is not None
+    path = None if human_model is None else expand_home(human_model)
+    models = Models(evaluator, configuration.net, parameters.batch, human, path)
+    engine = configuration.engine
+    options, _ = Options(parameters, engine.visits or DEFAULT_VISITS, seconds=engine.time).with_settings(given)
+    workers = parameters.workers or usable_cores()
+    slots = min(threads or workers, SLOTS_A_CORE * workers)
+    return JsonEngine(models, options, slots, workers, send, is_behind)
+
+
+def _count(text: str | None) -> int | None:
+    """The number of positions that a configuration file wants to have searched at once."""
+    if text is None:
+        return None
+    try:
+        count = parse_integer(text)
+    except ValueError:
+        count = 0
+    if not 1 <= count <= MOST_THREADS:
+        raise UserError(f"{THREADS} must be 1 to {MOST_THREADS}, not {shown(text)}")
+    return count

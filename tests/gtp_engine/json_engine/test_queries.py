@@ -1,0 +1,197 @@
+"""What queries are refused, what they warn of, and what their answers mean: perspectives, filters, settings."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gtp_engine.json_engine.outbox import encoded
+from tests.gtp_engine.json_engine.spoken import Spoken, asking
+
+PAIRS = 'Must be an array of pairs of the form: ["b" or "w", GTP board vertex]'
+ARRAY = "Must specify an array of integers indicating"
+FILTER = "Must be a list of dicts with subfields 'player', 'moves', 'untilDepth'"
+
+REFUSED: list[tuple[dict[str, Any], str, str]] = [
+    ({"boardYSize": None}, "boardYSize", "Must provide an integer from 2 to 25"),
+    ({"boardXSize": True}, "boardXSize", "Must provide an integer from 2 to 25"),
+    ({"boardXSize": 9.0}, "boardXSize", "Must provide an integer from 2 to 25"),
+    ({"moves": {}}, "moves", PAIRS),
+    ({"moves": [["B", 5]]}, "moves", PAIRS),
+    ({"moves": [["B", "E5", "x"]]}, "moves", PAIRS),
+    ({"moves": [["B", "(9,0)"]]}, "moves", "Could not parse board location: (9,0)"),
+    ({"moves": [["B", "A1"]] * 5001}, "moves", "Must be at most 5000 moves"),
+    ({"initialStones": [["B", "pass"]]}, "initialStones", "Could not parse board location: pass"),
+    ({"initialStones": [["B", "A1"]] * 1251}, "initialStones", "Must be at most 1250 stones"),
+    ({"initialPlayer": 1}, "initialPlayer", 'Must be "b" or "w"'),
+    ({"analyzeTurns": 1}, "analyzeTurns", f"{ARRAY} turns to analyze"),
+    ({"analyzeTurns": [True]}, "analyzeTurns", f"{ARRAY} turns to analyze"),
+    ({"analyzeTurns": [-1]}, "analyzeTurns", "Invalid turn number: -1"),
+    ({"priorities": [1]}, "priorities", "Can only specify when also specifying analyzeTurns"),
+    ({"priorities": [1], "analyzeTurns": [0, 1]}, "priorities", "Must be of matching length to analyzeTurns"),
+    ({"priorities": "x", "analyzeTurns": [0]}, "priorities", f"{ARRAY} priorities"),
+    ({"priorities": [1], "analyzeTurns": [0], "priority": 1}, "priority", "Cannot specify both priority and"),
+    ({"priority": "1"}, "priority", "Must be a number between -2^62 and 2^62"),
+    ({"rules": 5}, "rules", 'Must specify rules string, such as "chinese" or "tromp-taylor", or a JSON object with '
+     "detailed rules parameters."),
+    ({"rules": {"ko": "NEVER"}}, "rules", 'Could not parse rules: {"ko":"NEVER"}'),
+    ({"rules": {"nonsense": 1}}, "rules", 'Could not parse rules: {"nonsense":1}'),
+    ({"whiteHandicapBonus": 1}, "whiteHandicapBonus", "Must be a string"),
+    ({"overrideSettings": []}, "overrideSettings", "Must be an object"),
+    ({"overrideSettings": {"maxVisits": 0}}, "overrideSettings", "Could not set settings: visits must be"),
+    ({"overrideSettings": {"reportAnalysisWinratesAs": "X"}}, "overrideSettings", "Could not set settings: report"),
+    ({"overrideSettings": {"humanSLProfile": "rank_99d"}}, "overrideSettings", "Could not set settings: humanSLProf"),
+    ({"overrideSettings": {"cpuctExploration": -1}}, "overrideSettings", "Could not set settings: cpuct must be"),
+    ({"analysisPVLen": 0}, "analysisPVLen", "Must be an integer from 1 to 1000"),
+    ({"rootPolicyTemperature": 0}, "rootPolicyTemperature", "Must be a number from 0.01 to 100.0"),
+    ({"rootFpuReductionMax": 3}, "rootFpuReductionMax", "Must be a number from 0.0 to 2.0"),
+    ({"includeOwnership": 1}, "includeOwnership", "Must be a boolean"),
+    ({"firstReportDuringSearchAfter": 0}, "firstReportDuringSearchAfter", "Must be number of seconds from 0.001"),
+    ({"avoidMoves": {}}, "avoidMoves", FILTER),
+    ({"avoidMoves": ["x"]}, "avoidMoves", FILTER),
+    ({"avoidMoves": [{"player": "B", "moves": ["C3"]}]}, "avoidMoves", FILTER),
+    ({"avoidMoves": [{"player": "X", "moves": [], "untilDepth": 1}]}, "player", 'Must be "b" or "w"'),
+    ({"avoidMoves": [{"player": "B", "moves": "C3", "untilDepth": 1}]}, "moves", "Must be an array of GTP board"),
+    ({"avoidMoves": [{"player": "B", "moves": [], "untilDepth": 0}]}, "untilDepth", "Must be a positive integer"),
+    ({"avoidMoves": [], "allowMoves": []}, "allowMoves", "Cannot specify both allowMoves and avoidMoves"),
+    (
+        {"allowMoves": [{"player": "B", "moves": ["C3"], "untilDepth": 1}] * 2},
+        "allowMoves",
+        "Cannot specify allowMoves more than once for the same player",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "field", "text"), REFUSED)
+def test_refused(engine: Spoken, fields: dict[str, Any], field: str, text: str) -> None:
+    (answer,) = engine.ask(asking("bad", **fields))
+    assert sorted(answer) == ["error", "field", "id"]
+    assert (answer["id"], answer["field"]) == ("bad", field)
+    assert answer["error"].startswith(text)
+    assert engine.replies.empty()
+
+
+BOMBS = [
+    "[" * 100_000,
+    '{"id":' + "1" * 100_000 + "}",
+    '{"id":"a","id":"a"}',
+    '{"id":"a","komi":NaN}',
+    '{"id":"a","komi":1e999}',
+    '{"id":"a"',
+    "\x00\x01",
+    "\ufeff{}x",
+]
+
+
+@pytest.mark.parametrize("line", BOMBS, ids=range(len(BOMBS)))
+def test_no_json(engine: Spoken, line: str) -> None:
+    (answer,) = engine.ask(line)
+    assert list(answer) == ["error"]
+    assert "could not parse input line as json request: " in answer["error"]
+    assert len(answer["error"]) < 300
+
+
+def test_blank_lines_say_nothing(engine: Spoken) -> None:
+    engine.say("", "   ", "\t\r", json.dumps({"id": "v", "action": "clear_cache"}))
+    assert engine.next() == {"id": "v", "action": "clear_cache"}
+
+
+def test_an_id_may_be_any_text(engine: Spoken) -> None:
+    for id in ("", 'é\n"', "\ud800", "x" * 10_000):
+        (answer,) = engine.ask(asking(id))
+        assert answer["id"] == id
+        assert json.loads(encoded(answer)) == answer
+        assert "\n" not in encoded(answer)
+
+
+def values(engine: Spoken, perspective: str, **fields: Any) -> dict[str, Any]:
+    settings = {"reportAnalysisWinratesAs": perspective, "randomSymmetry": "false", "analysisWideRootNoise": 0}
+    return engine.ask(asking(overrideSettings=settings, maxVisits=30, includeOwnership=True, **fields), 1)[0]
+
+
+def test_a_perspective_turns_every_value(engine: Spoken) -> None:
+    black, white, mover = (values(engine, side) for side in ("BLACK", "WHITE", "SIDETOMOVE"))
+    assert black["rootInfo"]["currentPlayer"] == "B"
+    assert black["moveInfos"] == mover["moveInfos"]
+    for mine, theirs in zip(black["moveInfos"], white["moveInfos"], strict=True):
+        assert mine["move"] == theirs["move"]
+        for name in ("scoreLead", "scoreMean", "scoreSelfplay", "utility", "utilityLcb"):
+            assert mine[name] == pytest.approx(-theirs[name])
+        for name in ("winrate", "lcb"):
+            assert mine[name] == pytest.approx(1.0 - theirs[name])
+        for name in ("visits", "prior", "order", "scoreStdev", "pv"):
+            assert mine[name] == theirs[name]
+    for name in ("rawLead", "scoreLead", "utility"):
+        assert black["rootInfo"][name] == pytest.approx(-white["rootInfo"][name])
+    assert black["ownership"] == [-value for value in white["ownership"]]
+
+
+def test_moves_that_may_be_looked_at(engine: Spoken) -> None:
+    allowed = [{"player": "B", "moves": ["D4", "pass"], "untilDepth": 1}]
+    (answer,) = engine.ask(asking(allowMoves=allowed, maxVisits=40))
+    assert {move["move"] for move in answer["moveInfos"]} == {"D4", "pass"}
+    everything = [f"{column}{row}" for column in "ABCDEFGHJ" for row in range(1, 10)]
+    avoided = [{"player": "B", "moves": [v for v in everything if v != "J9"], "untilDepth": 1}]
+    (answer,) = engine.ask(asking(avoidMoves=avoided, maxVisits=40))
+    assert {move["move"] for move in answer["moveInfos"]} == {"J9", "pass"}
+
+
+def test_numbers_of_visits_and_what_overrides_what(engine: Spoken) -> None:
+    def visits(**fields: Any) -> int:
+        return int(engine.ask(asking(**fields))[0]["rootInfo"]["visits"])
+
+    assert visits(maxVisits=7) == 7
+    assert visits(maxVisits=None, overrideSettings={"maxVisits": 9}) == 9
+    assert visits(maxVisits=7, overrideSettings={"maxVisits": 9}) == 7
+    assert visits(maxVisits=None, overrideSettings={"maxPlayouts": "11"}) == 11
+    assert visits(maxVisits=7) == 7, "an earlier tree is not used"
+    assert visits(maxVisits=10**9, overrideSettings={"maxTime": 0.05}) < 10**9
+
+
+def test_who_is_to_move(engine: Spoken) -> None:
+    def player(**fields: Any) -> str:
+        return str(engine.ask(asking(maxVisits=1, **fields))[0]["rootInfo"]["currentPlayer"])
+
+    assert player(moves=[]) == "B"
+    assert player(moves=[], initialPlayer="w") == "W"
+    assert player(moves=[], initialStones=[["B", "C3"]]) == "B"
+    assert player(moves=[], initialStones=[["B", "C3"], ["B", "G7"]]) == "W"
+    assert player(moves=[], initialStones=[["B", "C3"], ["W", "G7"]]) == "B"
+    assert player(moves=[["W", "C3"]]) == "B"
+    assert player(moves=[["W", "C3"], ["W", "C4"]], analyzeTurns=[0]) == "W"
+
+
+def test_policy_ownership_and_variations(engine: Spoken) -> None:
+    fields = dict.fromkeys(("includePolicy", "includeOwnership", "includePVVisits", "includeMovesOwnership"), True)
+    (answer,) = engine.ask(asking(boardXSize=5, moves=[["B", "(0,0)"]], maxVisits=40, analysisPVLen=2, **fields))
+    policy = answer["policy"]
+    assert len(policy) == 46
+    assert policy[0] == -1
+    assert sum(share for share in policy if share > 0) == pytest.approx(1.0, abs=1e-5)
+    assert len(answer["ownership"]) == 45
+    for move in answer["moveInfos"]:
+        assert len(move["ownership"]) == 45
+        assert 1 <= len(move["pv"]) <= 2
+        assert len(move["pv"]) == len(move["pvVisits"]) == len(move["pvEdgeVisits"])
+        assert move["pv"][0] == move["move"]
+    assert [move["order"] for move in answer["moveInfos"]] == list(range(len(answer["moveInfos"])))
+
+
+def test_what_only_other_values_would_change_is_no_warning(engine: Spoken) -> None:
+    settings = {"ignorePreRootHistory": False, "antiMirror": "false", "playoutDoublingAdvantage": 0.0}
+    assert "error" not in engine.ask(asking(overrideSettings=settings))[0]
+    assert engine.replies.empty()
+    warning, _answer = engine.ask(asking(overrideSettings={"numSearchThreads": 5, "\x1b": 1}), 2)
+    assert warning["warning"] == "Unknown config params: ?,numSearchThreads"
+
+
+def test_the_answer_to_a_finished_game(engine: Spoken) -> None:
+    moves = [["B", "E5"], ["W", "pass"], ["B", "pass"]]
+    for rules in ("chinese", "japanese"):
+        answers = engine.ask(asking(moves=moves, rules=rules, analyzeTurns=[1, 2, 3], maxVisits=20), 3)
+        assert [answer["turnNumber"] for answer in answers] == [1, 2, 3]
+        for answer in answers:
+            for move in answer["moveInfos"]:
+                assert "pass pass" not in " ".join(move["pv"][:-2])

@@ -1,0 +1,59 @@
+"""Setups as KataGo resolves them, and its names for positions."""
+
+from __future__ import annotations
+
+import pytest
+
+from go_rules.game import Game
+from go_rules.points import BLACK, WHITE, from_vertex
+from gtp_engine.json_engine.hashes import position_hashes
+from gtp_engine.json_engine.records import resolved
+
+LETTERS = {"B": BLACK, "W": WHITE}
+
+
+def stones(text: str, size: int = 9) -> list[tuple[int, int]]:
+    return [(LETTERS[word[0]], from_vertex(word[1:], size, size)) for word in text.split()]
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ("BA1 WA1", "WA1"),
+        ("BA1 WA2 WB1", "WA2 WB1"),
+        ("WA2 WB1 BA1", "WA2 WB1"),
+        ("WA2 WB1 BA3 BB2 BC1 BA1", "BA3 BB2 BC1 BA1 WB1"),
+        ("BC3 BD3 WC3", "BD3 WC3"),
+    ],
+)
+def test_stones_that_replace_and_capture(given: str, left: str) -> None:
+    expected = set(stones(left))
+    if given.endswith("BC1 BA1"):
+        expected = set(stones("BA3 BB2 BC1 BA1"))  # both white stones lose their last liberty
+    assert set(resolved(stones(given), 9, 9)) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "setup", "moves", "names"),
+    [
+        (19, "BQ4 BC4", "WP5 BP6", ("FA2C1B0E252C40AF31EB9DEC2CCCCD34", "215BAF8265F4950EC41771439410160F")),
+        (9, "", "", ("1521075FDD85FFE1B074F776AFC4E49D", "1521075FDD85FFE1B074F776AFC4E49D")),
+    ],
+)
+def test_positions_have_the_names_that_katago_gives_them(
+    size: int, setup: str, moves: str, names: tuple[str, str]
+) -> None:
+    """The names are those of KataGo 1.17."""
+    game = Game(size, size)
+    game.set_position(stones(setup, size), WHITE if setup else BLACK)
+    for colour, point in stones(moves, size):
+        game.play(colour, point)
+    assert position_hashes(game) == names
+
+
+def test_symmetric_positions_share_a_name() -> None:
+    first, second = Game(7, 9), Game(7, 9)
+    first.play(BLACK, from_vertex("B3", 7, 9))
+    second.play(BLACK, from_vertex("F7", 7, 9))
+    assert position_hashes(first)[0] != position_hashes(second)[0]
+    assert position_hashes(first)[1] == position_hashes(second)[1]
