@@ -182,8 +182,9 @@ def main() -> int:
     parser.add_argument("--states", nargs="+", choices=STATES, default=STATES)
     parser.add_argument("arguments", nargs="*", help="of nobi gtp, after --")
     options = parser.parse_args()
-    # A script's background jobs ignore SIGINT, and so would their children.
+    # A script's background jobs ignore SIGINT, those of nohup SIGHUP, and so would their children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     taken: dict[tuple[str, str], list[float]] = {}
     offences = 0
     for round_number in range(options.rounds):
