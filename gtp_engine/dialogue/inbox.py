@@ -3,7 +3,8 @@
 It knows the command that is running, since a line that arrives may have to stop it.
 
 A script is a dialogue too (`printf 'genmove b\\nquit\\n' | nobi gtp`), so the end of the input hurries a command
-only if it comes while that command runs, or waits to, and not in the same breath as it.
+only if it comes while that command runs, or waits to, and not in the same breath as it. After a `quit` that waits for
+its turn the end says nothing new, so it hurries nobody.
 
 Lines wait as the bytes that arrived, so they take hardly more memory than they have bytes. When MOST_WAITING of them
 wait, nothing more is read until half of them are done. Whoever writes more then waits, as for any program that is
@@ -54,6 +55,7 @@ class Inbox:
         self._waiting = 0
         self._paused = False
         self._closed = False
+        self._will_quit = False
         self._call: Call | None = None
         self._last_arrival = -SAME_BREATH
 
@@ -73,7 +75,9 @@ class Inbox:
             if self._call is not None and (self._call.ends_on_input or _has_interrupt(piece)):
                 self._call.stop.set()
             self._changed.notify_all()
-            return interrupts and _has_quit(piece)
+            quits = _has_quit(piece)
+            self._will_quit |= quits
+            return interrupts and quits
 
     def await_room(self, seconds: float) -> bool:
         """If MOST_WAITING bytes wait, wait so many seconds for half of them to be done. Returns whether to read on.
@@ -88,7 +92,7 @@ class Inbox:
             return not self._paused
 
     def close(self, came_at_once: bool = False) -> bool:
-        """Say that no more lines will come. Waiting lines are still taken. Returns True if a command is running.
+        """Say that no more lines will come. Waiting lines are still taken. Returns True if that ends the session now.
 
         `came_at_once`: the end came together with the last lines, as far as the channel could tell.
         """
@@ -98,7 +102,7 @@ class Inbox:
             if self._call is not None and self._call.ends_on_input:
                 self._call.stop.set()
             self._changed.notify_all()
-            return self._is_interruption(now, came_at_once)
+            return self._is_interruption(now, came_at_once) and not self._will_quit
 
     def clear(self) -> None:
         """Throw away the lines that wait, and accept no more."""

@@ -81,10 +81,24 @@ def _plant(space: Workspace) -> None:
 
 
 def _end_with_parent() -> None:
+    """End this process, at once, when the parent's end of the pipe is closed.
+
+    A thread waits for that. But LLVM may keep the interpreter from every thread for seconds, so the system is asked for
+    a signal too, which nobody handles, where it can send one.
+    """
+    threading.Thread(target=_await_parent, daemon=True).start()
+    if hasattr(os, "O_ASYNC"):
+        import fcntl
+
+        fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _await_parent() -> None:
     sys.stdin.buffer.read()
     os._exit(0)
 
 
 if __name__ == "__main__":
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _end_with_parent()
     compile_all()

@@ -139,3 +139,11 @@ def test_a_script_that_is_read_late_hurries_nothing() -> None:
     assert not inbox.put(b"quit\n", came_at_once=True)
     time.sleep(1.2 * SAME_BREATH)
     assert not inbox.close(came_at_once=True)
+
+
+def test_the_end_of_the_input_after_a_quit_that_waits_hurries_nothing() -> None:
+    """Whoever writes a script and closes it later has asked for the end already, and for all replies before it."""
+    inbox = Inbox()
+    inbox.put(b"genmove b\nquit\n")
+    time.sleep(1.2 * SAME_BREATH)
+    assert not inbox.close()
