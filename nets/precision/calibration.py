@@ -173,7 +173,7 @@ def _move(game: Game, logits: NDArray[np.float32], random: np.random.Generator) 
     game.play(game.to_play, PASS)
 
 
-def measurement_fingerprint(module: str) -> str:
-    """Hash what a measurement by `module` depends on, the network aside: sources, processor, onnxruntime."""
-    here = f"{runtime_version()} {platform.machine()} {platform.processor()} {source_fingerprint(module)}"
+def measurement_fingerprint(module: str, more: str = "") -> str:
+    """Hash what a measurement by `module` depends on beside the network: sources, processor, onnxruntime, `more`."""
+    here = f"{runtime_version()} {platform.machine()} {platform.processor()} {source_fingerprint(module)} {more}"
     return hashlib.sha256(here.encode()).hexdigest()

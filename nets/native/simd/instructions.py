@@ -31,6 +31,18 @@ class Product:
 
 
 @dataclass(frozen=True)
+class GroupProduct:
+    """How 8-bit levels without sign are multiplied by weights where sums are 16 bits at first, see groups.py."""
+
+    spread: Emit
+    """(builder, i32) Put a row's levels in all 32-bit lanes."""
+    multiply: Emit
+    """(builder, levels, weights) Add the products of each two neighbours in a lane of 16 bits."""
+    add: Emit
+    """(builder, sums, groups) Add each two neighbouring lanes of 16 bits to a sum of 32 bits."""
+
+
+@dataclass(frozen=True)
 class Instructions:
     """The instructions of a kind of processor."""
 
@@ -44,6 +56,8 @@ class Instructions:
     """Products of 16-bit levels."""
     quads: Product | None
     """Products of 8-bit levels whose sums cannot overflow on the way; None if there is no instruction for them."""
+    groups: GroupProduct | None
+    """Other products of 8-bit levels, where those are faster than products of 16 bits and `quads` is None."""
     byte_zero: int
     """What is added to a level of -127 to 127 in 8 bits; weights always have a sign."""
     fade: Emit

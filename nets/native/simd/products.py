@@ -30,7 +30,7 @@ def put_sums(builder: Any, row: list[Any], to: Any) -> None:
         builder.store(sums, place(builder, to, offset, sums.type), align=ALIGNMENT)
 
 
-def _keep_together(builder: Any, branch: Any) -> None:
+def keep_together(builder: Any, branch: Any) -> None:
     """Have LLVM leave the loop that a branch closes as it is: two turns of it at once need too many registers."""
     module = builder.module
     wish = module.add_metadata(["llvm.loop.unroll.disable"])
@@ -86,7 +86,7 @@ def emit_product(builder: Any, values: Any, rows: int, product: Product, lanes: 
         for cell, result in zip(row, results, strict=True):
             cell.add_incoming(ir.Constant(register, [0] * lanes), before)
             cell.add_incoming(result, body)
-    _keep_together(builder, builder.cbranch(builder.icmp_unsigned("<", further, length), body, after))
+    keep_together(builder, builder.cbranch(builder.icmp_unsigned("<", further, length), body, after))
     builder.position_at_end(after)
     for number, row in enumerate(sums):
         put(builder, row, builder.add(to, builder.mul(to_bytes, I64(number))))

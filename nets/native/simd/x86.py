@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
-from nets.native.simd.instructions import Instructions, Product, plain_add_shares, plain_fade
+from nets.native.simd.instructions import GroupProduct, Instructions, Product, plain_add_shares, plain_fade
 from nets.native.simd.vectors import I16, I32, INTS, SHORTS, spread
 
 WIDE, NARROW = "avx512bw", "avx2"
@@ -45,6 +45,12 @@ class _Register:
         # With these types every LLVM takes it; from version 22 on it has others of its own.
         return self.call(builder, f"avx512.vpdpbusd.{32 * self.lanes}", sums.type, sums, levels, weights)
 
+    def multiply_bytes(self, builder: Any, levels: Any, weights: Any) -> Any:
+        return self.call(builder, "avx2.pmadd.ub.sw", ir.VectorType(I16, 2 * self.lanes), levels, weights)
+
+    def add_groups(self, builder: Any, sums: Any, groups: Any) -> Any:
+        return self.add_pairs(builder, sums, groups, ir.Constant(groups.type, [1] * groups.type.count))
+
 
 def instructions(features: Collection[str]) -> Instructions:
     """Return the instructions of a processor with these features, which have to include WIDE or NARROW."""
@@ -58,7 +64,10 @@ def instructions(features: Collection[str]) -> Instructions:
 def _made(of: _Register, most_rows: int, more_rows: int, has_bytes: bool, fade: Any, add_shares: Any) -> Instructions:
     pairs = Product(of.spread, lambda builder, weights: weights, of.add_pairs)
     quads = replace(pairs, add=of.add_quads) if has_bytes else None
-    return Instructions(of.lanes, most_rows, more_rows, pairs, quads, 128, fade, add_shares)
+    # In wider vectors they were never tried.
+    has_groups = not has_bytes and of.lanes < INTS.llvm.count
+    groups = GroupProduct(of.spread, of.multiply_bytes, of.add_groups) if has_groups else None
+    return Instructions(of.lanes, most_rows, more_rows, pairs, quads, groups, 128, fade, add_shares)
 
 
 def _fade_wide(builder: Any, x: Any, y: Any) -> Any:

@@ -17,7 +17,7 @@ from nets.native.convolutions import calibrate as convolutions
 from nets.native.evaluator import NativeEvaluator
 from nets.native.profiles import PROFILES, varied
 from nets.native.transformers.pack import Bytes, pack_tokens
-from nets.native.transformers.products import HAS_BYTES
+from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
 from nets.native.transformers.rounding import of_feed_forward, rounded
 from nets.native.transformers.workspace import TokensWorkspace
 from nets.precision.calibration import Positions, Series, measurement_fingerprint, own_positions
@@ -113,5 +113,7 @@ def _empty(model: Model) -> Positions:
 
 @lru_cache(maxsize=1)
 def fingerprint() -> str:
-    """Return a hash of the code that a calibration depends on, beside the network and its converter."""
-    return measurement_fingerprint(__name__)
+    """Return a hash of what a calibration depends on, beside the network and its converter.
+
+    Weights for other products of 8-bit levels may overflow in those of this processor."""
+    return measurement_fingerprint(__name__, f"bytes: {HAS_BYTES}, in groups: {IN_GROUPS}")

@@ -103,13 +103,20 @@ class _Places(NamedTuple):
     """The number of places, a multiple of 32."""
 
 
-def _placed(counts: list[int], lanes: int = HEAD) -> _Places:
+def placed(counts: list[int], lanes: int = HEAD) -> _Places:
     """Place parts of `counts` numbers one after another, each at a multiple of `lanes`."""
     at, start = [], 0
     for count in counts:
         at.append(start + np.arange(count))
         start += -(-count // lanes) * lanes
     return _Places(np.concatenate(at), padded(start))
+
+
+def placed_hidden(block: AttentionBlock | FeedForwardBlock) -> _Places:
+    """Place what a block's second matrix reads."""
+    if isinstance(block, AttentionBlock):
+        return placed([block.value_dimension] * block.heads)
+    return placed([len(block.second)])
 
 
 _Parts = dict[str, tuple[FloatArray, _Places, _Places]]
@@ -123,7 +130,7 @@ def _widths(blocks: NDArray[np.void], matrices: NDArray[np.void]) -> list[int]:
 
 def _end(record: np.void, end: End, writer: Writer) -> _Parts:
     record["kind"], record["activation"] = end.kind, KINDS.index(end.norm.activation)
-    inputs, outputs = _placed([end.convolution.inputs]), _placed([end.convolution.outputs])
+    inputs, outputs = placed([end.convolution.inputs]), placed([end.convolution.outputs])
     record["gamma"], record["beta"] = (writer.put(_spread(each, inputs)) for each in (end.norm.scale, end.norm.bias))
     return {"first": (end.convolution.weights[:, :, 0, 0].T, inputs, outputs)}
 
@@ -136,15 +143,15 @@ def _attention(record: np.void, block: AttentionBlock) -> _Parts:
     stream = _normed_stream(record, block)
     norm, pairs = block.norm[:, None], np.concatenate([block.query, block.key], axis=1)
     return {
-        "first": (norm * pairs, stream, _placed([size] * (block.heads + block.kv_heads))),
-        "values": (norm * block.value, stream, _placed([value_size] * block.kv_heads)),
-        "second": (block.output, _placed([value_size] * block.heads), stream),
+        "first": (norm * pairs, stream, placed([size] * (block.heads + block.kv_heads))),
+        "values": (norm * block.value, stream, placed([value_size] * block.kv_heads)),
+        "second": (block.output, placed_hidden(block), stream),
     }
 
 
 def _normed_stream(record: np.void, block: AttentionBlock | FeedForwardBlock) -> _Places:
     record["share"], record["epsilon"] = 1 / len(block.norm), block.epsilon
-    return _placed([len(block.norm)])
+    return placed([len(block.norm)])
 
 
 def _rotation(block: AttentionBlock) -> FloatArray:
@@ -161,7 +168,7 @@ def _rotation(block: AttentionBlock) -> FloatArray:
 
 def _feed_forward(record: np.void, block: FeedForwardBlock) -> _Parts:
     record["kind"], stream = FEED_FORWARD, _normed_stream(record, block)
-    hidden = _placed([len(block.second)])
+    hidden = placed_hidden(block)
     read, matrix = hidden, block.first
     if block.gate is not None:
         record["gated"] = 1
@@ -219,7 +226,7 @@ def _rounded(matrix: FloatArray) -> tuple[NDArray[np.int16], FloatArray]:
 
 def _heads(model: Model, writer: Writer, matrices: _Matrices) -> NDArray[np.void]:
     trunk, policy, value = model.trunk, model.policy, model.value
-    tip, stream = trunk.tip, _placed([trunk.channels])
+    tip, stream = trunk.tip, placed([trunk.channels])
     result = np.zeros(1, HEADS)
     heads = result[0]
     if isinstance(tip, RmsTip):
@@ -234,7 +241,7 @@ def _heads(model: Model, writer: Writer, matrices: _Matrices) -> NDArray[np.void
         each.followed_by(norm) for each, norm in zip((policy.pooled, policy.first, value.first), norms, strict=True)
     ]
     widths = [padded(each.outputs) for each in parts]
-    outputs = _placed([each.outputs for each in parts], lanes=OUTPUTS)
+    outputs = placed([each.outputs for each in parts], lanes=OUTPUTS)
     matrix = np.concatenate([each.weights[:, :, 0, 0].T for each in parts], axis=1)
     heads["matrix"] = matrices.put(writer, matrix, stream, outputs)
     heads["bias"] = writer.put(_spread(np.concatenate([bias_of(each) for each in parts]), outputs))

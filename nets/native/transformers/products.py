@@ -7,11 +7,14 @@ from typing import Any
 from llvmlite import ir
 
 from go_rules.machine.jit import kernel
+from nets.native.simd.groups import group_multiplier
 from nets.native.simd.products import HERE, MORE_ROWS, MOST_ROWS, OUTPUT_BYTES, OUTPUTS, multiplier
 from nets.native.simd.vectors import ALIGNMENT, I64, place
 
-HAS_BYTES = HERE.quads is not None
-"""Whether there is an instruction for products of 8-bit levels whose sums cannot overflow on the way."""
+HAS_BYTES = HERE.quads is not None or HERE.groups is not None
+"""Whether products of 8-bit levels are faster than those of 16 bits."""
+IN_GROUPS = HERE.groups is not None
+"""Whether they add up groups of products in 16 bits, so that weights have to keep to LARGEST_GROUP."""
 KEYS = OUTPUTS
 """How many keys a block has."""
 
@@ -34,11 +37,7 @@ _bytes_most, _bytes_more, _bytes_one = (
 
 
 @kernel
-def multiply_bytes(levels, weights, sums, rows, row_bytes):
-    """Compute int32 sums [rows, 32] of 8-bit levels [rows, channels] @ int8 weights [channels / 4, 32, 4].
-
-    The levels have no sign where `byte_zero` is added to them. `levels`, `weights` and `sums` are addresses.
-    """
+def _multiply_quads(levels, weights, sums, rows, row_bytes):
     while rows >= MOST_ROWS:
         _bytes_most(levels, row_bytes, row_bytes, weights, sums, OUTPUT_BYTES)
         levels += MOST_ROWS * row_bytes
@@ -54,6 +53,24 @@ def multiply_bytes(levels, weights, sums, rows, row_bytes):
         levels += row_bytes
         sums += OUTPUT_BYTES
         rows -= 1
+
+
+if HERE.groups is not None:
+    _groups_one = group_multiplier(HERE.groups, HERE.lanes)
+
+
+@kernel
+def _multiply_groups(levels, weights, sums, rows, row_bytes):
+    for row in range(rows):
+        _groups_one(levels + row * row_bytes, row_bytes, weights, sums + row * OUTPUT_BYTES)
+
+
+multiply_bytes = _multiply_groups if IN_GROUPS else _multiply_quads
+"""Compute int32 sums [rows, 32] of 8-bit levels [rows, channels] @ int8 weights [channels / 4, 32, 4].
+
+The arguments are the addresses of levels, weights and sums, the number of rows, and the bytes of a row of levels. The
+levels have no sign where `byte_zero` is added to them.
+"""
 
 
 @kernel

@@ -17,11 +17,13 @@ from nets.conversion.to_onnx import TAP, to_onnx
 from nets.conversion.transformer import HIDDEN, NORMED
 from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray, Model
 from nets.native.profiles import metadata
+from nets.native.simd.groups import LARGEST_GROUP, group_numbers
 from nets.native.transformers.order import End, steps
-from nets.native.transformers.pack import Bytes
+from nets.native.transformers.pack import Bytes, placed, placed_hidden
+from nets.native.transformers.products import IN_GROUPS
 from nets.onnx.evaluator import open_recorder
 from nets.precision.calibration import Positions
-from nets.precision.weight_rounding import round_weights
+from nets.precision.weight_rounding import Groups, round_in_groups, round_weights
 
 Moments = NDArray[np.float64]
 EQUALIZATION = 0.5
@@ -44,8 +46,9 @@ def rounded(model: Model, positions: Sequence[Positions]) -> dict[str, Bytes]:
             kinds.add(type(block))
             continue
         ones = np.ones(len(_last(block)), np.float32)
-        result[f"{label}_first"] = _bytes(_reading(block), block.norm, moments[f"{label}{NORMED}"])
-        result[f"{label}_second"] = _bytes(_last(block), ones, moments[f"{label}{HIDDEN}"])
+        stream, hidden = placed([len(block.norm)]).at, placed_hidden(block).at
+        result[f"{label}_first"] = _bytes(_reading(block), block.norm, moments[f"{label}{NORMED}"], stream)
+        result[f"{label}_second"] = _bytes(_last(block), ones, moments[f"{label}{HIDDEN}"], hidden)
     return result
 
 
@@ -66,18 +69,27 @@ def _last(block: AttentionBlock | FeedForwardBlock) -> FloatArray:
     return block.output if isinstance(block, AttentionBlock) else block.second
 
 
-def _bytes(matrix: FloatArray, norm: FloatArray, moments: Moments) -> Bytes:
-    """`matrix` [inputs, outputs], whose inputs are multiplied by `norm` and then have these second moments."""
+def _bytes(matrix: FloatArray, norm: FloatArray, moments: Moments, places: NDArray[np.int64]) -> Bytes:
+    """`matrix` [inputs, outputs], whose inputs are multiplied by `norm` and then have these second moments.
+
+    `places` [inputs] are the places of inputs in the kernels' rows."""
     reach = np.abs(matrix).max(axis=1) ** EQUALIZATION
     factors = np.maximum(reach / max(reach.max(), 1e-30), NARROWEST).astype(np.float32)
     scaled = moments * np.outer(factors, factors)
     order = np.argsort(-np.diag(scaled))  # what is rounded first is made good best, so the largest inputs are
-    even = (matrix / factors[:, None]).T[:, order, None, None]
-    ones = np.ones(len(order), np.float32)
-    integers, scale = round_weights(np.ascontiguousarray(even), ones, scaled[np.ix_(order, order)])
+    even = (matrix / factors[:, None]).T[:, order]
+    integers, scale = _quantized(np.ascontiguousarray(even), scaled[np.ix_(order, order)], places[order])
     weights = np.empty(matrix.shape, np.int8)
-    weights[order] = integers[:, :, 0, 0].T
+    weights[order] = integers.T
     return Bytes(factors * norm, weights, scale)
+
+
+def _quantized(matrix: FloatArray, moments: Moments, places: NDArray[np.int64]) -> tuple[NDArray[np.int8], FloatArray]:
+    """Integers [outputs, inputs] and what 1 of each output is worth; `places` are those of the inputs in their rows."""
+    if not IN_GROUPS:
+        integers, scale = round_weights(matrix[:, :, None, None], np.ones(len(places), np.float32), moments)
+        return integers[:, :, 0, 0], scale
+    return round_in_groups(matrix.astype(np.float64), moments, Groups(group_numbers(places), LARGEST_GROUP))
 
 
 def _moments(model: Model, positions: Sequence[Positions]) -> dict[str, Moments]:

@@ -18,12 +18,13 @@ from nets.katago.model import AttentionBlock, BottleneckBlock, FeedForwardBlock
 from nets.native.convolutions.parameters import aligned
 from nets.native.convolutions.trunk import MOST_STREAMS
 from nets.native.evaluator import NativeEvaluator
+from nets.native.simd.groups import LARGEST_GROUP, group_numbers
 from nets.native.simd.processor import is_available
 from nets.native.simd.products import multiply_rows
 from nets.native.transformers.attention import fraction_bits, write_shares
 from nets.native.transformers.calibrate import Verdict, calibrate, from_bytes
 from nets.native.transformers.pack import pack_tokens
-from nets.native.transformers.products import HAS_BYTES, multiply_bytes, score_block
+from nets.native.transformers.products import HAS_BYTES, IN_GROUPS, multiply_bytes, score_block
 from nets.native.transformers.rounding import of_feed_forward, rounded
 from nets.native.transformers.rows import SHORT_LEVELS
 from nets.native.transformers.workspace import TokensWorkspace
@@ -95,6 +96,12 @@ def test_products_of_bytes(rows: int) -> None:
     random = np.random.default_rng(rows)
     sums = aligned(rows * 128).view(np.int32)
     levels, weights = 255 * random.integers(0, 2, (rows, 64)), 127 * random.integers(-1, 2, (64, 32))
+    if IN_GROUPS:  # each group as full as it may be, and the first row makes of it the largest sums
+        full = LARGEST_GROUP // 4 * np.where(np.arange(64) // 8 % 2 == 0, 1, -1)
+        weights = np.outer(full, random.choice((-1, 1), 32))
+        for sign in (1, -1):
+            assert np.bincount(group_numbers(np.arange(64)), np.maximum(sign * weights[:, 0], 0)).max() == LARGEST_GROUP
+        levels[0] = 255 * (weights[:, 0] > 0)
     given, packed = aligned(levels.size), aligned(weights.size).view(np.int8)
     given[:], packed[:] = levels.ravel(), weights.reshape(16, 4, 32).transpose(0, 2, 1).ravel()
     multiply_bytes(given.ctypes.data, packed.ctypes.data, sums.ctypes.data, rows, 64)
@@ -300,13 +307,14 @@ def test_processors_with_narrower_vectors() -> None:
     code = (
         "from nets.native.simd.processor import features\nfrom nets.native.simd.x86 import NARROW_BYTES, WIDE\n"
         "from tests.nets.native.test_transformers import *\n"
-        "assert features().isdisjoint((WIDE, NARROW_BYTES)) and not HAS_BYTES\n"
+        "assert features().isdisjoint((WIDE, NARROW_BYTES)) and IN_GROUPS\n"
         "network = RandomNetwork(17, activation=SILU, channels=20)\n"
         "forward = network.write([ATTENTION, FEED_FORWARD, NESTED], tip='rms')\n"
         "evaluator = opened(network.compressed())\n"
         "for size in SIZES:\n"
         "    check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0))\n"
         "test_shares(81, 40.0)\n"
+        "test_products_of_bytes(5)\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, env=environment, check=True, timeout=300)
 

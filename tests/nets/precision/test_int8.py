@@ -22,7 +22,7 @@ from nets.precision.calibration import own_positions
 from nets.precision.int8 import calibrate, quantize, reason_against_int8, second_moments
 from nets.precision.int8_trunk import can_be_quantized
 from nets.precision.loss import LIMITS, Loss, compare, reason_against
-from nets.precision.weight_rounding import round_weights
+from nets.precision.weight_rounding import Groups, round_in_groups, round_weights
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
 from tests.nets.random_networks import RandomNetwork
@@ -145,6 +145,19 @@ def test_rounding_in_turn_is_better_on_the_inputs_it_was_made_for() -> None:
         back = integers * scales[:, None, None, None] / step[:, None, None]
         errors.append(np.square(read @ (back - weights).reshape(4, -1).T).sum())
     assert errors[1] < 0.7 * errors[0]
+
+
+def test_rounding_in_groups_keeps_to_their_limit() -> None:
+    random = np.random.default_rng(0)
+    read = random.random((500, 64)) @ random.standard_normal((64, 64))
+    matrix, moments = random.standard_normal((40, 64)) ** 3, read.T @ read
+    groups = Groups(random.permutation(np.repeat(np.arange(8), 8)), 128)
+    integers, scales = round_in_groups(matrix, moments, groups)
+    for sign in (1, -1):
+        sums = [np.bincount(groups.numbers, np.maximum(sign * row.astype(int), 0)) for row in integers]
+        assert 100 < np.max(sums) <= 128
+    errors = [read @ (back * scales[:, None] - matrix).T for back in (integers, np.round(matrix / scales[:, None]))]
+    assert np.square(errors[0]).sum() < 0.7 * np.square(errors[1]).sum()
 
 
 def test_what_cannot_be_quantized() -> None:
