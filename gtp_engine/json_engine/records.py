@@ -36,7 +36,7 @@ class Record:
     """Each move's point, of white's moves its bitwise complement."""
 
     def game(self, turn: int | None = None) -> Game:
-        """The game after so many moves, or after all. Raises IllegalMoveError."""
+        """The game after so many moves, or after all, each as `Game.play_told` takes it. Raises IllegalMoveError."""
         game = Game(self.width, self.height, self.rules, self.komi)
         try:
             game.set_position(self.stones, self.first)
@@ -45,7 +45,7 @@ class Record:
         for index, code in enumerate(self.moves[:turn]):
             colour, point = (BLACK, code) if code >= 0 else (WHITE, ~code)
             try:
-                game.play(colour, point)
+                game.play_told(colour, point)
             except RuleViolation:
                 raise IllegalMoveError(index, point) from None
         return game

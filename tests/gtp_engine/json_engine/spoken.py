@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.json_engine.engine import JsonEngine
+from gtp_engine.json_engine.human import HumanModel
 from gtp_engine.json_engine.models import Models
 from gtp_engine.json_engine.options import Options
 from nets.constant import ConstantEvaluator
@@ -31,14 +32,20 @@ class Spoken:
     """An engine that searches, and the replies that it has sent."""
 
     def __init__(
-        self, slots: int = 1, workers: int = 1, evaluator: Evaluator | None = None, defaults: Options | None = None
+        self,
+        slots: int = 1,
+        workers: int = 1,
+        evaluator: Evaluator | None = None,
+        human: HumanModel | None = None,
     ) -> None:
         self.replies: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self.is_behind: Callable[[], bool] = lambda: False
         parameters = SearchParameters(memory=64, cache_memory=8, seed=1)
-        models = Models(evaluator or ConstantEvaluator(), Path("constant.bin.gz"), 4)
-        defaults = defaults or Options(parameters)
-        self.engine = JsonEngine(models, defaults, slots, workers, self.replies.put, lambda: self.is_behind())
+        path = Path("human.bin.gz") if human is not None else None
+        models = Models(evaluator or ConstantEvaluator(), Path("constant.bin.gz"), 4, human, path)
+        self.engine = JsonEngine(
+            models, Options(parameters), slots, workers, self.replies.put, lambda: self.is_behind()
+        )
         self.engine.start()
 
     def say(self, *queries: dict[str, Any] | str) -> None:

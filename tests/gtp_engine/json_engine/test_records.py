@@ -6,8 +6,9 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
+from gtp_engine.commands.rules import interpret_rules
 from gtp_engine.json_engine.hashes import position_hashes
-from gtp_engine.json_engine.records import resolved
+from gtp_engine.json_engine.records import IllegalMoveError, Record, move_codes, resolved
 
 LETTERS = {"B": BLACK, "W": WHITE}
 
@@ -57,3 +58,25 @@ def test_symmetric_positions_share_a_name() -> None:
     second.play(BLACK, from_vertex("F7", 7, 9))
     assert position_hashes(first)[0] != position_hashes(second)[0]
     assert position_hashes(first)[1] == position_hashes(second)[1]
+
+
+KO = "BC5 WD5 BB4 WE4 BC3 WD3 BD4 WC4 BD4"
+"""Black takes the ko back at once."""
+SUICIDE = "BA3 WA2 BB2 WB1 BC1 WA1"
+"""White's two chains of the corner become one without a liberty."""
+
+
+@pytest.mark.parametrize("rules", ["chinese", "japanese", "tromp-taylor", "new-zealand"])
+@pytest.mark.parametrize("moves", [KO, SUICIDE])
+def test_what_was_played_is_taken_whatever_the_rules_say(rules: str, moves: str) -> None:
+    record = Record(9, 9, interpret_rules(rules), 7.0, (), BLACK, move_codes(stones(moves)))
+    assert len(record.game().moves) == len(moves.split())
+    assert len(record.game(3).moves) == 3
+
+
+@pytest.mark.parametrize("moves", ["BA1 WA1", "BA2 WC3 BB1 WA1"])
+def test_what_cannot_have_been_played(moves: str) -> None:
+    codes = move_codes(stones(moves))
+    with pytest.raises(IllegalMoveError) as caught:
+        Record(9, 9, interpret_rules("chinese"), 7.0, (), BLACK, codes).game()
+    assert (caught.value.index, caught.value.point) == (len(codes) - 1, from_vertex("A1", 9, 9))

@@ -1,0 +1,62 @@
+"""What people would play: `-human-model` beside the network that searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gtp_engine.configuration.sources import load
+from gtp_engine.json_engine.human import HumanModel
+from gtp_engine.players import open_evaluator
+from tests.gtp_engine.json_engine.spoken import Spoken, asking
+from tests.nets.random_networks import RandomNetwork
+
+ORDINARY = {"kind": "ordinary_block"}
+
+
+@pytest.fixture(scope="module")
+def human(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HumanModel]:
+    folder = tmp_path_factory.mktemp("human")
+    network = RandomNetwork(15, activation="ACTIVATION_MISH")
+    network.write([ORDINARY], meta=True)
+    path = folder / "human.bin.gz"
+    path.write_bytes(network.compressed())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("nets.cache.networks_directory", lambda: folder / "networks")
+        patched.setattr("nets.opened_before.networks_directory", lambda: folder / "networks")
+        settings = [f"net={path}", "precision=fp32", "human_profile=rank_1d"]
+        yield HumanModel(open_evaluator(load(None, settings, {})))
+
+
+def test_profiles_by_query(human: HumanModel) -> None:
+    spoken = Spoken(human=human)
+    plain = spoken.ask(asking(includePolicy=True, maxVisits=20))[0]
+    assert "humanPolicy" not in plain
+    answers = {}
+    for profile in ("rank_5k", "preaz_9d", "proyear_1990", "rank_5k"):
+        settings = {"humanSLProfile": profile, "ignorePreRootHistory": False}
+        answer = spoken.ask(asking(includePolicy=True, maxVisits=20, overrideSettings=settings))[0]
+        policy = answer["humanPolicy"]
+        assert len(policy) == 82
+        assert sum(share for share in policy if share > 0) == pytest.approx(1.0, abs=1e-5)
+        assert [i for i, share in enumerate(policy) if share < 0] == [
+            i for i, share in enumerate(answer["policy"]) if share < 0
+        ]
+        for move in answer["moveInfos"]:
+            assert move["humanPrior"] in policy
+        assert {name for name in answer["rootInfo"] if name.startswith("human")} == {
+            "humanScoreMean", "humanScoreStdev", "humanStScoreError", "humanStWrError", "humanWinrate",
+        }  # fmt: skip
+        assert answers.setdefault(profile, policy) == policy
+    assert answers["rank_5k"] != answers["preaz_9d"] != answers["proyear_1990"]
+    spoken.end()
+
+
+def test_both_networks_are_listed(human: HumanModel) -> None:
+    spoken = Spoken(human=human)
+    (answer,) = spoken.ask({"id": "m", "action": "query_models"})
+    assert [model["usesHumanSLProfile"] for model in answer["models"]] == [False, True]
+    assert [Path(model["name"]).name for model in answer["models"]] == ["constant.bin.gz", "human.bin.gz"]
+    spoken.end()
