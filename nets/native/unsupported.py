@@ -29,7 +29,7 @@ DEEP = f"int16 is only for blocks in at most {MOST_STREAMS - 1} others"
 
 def unsupported_reason(model: Model) -> str:
     """Return the reason why this network cannot run in int16 on this processor; empty if it can."""
-    return unknown_to_kernels(model) if is_available() else "int16 needs a processor with AVX2"
+    return unknown_to_kernels(model) if is_available() else "int16 needs a processor with AVX2, or a 64-bit ARM one"
 
 
 def unknown_to_kernels(model: Model) -> str:

@@ -52,6 +52,9 @@ class Instructions:
     """Rows of levels that are multiplied at once: as many as leave all their sums in registers."""
     more_rows: int
     """Fewer rows, for those that are left over."""
+    loads_levels_first: bool
+    """Whether the levels of all rows are loaded before the weights, which then pass through few registers; elsewhere
+    weights are loaded first, and levels one by one."""
     pairs: Product
     """Products of 16-bit levels."""
     quads: Product | None

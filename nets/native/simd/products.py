@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import types
 
 from go_rules.machine.jit import kernel
-from nets.native.simd.instructions import Product
+from nets.native.simd.instructions import Instructions, Product
 from nets.native.simd.processor import instructions
 from nets.native.simd.vectors import ALIGNMENT, I32, I64, intrinsic, place
 
@@ -49,7 +49,7 @@ def multiplier(rows: int, product: Product = HERE.pairs, put: Any = put_sums) ->
     @intrinsic
     def multiply(_context: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, to: Any, to_bytes: Any) -> Any:
         def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-            emit_product(builder, values, rows, product, HERE.lanes, put)
+            emit_product(builder, values, rows, product, HERE, put)
             return context.get_dummy_value()
 
         return types.void(*[types.int64] * 6), generate
@@ -57,12 +57,12 @@ def multiplier(rows: int, product: Product = HERE.pairs, put: Any = put_sums) ->
     return multiply
 
 
-def emit_product(builder: Any, values: Any, rows: int, product: Product, lanes: int, put: Any) -> None:
+def emit_product(builder: Any, values: Any, rows: int, product: Product, here: Instructions, put: Any) -> None:
     """Emit the product of `rows` rows of levels and a block of weights, given the six `values` that multiplier names.
 
-    Vectors have `lanes` sums. It is used for other processors than this one to see what LLVM makes of it."""
+    `product` is one of `here`, the instructions of any processor: so tests see what LLVM makes of it on others."""
     levels, row_bytes, length, weights, to, to_bytes = values
-    columns, register = OUTPUTS // lanes, ir.VectorType(I32, lanes)
+    columns, register = OUTPUTS // here.lanes, ir.VectorType(I32, here.lanes)
     before, body = builder.block, builder.append_basic_block("pairs")
     after = builder.append_basic_block("sums")
     builder.branch(body)
@@ -71,25 +71,40 @@ def emit_product(builder: Any, values: Any, rows: int, product: Product, lanes: 
     at.add_incoming(I64(0), before)
     cells = [[builder.phi(register) for _ in range(columns)] for _ in range(rows)]
     ours = builder.mul(at, I64(OUTPUTS))
-    factors = []
-    for column in range(columns):
-        there = place(builder, weights, builder.add(ours, I64(4 * lanes * column)), register)
-        factors.append(product.arrange(builder, builder.load(there, align=ALIGNMENT)))
-    row_levels, sums = levels, []
-    for row in cells:
-        everywhere = product.spread(builder, builder.load(place(builder, row_levels, at, I32), align=ALIGNMENT))
-        sums.append([product.add(builder, cell, everywhere, factor) for cell, factor in zip(row, factors, strict=True)])
-        row_levels = builder.add(row_levels, row_bytes)
+    starts = [levels]
+    for _ in range(rows - 1):
+        starts.append(builder.add(starts[-1], row_bytes))
+
+    def load_levels(row: int) -> Any:
+        return product.spread(builder, builder.load(place(builder, starts[row], at, I32), align=ALIGNMENT))
+
+    def load_weights(column: int) -> Any:
+        there = place(builder, weights, builder.add(ours, I64(4 * here.lanes * column)), register)
+        return product.arrange(builder, builder.load(there, align=ALIGNMENT))
+
+    sums: dict[tuple[int, int], Any] = {}
+    if here.loads_levels_first:
+        everywhere = [load_levels(row) for row in range(rows)]
+        for column in range(columns):
+            factor = load_weights(column)
+            for row in range(rows):
+                sums[row, column] = product.add(builder, cells[row][column], everywhere[row], factor)
+    else:
+        factors = [load_weights(column) for column in range(columns)]
+        for row in range(rows):
+            level = load_levels(row)
+            for column in range(columns):
+                sums[row, column] = product.add(builder, cells[row][column], level, factors[column])
     further = builder.add(at, I64(4))
     at.add_incoming(further, body)
-    for row, results in zip(cells, sums, strict=True):
-        for cell, result in zip(row, results, strict=True):
-            cell.add_incoming(ir.Constant(register, [0] * lanes), before)
-            cell.add_incoming(result, body)
+    for (row, column), result in sums.items():
+        cells[row][column].add_incoming(ir.Constant(register, [0] * here.lanes), before)
+        cells[row][column].add_incoming(result, body)
     keep_together(builder, builder.cbranch(builder.icmp_unsigned("<", further, length), body, after))
     builder.position_at_end(after)
-    for number, row in enumerate(sums):
-        put(builder, row, builder.add(to, builder.mul(to_bytes, I64(number))))
+    for row in range(rows):
+        results = [sums[row, column] for column in range(columns)]
+        put(builder, results, builder.add(to, builder.mul(to_bytes, I64(row))))
 
 
 _multiply_most, _multiply_more, _multiply_one = (multiplier(rows) for rows in (MOST_ROWS, MORE_ROWS, 1))

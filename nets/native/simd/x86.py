@@ -67,7 +67,7 @@ def _made(of: _Register, most_rows: int, more_rows: int, has_bytes: bool, fade: 
     # In wider vectors they were never tried.
     has_groups = not has_bytes and of.lanes < INTS.llvm.count
     groups = GroupProduct(of.spread, of.multiply_bytes, of.add_groups) if has_groups else None
-    return Instructions(of.lanes, most_rows, more_rows, pairs, quads, groups, 128, fade, add_shares)
+    return Instructions(of.lanes, most_rows, more_rows, False, pairs, quads, groups, 128, fade, add_shares)
 
 
 def _fade_wide(builder: Any, x: Any, y: Any) -> Any:

@@ -26,7 +26,7 @@ from nets.native.transformers.calibrate import Verdict, calibrate, from_bytes
 from nets.native.transformers.pack import pack_tokens
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS, multiply_bytes, score_block
 from nets.native.transformers.rounding import of_feed_forward, rounded
-from nets.native.transformers.rows import SHORT_LEVELS
+from nets.native.transformers.rows import BYTE_ZERO, SHORT_LEVELS
 from nets.native.transformers.workspace import TokensWorkspace
 from nets.native.unsupported import unknown_to_kernels, unsupported_reason
 from nets.onnx.evaluator import OnnxEvaluator
@@ -95,17 +95,17 @@ def test_products_of_bytes(rows: int) -> None:
     """At the ends of their ranges, where other instructions overflow."""
     random = np.random.default_rng(rows)
     sums = aligned(rows * 128).view(np.int32)
-    levels, weights = 255 * random.integers(0, 2, (rows, 64)), 127 * random.integers(-1, 2, (64, 32))
+    levels, weights = 127 * random.integers(-1, 2, (rows, 64)), 127 * random.integers(-1, 2, (64, 32))
     if IN_GROUPS:  # each group as full as it may be, and the first row makes of it the largest sums
         full = LARGEST_GROUP // 4 * np.where(np.arange(64) // 8 % 2 == 0, 1, -1)
         weights = np.outer(full, random.choice((-1, 1), 32))
         for sign in (1, -1):
             assert np.bincount(group_numbers(np.arange(64)), np.maximum(sign * weights[:, 0], 0)).max() == LARGEST_GROUP
-        levels[0] = 255 * (weights[:, 0] > 0)
+        levels[0] = 255 * (weights[:, 0] > 0) - BYTE_ZERO
     given, packed = aligned(levels.size), aligned(weights.size).view(np.int8)
-    given[:], packed[:] = levels.ravel(), weights.reshape(16, 4, 32).transpose(0, 2, 1).ravel()
+    given[:], packed[:] = (levels + BYTE_ZERO).ravel() & 255, weights.reshape(16, 4, 32).transpose(0, 2, 1).ravel()
     multiply_bytes(given.ctypes.data, packed.ctypes.data, sums.ctypes.data, rows, 64)
-    np.testing.assert_array_equal(sums.reshape(rows, 32), levels @ weights)
+    np.testing.assert_array_equal(sums.reshape(rows, 32), (levels + BYTE_ZERO) @ weights)
 
 
 @needs_kernels
