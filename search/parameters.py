@@ -84,6 +84,8 @@ class Parameter:
         """
         if value == "" and self.default == "":
             return value
+        if value == "none" and self.default is None and self.kind in (int, float):
+            return None  # as GTP shows it
         try:
             converted = _convert(self.kind, self.item, value)
         except ValueError as error:

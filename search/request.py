@@ -28,6 +28,13 @@ class Limits:
     """Time from the start of this search."""
     may_stop_early: bool = True
     """Whether to end once the rest of the budget cannot change the move. Off for analysis and pondering."""
+    playouts: int | None = None
+    """Visits of the root that this search adds."""
+
+    def visits_from(self, first: int) -> int | None:
+        """Return the root's visits at which a search ends whose root has `first` at its start; None without a limit."""
+        added = None if self.playouts is None else first + self.playouts
+        return min((most for most in (self.visits, added) if most is not None), default=None)
 
 
 @dataclass(frozen=True)

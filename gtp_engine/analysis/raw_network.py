@@ -31,17 +31,17 @@ from search.player import Player
 
 SYMMETRIES = 8
 OPTIMISM = 0.2
-"""How much of the optimistic policy `kata-raw-nn` mixes in, where the network has one."""
+"""How much of the optimistic policy `kata-raw-nn` mixes in, where the network has one and the caller says nothing."""
 
 
-def raw_text(player: Player, game: Game, colour: int, symmetry: int) -> str:
+def raw_text(player: Player, game: Game, colour: int, symmetry: int, optimism: float = OPTIMISM) -> str:
     """The reply to `kata-raw-nn` for `colour` to move, in one of KataGo's eight symmetries.
 
     Raises GtpError if the player has no network.
     """
     if player.evaluator is None:
         raise GtpError("this player has no network")
-    evaluation = evaluate(player.evaluator, game, colour, symmetry)
+    evaluation = evaluate(player.evaluator, game, colour, symmetry, optimism)
     sign = 1.0 if colour == WHITE else -1.0
     win, loss = (WIN, LOSS) if colour == WHITE else (LOSS, WIN)
     value, score = evaluation.value[0], evaluation.score[0]
@@ -70,7 +70,7 @@ def raw_text(player: Player, game: Game, colour: int, symmetry: int) -> str:
     return "\n".join(lines)
 
 
-def evaluate(evaluator: Evaluator, game: Game, colour: int, symmetry: int) -> Evaluation:
+def evaluate(evaluator: Evaluator, game: Game, colour: int, symmetry: int, optimism: float = OPTIMISM) -> Evaluation:
     """Evaluate the game's position as `symmetry` turns it, and turn the answer back."""
     height, width = game.height, game.width
     if height != width:
@@ -94,8 +94,8 @@ def evaluate(evaluator: Evaluator, game: Game, colour: int, symmetry: int) -> Ev
     image = symmetry_images(width, height)[symmetry]
     turned = np.empty_like(spatial)
     turned.reshape(1, SPATIAL_PLANES, -1)[..., image[:-1]] = spatial.reshape(1, SPATIAL_PLANES, -1)
-    optimism, colours = np.full(1, OPTIMISM, np.float32), np.full(1, colour, np.int8)
-    answer = evaluator.evaluate(EvaluationRequest(turned, global_, optimism, colours))
+    request = EvaluationRequest(turned, global_, np.full(1, optimism, np.float32), np.full(1, colour, np.int8))
+    answer = evaluator.evaluate(request)
     return answer._replace(policy=answer.policy[:, image], ownership=answer.ownership[:, image[:-1]])
 
 

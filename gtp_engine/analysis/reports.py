@@ -92,7 +92,10 @@ def interpret_request(
         elif key in ("avoid", "allow"):
             side = interpret_colour(_pop(rest))
             points = frozenset(interpret_vertex(vertex, width, height) for vertex in _pop(rest).split(","))
-            restrictions.append((key, side, points, max(1, _count(_pop(rest)))))
+            depth = _count(_pop(rest))
+            if depth < 1:
+                raise GtpError(SYNTAX_ERROR)
+            restrictions.append((key, side, points, depth))
         elif kata and key in FLAGS:
             (flags.add if interpret_boolean(_pop(rest)) else flags.discard)(key)
         else:
@@ -108,8 +111,8 @@ def _filter(restrictions: list[tuple[str, int, frozenset[int], int]]) -> MoveFil
     for key, side, points, depth in restrictions:
         if key == "avoid":
             avoided[side] = (*avoided.get(side, ()), (points, depth))
-    if (allowed and avoided) or len(dict(allowed)) < len(allowed):
-        raise GtpError("allow may be given once for each colour, and not together with avoid")
+    if avoided.keys() & dict(allowed).keys() or len(dict(allowed)) < len(allowed):
+        raise GtpError("allow may be given once for each colour, and not together with avoid for the same colour")
     return MoveFilter(allow=dict(allowed), avoid=avoided)
 
 

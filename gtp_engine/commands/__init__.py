@@ -56,6 +56,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "kgs-genmove_cleanup",
         "undo",
         "gg-undo",
+        "kata-search",
+        "kata-search_cancellable",
+        "genmove_debug",
+        "kata-search_debug",
     ),
     "clocks": (
         "time_settings",
@@ -63,6 +67,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "kgs-time_settings",
         "kata-time_settings",
         "kata-list_time_settings",
+        "kata-debug-print-tc",
     ),
     "analysis": (
         "lz-analyze",
@@ -70,7 +75,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "lz-genmove_analyze",
         "kata-genmove_analyze",
         "cgos-genmove_analyze",
+        "kata-search_analyze",
+        "kata-search_analyze_cancellable",
         "kata-raw-nn",
+        "kata-raw-human-nn",
         "kata-benchmark",
     ),
     "rules": ("kata-get-rules", "kata-set-rules", "kata-set-rule", "kgs-rules"),
@@ -84,7 +92,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "kata-set-params",
         "clear_cache",
     ),
-    "inspection": ("showboard", "gomill-explain_last_move", "gomill-describe_engine"),
+    "inspection": ("showboard", "gomill-explain_last_move", "gomill-describe_engine", "debug_moves", "kata-get-models"),
     "servers": ("cgos-opponent_name", "cgos-opponent_rating", "cgos-gameover", "kgs-game_over", "kgs-chat"),
 }
 

@@ -8,7 +8,7 @@ from gtp_engine import commands
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import GtpQuit
-from gtp_engine.version import VERSION
+from gtp_engine.version import GTP_VERSION
 
 ANALYZE_COMMANDS = """\
 string/Final Score/final_score
@@ -31,7 +31,8 @@ def name(engine: Engine, _call: Call) -> str:
 
 
 def version(_engine: Engine, _call: Call) -> str:
-    return VERSION
+    """GUIs take it for KataGo's or Leela Zero's (gtp_engine/version.py)."""
+    return GTP_VERSION
 
 
 def known_command(_engine: Engine, call: Call) -> str:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import time
 
 from gtp_engine.analysis.cgos import cgos_line
-from gtp_engine.analysis.raw_network import SYMMETRIES, raw_text
+from gtp_engine.analysis.raw_network import OPTIMISM, SYMMETRIES, raw_text
 from gtp_engine.analysis.reports import AnalysisRequest, Reporter, interpret_request
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
-from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_colour, interpret_integer, is_colour
-from gtp_engine.thinking.decide import decide, play_decision
+from gtp_engine.dialogue.protocol import (
+    SYNTAX_ERROR,
+    GtpError,
+    interpret_colour,
+    interpret_float,
+    interpret_integer,
+    is_colour,
+)
+from gtp_engine.thinking.decide import CANCELLED, decide, move_text, play_decision
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import SearchResult
 
@@ -39,16 +46,43 @@ def kata_genmove_analyze(engine: Engine, call: Call) -> str:
 
 def cgos_genmove_analyze(engine: Engine, call: Call) -> str:
     """Reply with the analysis as one line of JSON, then with the move."""
+    call.expect(1)
     colour = interpret_colour(call.word(0))
     decision = decide(engine, call, colour, report=OWNERSHIP_AT_THE_END)
     call.stream(cgos_line(decision.result, engine.game.height, engine.settings.analysis_pv))
     return "play " + play_decision(engine, call, decision)
 
 
+def kata_search_analyze(engine: Engine, call: Call) -> str:
+    """Think of a move and do not play it, with reports in the format of KataGo."""
+    return _genmove_analyze(engine, call, kata=True, plays=False)
+
+
+def kata_search_analyze_cancellable(engine: Engine, call: Call) -> str:
+    """Do as `kata-search_analyze` does, until any input ends it."""
+    return _genmove_analyze(engine, call, kata=True, plays=False, may_cancel=True)
+
+
+def kata_raw_human_nn(engine: Engine, call: Call) -> str:
+    """Do as `kata-raw-nn` does, where the network imitates people."""
+    evaluator = engine.player.evaluator
+    if evaluator is None or evaluator.attributes.profile is None:
+        raise GtpError("the network is no HumanSL one: start with --net and --human-profile")
+    return kata_raw_nn(engine, call)
+
+
 def kata_raw_nn(engine: Engine, call: Call) -> str:
-    """Reply with the network's evaluation of the position in one of the eight symmetries, or in all of them."""
+    """Reply with the network's evaluation of the position in one of the eight symmetries, or in all of them.
+
+    The last argument is the share of the optimistic policy, where the network has one.
+    """
     words = list(call.words)
     colour = interpret_colour(words.pop(0)) if words and is_colour(words[0]) else engine.game.to_play
+    optimism = OPTIMISM
+    if len(words) == 2:
+        optimism = interpret_float(words.pop())
+    if len(words) > 1 or not 0 <= optimism <= 1:
+        raise GtpError(SYNTAX_ERROR)
     which = words[0].lower() if words else "0"
     if which == "all":
         symmetries = range(SYMMETRIES)
@@ -57,11 +91,12 @@ def kata_raw_nn(engine: Engine, call: Call) -> str:
         if not 0 <= symmetry < SYMMETRIES:
             raise GtpError(SYNTAX_ERROR)
         symmetries = range(symmetry, symmetry + 1)
-    return "\n".join(raw_text(engine.player, engine.game, colour, symmetry) for symmetry in symmetries)
+    return "\n".join(raw_text(engine.player, engine.game, colour, symmetry, optimism) for symmetry in symmetries)
 
 
 def kata_benchmark(engine: Engine, call: Call) -> str:
     """Search the present position without what earlier searches learned, and reply how fast that was."""
+    call.expect(1)
     visits = interpret_integer(call.word(0))
     if not 1 <= visits <= MOST_BENCHMARK_VISITS:
         raise GtpError(SYNTAX_ERROR)
@@ -109,16 +144,22 @@ def _analyze(engine: Engine, call: Call, kata: bool) -> str:
     return ""
 
 
-def _genmove_analyze(engine: Engine, call: Call, kata: bool) -> str:
+def _genmove_analyze(engine: Engine, call: Call, kata: bool, plays: bool = True, may_cancel: bool = False) -> str:
     """Report while thinking of a move. There is at least one report: CGOS's client waits for it."""
     reporter = _reporter(engine, call, kata)
 
     def send(result: SearchResult) -> None:
         call.stream(reporter.line(result))
 
+    if may_cancel:
+        engine.get_ready()
+        call.end_on_input()
     decision = decide(engine, call, reporter.request.colour, reporter.request.filter, reporter.subscription(send))
     send(decision.result)
-    return "play " + play_decision(engine, call, decision)
+    if may_cancel and decision.is_cancelled:
+        return f"play {CANCELLED}"
+    move = play_decision(engine, call, decision) if plays else move_text(decision.point, engine.game.height)
+    return f"play {move}"
 
 
 def _reporter(engine: Engine, call: Call, kata: bool) -> Reporter:

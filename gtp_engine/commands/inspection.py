@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from go_rules.points import BLACK, COLOUR_NAMES, COLUMNS, PASS, WHITE, point_at, to_vertex
 from gtp_engine.commands.rules import rules_json
 from gtp_engine.dialogue.call import Call
@@ -38,21 +40,32 @@ _SYMBOLS = ".XO"
 
 def gomill_explain_last_move(engine: Engine, _call: Call) -> str:
     """Reply with what the engine thought when it was last asked for a move."""
+    return "\n".join(explanation(engine))
+
+
+def debug_moves(engine: Engine, call: Call) -> str:
+    """Reply with the board and all moves that the last search looked at, when the engine was asked for a move."""
+    call.expect(0)
+    return "\n".join([showboard(engine, call), *explanation(engine, most=None)])
+
+
+def explanation(engine: Engine, most: int | None = CANDIDATES_SHOWN) -> list[str]:
+    """Lines about the last move that the engine was asked for, with at most so many moves that it thought of."""
     decision = engine.decision
     if decision is None:
-        return "no move yet"
+        return ["no move yet"]
     result, height = decision.result, engine.game.height
     lines = [
         f"move {decision.move_number + 1}: {COLOUR_NAMES[decision.colour]} {move_text(decision.point, height)}",
         f"visits {result.visits} winrate {result.winrate:.3f} lead {result.lead:+.1f} "
         f"seconds {result.seconds:.2f} stopped by {result.reason.value}",
     ]
-    for move in result.moves[:CANDIDATES_SHOWN]:
+    for move in [move for move in result.moves if move.visits][:most]:
         lines.append(
             f"{to_vertex(move.point, height)}: visits {move.visits} winrate {move.winrate:.3f} "
             f"lead {move.lead:+.1f} prior {move.prior:.3f} pv {pv_text(move.pv, height, 8)}"
         )
-    return "\n".join(lines)
+    return lines
 
 
 def gomill_describe_engine(engine: Engine, _call: Call) -> str:
@@ -63,3 +76,19 @@ def gomill_describe_engine(engine: Engine, _call: Call) -> str:
         network = player.evaluator.attributes
         lines.append(f"network {network.name} ({network.precision}, {network.provider})")
     return "\n".join(lines)
+
+
+def kata_get_models(engine: Engine, _call: Call) -> str:
+    """Reply with the network in use as JSON, in KataGo's form: a list of one object, empty without a network."""
+    evaluator = engine.player.evaluator
+    if evaluator is None:
+        return "[]"
+    network = evaluator.attributes
+    model = {
+        "name": engine.settings.net or network.name,
+        "internalName": network.name,
+        "maxBatchSize": engine.player.parameters.batch,
+        "usesHumanSLProfile": network.profile is not None,
+        "usingFP16": "true" if network.precision == "fp16" else "false",
+    }
+    return json.dumps([model], sort_keys=True, separators=(",", ":"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from go_rules.machine.texts import parse_number, shown
+from go_rules.machine.texts import shown
+from gtp_engine.configuration.fixed import FIXED, fixed_name, require_fixed, value_text
 from gtp_engine.configuration.parameters import find_parameter, parameters
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
@@ -16,32 +17,32 @@ from search.parameters import Parameter, ParameterError, ParameterTable
 
 PROFILE = "human_profile"
 """The parameter that only a HumanSL network has."""
-
-PDA = "playoutDoublingAdvantage"
-"""KataGo's parameter for playing as if one side searched more. Clients set it to 0, the only value that it has here."""
+HUMAN_PROFILE = "humanSLProfile"
+"""KataGo's name of it; empty and fixed with every other network."""
 
 
 def kata_list_params(engine: Engine, _call: Call) -> str:
     """Reply with the names of all parameters that can change."""
-    return " ".join((*(shown_name(parameter) for parameter in changeable(engine)), PDA))
+    return " ".join(all_values(engine))
 
 
 def kata_get_param(engine: Engine, call: Call) -> str:
     """Reply with the value of one parameter."""
+    call.expect(1)
     name = call.word(0)
-    return _text(0.0 if _is_pda(name) else value_of(engine, _find(engine, name)))
+    fixed = fixed_parameter(engine, name)
+    return value_text(FIXED[fixed][0] if fixed is not None else value_of(engine, _find(engine, name)))
 
 
 def kata_get_params(engine: Engine, _call: Call) -> str:
     """Reply with all values as one JSON object."""
-    values = {shown_name(parameter): value_of(engine, parameter) for parameter in changeable(engine)}
-    values[PDA] = 0.0
-    return json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return json.dumps(all_values(engine), sort_keys=True, separators=(",", ":"))
 
 
 def kata_set_param(engine: Engine, call: Call) -> str:
-    """Set one parameter to a value."""
-    _change(engine, {call.word(0): call.word(1)})
+    """Set one parameter to a value. Without one it becomes empty, which few parameters can be."""
+    call.expect(1, 2)
+    _change(engine, {call.word(0): call.word(1) if len(call.words) > 1 else ""})
     return ""
 
 
@@ -68,6 +69,19 @@ def changeable(engine: Engine) -> list[Parameter]:
     """The parameters these commands know: those of the tables in use that may change while the engine runs."""
     sections, has_profile = tables(engine), human_profile(engine) is not None
     return [p for p in parameters() if p.live and p.section in sections and (has_profile or p.name != PROFILE)]
+
+
+def all_values(engine: Engine) -> dict[str, Any]:
+    """The values of all parameters by name, those that have only one value last."""
+    values = {shown_name(parameter): value_of(engine, parameter) for parameter in changeable(engine)}
+    return values | {name: FIXED[name][0] for name in FIXED if fixed_parameter(engine, name) is not None}
+
+
+def fixed_parameter(engine: Engine, name: str) -> str | None:
+    """KataGo's name of a parameter that has only one value here; None for any other."""
+    fixed = fixed_name(name)
+    # Where a network imitates people, whom it imitates can be chosen.
+    return None if fixed == HUMAN_PROFILE and human_profile(engine) is not None else fixed
 
 
 def shown_name(parameter: Parameter) -> str:
@@ -104,8 +118,12 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
     after = dict(before)
     found: set[str] = set()
     for name, value in values.items():
-        if _is_pda(name):
-            _check_pda(value)
+        fixed = fixed_parameter(engine, name)
+        if fixed is not None:
+            try:
+                require_fixed(fixed, value)
+            except ParameterError as error:
+                raise GtpError(str(error)) from None
             continue
         parameter = _find(engine, name)
         if parameter.name in found:
@@ -132,22 +150,3 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
         evaluator.use_profile(profile)
         engine.player.clear()
         engine.estimated = None
-
-
-def _is_pda(name: str) -> bool:
-    return name.lower() == PDA.lower()
-
-
-def _check_pda(value: object) -> None:
-    try:
-        is_zero = isinstance(value, (str, int, float)) and parse_number(str(value)) == 0.0
-    except ValueError:
-        is_zero = False
-    if not is_zero:
-        raise GtpError(f"{PDA} can only be 0 here")
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "none" if value is None else str(value)

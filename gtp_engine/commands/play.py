@@ -6,6 +6,7 @@ import time
 
 from go_rules.game import Game, RuleViolation
 from go_rules.points import board_points
+from gtp_engine.commands.inspection import explanation
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import (
@@ -17,13 +18,15 @@ from gtp_engine.dialogue.protocol import (
     interpret_stones,
     interpret_vertex,
 )
-from gtp_engine.thinking.decide import decide, move_text, play_decision
+from gtp_engine.stderr import note
+from gtp_engine.thinking.decide import CANCELLED, decide, move_text, play_decision
 from gtp_engine.thinking.estimate import empty_regions, estimate, neighbours
 from search.request import MoveFilter
 
 
 def play(engine: Engine, call: Call) -> str:
     """Play one move of either colour that the controller tells of, even if our rules do not allow it."""
+    call.expect(2)
     colour = interpret_colour(call.word(0))
     point = interpret_vertex(call.word(1), engine.game.width, engine.game.height)
     try:
@@ -51,14 +54,45 @@ def gogui_play_sequence(engine: Engine, call: Call) -> str:
 
 def genmove(engine: Engine, call: Call) -> str:
     """Think of a move and play it."""
+    call.expect(1)
     colour = interpret_colour(call.word(0))
     return play_decision(engine, call, decide(engine, call, colour))
 
 
 def reg_genmove(engine: Engine, call: Call) -> str:
     """Think of a move and do not play it."""
+    call.expect(1)
     decision = decide(engine, call, interpret_colour(call.word(0)))
     return move_text(decision.point, engine.game.height)
+
+
+def kata_search(engine: Engine, call: Call) -> str:
+    """Think of a move and do not play it."""
+    return reg_genmove(engine, call)
+
+
+def kata_search_cancellable(engine: Engine, call: Call) -> str:
+    """Think of a move and do not play it. Any input ends that, and then there is no move."""
+    call.expect(1)
+    colour = interpret_colour(call.word(0))
+    engine.get_ready()
+    call.end_on_input()
+    decision = decide(engine, call, colour)
+    return CANCELLED if decision.is_cancelled else move_text(decision.point, engine.game.height)
+
+
+def genmove_debug(engine: Engine, call: Call) -> str:
+    """Do as `genmove` does, and write what the search found to stderr."""
+    move = genmove(engine, call)
+    _explain(engine)
+    return move
+
+
+def kata_search_debug(engine: Engine, call: Call) -> str:
+    """Do as `kata-search` does, and write what the search found to stderr."""
+    move = reg_genmove(engine, call)
+    _explain(engine)
+    return move
 
 
 def kgs_genmove_cleanup(engine: Engine, call: Call) -> str:
@@ -86,6 +120,11 @@ def gg_undo(engine: Engine, call: Call) -> str:
         raise GtpError("cannot undo")
     take_back(engine.game, number)
     return ""
+
+
+def _explain(engine: Engine) -> None:
+    for line in explanation(engine, most=None):
+        note(line)
 
 
 def take_back(game: Game, number: int) -> None:

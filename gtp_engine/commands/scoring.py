@@ -29,6 +29,7 @@ def final_score(engine: Engine, call: Call) -> str:
 
 def final_status_list(engine: Engine, call: Call) -> str:
     """Reply with the stones that are alive, dead or in seki, one chain in each line."""
+    call.expect(1)
     status = call.word(0).lower()
     if status not in ("alive", "dead", "seki"):
         raise GtpError(SYNTAX_ERROR)

@@ -37,9 +37,8 @@ def boardsize(engine: Engine, call: Call) -> str:
 
 
 def rectangular_boardsize(engine: Engine, call: Call) -> str:
-    """Set the board size to a width and a height, and clear the board."""
-    _resize(engine, interpret_integer(call.word(0)), interpret_integer(call.word(1)))
-    return ""
+    """Do as `boardsize` does."""
+    return boardsize(engine, call)
 
 
 def clear_board(engine: Engine, _call: Call) -> str:
@@ -50,6 +49,7 @@ def clear_board(engine: Engine, _call: Call) -> str:
 
 def komi(engine: Engine, call: Call) -> str:
     """Set the komi to any finite number."""
+    call.expect(1)
     engine.set_komi(interpret_float(call.word(0)))
     return ""
 
@@ -85,6 +85,7 @@ def gogui_setup(engine: Engine, call: Call) -> str:
 
 def gogui_setup_player(engine: Engine, call: Call) -> str:
     """Set who plays next."""
+    call.expect(1)
     colour = interpret_colour(call.word(0))
     if colour != engine.game.to_play:
         _set_up(engine.game, _stones_on_board(engine.game), colour)
@@ -97,21 +98,27 @@ def fixed_handicap(engine: Engine, call: Call) -> str:
 
 
 def place_free_handicap(engine: Engine, call: Call) -> str:
-    """Place handicap stones on points that the engine chooses, and reply with them."""
-    return _handicap(engine, call, handicap.free_handicap)
+    """Place handicap stones on points that the engine chooses, and reply with them: fewer than were asked for where the
+    board has no room."""
+
+    def most_of(number: int, width: int, height: int) -> list[int]:
+        return handicap.free_handicap(min(number, handicap.max_free_handicap(width, height)), width, height)
+
+    return _handicap(engine, call, most_of)
 
 
 def set_free_handicap(engine: Engine, call: Call) -> str:
-    """Place handicap stones on the points that the controller names."""
+    """Place handicap stones on the points that the controller names, or none."""
     game = engine.game
     _require_empty(game)
     try:
         points = [interpret_vertex(word, game.width, game.height) for word in call.words]
     except GtpError:
         raise GtpError(BAD_VERTEX_LIST) from None
-    if len(points) < 2 or len(set(points)) < len(points) or PASS in points:
+    if len(set(points)) < len(points) or PASS in points:
         raise GtpError(BAD_VERTEX_LIST)
-    _place(game, points, BAD_VERTEX_LIST)
+    if points:
+        _place(game, points, BAD_VERTEX_LIST)
     return ""
 
 
@@ -123,6 +130,7 @@ def _resize(engine: Engine, width: int, height: int) -> None:
 
 def _handicap(engine: Engine, call: Call, points_for: Callable[[int, int, int], list[int]]) -> str:
     game = engine.game
+    call.expect(1)
     number = interpret_integer(call.word(0))
     _require_empty(game)
     if number < 2:

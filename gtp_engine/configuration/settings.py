@@ -31,8 +31,9 @@ RULE_NAMES = (
     "bga",
     "aga-button",
     "new-zealand",
+    "ing",
 )
-"""The presets of go_rules/rules.py, which imports numpy. A test compares them."""
+"""The presets of go_rules/rule_names.py, which imports numpy. A test compares them."""
 
 
 def parse_size(text: str) -> tuple[int, int]:
@@ -63,10 +64,18 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         None, "Visits a move at most.", unit="visits", low=1, high=10**12, absent="no limit", example=800,
         kata="maxVisits", live=True, commands=("gtp", "picture"),
     )
+    playouts: int | None = parameter(
+        None, "Visits that a search adds at most to those of the tree kept.", unit="visits", low=1, high=10**12,
+        absent="no limit", example=800, kata="maxPlayouts", live=True,
+    )
     time: float | None = parameter(
-        None, "Thinking time of a move at most, clock or no clock.", unit="seconds", low=0.001, high=1e7,
-        absent=f"{DEFAULT_SECONDS:g} if nothing else limits a move", example=5.0, kata="maxTime", live=True,
-        metavar="SECONDS", commands=("gtp",),
+        None, "Thinking time of a move at most, clock or no clock.", unit="seconds", low=0, high=1e7,
+        absent=f"{DEFAULT_SECONDS:g} if nothing else limits a move; `longest` on a clock", example=5.0, kata="maxTime",
+        live=True, metavar="SECONDS", commands=("gtp",),
+    )
+    longest: float = parameter(
+        120.0, "Thinking time of a move at most on a clock, where `time` is not set: some clocks allow days.",
+        unit="seconds", low=0.001, high=1e7, live=True,
     )
     precision: str = parameter(
         "auto", "Arithmetic of the network.", choices=("auto", "int16", "int8", "fp32", "fp16"),
@@ -93,6 +102,18 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     )
     ponder: bool = parameter(
         False, "Think on the opponent's time.", kata="ponderingEnabled", live=True, commands=("gtp",)
+    )
+    ponder_visits: int | None = parameter(
+        None, "Visits at most while pondering.", unit="visits", low=1, high=10**12, absent="no limit", example=10000,
+        kata="maxVisitsPondering", live=True,
+    )
+    ponder_playouts: int | None = parameter(
+        None, "Visits that pondering adds at most.", unit="visits", low=1, high=10**12, absent="no limit",
+        example=10000, kata="maxPlayoutsPondering", live=True,
+    )
+    ponder_time: float | None = parameter(
+        None, "Time at most for pondering a move.", unit="seconds", low=0, high=1e7, absent="no limit", example=60.0,
+        kata="maxTimePondering", live=True,
     )
     lag: float = parameter(
         0.3, "Time a controller's clock charges beyond our own thinking.", unit="seconds a move", low=0, high=60,
@@ -125,7 +146,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         return expand_home(self.log) if self.log else None
 
     def search_limits(self) -> tuple[int | None, float | None]:
-        """The limits of a move without a clock: visits and seconds. DEFAULT_SECONDS if the user sets neither."""
-        if self.visits is None and self.time is None:
+        """The limits of a move without a clock: visits and seconds. DEFAULT_SECONDS if the user limits nothing."""
+        if self.visits is None and self.time is None and self.playouts is None:
             return None, DEFAULT_SECONDS
         return self.visits, self.time

@@ -53,6 +53,11 @@ class Call:
             raise GtpError(SYNTAX_ERROR)
         return self.words[index]
 
+    def expect(self, least: int, most: int | None = None) -> None:
+        """Raise GtpError unless the command has from `least` to `most` arguments; None stands for `least`."""
+        if not least <= len(self.words) <= (least if most is None else most):
+            raise GtpError(SYNTAX_ERROR)
+
     # --- Replies in parts -------------------------------------------------------------------------------------
 
     def end_on_input(self) -> None:

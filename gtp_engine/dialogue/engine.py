@@ -37,6 +37,8 @@ class Decision:
     """How many moves were played before it."""
     due: float
     """time.monotonic() at which the search was to end; infinite without a limit."""
+    is_cancelled: bool = False
+    """Whether the search was stopped from outside, and not by the clock."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Engine:
     """Since when the controller's clock runs."""
     lateness: Lateness
     """By how much the next move may be late."""
+    chatted: bool
+    """Whether the first variation for gtp2ogs has been written to stderr."""
     hurried: bool
     """Whether the session is ending, so that nothing new may begin."""
 
@@ -81,6 +85,7 @@ class Engine:
         self.turn = Turn()
         self.lateness = Lateness()
         self.pulse = Pulse(self.lateness)
+        self.chatted = False
         self.hurried = False
         self._game: Game | None = None
         self._pondering: Pondering | None = None
@@ -167,11 +172,14 @@ class Engine:
         wanted, self._may_ponder = self._may_ponder, False
         if not wanted or self.hurried or not self.settings.ponder or self.game.is_over or not self._can_ponder():
             return
-        if self._pondering is None:
-            from gtp_engine.thinking.pondering import Pondering
+        from gtp_engine.thinking.pondering import Pondering
+        from search.request import Limits
 
+        if self._pondering is None:
             self._pondering = Pondering(self.log.failure)
-        self._pondering.start(self.loader.await_player(), self.game)
+        settings = self.settings
+        limits = Limits(settings.ponder_visits, settings.ponder_time, False, settings.ponder_playouts)
+        self._pondering.start(self.loader.await_player(), self.game, limits)
 
     def _can_ponder(self) -> bool:
         """Whether pondering ends soon enough for the clock, as far as is known: a slow network has to end its work."""

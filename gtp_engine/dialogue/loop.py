@@ -39,6 +39,9 @@ WAKE_UP = 0.2
 """Seconds after which the main thread, which waits for the end, looks for signals. A signal that comes to another
 thread, or just before the wait begins, does not end the wait, and on Windows none does."""
 
+READY = "GTP ready"
+"""LizGoban waits for these words of KataGo's on stderr before it sends anything, where the user wants that."""
+
 EXIT_DONE, EXIT_FAILURE = 0, 1
 
 
@@ -65,6 +68,7 @@ class Loop:
     def run(self) -> int:
         """Run the session and return the exit code of the process."""
         self._output.write("")
+        note(READY)
         self._engine.loader.on_failure = self._loading_failed
         self._engine.loader.begin()
         threading.Thread(target=self._read, name="reading", daemon=True).start()

@@ -14,6 +14,11 @@ from gtp_engine.thinking.time_management import SMALLEST, seconds_for_move
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import RESIGN, SearchResult
 
+CANCELLED = "cancelled"
+"""The answer in place of a move where input has ended the search, as KataGo says it."""
+OGS_OPENING = "variations follow as KataGo writes them"
+"""gtp2ogs looks for variations once a line on stderr has named the engine that writes them."""
+
 
 def move_limits(engine: Engine, colour: int, used: float = 0.0) -> Limits:
     """The limits of the next search, from the clock and the user's settings. `used`: the turn's seconds so far."""
@@ -28,11 +33,13 @@ def move_limits(engine: Engine, colour: int, used: float = 0.0) -> Limits:
     )
     if seconds is None:
         visits, seconds = settings.search_limits()
-        return Limits(visits, seconds)
+        return Limits(visits, seconds, playouts=settings.playouts)
     seconds = max(SMALLEST, seconds - used)
-    if settings.time is not None:
-        seconds = min(seconds, settings.time)
-    return Limits(settings.visits, seconds)
+    return Limits(
+        settings.visits,
+        min(seconds, settings.longest if settings.time is None else settings.time),
+        playouts=settings.playouts,
+    )
 
 
 def decide(
@@ -48,14 +55,15 @@ def decide(
     started = time.monotonic()
     limits = move_limits(engine, colour, started - began)
     due = math.inf if limits.seconds is None else started + limits.seconds
+    by_clock = False
 
     def look_at_clock() -> None:
         """End the search if the machine turns out to be busier than we thought when it began."""
-        nonlocal due
+        nonlocal due, by_clock
         now = time.monotonic()
         seconds = move_limits(engine, colour, started - began).seconds
         if seconds is not None and now >= started + seconds and not call.stop.is_set():
-            due = min(due, now)
+            due, by_clock = min(due, now), True
             call.stop.set()
 
     if engine.has_clock:
@@ -66,7 +74,7 @@ def decide(
         if engine.has_clock:
             engine.pulse.begin()
     point = legal_choice(game, colour, player.choose(game, result), result)
-    engine.decision = Decision(colour, point, result, len(game.moves), due)
+    engine.decision = Decision(colour, point, result, len(game.moves), due, call.stop.is_set() and not by_clock)
     return engine.decision
 
 
@@ -76,6 +84,9 @@ def play_decision(engine: Engine, call: Call, decision: Decision) -> str:
         engine.game.play(decision.colour, decision.point)
         engine.ponder_next()
     if engine.settings.ogs_chat:
+        if not engine.chatted:
+            stderr.note(OGS_OPENING)
+            engine.chatted = True
         stderr.raw(ogs_line(decision.result, engine.game.height))
     now = time.monotonic()
     # The controller's clock charges the way to us and back, too, and may never tell us.

@@ -20,12 +20,12 @@ class Pondering:
         self._thread: threading.Thread | None = None
         self._asked = self._ended = 0.0
 
-    def start(self, player: Player, game: Game) -> None:
-        """Search the game's present position for the side to move until `stop` is called. The game is copied."""
+    def start(self, player: Player, game: Game, limits: Limits) -> None:
+        """Search the game's present position for the side to move, until a limit or `stop`. The game is copied."""
         self.stop()
         self._stop = threading.Event()
         self._thread = threading.Thread(
-            target=self._search, args=(player, game.copy(), self._stop), name="pondering", daemon=True
+            target=self._search, args=(player, game.copy(), limits, self._stop), name="pondering", daemon=True
         )
         self._thread.start()
 
@@ -44,9 +44,9 @@ class Pondering:
         self._thread = None
         return max(0.0, self._ended - self._asked)
 
-    def _search(self, player: Player, game: Game, stop: threading.Event) -> None:
+    def _search(self, player: Player, game: Game, limits: Limits, stop: threading.Event) -> None:
         try:
-            player.search(SearchRequest(game, game.to_play, Limits(may_stop_early=False), stop=stop))
+            player.search(SearchRequest(game, game.to_play, limits, stop=stop))
         except Exception as error:
             # The next genmove meets the same trouble, if it lasts, and reports it.
             self._on_error(error)

@@ -64,10 +64,16 @@ class GameTree:
         if request.analysis:
             parameters = dataclasses.replace(parameters, root_noise=False, root_symmetry_pruning=False)
         space.set_parameters(parameters, request.analysis)
-        index = NONE if request.fresh else self._find(request, parameters)
+        doublings = parameters.white_doublings(colour)
+        hidden = parameters.analysis_ignore_history if request.analysis else parameters.ignore_history
+        owner = (*_owner(request), doublings, hidden and (len(game.moves), game.line_key()))
+        index = NONE if request.fresh else self._find(request, parameters, owner)
         place_root(space.context, game, colour, excluded_until(request.filter))
+        space.context["settings"]["white_doublings"] = doublings
+        if hidden:
+            space.hide_history()
         space.set_cache_salt(game, parameters)
-        self._owner = _owner(request)
+        self._owner = owner
         self._line = (len(game.moves), game.line_key())
         if index == NONE:
             clear_tree(tree)
@@ -106,12 +112,12 @@ class GameTree:
             settings["score_center"] = center
             recompute(self.space.tree, self.space.context)
 
-    def _find(self, request: SearchRequest, parameters: SearchParameters) -> int:
+    def _find(self, request: SearchRequest, parameters: SearchParameters, owner: Hashable) -> int:
         """The node of the requested position, or NONE."""
         space, tree, game = self.space, self.space.tree, request.game
         index = int(tree.used[ROOT])
         known, line = self._line
-        if index == NONE or self._owner != _owner(request) or known > len(game.moves) or game.line_key(known) != line:
+        if index == NONE or self._owner != owner or known > len(game.moves) or game.line_key(known) != line:
             return NONE
         if len(game.moves) > known and (
             request.filter is not None or (parameters.conservative_pass and _pass_may_end(game))
@@ -128,7 +134,7 @@ class GameTree:
         return index if int(tree.nodes[index]["to_play"]) == request.colour else NONE
 
 
-def _owner(request: SearchRequest) -> Hashable:
+def _owner(request: SearchRequest) -> tuple[Hashable, ...]:
     """What a tree depends on beside the moves."""
     game, filter = request.game, request.filter
     frozen = None if filter is None else (tuple(filter.allow.items()), tuple(filter.avoid.items()))

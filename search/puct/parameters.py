@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from go_rules.machine.cores import usable_cores
 from go_rules.machine.memory import MEGABYTE, memory_for_search
+from go_rules.points import BLACK, WHITE
 from search.parameters import ParameterTable, parameter, require_memory
 
 LEAF_BYTES = MEGABYTE // 4
@@ -185,6 +186,24 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
     analysis_wide_root_noise: float = parameter(
         0.04, "Widens the root in analysis.", low=0.0, high=5.0, kata="analysisWideRootNoise"
     )
+    ignore_history: bool = parameter(
+        False, "Hide from the network what was played before the root.", kata="ignorePreRootHistory"
+    )
+    analysis_ignore_history: bool = parameter(False, "The same in analysis.", kata="analysisIgnorePreRootHistory")
+    playout_doublings: float = parameter(
+        0.0,
+        "Play as if one side searched so many times twice as much; for networks that learned this.",
+        unit="doublings",
+        low=-3.0,
+        high=3.0,
+        kata="playoutDoublingAdvantage",
+    )
+    playout_doublings_side: str = parameter(
+        "root",
+        "The side that does; root: whoever is to move.",
+        choices=("root", "black", "white"),
+        kata="playoutDoublingAdvantagePla",
+    )
     random_symmetry: bool = parameter(True, "Show the network each position in a random one of its 8 symmetries.")
 
     # --- Choosing the move ------------------------------------------------------------------------------------
@@ -301,6 +320,11 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
     seed: int = parameter(
         -1, "Seed of all random choices; -1 takes one from the system.", low=-1, high=(1 << 62), commands=("gtp",)
     )
+
+    def white_doublings(self, colour: int) -> float:
+        """Return the playout doubling advantage of white, where `colour` is to move at the root."""
+        side = {"root": colour, "black": BLACK, "white": WHITE}[self.playout_doublings_side]
+        return self.playout_doublings if side == WHITE else 0.0 - self.playout_doublings
 
     def suited(self) -> SearchParameters:
         """These parameters with less memory where the machine has little."""

@@ -86,7 +86,16 @@ def _moves(
     rest = list(zip(untried.tolist(), decode_priors(row[untried]).tolist(), strict=True))
     rest += [(int(link["move"]), float(link["prior"])) for link in links if link["prior"] >= 0 and link["visits"] == 0]
     rest.sort(key=lambda item: (-item[1], item[0]))
-    return tuple(moves) + _untried(space, node, sign, rest, len(tried))
+    shown = _untried(space, node, sign, rest, len(tried))
+    if shown and request is not None and (request.moves_ownership or request.moves_ownership_stdev):
+        # Nothing is known of the position after such a move but what is known before it, as KataGo says it.
+        owners, deviation = _ownership(space, index, sign)
+        owners, deviation = (
+            owners if request.moves_ownership else None,
+            deviation if request.moves_ownership_stdev else None,
+        )
+        shown = tuple(dataclasses.replace(move, ownership=owners, ownership_stdev=deviation) for move in shown)
+    return tuple(moves) + shown
 
 
 def _prune(values: NDArray[np.float64], parameters: SearchParameters) -> None:

@@ -26,7 +26,7 @@ class Run:
         self.error: BaseException | None = None
         """The error of a worker that failed."""
         limits = request.limits
-        self._visits = limits.visits
+        self._visits = limits.visits_from(first_visits)
         self._deadline = None if limits.seconds is None else started + limits.seconds
 
     def room(self) -> int:

@@ -20,6 +20,7 @@ SETTINGS = np.dtype(
         ("sqrt_area", "f8"),  # square root of the board's points
         ("utility_radius", "f8"),  # the largest |utility|
         ("ending_bonuses", "i1"),  # 1: root moves have ending bonuses
+        ("white_doublings", "f8"),  # playout doubling advantage, white's view
         ("has_filter", "i1"),  # 1: some moves are excluded for some depth
     ],
     align=True,

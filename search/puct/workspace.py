@@ -7,6 +7,7 @@ import hashlib
 import numpy as np
 
 from go_rules.game import Game
+from go_rules.points import NO_POINT
 from nets.evaluator import Evaluator
 from nets.symmetry import symmetry_images
 from search.puct.context import new_context
@@ -59,9 +60,17 @@ class Workspace:
         self.context["settings"][0] = make_settings(parameters, self.area, analysis)
         self.context["settings"]["score_center"] = center
 
+    def hide_history(self) -> None:
+        """Let the networks not see what was played before the root."""
+        roots, count = self.context["roots"][0], self.context["root_positions"]
+        roots[0] = roots[int(count[0]) - 1]
+        roots[0]["recent"] = NO_POINT
+        count[0] = 1
+
     def set_cache_salt(self, game: Game, parameters: SearchParameters) -> None:
-        """Tell the cache what the evaluations of this game depend on beside the position: rules, komi and optimism."""
-        terms = game.record.tobytes() + repr(parameters.policy_optimism).encode()
+        """Tell the cache what the evaluations of this game depend on beside the position: rules, komi and so on."""
+        doublings = float(self.context["settings"]["white_doublings"][0])
+        terms = game.record.tobytes() + repr((parameters.policy_optimism, doublings)).encode()
         self.cache.salt[0] = int.from_bytes(hashlib.blake2b(terms, digest_size=8).digest(), "little")
 
 

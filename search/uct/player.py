@@ -97,8 +97,10 @@ class UctPlayer:
             simulate(self._nodes, self._context, self.buffers[0], 1)
             self._used = int(self.buffers[0].room[0])
         self._share_room()
+        first = int(self._nodes[ROOT]["visits"])
+        most = limits.visits_from(before)
         budget = Budget(
-            None if limits.visits is None else limits.visits - int(self._nodes[ROOT]["visits"]),
+            None if most is None else most - first,
             self._context.stop,
             (lambda: visits_lead(self._nodes)) if limits.may_stop_early and not analysis else None,
             self.workers,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.machine.jit import kernel
+from go_rules.points import WHITE
 from go_rules.random import below
 from nets.features import encode
 from nets.symmetry import turn_planes
@@ -25,5 +26,6 @@ def encode_leaves(ctx, work, chosen, count, view, draw_of, symmetries, images, f
             symmetries[i] = below(work.scratch[0].random, draw_of) if context.settings.random_symmetry == 1 else 0
         leaf = work.leaves[chosen[i]]
         colour = np.int64(leaf.stack[leaf.last].to_play)
-        encode(leaf.stack, leaf.last, colour, context.rules, 0.0, view, leaf.banned, features, planes, global_[i])
+        doublings = context.settings.white_doublings if colour == WHITE else -context.settings.white_doublings
+        encode(leaf.stack, leaf.last, colour, context.rules, doublings, view, leaf.banned, features, planes, global_[i])
         turn_planes(planes, images[symmetries[i]], spatial[i])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -92,8 +93,11 @@ def test_dialogue(human: Path, player: str) -> None:
 def test_other_networks_know_no_profile(plain: Path) -> None:
     player = make_player(configured(plain))
     dialogue = Dialogue(player)  # type: ignore[arg-type]
-    assert dialogue.refuse("kata-get-param humanSLProfile") == "unknown parameter: humanSLProfile"
-    assert dialogue.refuse("kata-set-param humanSLProfile rank_5k") == "unknown parameter: humanSLProfile"
+    assert dialogue.ask("kata-get-param humanSLProfile") == ""
+    dialogue.ask("kata-set-param humanSLProfile")
+    assert "no HumanSL" in dialogue.refuse("kata-set-param humanSLProfile rank_5k")
+    assert json.loads(dialogue.ask("kata-get-models"))[0]["usesHumanSLProfile"] is False
+    assert "no HumanSL" in dialogue.refuse("kata-raw-human-nn 0")
     player.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
@@ -404,7 +405,37 @@ def test_stderr_lines_are_no_replies(capsys: pytest.CaptureFixture[str]) -> None
 def test_ogs_chat(capsys: pytest.CaptureFixture[str]) -> None:
     dialogue = Dialogue(settings=EngineSettings(size="9", ogs_chat=True))
     dialogue.ask("genmove b")
-    assert "MALKOVICH:Visits 10 Winrate 52.00% ScoreLead 0.8 ScoreStdev 12.2 PV A9 pass" in capsys.readouterr().err
+    first, second = capsys.readouterr().err.splitlines()
+    # gtp2ogs looks for variations once a line has named an engine that it knows (PvOutputParser.ts).
+    assert re.search("KataGo", first)
+    assert not re.search("DISCUSSION:|MALKOVICH:|MAIN:", first)
+    assert second == "MALKOVICH:Visits 10 Winrate 52.00% ScoreLead 0.8 ScoreStdev 12.2 PV A9 pass"
+    dialogue.ask("genmove w")
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_clock_of_days_is_not_for_thinking() -> None:
+    dialogue = Dialogue()
+    dialogue.ask("kata-time_settings fischer-capped 259200 86400 604800 -1")  # correspondence on OGS
+    assert move_limits(dialogue.engine, BLACK).seconds == 120
+    dialogue.ask("kata-set-param longest 30")
+    assert move_limits(dialogue.engine, BLACK).seconds == 30
+    dialogue.ask("kata-set-param maxTime 3000")
+    assert move_limits(dialogue.engine, BLACK).seconds == 3000
+    dialogue.ask("kata-set-param maxPlayouts 77")
+    assert move_limits(dialogue.engine, BLACK).playouts == 77
+    dialogue.ask("time_settings 0 0 0")
+    dialogue.ask("kata-set-param maxTime none")
+    assert move_limits(dialogue.engine, BLACK) == Limits(None, None, playouts=77)
+
+
+def test_pondering_has_limits() -> None:
+    dialogue = Dialogue(settings=EngineSettings(size="9", ponder=True))
+    dialogue.ask('kata-set-params {"maxVisitsPondering":5,"maxTimePondering":2.5,"maxPlayoutsPondering":4}')
+    dialogue.ask("genmove b")
+    dialogue.player.searching.wait(5)
+    assert dialogue.player.searches[-1].limits == Limits(5, 2.5, False, 4)
+    dialogue.engine.close()
 
 
 def test_waiting_ends_when_the_session_does() -> None:

@@ -1,0 +1,96 @@
+"""KataGo's parameters that have one value here: clients may read them and set them to that value, and to no other.
+
+At each value KataGo does what Nobi does, so nobody is told that something is set which changes nothing.
+"""
+
+from __future__ import annotations
+
+from go_rules.machine.texts import parse_number
+from search.parameters import ParameterError, folded
+
+_NO_MIRROR = "no answer to mirror Go is known here"
+_NO_HUMAN_PART = "a HumanSL network plays alone here; nothing mixes it with another"
+_ONE_TIME = "the clock alone divides the time here"
+_OWN_TREE = "the tree is built in another way here"
+
+FIXED: dict[str, tuple[bool | int | float | str, str]] = {
+    "antiMirror": (False, _NO_MIRROR),
+    "genmoveAntiMirror": (False, _NO_MIRROR),
+    "avoidMYTDaggerHackPla": (0, "no opening is avoided here"),
+    "avoidRepeatedPatternUtility": (0.0, "no pattern is avoided here"),
+    "alwaysComputePassAliveUnderSuicideRules": (False, "each network sees what it was trained with"),
+    "enablePassingHacks": (
+        False,
+        "passes in the tree are searched like other moves; enableMorePassingHacks is the root's",
+    ),
+    "fillDameBeforePass": (False, "dame are not filled for their own sake"),
+    "ignoreAllHistory": (False, "only history before the root can be hidden: ignorePreRootHistory"),
+    "fpuParentWeight": (0.0, "fpuParentWeightByVisitedPolicy decides"),
+    "fpuParentWeightByVisitedPolicy": (True, "the other way is not known here"),
+    "uncertaintyExponent": (1.0, "weights fall with the error itself here"),
+    "noisePruningCap": (1e50, "weight is pruned without a cap here"),
+    "useNonBuggyLcb": (True, "confidence bounds are always right here"),
+    "nnPolicyTemperature": (1.0, "only the root's policy can be flattened: rootPolicyTemperature"),
+    "rootPolicyTemperatureEarly": (1.0, "one temperature holds for the whole game: rootPolicyTemperature"),
+    "rootDesiredPerChildVisitsCoeff": (0.0, "no visits are forced here"),
+    "useEvalCache": (False, "only the networks' own evaluations are remembered"),
+    "evalCacheMinVisits": (0, "only the networks' own evaluations are remembered"),
+    "graphSearchCatchUpLeakProb": (0.0, _OWN_TREE),
+    "nodeTableShardsPowerOfTwo": (0, _OWN_TREE),
+    "subtreeValueBiasTableNumShards": (1, _OWN_TREE),
+    "minPlayoutsPerThread": (0.0, "all threads always search"),
+    "midgameTimeFactor": (1.0, _ONE_TIME),
+    "midgameTurnPeakTime": (0.0, _ONE_TIME),
+    "endgameTurnTimeDecay": (0.0, _ONE_TIME),
+    "obviousMovesTimeFactor": (1.0, _ONE_TIME),
+    "obviousMovesPolicyEntropyTolerance": (0.0, _ONE_TIME),
+    "obviousMovesPolicySurpriseTolerance": (0.0, _ONE_TIME),
+    "overallocateTimeFactor": (1.0, _ONE_TIME),
+    "treeReuseCarryOverTimeFactor": (0.0, _ONE_TIME),
+    "futileVisitsThreshold": (0.0, "a search ends as soon as the rest cannot change the move"),
+    "searchFactorAfterOnePass": (1.0, "passes do not shorten a search"),
+    "searchFactorAfterTwoPass": (1.0, "passes do not shorten a search"),
+    "delayMoveScale": (0.0, "a move is never delayed"),
+    "delayMoveMax": (0.0, "a move is never delayed"),
+    "humanSLProfile": ("", "the network is no HumanSL one"),
+    "humanSLChosenMoveIgnorePass": (False, _NO_HUMAN_PART),
+    "humanSLChosenMovePiklLambda": (1e9, _NO_HUMAN_PART),
+    "humanSLChosenMoveProp": (0.0, _NO_HUMAN_PART),
+    "humanSLCpuctExploration": (0.0, _NO_HUMAN_PART),
+    "humanSLCpuctPermanent": (0.0, _NO_HUMAN_PART),
+    "humanSLOppExploreProbWeightful": (0.0, _NO_HUMAN_PART),
+    "humanSLOppExploreProbWeightless": (0.0, _NO_HUMAN_PART),
+    "humanSLPlaExploreProbWeightful": (0.0, _NO_HUMAN_PART),
+    "humanSLPlaExploreProbWeightless": (0.0, _NO_HUMAN_PART),
+    "humanSLRootExploreProbWeightful": (0.0, _NO_HUMAN_PART),
+    "humanSLRootExploreProbWeightless": (0.0, _NO_HUMAN_PART),
+}
+"""KataGo's name: the value, and why there is no other."""
+
+
+def value_text(value: object) -> str:
+    """Return a parameter's value as GTP shows it; None means that there is no limit."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "none" if value is None else str(value)
+
+
+_NAMES = {folded(name): name for name in FIXED}
+
+
+def fixed_name(name: str) -> str | None:
+    """KataGo's spelling of such a parameter, whatever the letter case; None for any other."""
+    return _NAMES.get(folded(name))
+
+
+def require_fixed(name: str, value: object) -> None:
+    """Raise ParameterError unless `value`, or its text, is the one value that the parameter has. `name` is in FIXED."""
+    fixed, reason = FIXED[name]
+    text = value_text(value).strip().lower()
+    try:
+        is_equal = parse_number(text) == fixed
+    except ValueError:
+        is_equal = text == value_text(fixed)
+    if is_equal:
+        return
+    raise ParameterError(f"{name} can only be {value_text(fixed) or 'empty'} here: {reason}")

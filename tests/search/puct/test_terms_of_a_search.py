@@ -1,0 +1,96 @@
+"""What a search is told beside the position: hidden history, playout doublings, playouts, and moves without visits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from go_rules.game import Game
+from go_rules.points import BLACK, WHITE, point_at
+from nets.evaluator import Evaluation, EvaluationRequest
+from nets.features import GLOBAL_ADVANTAGE
+from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
+from tests.search.evaluators import FancifulEvaluator
+from tests.search.searches import Maker, visits
+
+MOVES = slice(9, 14)
+"""Of the planes: the last five moves."""
+
+
+class Witness(FancifulEvaluator):
+    """Remembers what it was shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[EvaluationRequest] = []
+
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        self.seen.append(EvaluationRequest(request.spatial.copy(), request.global_.copy()))
+        return super().evaluate(request)
+
+
+def played() -> Game:
+    game = Game(5, 5)
+    for i, point in enumerate((point_at(1, 1), point_at(3, 3), point_at(1, 3), point_at(3, 1))):
+        game.play(BLACK if i % 2 == 0 else WHITE, point)
+    return game
+
+
+@pytest.mark.parametrize("analysis", [False, True])
+def test_history_before_the_root_can_be_hidden(make: Maker, analysis: bool) -> None:
+    for hides in (False, True):
+        witness = Witness()
+        player = make(witness, **{"analysis_ignore_history" if analysis else "ignore_history": hides})
+        player.search(SearchRequest(played(), BLACK, visits(3), analysis=analysis))
+        root, *others = [int(request.spatial[0, MOVES].sum()) for request in witness.seen]
+        # What is played below the root is seen.
+        assert root == (0 if hides else 4)
+        assert 1 <= max(others) <= (2 if hides else 5)
+
+
+def test_hiding_in_analysis_leaves_games_alone(make: Maker) -> None:
+    witness = Witness()
+    player = make(witness, analysis_ignore_history=True)
+    player.search(SearchRequest(played(), BLACK, visits(2), analysis=True))
+    witness.seen.clear()
+    player.search(SearchRequest(played(), BLACK, visits(2)))
+    assert witness.seen[0].spatial[0, MOVES].any()
+
+
+@pytest.mark.parametrize(("side", "sign"), [("root", 1.0), ("black", 1.0), ("white", -1.0)])
+def test_playout_doublings_are_the_movers_view(make: Maker, side: str, sign: float) -> None:
+    witness = Witness()
+    player = make(witness, playout_doublings=1.5, playout_doublings_side=side)
+    player.search(SearchRequest(played(), BLACK, visits(2)))
+    assert [float(request.global_[0, GLOBAL_ADVANTAGE]) for request in witness.seen] == [0.75 * sign, -0.75 * sign]
+    # Another root's search does not take these evaluations for its own.
+    witness.seen.clear()
+    player.search(SearchRequest(played(), WHITE, visits(1)))
+    assert float(witness.seen[0].global_[0, GLOBAL_ADVANTAGE]) == (0.75 if side in ("root", "white") else -0.75)
+
+
+def test_playouts_are_what_a_search_adds(make: Maker) -> None:
+    player = make(FancifulEvaluator())
+    game = played()
+    player.search(SearchRequest(game, BLACK, visits(20)))
+    result = player.search(SearchRequest(game, BLACK, Limits(may_stop_early=False, playouts=7)))
+    assert (result.visits, result.new_visits) == (27, 7)
+    result = player.search(SearchRequest(game, BLACK, Limits(30, may_stop_early=False, playouts=7)))
+    assert (result.visits, result.new_visits) == (30, 3)
+
+
+def test_moves_without_visits_have_the_roots_ownership(make: Maker) -> None:
+    """As KataGo reports them."""
+    reports = ReportRequest(
+        lambda result: None, every=100, ownership=True, moves_ownership=True, moves_ownership_stdev=True
+    )
+    only = MoveFilter(avoid={BLACK: ((frozenset({point_at(0, 0)}), 1),)})
+    player = make(FancifulEvaluator())
+    result = player.search(SearchRequest(played(), BLACK, visits(4), filter=only, report=reports, analysis=True))
+    untried = [move for move in result.moves if move.visits == 0]
+    assert untried
+    for move in untried:
+        assert result.ownership is not None
+        assert move.ownership is not None
+        assert np.array_equal(move.ownership, result.ownership)
+        assert move.ownership_stdev is not None
