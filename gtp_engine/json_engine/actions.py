@@ -7,10 +7,7 @@ from typing import Any
 
 from gtp_engine.json_engine.fields import FieldError, read_integers
 from gtp_engine.json_engine.models import Models
-from gtp_engine.version import VERSION
-
-PROTOCOL = "1.17.2"
-"""The KataGo whose protocol this is. Clients look at it to see what they may ask for."""
+from gtp_engine.version import GTP_VERSION, VERSION
 
 UNKNOWN = "'action' field must be 'query_version' or 'query_models' or 'clear_cache' or 'terminate' or 'terminate_all'"
 TURNS = "If provided, must be an array of integers indicating turns to terminate"
@@ -45,7 +42,7 @@ class Actions:
     def _answer(self, query: dict[str, Any], action: str) -> dict[str, Any] | None:
         """Carry out an action and return what the answer adds to the query; None for an unknown action."""
         if action == "query_version":
-            return {"version": PROTOCOL, "git_hash": f"Nobi {VERSION}"}
+            return {"version": GTP_VERSION, "git_hash": f"Nobi {VERSION}"}
         if action == "query_models":
             return {"models": self._models.described()}
         if action == "clear_cache":

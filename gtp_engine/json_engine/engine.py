@@ -128,7 +128,6 @@ class JsonEngine:
 
     def _work(self, slot: int) -> None:
         while (position := self._schedule.take(slot)) is not None:
-            self._share()
             try:
                 self._send(self._analyse(slot, position))
             except Exception as error:
@@ -143,6 +142,7 @@ class JsonEngine:
             return replies.no_results(position)
         query, options = position.query, position.query.options
         player = self._prepare(slot, options)
+        self._share()
         game = query.record.game(position.turn)
         subject = replies.Subject(position, game, self._ask_human(game, options.profile), position_hashes(game))
         wants = query.flags.__contains__
@@ -194,9 +194,10 @@ class JsonEngine:
         """A query's parameters with this slot's part of the machine: a part of the memory, and as many threads as it
         may get. The first slots are the ones in use while there are few positions."""
         parameters, slots = options.parameters, self._schedule.slots
+        alone = self._defaults.parameters.workers or self._workers
         return dataclasses.replace(
             parameters,
-            workers=max(1, -(-self._workers // max(1, slot))),
+            workers=max(1, -(-alone // max(1, slot))),
             memory=max(LEAST_MEGABYTES, parameters.memory // slots),
             cache_memory=parameters.cache_memory // slots,
             seed=parameters.seed if parameters.seed < 0 else parameters.seed + SEED_STEP * slot,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from go_rules.machine.texts import shown
 from go_rules.points import BLACK, EMPTY, WHITE
+from gtp_engine.configuration.fixed import fixed_name, require_fixed
 from gtp_engine.configuration.parameters import find_parameter
 from nets.human_profile import HumanProfile, parse_profile
 from search.parameters import Parameter, ParameterError, folded
@@ -28,18 +29,17 @@ PERSPECTIVES = {"black": BLACK, "b": BLACK, "white": WHITE, "w": WHITE, "sidetom
 MACHINE = ("workers", "batch", "memory", "cache_memory", "seed")
 """Parameters of the search that belong to the whole engine and to no query."""
 
-NEUTRAL = {
-    folded(name): values
-    for name, values in {
-        "antiMirror": ("false",),
-        "playoutDoublingAdvantage": ("0", "0.0"),
-        "playoutDoublingAdvantagePla": ("black", "white", "b", "w"),
-        "ignorePreRootHistory": ("false",),
-        "preventCleanupPhase": ("true",),
-        "assumeMultipleStartingBlackMovesAreHandicap": ("true",),
+IN_ANALYSIS = {
+    folded(kata): ours
+    for kata, ours in {
+        "wideRootNoise": "analysis_wide_root_noise",
+        "ignorePreRootHistory": "analysis_ignore_history",
     }.items()
 }
-"""KataGo's settings of which only these values mean something here: what every search does anyway."""
+"""Settings of which this engine has KataGo's own for analysis, where a GTP engine has two."""
+
+NEUTRAL = {folded("preventCleanupPhase"): "true", folded("assumeMultipleStartingBlackMovesAreHandicap"): "true"}
+"""KataGo's settings of the analysis engine alone of which this is the only value here."""
 
 
 @dataclass(frozen=True)
@@ -58,19 +58,26 @@ class Options:
     warn_unused: bool = True
     """Whether unknown fields of a query are worth a warning."""
 
-    def with_settings(self, settings: Mapping[str, str]) -> tuple[Options, list[str]]:
-        """These options with KataGo's settings in place of their own, and the names that mean nothing here.
+    def with_settings(self, settings: Mapping[str, str]) -> tuple[Options, list[str], list[str]]:
+        """These options with KataGo's settings in place of their own; the names that mean nothing here; and what to say
+        of settings that are known, but have another value here.
 
         Raises ParameterError for a value that a setting cannot have.
         """
-        options, unknown = self, []
+        options, unknown, other = self, list[str](), list[str]()
         for name, value in settings.items():
+            fixed = fixed_name(name)
             changed = options._with(name, value.strip())
-            if changed is None:
+            if changed is not None:
+                options = changed
+            elif fixed is None:
                 unknown.append(name)
             else:
-                options = changed
-        return options, unknown
+                try:
+                    require_fixed(fixed, value)
+                except ParameterError as error:
+                    other.append(str(error))
+        return options, unknown, other
 
     def _with(self, name: str, value: str) -> Options | None:
         """These options with one setting; None where it means nothing here. Raises ParameterError."""
@@ -87,9 +94,9 @@ class Options:
         if key in _OWN:
             return dataclasses.replace(self, **{_OWN[key].name: _OWN[key].convert(value)})
         try:
-            parameter = find_parameter("analysis_wide_root_noise" if key == "widerootnoise" else name)
+            parameter = find_parameter(IN_ANALYSIS.get(key, name))
         except ParameterError:
-            return self if value.lower() in NEUTRAL.get(key, ()) else None
+            return self if NEUTRAL.get(key) == value.lower() else None
         if parameter.section != SearchParameters.section or parameter.name in MACHINE:
             return None
         parameters = self.parameters.with_value(parameter.name, value)

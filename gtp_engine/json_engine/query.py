@@ -202,11 +202,13 @@ def _options(query: Object, defaults: Options, check_profile: Callable[[HumanPro
         raise FieldError("overrideSettings", "Must be an object")
     if settings:
         try:
-            options, unknown = defaults.with_settings({name: _text(value) for name, value in settings.items()})
+            options, unknown, other = defaults.with_settings({name: _text(value) for name, value in settings.items()})
         except ParameterError as error:
             raise FieldError("overrideSettings", f"Could not set settings: {error}") from None
         if unknown:
             warn("overrideSettings", f"Unknown config params: {','.join(sorted(map(shown, unknown)))}")
+        for reason in other:
+            warn("overrideSettings", reason)
         reason = check_profile(options.profile) if options.profile is not None else ""
         if reason:
             raise FieldError("overrideSettings", f"Could not set settings: {reason}")

@@ -66,7 +66,11 @@ class Schedule:
     def add(self, query: Query, size: int) -> bool:
         """Add the positions of a query, whose text has `size` bytes. Returns whether there was room for them."""
         with self._changed:
-            if len(self._waiting) + len(query.turns) > MOST_WAITING or self._bytes + size > MOST_WAITING_BYTES:
+            if (
+                self._closed
+                or len(self._waiting) + len(query.turns) > MOST_WAITING
+                or self._bytes + size > MOST_WAITING_BYTES
+            ):
                 return False
             for turn, priority in query.turns:
                 position = Position(query, turn, self._count, size // len(query.turns))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.json_engine.katago_config import read_config, read_overrides
 from gtp_engine.json_engine.options import DEFAULT_VISITS, Options
 from gtp_engine.stderr import note
+from nets.devices import CPU, device_of
 
 if TYPE_CHECKING:
     from gtp_engine.json_engine.engine import JsonEngine, Send
@@ -26,8 +28,12 @@ if TYPE_CHECKING:
 THREADS, PROFILE = "numAnalysisThreads", "humanSLProfile"
 """Settings of KataGo's that are not for queries alone."""
 MOST_THREADS = 16384
-SLOTS_A_CORE = 4
-"""The most positions that are searched at once for each core. More would only take memory."""
+SLOTS_A_THREAD = 4
+"""The most positions that are searched at once for each thread. More would only take memory."""
+SEARCHES_A_BATCH = 8
+"""How many searches of one thread each are to fill a batch of a device that is no processor."""
+MERGED = 2
+"""Positions that such a device evaluates together at most, in batches of a single search."""
 ANY_PROFILE = "rank_1d"
 """Whom a human network imitates until a query says whom."""
 
@@ -61,11 +67,13 @@ def analysis(
     given = read_config(katago_config) if katago_config is not None else {}
     given |= read_overrides(overrides)
     threads = threads or _count(given.pop(THREADS, None))
-    _, unknown = Options().with_settings(given)
+    _, unknown, other = Options().with_settings(given)
     profile = given.get(PROFILE) if human_model is None else None
     configuration = load(config_file, settings, {"net": net, "human_profile": profile})
     if unknown:
         note(f"settings that mean nothing here: {', '.join(sorted(unknown))}")
+    for reason in other:
+        note(reason)
     from gtp_engine.players import check
 
     check(configuration)
@@ -93,6 +101,7 @@ def _make_engine(
     from gtp_engine.json_engine.human import HumanModel
     from gtp_engine.json_engine.models import Models
     from gtp_engine.players import compile_beside, open_evaluator, suited_to
+    from nets.merging import MergingEvaluator
 
     warm_up_rules(lambda: compile_beside(configuration))
     evaluator = open_evaluator(configuration)
@@ -106,9 +115,13 @@ def _make_engine(
     path = None if human_model is None else expand_home(human_model)
     models = Models(evaluator, configuration.net, parameters.batch, human, path)
     engine = configuration.engine
-    options, _ = Options(parameters, engine.visits or DEFAULT_VISITS, seconds=engine.time).with_settings(given)
+    options, _, _ = Options(parameters, engine.visits or DEFAULT_VISITS, seconds=engine.time).with_settings(given)
     workers = parameters.workers or usable_cores()
-    slots = min(threads or workers, SLOTS_A_CORE * workers)
+    if device_of(evaluator.attributes.provider) is not CPU:
+        # Small searches fill no batch of a device: many at once do.
+        models = dataclasses.replace(models, evaluator=MergingEvaluator(evaluator, MERGED * parameters.batch, workers))
+        workers *= SEARCHES_A_BATCH
+    slots = min(threads or workers, SLOTS_A_THREAD * workers)
     return JsonEngine(models, options, slots, workers, send, is_behind)
 
 

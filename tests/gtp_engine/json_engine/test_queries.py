@@ -183,6 +183,9 @@ def test_what_only_other_values_would_change_is_no_warning(engine: Spoken) -> No
     settings = {"ignorePreRootHistory": False, "antiMirror": "false", "playoutDoublingAdvantage": 0.0}
     assert "error" not in engine.ask(asking(overrideSettings=settings))[0]
     assert engine.replies.empty()
+    settings = {"antiMirror": True, "playoutDoublingAdvantage": 1.5, "playoutDoublingAdvantagePla": "WHITE"}
+    warning, _answer = engine.ask(asking(overrideSettings=settings), 2)
+    assert warning["warning"] == "antiMirror can only be false here: no answer to mirror Go is known here"
     warning, _answer = engine.ask(asking(overrideSettings={"numSearchThreads": 5, "\x1b": 1}), 2)
     assert warning["warning"] == "Unknown config params: ?,numSearchThreads"
 
