@@ -120,11 +120,10 @@ class NetworkFile:
 
     def int16(self, model: Model, note: Note) -> bytes:
         """Return a calibration of `packable_model` for int16. Raises EvaluatorError."""
+        from nets.conversion.fold import is_convolutional
         from nets.embedded import ready_made_int16
-        from nets.native.convolutions.calibrate import LARGE, checked_here
-        from nets.native.opening import calibrate_native, calibration_key
+        from nets.native.calibrate import LARGE, calibrate, calibration_key, checked_here
         from nets.native.profiles import PROFILES
-        from nets.native.unsupported import is_transformer
 
         def derive() -> bytes:
             ready = ready_made_int16(self.sha256)
@@ -133,16 +132,16 @@ class NetworkFile:
                     ready, model, OpeningOptions(1, 1.0, None, note).open_onnx(self.onnx(), self.source)
                 ).to_bytes()
             is_large = model.parameters >= LARGE
-            takes = "up to a minute" if is_large or is_transformer(model) else "some seconds"
+            takes = "some seconds" if is_convolutional(model) and not is_large else "up to a minute"
             note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")
             profile = None if model.trunk.metadata is None else PROFILES[0]
             reference = open_fp32(self, OpeningOptions(1, 1.0, profile, note))
             if not is_large:
-                return calibrate_native(model, reference)
+                return calibrate(model, reference).to_bytes()
             progress = _announced(note, "calibrating")
-            return calibrate_native(model, reference, progress=progress, player=_embedded(note))
+            return calibrate(model, reference, progress=progress, player=_embedded(note)).to_bytes()
 
-        return self._derived(calibration_key(model), derive, "")
+        return self._derived(calibration_key(), derive, "")
 
     def fp16(self) -> bytes:
         """Return the network in fp16. Raises EvaluatorError."""

@@ -39,11 +39,13 @@ ConvolutionBlock = OrdinaryBlock | PoolingBlock | BottleneckBlock
 def fold_norms(model: Model) -> Model:
     """Return an equal network with as few norms as possible.
 
-    Networks with transformer blocks, whose norms read the stream as it is, are returned unchanged.
+    Transformer blocks read the stream as it is, so nothing is shifted in a stream that has any. Where a network is not
+    all of convolutions, only norms inside its blocks of convolutions are folded.
     """
-    if not is_convolutional(model):
-        return model
     trunk = model.trunk
+    if not is_convolutional(model):
+        blocks = tuple(_folded_inside(block) for block in trunk.blocks)
+        return dataclasses.replace(model, trunk=dataclasses.replace(trunk, blocks=blocks))
     assert isinstance(trunk.tip, Normed)
     stem, blocks, tip, factor = _fold_stream(trunk.stem, trunk.blocks, trunk.tip)
     policy, value = model.policy, model.value
@@ -68,6 +70,16 @@ def _are_convolutional(blocks: Sequence[Block]) -> bool:
         or (isinstance(block, BottleneckBlock) and _are_convolutional(block.blocks))
         for block in blocks
     )
+
+
+def _folded_inside(block: Block) -> Block:
+    """The block with the norms folded that nothing outside it reads, and with its first norm as it is."""
+    if _are_convolutional([block]):
+        assert isinstance(block, (OrdinaryBlock, PoolingBlock, BottleneckBlock))
+        return _fold_block(block, np.ones_like(block.before.scale))
+    if isinstance(block, BottleneckBlock):
+        return dataclasses.replace(block, blocks=tuple(_folded_inside(each) for each in block.blocks))
+    return block
 
 
 def _fold_stream(

@@ -6,7 +6,6 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +22,12 @@ from nets.evaluator import (
 )
 from nets.human_profile import HumanProfile
 from nets.katago.model import FloatArray, Model
-from nets.native.convolutions.pack import Packed
 from nets.native.convolutions.tiling import SMALLEST
-from nets.native.convolutions.workspace import Workspace
 from nets.native.outputs import VALUES, finish_batch
+from nets.native.pack import Packed
 from nets.native.profiles import ProfileEncoder
+from nets.native.workspace import Workspace
 from nets.onnx.evaluator import NEEDS_PROFILE
-
-if TYPE_CHECKING:
-    from nets.native.transformers.pack import PackedTokens
-    from nets.native.transformers.workspace import TokensWorkspace
-
-    AnyWorkspace = Workspace | TokensWorkspace
 
 PRECISION = "int16"
 PROVIDER = "native"
@@ -50,19 +43,17 @@ class NativeEvaluator(Evaluator):
     def __init__(
         self,
         model: Model,
-        packed: Packed | PackedTokens,
+        packed: Packed,
         source: str,
         open_other: Callable[[], Evaluator],
         optimism: float = 1.0,
         profile: HumanProfile | None = None,
-        workspace: Callable[..., AnyWorkspace] = Workspace,
     ) -> None:
         """Run `packed`, which is the prepared network `model` as the kernels read it. Raises EvaluatorError.
 
         `source` names the network in errors. `optimism` is the default share of the optimistic policy, if there is one.
         Boards of a single line fit no tile: the evaluator that `open_other` opens evaluates them. `profile` says whom
-        a HumanSL network imitates; it must have one, and no other network may. `workspace` is the class that runs
-        `packed`."""
+        a HumanSL network imitates; it must have one, and no other network may."""
         encoder = model.trunk.metadata
         if encoder is not None and profile is None:
             raise EvaluatorError(f"{source}: {NEEDS_PROFILE}")
@@ -79,10 +70,9 @@ class NativeEvaluator(Evaluator):
             model.only_safe_area,
         )
         self._packed, self._source, self._optimism = packed, source, optimism
-        self._workspace = workspace
         self._open_other = open_other
         self._other: Evaluator | None = None
-        self._idle: list[AnyWorkspace] = []
+        self._idle: list[Workspace] = []
         self._lock = threading.Lock()
 
     @property
@@ -161,15 +151,15 @@ class NativeEvaluator(Evaluator):
         shares = self._shares(len(request.spatial), request.optimism)
         return other.evaluate(request._replace(optimism=shares if self._attributes.has_optimism else None))
 
-    def _take(self, count: int, height: int, width: int) -> AnyWorkspace:
+    def _take(self, count: int, height: int, width: int) -> Workspace:
         kind = count, height, width
         with self._lock:
             for number in reversed(range(len(self._idle))):
                 if self._idle[number].kind == kind:
                     return self._idle.pop(number)
-        return self._workspace(self._packed, *kind)
+        return Workspace(self._packed, *kind)
 
-    def _give_back(self, space: AnyWorkspace) -> None:
+    def _give_back(self, space: Workspace) -> None:
         with self._lock:
             self._idle = [*self._idle, space][-MOST_IDLE:]
 

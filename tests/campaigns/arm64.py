@@ -36,7 +36,9 @@ SOURCE = f"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http:/
 WHEELS = ("numpy", "numba", "llvmlite", "onnxruntime", "onnx", "sgfmill", "click", "rich", "msgspec", "tomlkit",
           "platformdirs", "pytest", "hypothesis")  # fmt: skip
 PLATFORMS = ("manylinux2014_aarch64", "manylinux_2_27_aarch64", "manylinux_2_28_aarch64")
-TESTS = ("tests/nets/native/test_transformers.py", "tests/nets/native/test_convolutions.py")
+TESTS = tuple(
+    f"tests/nets/native/test_{name}.py" for name in ("transformer_parts", "transformers", "convolutions", "mixed")
+)
 LEFT_OUT = "narrower or calibrat or golden or people or file"
 """Tests that are of other processors, or that take hours there."""
 GAME = "boardsize 9\nkomi 7\ngenmove b\ngenmove w\nshowboard\nquit\n"

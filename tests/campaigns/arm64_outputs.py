@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.machine.jit import kernel
-from nets.conversion.convert import load_model
 from nets.embedded import embedded_network, ready_made_int16
 from nets.evaluator import EvaluationRequest, Evaluator
 from nets.native.convolutions.tiling import FINER, LARGEST, tiling
@@ -33,8 +32,7 @@ from nets.native.transformers.rows import BYTE_ZERO
 from nets.open import open_network
 from nets.precision import loss
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
-from tests.nets.native import test_transformers
-from tests.nets.native.test_convolutions import made, opened
+from tests.nets.native.networks import made, nested, opened
 from tests.nets.random_networks import RandomNetwork
 
 Named = Iterator[tuple[str, NDArray[Any]]]
@@ -133,11 +131,13 @@ def networks() -> Named:
         for activation in ("RELU", "MISH"):
             network, _ = made(15, blocks, channels=40, activation=f"ACTIVATION_{activation}")
             content = network.compressed()
-            yield from evaluated(f"{name} {activation}", opened(load_model(content, "random"), content))
+            yield from evaluated(f"{name} {activation}", opened(content))
     network = RandomNetwork(17, activation="ACTIVATION_SILU", channels=40)
-    network.write([ATTENTION, FEED_FORWARD, test_transformers.NESTED, ATTENTION, FEED_FORWARD], tip="rms")
-    content = network.compressed()
-    yield from evaluated("transformer", test_transformers.opened(content))
+    network.write([ATTENTION, FEED_FORWARD, nested(ATTENTION, FEED_FORWARD, middle=12), ATTENTION], tip="rms")
+    yield from evaluated("transformer", opened(network.compressed()))
+    mixed = [ORDINARY, ATTENTION, nested(POOLING, FEED_FORWARD, middle=12)]
+    network, _ = made(15, mixed, channels=40, activation="ACTIVATION_MISH", tip="rms")
+    yield from evaluated("mixed", opened(network.compressed()))
 
 
 def evaluated(name: str, evaluator: Evaluator) -> Named:

@@ -24,7 +24,7 @@ from nets.embedded import (
     embedded_network,
     ready_made_int16,
 )
-from nets.native.convolutions import calibrate
+from nets.native import calibrate
 from nets.native.simd.processor import is_available
 from nets.open import open_network
 from nets.precision.calibration import own_positions, pack_positions, unpack_positions

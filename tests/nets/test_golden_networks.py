@@ -14,13 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nets.conversion.convert import load_model
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_MEAN, SCORE_STDEV, WIN, Evaluation, EvaluationRequest, Evaluator
 from nets.open import open_network
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions, probabilities
-from tests.nets.native.test_convolutions import needs_kernels
-from tests.nets.native.test_convolutions import opened as opened_convolutions
-from tests.nets.native.test_transformers import opened as opened_transformer
+from tests.nets.native.networks import needs_kernels, opened
 
 ROWS = Path(__file__).parent / "golden_rows"
 BATCH = 16
@@ -123,17 +120,10 @@ def test_tiny_networks_equal_katago(name: str) -> None:
 
 
 @needs_kernels
-def test_a_tiny_network_of_convolutions_in_int16_is_close_to_katago() -> None:
-    content = (ROWS / "convolutions.bin.gz").read_bytes()
-    evaluator = opened_convolutions(load_model(content, "tiny"), content, optimism=KATAGO_OPTIMISM)
-    check(evaluations(own_rows("convolutions"), evaluator), IN_INT16)
-
-
-@needs_kernels
-def test_a_tiny_transformer_in_int16_is_close_to_katago() -> None:
-    content = (ROWS / "transformer.bin.gz").read_bytes()
-    evaluator = opened_transformer(content, optimism=KATAGO_OPTIMISM)
-    check(evaluations(own_rows("transformer"), evaluator), IN_INT16)
+@pytest.mark.parametrize("name", ["convolutions", "transformer"])
+def test_tiny_networks_in_int16_are_close_to_katago(name: str) -> None:
+    evaluator = opened((ROWS / f"{name}.bin.gz").read_bytes(), optimism=KATAGO_OPTIMISM)
+    check(evaluations(own_rows(name), evaluator), IN_INT16)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Make a run's network the one that ships with the engine: `make weights RUN=folder ROWS=kata-rows-1024.npz`.
 
     nets/weights/nobi.bin.gz        RUN/student.bin.gz as it is
-    nets/weights/nobi-int16.json    the results of its calibration for our own kernels
+    nets/weights/nobi-int16.npz     the results of its calibration for our own kernels
     nets/weights/nobi-check.npz     positions on which each machine compares int16 with fp32
     nets/weights/nobi.json          where it comes from and how it measures in fp32 and int16
     nets/weights/README.md          the model card: its table of figures is written anew
@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from nets.conversion.convert import load_model
+from nets.conversion.fold import is_convolutional
 from nets.embedded import CHECK, FACTS, INT16, NETWORK, WEIGHTS
 from nets.evaluator import Evaluator, EvaluatorError
-from nets.native.convolutions.calibrate import calibrate
-from nets.native.convolutions.pack import pack
+from nets.native.calibrate import calibrate
 from nets.native.evaluator import NativeEvaluator
-from nets.native.unsupported import is_transformer, unsupported_reason
+from nets.native.pack import pack
+from nets.native.unsupported import unsupported_reason
 from nets.open import open_network
 from nets.precision.calibration import Series, own_positions, pack_positions
 from training.errors import TrainingError
@@ -59,12 +60,14 @@ def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
     plain = open_network(source, "fp32", "cpu")
     facts = {**_provenance(run / CARD), "name": model.name, "sha256": sha256}
     # Transformers are calibrated by each machine: their weights of 8 bits are only for some.
-    ranges = None if unsupported_reason(model) or is_transformer(model) else calibrate(model, plain)
+    ranges = None if unsupported_reason(model) or not is_convolutional(model) else calibrate(model, plain)
     if rows is not None:
         yardstick = load_yardstick(rows)
         versions: dict[str, Evaluator] = {"fp32": plain}
         if ranges is not None:
-            versions["int16"] = NativeEvaluator(model, pack(model, ranges.highest), model.name, lambda: plain)
+            versions["int16"] = NativeEvaluator(
+                model, pack(model, ranges.highest, ranges.largest), model.name, lambda: plain
+            )
         facts["yardstick"] = {name: _measured(yardstick, evaluator) for name, evaluator in versions.items()}
     card = _with_figures((weights / "README.md").read_text(encoding="utf-8"), table(facts))
     write_whole(weights / NETWORK, content)

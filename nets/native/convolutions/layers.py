@@ -1,160 +1,170 @@
-"""The trunk's blocks as a list of layers, each a convolution and what reads it.
-
-The inner blocks of a bottleneck come between its own two layers, and have a residual stream of their own.
-"""
+"""Blocks of convolutions, layer after layer: those of 3×3 by Winograd's method, those of 1×1 as plain products."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-
 import numpy as np
-from numpy.typing import NDArray
 
-from nets.katago.model import (
-    Activation,
-    Block,
-    BottleneckBlock,
-    Convolution,
-    FloatArray,
-    Normed,
-    OrdinaryBlock,
-    PoolingBlock,
-    Trunk,
+from go_rules.machine.jit import kernel
+from nets.native.convolutions.finish import TO_VALUES, cut_values_off, finish_points
+from nets.native.convolutions.tiling import POINTS
+from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES, transform_inputs, transform_outputs
+from nets.native.simd.activations import activated, curve_at
+from nets.native.simd.pooling import pool
+from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
+from nets.native.simd.vectors import VECTOR_BYTES, floats, load_everywhere, load_floats, store, store_as_shorts
+
+LAYER = np.dtype(
+    [
+        ("inputs", np.int64),
+        ("outputs", np.int64),
+        ("pooled", np.int64),  # more outputs, before the others, whose pool over the board is added to those
+        ("side", np.int64),  # 3: a convolution of 3×3; 1: of 1×1; 0: none, a stream is rounded to levels
+        ("source", np.int64),  # which levels it reads
+        ("kind", np.int64),  # what becomes of the outputs that are not pooled: see finish.py
+        ("stream", np.int64),  # which one they are added to or begin, or is rounded, if any
+        ("target", np.int64),  # which levels are written, if any; the next layer reads them
+        ("is_framed", np.int64),  # whether these have a frame, which convolutions of 3×3 need
+        ("activation", np.int64),  # before the levels; its place in activations.KINDS
+        ("pooled_activation", np.int64),
+        ("least", np.int64),  # levels
+        ("most", np.int64),
+        ("weights", np.int64),  # offsets in the network's parameters
+        ("scale", np.int64),  # float32 [pooled + outputs]
+        ("bias", np.int64),
+        ("next_scale", np.int64),  # float32 [outputs], as the next two
+        ("next_bias", np.int64),
+        ("per_step", np.int64),
+        ("pool_matrix", np.int64),  # float32 [3 * pooled, outputs]
+    ]
 )
-from nets.native.convolutions.finish import TO_LEVELS, TO_NEW_STREAM, TO_STREAM
-from nets.native.convolutions.levels import PLAIN, Levels, Steps, levels_of, steps
-from nets.native.convolutions.parameters import Writer, bias_of, pad, padded, pool_matrix, put_convolutions
-from nets.native.convolutions.trunk import LAYER
-from nets.native.simd.activations import KINDS
+"""A convolution and what reads it. Weights are int16, of 3×3 [blocks of 32 outputs, places, inputs / 2, 32, 2], of 1×1
+[blocks of 32 outputs, inputs / 2, 32, 2]. Where ReLU is the only activation, scales and biases make levels at once;
+elsewhere `per_step` does, after the activation."""
 
-Buffer = tuple[int, bool]
-"""A buffer for levels: its channels, and whether it has a frame of zeros."""
+MOST_BUFFERS = 12
 
-
-@dataclass(frozen=True)
-class Reader:
-    """A norm and an activation before a convolution."""
-
-    norm: Normed
-    levels: Levels
-    steps: Steps
-    is_framed: bool
-
-    @property
-    def activation(self) -> Activation:
-        return self.norm.activation
+SPACE = np.dtype(
+    [
+        ("places", np.int64),  # int16 [tiles of all places, channels]
+        ("sums", np.int64),  # int32 [tiles of all places or points of all boards, 32]
+        ("rows", np.int64),  # what the transforms need
+        ("levels", np.int64, MOST_BUFFERS),  # int16 [boards, H, W, channels], or with a frame [boards, H + 2, W + 2, …]
+        ("values", np.int64),  # float32 [boards, H, W, pooled]
+        ("pool", np.int64),  # float32 [3 * pooled]
+        ("pool_bias", np.int64),  # float32 [boards, outputs]
+    ]
+)
+"""Addresses of a worker's memory for convolutions. Frames of zeros are never written."""
 
 
-class LayersWriter:
-    """Writes the layers of a prepared trunk. If `is_curved` is false, ReLU is the only activation."""
+@kernel
+def run_layers(layers, first, end, network, tiles, space, streams, finish, curves, boards):
+    """Run the layers from number `first` to before `end`: the first of them rounds a stream, the last only adds to one.
 
-    def __init__(self, writer: Writer, highest: Mapping[str, FloatArray], is_curved: bool, largest: int) -> None:
-        """Write parameters to `writer`. `highest` are the highest values of activations, [channels] by the names of
-        their taps. If not `is_curved`, ReLU is the only activation. `largest` is the side of the largest tiles."""
-        self._writer, self._highest, self._is_curved, self._largest = writer, highest, is_curved, largest
-        self._records: list[NDArray[np.void]] = []
-        self._current = -1
-        self.buffers: list[Buffer] = []
-        """Of levels."""
-        self.streams: list[int] = []
-        """Channels; first the trunk's."""
-
-    def trunk(self, trunk: Trunk) -> tuple[NDArray[np.void], Reader]:
-        """Return the LAYER records of the trunk, and what the levels of the last one are."""
-        assert isinstance(trunk.tip, Normed)
-        tip = self._reader("tip", trunk.tip, is_framed=False)
-        first = self._reader_of(trunk.blocks[0], "block0")
-        record = self._add(1, padded(trunk.channels), 0, first)
-        record["side"] = 0
-        self._blocks(trunk.blocks, tip, 0, "block")
-        return np.concatenate(self._records), tip
-
-    @property
-    def target(self) -> int:
-        """The number of the levels that the last layer writes."""
-        return self._current
-
-    def _blocks(self, blocks: Sequence[Block], end: Reader, depth: int, prefix: str) -> None:
-        readers = [self._reader_of(block, f"{prefix}{number}") for number, block in enumerate(blocks)]
-        for number, (block, read, next_) in enumerate(zip(blocks, readers, [*readers[1:], end], strict=True)):
-            name = f"{prefix}{number}"
-            if isinstance(block, BottleneckBlock):
-                after = self._reader(f"{name}_after", block.after, block.widen.weights.shape[2] == 3)
-                inner = self._reader_of(block.blocks[0], f"{name}_0")
-                self._convolve([block.narrow], read, TO_NEW_STREAM, depth + 1, inner)
-                self._blocks(block.blocks, after, depth + 1, f"{name}_")
-                self._convolve([block.widen], after, TO_STREAM, depth, next_)
-                continue
-            assert isinstance(block, (OrdinaryBlock, PoolingBlock))
-            between = self._reader(f"{name}_between", block.between, block.second.weights.shape[2] == 3)
-            self._first(block, read, between)
-            self._convolve([block.second], between, TO_STREAM, depth, next_)
-
-    def _first(self, block: OrdinaryBlock | PoolingBlock, read: Reader, between: Reader) -> None:
-        """A block's first convolution, whose outputs `between` reads alone."""
-        factor = np.ones_like(between.steps) if self._is_curved else _inverse(between.steps)
-        first = Convolution(
-            block.first.weights * factor[:, None, None, None], block.first.dilation, bias_of(block.first) * factor
-        )
-        if isinstance(block, OrdinaryBlock):
-            self._convolve([first], read, TO_LEVELS, 0, between)
-            return
-        record = self._convolve([block.pooled, first], read, TO_LEVELS, 0, between)
-        record["pooled"] = padded(block.pooled.outputs)
-        record["pooled_activation"] = KINDS.index(block.pooled_norm.activation)
-        matrix = pool_matrix(block.pooled_to_bias * factor, block.pooled.outputs, padded(first.outputs))
-        record["pool_matrix"] = self._writer.put(matrix)
-
-    def _reader_of(self, block: Block, name: str) -> Reader:
-        assert isinstance(block, (OrdinaryBlock, PoolingBlock, BottleneckBlock))
-        first = block.narrow if isinstance(block, BottleneckBlock) else block.first
-        return self._reader(f"{name}_before", block.before, first.weights.shape[2] == 3)
-
-    def _reader(self, tap: str, norm: Normed, is_framed: bool) -> Reader:
-        levels = levels_of(norm.activation, self._largest if is_framed else PLAIN)
-        return Reader(norm, levels, steps(self._highest[tap], norm.activation, levels), is_framed)
-
-    def _convolve(self, parts: list[Convolution], read: Reader, kind: int, depth: int, next_: Reader) -> np.void:
-        """`parts` read the same; the last one's outputs are `next_`'s to read."""
-        side, source = parts[0].weights.shape[2], self._current
-        record = self._add(side, padded(parts[-1].outputs), depth if kind != TO_LEVELS else -1, next_)
-        record["inputs"], record["source"], record["kind"] = padded(parts[0].inputs), source, kind
-        offsets = put_convolutions(self._writer, parts, read.steps, read.levels, self._largest)
-        record["weights"], record["scale"], record["bias"] = offsets
-        return record
-
-    def _add(self, side: int, outputs: int, depth: int, next_: Reader) -> np.void:
-        """A layer's record, but for the convolution itself. `depth` is the stream's that it writes, if any."""
-        self._records.append(np.zeros(1, LAYER))
-        record = self._records[-1][0]
-        record["side"], record["outputs"], record["stream"] = side, outputs, max(depth, 0)
-        if depth >= 0:
-            self.streams += [0] * (depth + 1 - len(self.streams))
-            self.streams[depth] = max(self.streams[depth], outputs)
-        # A product writes its first levels while it still reads; the other method has read everything by then.
-        self._current = self._buffer((outputs, next_.is_framed), self._current if side == 1 else -1)
-        record["target"], record["is_framed"] = self._current, next_.is_framed
-        record["activation"] = KINDS.index(next_.activation)
-        record["least"], record["most"] = next_.levels
-        per_step = _inverse(next_.steps)
-        factor = np.ones_like(per_step) if self._is_curved else per_step
-        put = partial(self._put, channels=outputs)
-        record["next_scale"], record["next_bias"] = put(next_.norm.scale * factor), put(next_.norm.bias * factor)
-        record["per_step"] = put(per_step)
-        return record
-
-    def _put(self, values: FloatArray, channels: int) -> int:
-        return self._writer.put(pad(values, channels))
-
-    def _buffer(self, wanted: Buffer, taken: int) -> int:
-        for number, buffer in enumerate(self.buffers):
-            if buffer == wanted and number != taken:
-                return number
-        self.buffers.append(wanted)
-        return len(self.buffers) - 1
+    `streams` are the addresses of float32 [boards, H, W, channels]: the trunk's, those of bottlenecks in it, and so on.
+    """
+    parameters = network.parameters
+    _aim(layers[first], tiles, space, finish)
+    _write_levels(layers[first], parameters, tiles, streams, finish, curves, boards)
+    for number in range(first + 1, end):
+        layer = layers[number]
+        row, points = layer.inputs * SHORT_BYTES, boards * tiles.height * tiles.width
+        levels = space.levels[layer.source]
+        if layer.side == 3:
+            transform_inputs(levels, space.places, space.rows, tiles, boards, layer.inputs)
+        _aim(layer, tiles, space, finish)
+        blocks, pooled_blocks = (layer.pooled + layer.outputs) // OUTPUTS, layer.pooled // OUTPUTS
+        for block in range(blocks):
+            if block < pooled_blocks:
+                _finish_pooled(layer, network, space, finish, block)
+            else:
+                if block == pooled_blocks and block > 0:
+                    _pool_bias(layer, parameters, tiles, space, boards)
+                _finish_block(layer, parameters, space, streams, finish, block - pooled_blocks)
+            finish.scale = parameters + layer.scale + block * OUTPUT_BYTES
+            if layer.side == 3:
+                weights = parameters + layer.weights + block * network.points**2 * row * OUTPUTS
+                for i in range(network.points):
+                    for place in range(len(POINTS) * i, len(POINTS) * i + network.points):
+                        start = tiles.starts[place]
+                        ours, sums = space.places + start * row, space.sums + start * OUTPUT_BYTES
+                        multiply_rows(ours, weights, sums, tiles.counts[place], row)
+                        weights += row * OUTPUTS
+                transform_outputs(space.sums, space.rows, tiles, boards, finish, curves)
+            else:
+                multiply_rows(levels, parameters + layer.weights + block * row * OUTPUTS, space.sums, points, row)
+                finish_points(space.sums, tiles.height, tiles.width, boards, finish, curves)
 
 
-def _inverse(values: FloatArray) -> FloatArray:
-    return np.asarray(1 / values, np.float32)
+@kernel
+def _aim(layer, tiles, space, finish):
+    """Point FINISH to the levels that a layer writes."""
+    point = layer.outputs * SHORT_BYTES
+    frame = 2 * layer.is_framed
+    finish.levels_point, finish.levels_row = point, (tiles.width + frame) * point
+    finish.levels_board = (tiles.height + frame) * finish.levels_row
+    finish.levels = space.levels[layer.target] + layer.is_framed * (finish.levels_row + point)
+
+
+@kernel
+def _finish_pooled(layer, network, space, finish, block):
+    finish.kind = TO_VALUES
+    cut_values_off(finish, layer.pooled_activation)
+    finish.per_step = network.parameters + network.ones
+    finish.bias, finish.bias_step = network.parameters + layer.bias + block * OUTPUT_BYTES, 0
+    finish.next_scale, finish.next_bias = finish.bias, finish.bias
+    finish.stream, finish.stream_point = space.values + block * OUTPUT_BYTES, layer.pooled * FLOAT_BYTES
+
+
+@kernel
+def _finish_block(layer, parameters, space, streams, finish, block):
+    """Set FINISH for a block of 32 outputs that are not pooled."""
+    ours = block * OUTPUT_BYTES
+    finish.kind, finish.activation = layer.kind, layer.activation
+    finish.least, finish.most = layer.least, layer.most
+    finish.bias, finish.bias_step = parameters + layer.bias + ours, 0
+    if layer.pooled > 0:
+        finish.bias, finish.bias_step = space.pool_bias + ours, layer.outputs * FLOAT_BYTES
+    finish.next_scale, finish.next_bias = parameters + layer.next_scale + ours, parameters + layer.next_bias + ours
+    finish.per_step = parameters + layer.per_step + ours
+    finish.stream, finish.stream_point = streams[layer.stream] + ours, layer.outputs * FLOAT_BYTES
+    if block > 0:
+        finish.levels += OUTPUT_BYTES // 2
+
+
+@kernel
+def _write_levels(layer, parameters, tiles, streams, finish, curves, boards):
+    """Round a stream to levels."""
+    point = layer.outputs * FLOAT_BYTES
+    least, most = floats(layer.least), floats(layer.most)
+    for at in range(0, point, VECTOR_BYTES):
+        scale = load_floats(parameters + layer.next_scale, at)
+        bias = load_floats(parameters + layer.next_bias, at)
+        curve = curve_at(curves, layer.activation, parameters + layer.per_step, at)
+        from_ = streams[layer.stream] + at
+        for board in range(boards):
+            for y in range(tiles.height):
+                to = finish.levels + board * finish.levels_board + y * finish.levels_row + at // 2
+                for _ in range(tiles.width):
+                    store_as_shorts(to, 0, activated(load_floats(from_, 0) * scale + bias, least, most, curve))
+                    from_ += point
+                    to += finish.levels_point
+
+
+@kernel
+def _pool_bias(layer, parameters, tiles, space, boards):
+    """Compute the biases of the layer's other outputs from its pooled ones."""
+    area = tiles.height * tiles.width
+    row = layer.outputs * FLOAT_BYTES
+    for board in range(boards):
+        values = space.values + board * area * layer.pooled * FLOAT_BYTES
+        pool(values, space.pool, area, layer.pooled)
+        bias = space.pool_bias + board * row
+        for at in range(0, row, VECTOR_BYTES):
+            result = load_floats(parameters + layer.bias + layer.pooled * FLOAT_BYTES, at)
+            matrix = parameters + layer.pool_matrix + at
+            for feature in range(3 * layer.pooled):
+                result = result + load_everywhere(space.pool, feature * FLOAT_BYTES) * load_floats(
+                    matrix, feature * row
+                )
+            store(bias, at, result)

@@ -1,4 +1,4 @@
-"""A transformer's blocks on the points of some boards, row after row: attention, feed-forward, and bottlenecks.
+"""Transformer blocks on the points of some boards, row after row: attention, feed-forward, and ends of bottlenecks.
 
 A bottleneck has a residual stream of its own, with fewer channels. One block narrows the stream around it to that of
 the blocks inside, which follow it, and another one widens the result and adds it.
@@ -11,7 +11,6 @@ import numpy as np
 from go_rules.machine.jit import kernel
 from go_rules.points import MAX_SIZE
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
-from nets.native.convolutions.trunk import MOST_STREAMS
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
 from nets.native.transformers.attention import (
     LONGEST,
@@ -62,7 +61,6 @@ The ends of a bottleneck have a first matrix only."""
 
 ROOM = np.dtype(
     [
-        ("streams", np.int64, MOST_STREAMS),  # float32 [rows, channels]: the trunk's, those of bottlenecks in it
         ("values", np.int64),  # float32 [rows, queries, keys, values]
         ("mixed", np.int64),  # float32 [rows, heads * value size]
         ("levels", np.int64),  # of CHUNK rows
@@ -71,7 +69,7 @@ ROOM = np.dtype(
         ("steps", np.int64),  # float32 [CHUNK]
     ]
 )
-"""Addresses of a worker's memory, whatever the block."""
+"""Addresses of a worker's memory for rows, whatever the block."""
 
 
 @kernel
@@ -103,21 +101,24 @@ def multiply(matrix, parameters, room, count, kind, to, to_bytes, to_block):
 
 
 @kernel
-def run_blocks(blocks, matrices, parameters, room, buffers, boards, height, width):
-    """Run all blocks in turn on `boards` boards, whose points are the rows of the stream."""
+def run_blocks(blocks, first, end, matrices, parameters, room, streams, buffers, boards, height, width):
+    """Run the blocks from number `first` to before `end` on `boards` boards, whose points are the rows of the streams.
+
+    `streams` are the addresses of float32 [rows, channels]: the trunk's, those of bottlenecks in it, and so on.
+    """
     rows = boards * height * width
-    for number in range(len(blocks)):
+    for number in range(first, end):
         block = blocks[number]
-        stream, first = room.streams[block.stream], matrices[block.first]
+        stream, matrix = streams[block.stream], matrices[block.first]
         if block.kind == NARROW:
-            _resize(block, first, parameters, room, stream, room.streams[block.stream + 1], TO_VALUES, rows)
+            _resize(block, matrix, parameters, room, stream, streams[block.stream + 1], TO_VALUES, rows)
         elif block.kind == WIDEN:
-            _resize(block, first, parameters, room, stream, room.streams[block.stream - 1], TO_STREAM, rows)
+            _resize(block, matrix, parameters, room, stream, streams[block.stream - 1], TO_STREAM, rows)
         elif block.kind == ATTENTION:
             values, second = matrices[block.values], matrices[block.second]
-            _attend(block, first, values, second, parameters, room, stream, buffers, boards, height, width)
+            _attend(block, matrix, values, second, parameters, room, stream, buffers, boards, height, width)
         else:
-            _feed_forward(block, first, matrices[block.second], parameters, room, stream, rows)
+            _feed_forward(block, matrix, matrices[block.second], parameters, room, stream, rows)
 
 
 @kernel

@@ -1,9 +1,9 @@
 """Chooses the matrices that have weights of 8 bits, and rounds them.
 
 All have 8 bits except those for the values of attention, those of the first block of each kind, and the ends of
-bottlenecks: with feed-forward's
-first in 8 bits b7c96h3tfrs loses a third more, with values in 8 bits three times as much. Activations are rounded row
-by row, each with its own step, so only weights are calibrated, by the second moments of what they read.
+bottlenecks: with feed-forward's first in 8 bits b7c96h3tfrs loses a third more, with values in 8 bits three times as
+much. Activations are rounded row by row, each with its own step, so only weights are calibrated, by the second moments
+of what they read.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.conversion.to_onnx import TAP, to_onnx
 from nets.conversion.transformer import HIDDEN, NORMED
 from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray, Model
-from nets.native.profiles import metadata
+from nets.native.order import steps
 from nets.native.simd.groups import LARGEST_GROUP, group_numbers
-from nets.native.transformers.order import End, steps
-from nets.native.transformers.pack import Bytes, placed, placed_hidden
+from nets.native.taps import recorded
+from nets.native.transformers.packing import Bytes, placed, placed_hidden
 from nets.native.transformers.products import IN_GROUPS
-from nets.onnx.evaluator import open_recorder
 from nets.precision.calibration import Positions
 from nets.precision.weight_rounding import Groups, round_in_groups, round_weights
 
@@ -36,11 +34,11 @@ POINTS = 60_000
 
 
 def rounded(model: Model, positions: Sequence[Positions]) -> dict[str, Bytes]:
-    """Round the matrices for 8 bits, by their names in pack_tokens, to suit what the network reads in `positions`."""
+    """Round the matrices for 8 bits, by names of block and matrix, to suit what the network reads in `positions`."""
     moments = _moments(model, positions)
     result, kinds = {}, set()
     for label, _, block in steps(model.trunk.blocks):
-        if isinstance(block, End):
+        if not isinstance(block, (AttentionBlock, FeedForwardBlock)):
             continue
         if type(block) not in kinds:
             kinds.add(type(block))
@@ -94,19 +92,11 @@ def _quantized(matrix: FloatArray, moments: Moments, places: NDArray[np.int64]) 
 
 def _moments(model: Model, positions: Sequence[Positions]) -> dict[str, Moments]:
     """The second moments [inputs, inputs] of what blocks' matrices read, by the names of their taps."""
-    record = open_recorder(to_onnx(model, with_taps=True).SerializeToString(), model.name)
     every = max(1, sum(len(spatial) * spatial[0, 0].size for spatial, _ in positions) // POINTS)
-    is_human, turn = model.trunk.metadata is not None, 0
+    spread = [(spatial[::every], global_[::every]) for spatial, global_ in positions]
     result: dict[str, Moments] = {}
-    for spatial, global_ in positions:
-        spatial, global_ = spatial[::every], global_[::every]
-        for start in range(0, len(spatial), BATCH):
-            part = spatial[start : start + BATCH], global_[start : start + BATCH]
-            meta = metadata(turn, len(part[0]), spatial[0, 0].size) if is_human else None
-            turn += 1
-            for name, values in record(*part, meta).items():
-                if name.startswith(TAP) and name.endswith((NORMED, HIDDEN)):
-                    rows = values.reshape(-1, values.shape[-1])
-                    tap = name.removeprefix(TAP)
-                    result[tap] = result.get(tap, 0) + (rows.T @ rows).astype(np.float64)
+    for tap, values in recorded(model, spread, BATCH):
+        if tap.endswith((NORMED, HIDDEN)):
+            rows = values.reshape(-1, values.shape[-1])
+            result[tap] = result.get(tap, 0) + (rows.T @ rows).astype(np.float64)
     return result

@@ -11,7 +11,7 @@ from nets.conversion.fold import fold_norms
 from nets.conversion.rows import RowsTrunk
 from nets.conversion.to_onnx import to_onnx
 from nets.evaluator import EvaluationRequest
-from nets.katago.model import Activation, Model, Normed, OrdinaryBlock, PoolingBlock
+from nets.katago.model import Activation, BottleneckBlock, Model, Normed, OrdinaryBlock, PoolingBlock
 from nets.katago.parse import parse_model
 from nets.katago.reader import decompress
 from nets.onnx.evaluator import OnnxEvaluator
@@ -78,8 +78,21 @@ def test_other_activations_fold_where_the_scale_is_one() -> None:
     assert_folds(model)
 
 
-def test_networks_with_transformers_are_left_alone() -> None:
+def test_beside_transformers_only_norms_inside_blocks_are_folded() -> None:
+    """What reads a stream that transformer blocks read too stays as it is."""
     network = RandomNetwork(17)
-    network.write([ORDINARY, ATTENTION])
+    inside = {"kind": "nested_bottleneck_block", "inner": ("transformer_ffn_block", "ordinary_block")}
+    network.write([ORDINARY, ATTENTION, inside])
     model = parse_model(decompress(network.compressed()))
-    assert fold_norms(model) is model
+    folded = fold_norms(model)
+    first, attention, bottleneck = folded.trunk.blocks
+    assert isinstance(first, OrdinaryBlock)
+    assert isinstance(bottleneck, BottleneckBlock)
+    last = bottleneck.blocks[1]
+    assert isinstance(last, OrdinaryBlock)
+    for block in (first, last):
+        assert block.between.is_identity
+        assert not block.before.is_identity
+    assert not bottleneck.before.is_identity
+    assert attention is model.trunk.blocks[1]
+    assert folded.trunk.tip is model.trunk.tip

@@ -17,18 +17,18 @@ from nets.conversion.convert import convert, load_model
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.human_profile import metadata_row, parse_profile
 from nets.katago.model import Activation
-from nets.native.convolutions.calibrate import calibrate, ranges
+from nets.native.calibrate import calibrate, ranges
 from nets.native.convolutions.levels import PLAIN, at_places, levels_of, steps
-from nets.native.convolutions.pack import pack
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
+from nets.native.pack import pack
 from nets.native.simd.activations import CURVES, KINDS, LOWEST, activated, curve_at
 from nets.native.simd.vectors import floats, load_floats, store
 from nets.native.unsupported import unknown_to_kernels
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import open_network
 from tests.nets.conversion.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
-from tests.nets.native.test_convolutions import check, made, needs_kernels, nested, opened
+from tests.nets.native.networks import check, made, needs_kernels, nested, opened
 from tests.nets.random_networks import ACTIVATIONS, RandomNetwork
 from tests.nets.small_series import SMALL_SERIES
 
@@ -94,7 +94,7 @@ def test_levels(kind: Activation, largest: int) -> None:
 def test_blocks(name: str, activation: str) -> None:
     network, forward = made(15, BLOCKS[name], channels=40, activation=f"ACTIVATION_{activation}", seed=len(name))
     content = network.compressed()
-    evaluator = opened(load_model(content, "random"), content, optimism=0.3)
+    evaluator = opened(content, optimism=0.3)
     coarseness = 4.0 if activation == "IDENTITY" else 1.0  # half as many levels, and nothing is ever 0
     for size in ((9, 9), (7, 4), (25, 13)):
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3), coarseness)
@@ -105,10 +105,9 @@ def test_blocks(name: str, activation: str) -> None:
 def test_finer_levels_lose_less(activation: str) -> None:
     network, forward = made(14, BLOCKS["wide"] * 2, channels=40, activation=f"ACTIVATION_{activation}")
     content = network.compressed()
-    model = load_model(content, "random")
     losses = []
     for largest in (LARGEST, FINER):
-        evaluator, loss = opened(model, content, largest), 0.0
+        evaluator, loss = opened(content, largest), 0.0
         for size in ((9, 9), (7, 4), (19, 19), (2, 2), (3, 6)):
             evaluation, truth = evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0)
             check(evaluation, truth)
@@ -118,23 +117,11 @@ def test_finer_levels_lose_less(activation: str) -> None:
 
 
 @needs_kernels
-def test_finer_levels_are_tried_where_too_much_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, _ = made()
-    content = network.compressed()
-    model, reference = load_model(content, "random"), OnnxEvaluator(convert(content, "random", ""), "random")
-    assert calibrate(model, reference, SMALL_SERIES).largest == LARGEST
-    answers = iter(["its lead is wrong", "", ""])
-    monkeypatch.setattr("nets.native.convolutions.calibrate.reason_against", lambda loss, share: next(answers))
-    verdict = calibrate(model, reference, SMALL_SERIES)
-    assert (verdict.largest, verdict.reason_against) == (FINER, "")
-
-
-@needs_kernels
 @pytest.mark.parametrize("version", [11, 14, 16, 17])
 def test_versions(version: int) -> None:
     network, forward = made(version, [NESTED, POOLING], activation="ACTIVATION_MISH", heads=(33, 40, 35, 37))
     content = network.compressed()
-    evaluator = opened(load_model(content, "random"), content, optimism=0.3)
+    evaluator = opened(content, optimism=0.3)
     for size in ((9, 9), (5, 2)):
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
 
@@ -153,7 +140,7 @@ def test_networks_of_several_activations() -> None:
     network.act = mixed.__get__(network)  # type: ignore[method-assign]
     forward = network.write([POOLING, NESTED, ORDINARY])
     content = network.compressed()
-    evaluator = opened(load_model(content, "random"), content, optimism=0.3)
+    evaluator = opened(content, optimism=0.3)
     for size in ((9, 9), (7, 4)):
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
 
@@ -193,11 +180,11 @@ def test_boards_together_and_one_by_one(monkeypatch: pytest.MonkeyPatch, kind: s
     nested_ = 14, [NESTED, POOLING_INSIDE]
     network, _ = made() if kind == "plain" else made(*nested_, channels=40, activation="ACTIVATION_MISH")
     content = network.compressed()
-    evaluator = opened(load_model(content, "random"), content)
+    evaluator = opened(content)
     spatial, global_ = (np.concatenate([each] * 3) for each in inputs(9, 9))
     one_by_one = evaluator.evaluate(EvaluationRequest(spatial, global_))
-    monkeypatch.setattr("nets.native.convolutions.workspace.NEAR_BYTES", 0)
-    together = opened(load_model(content, "random"), content)
+    monkeypatch.setattr("nets.native.workspace.NEAR_BYTES", 0)
+    together = opened(content)
     for count in (9, 5):
         for one, all_ in zip(
             one_by_one, together.evaluate(EvaluationRequest(spatial[:count], global_[:count])), strict=True
@@ -267,7 +254,7 @@ def test_profiles_where_they_belong(human: tuple[bytes, Any]) -> None:
         NativeEvaluator(model, packed, "random", lambda: evaluator)
     network, _ = made()
     content = network.compressed()
-    evaluator = opened(load_model(content, "random"), content)
+    evaluator = opened(content)
     assert evaluator.attributes.profile is None
     with pytest.raises(EvaluatorError, match="this is none"):
         evaluator.use_profile(parse_profile("rank_5k"))
@@ -292,7 +279,7 @@ def test_large_networks_leave_the_playing_to_the_embedded_one(
 ) -> None:
     monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
     monkeypatch.setattr("nets.precision.loss.SLOWEST", 1e9)
-    monkeypatch.setattr("nets.native.convolutions.calibrate.LARGE", 0)
+    monkeypatch.setattr("nets.native.calibrate.LARGE", 0)
     defaults = calibrate.__defaults__
     assert defaults is not None
     monkeypatch.setattr(calibrate, "__defaults__", (SMALL_SERIES, *defaults[1:]))

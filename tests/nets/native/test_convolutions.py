@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nets.conversion.convert import convert, load_model
+from nets.conversion.convert import load_model
 from nets.evaluator import EvaluationRequest, EvaluatorError
-from nets.katago.model import Activation, FloatArray, Model
-from nets.native.convolutions.calibrate import ranges
+from nets.katago.model import Activation, FloatArray
+from nets.native.calibrate import ranges
 from nets.native.convolutions.levels import Levels, at_places, levels_of
-from nets.native.convolutions.pack import pack
-from nets.native.convolutions.parameters import aligned
 from nets.native.convolutions.tiling import (
     FINER,
     LARGEST,
@@ -34,43 +32,18 @@ from nets.native.convolutions.tiling import (
     weight_matrix,
 )
 from nets.native.convolutions.transforms import transform_inputs
-from nets.native.evaluator import NativeEvaluator
 from nets.native.outputs import tanh
-from nets.native.simd.processor import is_available
+from nets.native.pack import pack
+from nets.native.parameters import aligned
 from nets.native.simd.products import OUTPUTS
-from nets.native.unsupported import unknown_to_kernels, unsupported_reason, weight_bytes
-from nets.onnx.evaluator import OnnxEvaluator
 from tests.conftest import REPOSITORY
-from tests.nets.conversion.test_katago_networks import DEEP, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
-from tests.nets.random_networks import RandomNetwork
-
-SIZES = ((5, 5), (7, 4), (2, 2), (3, 6), (9, 9), (19, 19), (25, 13))
-RANDOM_BLOCKS: list[dict[str, Any]] = [ORDINARY, POOLING, ORDINARY]
+from tests.nets.conversion.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
+from tests.nets.native.networks import RANDOM_BLOCKS, SIZES, check, made, needs_kernels, opened
 
 pytestmark = pytest.mark.usefixtures("own_networks")
-needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor has no such vectors")
 
 
 MOST_LEVELS = {largest: levels_of(Activation.RELU, largest).most for largest in (LARGEST, FINER)}
-
-
-def opened(model: Model, content: bytes, largest: int = LARGEST, **options: Any) -> NativeEvaluator:
-    """A network calibrated on the positions it is tested with."""
-    packed = pack(model, ranges(model, [inputs(*size) for size in SIZES]), largest)
-    return NativeEvaluator(model, packed, "random", lambda: plain(content), **options)
-
-
-def plain(content: bytes) -> OnnxEvaluator:
-    return OnnxEvaluator(convert(content, "random", ""), "random")
-
-
-def nested(*inner: str | dict[str, Any], **options: Any) -> dict[str, Any]:
-    return {"kind": "nested_bottleneck_block", "inner": inner, **options}
-
-
-def made(version: int = 8, blocks: list[dict[str, Any]] = RANDOM_BLOCKS, **options: Any) -> tuple[RandomNetwork, Any]:
-    network = RandomNetwork(version, **options)
-    return network, network.write(blocks)
 
 
 # Tiles
@@ -177,7 +150,7 @@ def test_no_sum_overflows(blocks: list[dict[str, Any]], activation: str, largest
 def test_versions(version: int) -> None:
     network, forward = made(version)
     content = network.compressed()
-    evaluator = opened(load_model(content, "random"), content, optimism=0.3)
+    evaluator = opened(content, optimism=0.3)
     assert (evaluator.attributes.precision, evaluator.attributes.has_optimism) == ("int16", version >= 12)
     for size in SIZES:
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
@@ -189,25 +162,16 @@ def test_versions(version: int) -> None:
 def test_blocks(blocks: list[dict[str, Any]], channels: int) -> None:
     network, forward = made(8, blocks, channels=channels, seed=channels)
     content = network.compressed()
-    evaluator = opened(load_model(content, "random"), content)
+    evaluator = opened(content)
     for size in ((9, 9), (7, 4)):
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size)))
-
-
-def check(evaluation: Any, truth: dict[str, FloatArray], coarseness: float = 1.0) -> None:
-    for name, expected in truth.items():
-        ours = getattr(evaluation, name)
-        assert ours.dtype == np.float32
-        assert ours.shape == expected.shape
-        np.testing.assert_allclose(ours, expected, rtol=0.02, atol=0.05 * coarseness, err_msg=name)
-        assert np.abs(ours - expected).mean() < 0.004 * coarseness * max(1, np.abs(expected).mean()), name
 
 
 @needs_kernels
 def test_boards_of_a_single_line() -> None:
     network, forward = made()
     content = network.compressed()
-    evaluator = opened(load_model(content, "random"), content)
+    evaluator = opened(content)
     for size in ((1, 1), (1, 7), (7, 1)):
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size)))
 
@@ -216,7 +180,7 @@ def test_boards_of_a_single_line() -> None:
 def test_optimism_of_each_position() -> None:
     network, forward = made(13)
     content = network.compressed()
-    evaluator = opened(load_model(content, "random"), content)
+    evaluator = opened(content)
     spatial, global_ = inputs(9, 9)
     mixed = evaluator.evaluate(EvaluationRequest(spatial, global_, np.array([0.0, 0.5, 1.0], np.float32))).policy
     for row, optimism in enumerate((0.0, 0.5, 1.0)):
@@ -227,7 +191,7 @@ def test_optimism_of_each_position() -> None:
 def test_workers_at_once() -> None:
     network, _ = made()
     content = network.compressed()
-    evaluator = opened(load_model(content, "random"), content)
+    evaluator = opened(content)
     truth = {size: evaluator.evaluate(EvaluationRequest(*inputs(*size))).policy for size in SIZES}
     wrong: list[tuple[int, int]] = []
 
@@ -250,7 +214,7 @@ def test_inputs_in_any_kind_of_array() -> None:
     """Kernels take one kind of array; callers may have another, and keep what they have."""
     network, _ = made(15)
     content = network.compressed()
-    evaluator = opened(load_model(content, "random"), content)
+    evaluator = opened(content)
     spatial, global_ = inputs(9, 9)
     shares = np.linspace(0, 1, len(spatial), dtype=np.float32)
     truth = evaluator.evaluate(EvaluationRequest(spatial, global_, shares))
@@ -278,7 +242,7 @@ def test_tanh() -> None:
 def test_what_exceeds_every_range_is_cut_off() -> None:
     network, _ = made()
     content = network.compressed()
-    evaluator = opened(load_model(content, "random"), content)
+    evaluator = opened(content)
     spatial, global_ = inputs(9, 9)
     evaluation = evaluator.evaluate(EvaluationRequest(spatial * 1000, global_ * 1000))
     assert all(np.isfinite(each).all() for each in evaluation)
@@ -290,7 +254,7 @@ def test_what_exceeds_every_range_is_cut_off() -> None:
 def test_boards_that_no_network_knows() -> None:
     network, _ = made()
     content = network.compressed()
-    evaluator = opened(load_model(content, "random"), content)
+    evaluator = opened(content)
     spatial, global_ = inputs(9, 9)
     with pytest.raises(EvaluatorError, match="21 planes"):
         evaluator.evaluate(EvaluationRequest(spatial[:, 1:], global_))
@@ -308,12 +272,12 @@ def test_processors_with_narrower_vectors() -> None:
         "assert features().isdisjoint((WIDE, NARROW_BYTES))\n"
         "network, forward = made(15)\n"
         "content = network.compressed()\n"
-        "evaluator = opened(load_model(content, 'random'), content)\n"
+        "evaluator = opened(content)\n"
         "for size in SIZES:\n"
         "    check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0))\n"
         "network, forward = made(15, [NESTED, POOLING], channels=70, activation='ACTIVATION_MISH')\n"
         "content = network.compressed()\n"
-        "evaluator = opened(load_model(content, 'random'), content)\n"
+        "evaluator = opened(content)\n"
         "for size in SIZES:\n"
         "    check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0))\n"
     )
@@ -321,37 +285,3 @@ def test_processors_with_narrower_vectors() -> None:
         "from nets.native.simd.processor import features\nfrom nets.native.simd.x86 import NARROW_BYTES, WIDE\n" + code
     )
     subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, env=environment, check=True, timeout=300)
-
-
-# When they are used
-
-
-@pytest.mark.parametrize(
-    ("blocks", "options", "reason"),
-    [
-        ([{"kind": "ordinary_block", "dilation": 2}], {}, "convolutions of 3x3 or 1x1"),
-        ([{"kind": "ordinary_block", "size": 5}], {}, "convolutions of 3x3 or 1x1"),
-        ([FEED_FORWARD, ORDINARY], {}, "networks of convolution blocks, or of transformer blocks"),
-        ([DEEP], {}, "networks of convolution blocks"),
-        ([ORDINARY], {"tip": "rms"}, "networks of convolution blocks"),
-        ([nested(nested(nested(nested("ordinary_block"))))], {}, "in at most 3 others"),
-    ],
-)
-@needs_kernels
-def test_what_cannot_be_packed(blocks: list[dict[str, Any]], options: dict[str, Any], reason: str) -> None:
-    network = RandomNetwork(15)
-    network.write(blocks, **options)
-    model = load_model(network.compressed(), "random")
-    assert unknown_to_kernels(model)
-    assert reason in unsupported_reason(model)
-
-
-@needs_kernels
-def test_networks_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, _ = made(channels=64)
-    model = load_model(network.compressed(), "random")
-    assert not unknown_to_kernels(model)
-    monkeypatch.setattr("nets.native.unsupported.MOST_BYTES", weight_bytes(model) - 1)
-    assert "MiB" in unsupported_reason(model)
-    monkeypatch.setattr("nets.native.unsupported.MOST_BYTES", weight_bytes(model))
-    assert not unknown_to_kernels(model)

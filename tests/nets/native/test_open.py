@@ -2,96 +2,139 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from nets.conversion.convert import load_model
 from nets.evaluator import EvaluationRequest, EvaluatorError
-from nets.native.convolutions.calibrate import Verdict, calibrate, from_bytes
-from nets.native.convolutions.pack import Packed, pack
-from nets.native.convolutions.tiling import (
-    FINER,
-    LARGEST,
-)
+from nets.native.calibrate import Verdict, calibrate, from_bytes
+from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
+from nets.native.pack import pack
+from nets.native.transformers.packing import Bytes
+from nets.native.transformers.products import HAS_BYTES
+from nets.native.unsupported import unsupported_reason
 from nets.open import check_network, open_network
-from nets.precision.loss import compare
-from tests.nets.conversion.test_katago_networks import inputs
+from nets.precision.loss import compare, reason_against
+from tests.conftest import REPOSITORY
+from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, ORDINARY, POOLING, inputs
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
-from tests.nets.native.test_convolutions import made, needs_kernels
+from tests.nets.native.networks import made, needs_kernels, plain
 from tests.nets.random_networks import RandomNetwork
 from tests.nets.small_series import SMALL_SERIES
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
+BLOCKS: dict[str, list[dict[str, Any]]] = {
+    "convolutions": [ORDINARY, POOLING, ORDINARY],
+    "transformer": [ATTENTION, FEED_FORWARD, ATTENTION, FEED_FORWARD],
+    "mixed": [ORDINARY, ATTENTION, FEED_FORWARD, POOLING, FEED_FORWARD],
+}
+
 
 def test_a_verdict_survives_its_file() -> None:
-    verdict = Verdict({"tip": np.array([0.1, 3.0], np.float32)}, {"lead_mean": 0.25}, "it is slow", FINER)
+    matrix = Bytes(np.ones(2, np.float32), np.array([[1, -2], [3, 4]], np.int8), np.full(2, 0.5, np.float32))
+    highest = {"block0_before": np.array([0.1, 3.0], np.float32)}
+    verdict = Verdict(highest, {"lead_mean": 0.25}, "it is slow", FINER, {"block1_first": matrix})
     back = from_bytes(verdict.to_bytes())
-    np.testing.assert_array_equal(back.highest["tip"], verdict.highest["tip"])
+    np.testing.assert_array_equal(back.highest["block0_before"], highest["block0_before"])
     assert (back.loss, back.reason_against, back.largest) == (verdict.loss, verdict.reason_against, FINER)
-    assert from_bytes(b'{"highest": {}, "loss": {}, "reason_against": ""}').largest == LARGEST
+    for ours, expected in zip(back.in_bytes["block1_first"], matrix, strict=True):
+        np.testing.assert_array_equal(ours, expected)
+        assert ours.dtype == expected.dtype
 
 
 @pytest.fixture
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A network that `auto` calibrates, on a few positions, and that takes no time worth comparing."""
+def auto(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have `auto` calibrate small networks, on a few positions, and take no time worth comparing."""
     monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
     monkeypatch.setattr("nets.precision.loss.SLOWEST", 1e9)
-    for function in ("nets.native.convolutions.calibrate.calibrate", "nets.precision.int8.quantize"):
+    for function in ("nets.native.calibrate.calibrate", "nets.precision.int8.quantize"):
         defaults = (SMALL_SERIES, lambda share: None)
         monkeypatch.setattr(f"{function}.__defaults__", (*defaults, None) if "native" in function else ("", *defaults))
-    network, _ = made(channels=16)
+
+
+@pytest.fixture(params=list(BLOCKS))
+def path(request: pytest.FixtureRequest, tmp_path: Path, auto: None) -> Path:
+    """A network of each kind."""
+    kind = request.param
+    network, _ = made(8 if kind == "convolutions" else 15, BLOCKS[kind], channels=16)
     path = tmp_path / "network.bin.gz"
     path.write_bytes(network.compressed())
     return path
 
 
 @needs_kernels
-def test_auto_is_int16_where_the_limits_are_kept(path: Path) -> None:
+def test_auto_is_int16_where_the_limits_are_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Networks with random weights may miss them: in 8 bits a few numbers make much of a difference.
+    monkeypatch.setattr("nets.native.calibrate.reason_against", lambda loss, share: "")
     notes: list[str] = []
-    evaluator = open_network(path, "auto", note=notes.append)
+    evaluator = open_network(path, "auto", "cpu", note=notes.append)
     assert (evaluator.attributes.precision, evaluator.attributes.provider) == ("int16", "native")
     assert len(notes) == 1
     assert "once" in notes[0]
     notes.clear()
-    evaluator = open_network(path, "auto", note=notes.append)
-    assert evaluator.attributes.precision == "int16"
+    assert open_network(path, "auto", "cpu", note=notes.append).attributes.precision == "int16"
     assert not notes, "the second time there is nothing to do"
-    spatial, global_ = inputs(9, 9)
-    truth = open_network(path, "fp32").evaluate(EvaluationRequest(spatial, global_))
-    np.testing.assert_allclose(evaluator.evaluate(EvaluationRequest(spatial, global_)).value, truth.value, atol=0.02)
+    truth = open_network(path, "fp32", "cpu")
+    for size in ((9, 9), (1, 1), (1, 7)):  # also boards of a single line
+        request = EvaluationRequest(*inputs(*size))
+        np.testing.assert_allclose(evaluator.evaluate(request).value, truth.evaluate(request).value, atol=0.05)
 
 
 @needs_kernels
 def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nets.native.convolutions.calibrate.reason_against", lambda loss, share: "its lead is wrong")
+    monkeypatch.setattr("nets.native.calibrate.reason_against", lambda loss, share: "its lead is wrong")
     notes: list[str] = []
-    assert open_network(path, "auto", note=notes.append).attributes.precision != "int16"
+    assert open_network(path, "auto", "cpu", note=notes.append).attributes.precision != "int16"
     assert "network.bin.gz: not using int16, for in it its lead is wrong" in notes
-    assert open_network(path, "int16", note=notes.append).attributes.precision == "int16"
+    assert open_network(path, "int16", "cpu", note=notes.append).attributes.precision == "int16"
     assert notes[-1] == "network.bin.gz: using int16 as asked, though its lead is wrong"
 
 
 @needs_kernels
+@pytest.mark.parametrize("kind", list(BLOCKS))
+@pytest.mark.usefixtures("auto")
+def test_what_is_tried_where_too_much_is_lost(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First 16 bits instead of 8, then finer levels."""
+    tries = {"convolutions": 2, "transformer": 3 if HAS_BYTES else 1, "mixed": 6 if HAS_BYTES else 2}[kind]
+    network, _ = made(15, BLOCKS[kind], channels=16)
+    content = network.compressed()
+    if kind == "convolutions":
+        assert calibrate(load_model(content, "random"), plain(content)).largest == LARGEST
+    answers = ["its lead is wrong"] * (tries - 1) + ["", "it is slow"]
+    monkeypatch.setattr("nets.native.calibrate.reason_against", lambda loss, share: answers.pop(0))
+    verdict = calibrate(load_model(content, "random"), plain(content))
+    assert not answers
+    assert (bool(verdict.in_bytes), verdict.reason_against) == (False, "it is slow")
+    assert verdict.largest == (LARGEST if kind == "transformer" else FINER)
+    assert bool(verdict.highest) == (kind != "transformer")
+
+
+@needs_kernels
+@pytest.mark.parametrize("path", ["convolutions"], indirect=True)
 def test_several_threads_for_one_evaluation_are_onnxruntimes(path: Path) -> None:
     assert open_network(path, "auto", threads=2).attributes.precision != "int16"
 
 
+@pytest.mark.parametrize("path", ["convolutions", "transformer"], indirect=True)
 def test_processors_without_vectors(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nets.native.unsupported.is_available", lambda: False)
-    assert open_network(path, "auto").attributes.precision != "int16"
+    assert open_network(path, "auto", "cpu").attributes.precision != "int16"
     for function in (open_network, check_network):
         with pytest.raises(EvaluatorError, match=r"network\.bin\.gz: int16 needs a processor with AVX2"):
-            function(path, "int16")  # type: ignore[operator]
+            function(path, "int16", "cpu")  # type: ignore[operator]
 
 
 @needs_kernels
-def test_unsuitable_networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
+@pytest.mark.usefixtures("auto")
+def test_unsuitable_networks(tmp_path: Path) -> None:
     network = RandomNetwork(14, activation="ACTIVATION_MISH")
     network.write([{"kind": "ordinary_block", "dilation": 2}])
     path = tmp_path / "dilated.bin.gz"
@@ -100,6 +143,22 @@ def test_unsuitable_networks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for function in (open_network, check_network):
         with pytest.raises(EvaluatorError, match=r"dilated\.bin\.gz: int16 is only for"):
             function(path, "int16")  # type: ignore[operator]
+
+
+@needs_kernels
+def test_networks_of_convolutions_compile_nothing_of_transformers() -> None:
+    """Not even where a kernel that may call both kinds is compiled."""
+    code = (
+        "import numba\n"
+        "from nets.native import network, workspace\n"
+        "from tests.nets.native.networks import *\n"
+        "workspace.run_network = numba.njit(error_model='numpy')(network.run_network.py_func)\n"
+        "from nets.evaluator import EvaluationRequest\n"
+        "opened(made()[0].compressed()).evaluate(EvaluationRequest(*inputs(9, 9)))\n"
+        "assert network.run_layers.signatures\n"
+        "assert not network.run_blocks.signatures\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=True, timeout=300)
 
 
 STRICTER = {"winrate_mean": 0.002, "winrate_p99": 0.01, "lead_mean": 0.1, "policy_kl": 0.001, "other_top_moves": 0.02}
@@ -114,7 +173,7 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path]) -> None:
     model = load_model(source.read_bytes(), "g170")
     verdict = calibrate(model, reference)
     assert verdict.reason_against == ""
-    packed: Packed = pack(model, verdict.highest)
+    packed = pack(model, verdict.highest)
     scratch = new_scratch(reference.attributes.pass_alive_under_suicide)
     by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
     for row in positions(shared("golden/g170-b6c96.jsonl.gz")):
@@ -124,3 +183,37 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path]) -> None:
     loss, _ = compare(reference, candidate, batches)  # type: ignore[arg-type]
     for name, limit in STRICTER.items():
         assert getattr(loss, name) <= limit, loss
+
+
+@needs_kernels
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("net", "golden", "in_shorts", "every"),
+    [
+        ("b7c96h3tfrs-test5-cnorm", "b7c96h3tfrs-test5", 0.2, 1),
+        ("b7c96h6kv3qk32v16tflrs-fson-bnh", "b7c96h6kv3", 0.2, 1),
+        # It has twice as many blocks to lose something in, and in fp32 each position takes long.
+        ("b10c384h6nbttflrs", "b10c384h6nbttflrs", 0.3, 6),
+    ],
+)
+def test_limits_of_transformers_on_golden_positions(
+    shared: Callable[[str], Path], net: str, golden: str, in_shorts: float, every: int
+) -> None:
+    """`in_shorts` is the share of the limits that 16 bits alone may lose; of the positions `every` so many are read."""
+    source = shared(f"nets/{net}.bin.gz")
+    reference = open_network(source, "fp32", "cpu")
+    model = load_model(source.read_bytes(), net)
+    assert unsupported_reason(model) == ""
+    verdict = calibrate(model, reference)
+    assert verdict.reason_against == ""
+    assert bool(verdict.in_bytes) == HAS_BYTES
+    scratch = new_scratch(reference.attributes.pass_alive_under_suicide)
+    by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
+    for row in list(positions(shared(f"golden/{golden}.jsonl.gz")))[::every]:
+        by_size.setdefault(tuple(row["size"]), []).append(encoded(game_of(row), COLOURS[row["to_play"]], scratch))
+    batches = [tuple(np.stack(each) for each in zip(*entries, strict=True)) for entries in by_size.values()]
+    for in_bytes, tolerance in ((verdict.in_bytes, 1.0), ({}, in_shorts)):
+        packed = pack(model, verdict.highest, verdict.largest, in_bytes)
+        candidate = NativeEvaluator(model, packed, net, lambda: reference)
+        loss, _ = compare(reference, candidate, batches)  # type: ignore[arg-type]
+        assert reason_against(loss, 0.0, tolerance) == "", loss

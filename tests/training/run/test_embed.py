@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nets.embedded import CHECK, FACTS, INT16, NETWORK
-from nets.native.convolutions.calibrate import Verdict
+from nets.native.calibrate import Verdict, from_bytes
 from training.errors import TrainingError
 from training.run import embed as embedding
 from training.run.embed import BEGIN, END, embed, main, table
@@ -45,7 +45,7 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "student.json").write_text('{"positions": 12, "yardstick": {}}')
     assert "is embedded" in embed(tmp_path, None, weights)
     assert (weights / NETWORK).read_bytes() == random.compressed()
-    assert b"none" in (weights / INT16).read_bytes()
+    assert from_bytes((weights / INT16).read_bytes()).reason_against == "none"
     assert (weights / CHECK).exists()
     facts = json.loads((weights / FACTS).read_text())
     assert facts["positions"] == 12

@@ -1,0 +1,196 @@
+"""Calibration for int16: ranges of activations, weights of 8 bits, and what a network loses by both. It is done once.
+
+Convolutions read levels whose ranges are found here. Transformer blocks round each row by itself; of their matrices as
+many have 8 bits as the limits allow.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.embedded import ReadyMade
+from nets.evaluator import EvaluationRequest, Evaluator
+from nets.katago.model import FloatArray, Model
+from nets.native.convolutions.packing import readings
+from nets.native.convolutions.tiling import FINER, LARGEST
+from nets.native.evaluator import NativeEvaluator
+from nets.native.order import steps
+from nets.native.pack import NO_BYTES, pack
+from nets.native.profiles import PROFILES, varied
+from nets.native.taps import recorded
+from nets.native.transformers.packing import Bytes
+from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
+from nets.native.transformers.rounding import of_feed_forward, rounded
+from nets.precision.calibration import Positions, Series, measurement_fingerprint, own_positions
+from nets.precision.loss import CHECKED, GROSS, Loss, compare, reason_against
+
+SERIES = (
+    Series(19, 19, games=3, moves=220, interval=7),
+    Series(13, 13, games=3, moves=110, interval=7),
+    Series(9, 9, games=6, moves=66, interval=4),
+    Series(7, 11, games=3, moves=50, interval=6),
+    Series(15, 15, games=2, moves=60, interval=10),
+    Series(5, 5, games=4, moves=20, interval=4),
+)
+"""The games to calibrate with: fewer than for int8, since 16 bits leave room for ranges that are too wide."""
+WIDENING = 1.75
+"""Factor of all ranges: other positions reach further, and cutting off costs more than coarser levels. The mean
+divergence of the policies over golden positions is 0.0006 with 1.25, 0.0002 with 1.75 and 0.0003 with 2.5."""
+BATCH = 8
+LARGE = 1_500_000
+"""From so many parameters on a network is large: it would play too few games itself in the time allowed, and recording
+a batch of boards would take much memory."""
+PLAYING_SECONDS, EVALUATING_SECONDS = 15.0, 18.0
+"""The most processor time to spend on making positions, and on evaluating them in fp32."""
+
+Progress = Callable[[float], None]
+
+
+VERDICT = "verdict"
+"""The name of the array that holds a verdict's other fields, as JSON."""
+RANGE, MATRIX = "range", "matrix"
+"""The names of the other arrays begin so."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of `calibrate`."""
+
+    highest: Mapping[str, FloatArray]
+    """The highest values of activations that are told apart: [channels] by the names of their taps."""
+    loss: Mapping[str, float]
+    """The fields of nets.precision.loss.Loss, measured on other positions than the ranges."""
+    reason_against: str
+    """Why `auto` does not use the network in int16; empty if it may."""
+    largest: int = LARGEST
+    """The side of Winograd's largest tiles, in points."""
+    in_bytes: Mapping[str, Bytes] = field(default_factory=dict)
+    """The matrices of 8 bits, see `pack`; none if the loss or the processor does not allow them."""
+
+    def to_bytes(self) -> bytes:
+        facts = {"loss": dict(self.loss), "reason_against": self.reason_against, "largest": self.largest}
+        arrays: dict[str, NDArray[np.generic]] = {VERDICT: np.frombuffer(json.dumps(facts).encode(), np.uint8)}
+        arrays |= {f"{RANGE}:{tap}": values for tap, values in self.highest.items()}
+        for label, each in self.in_bytes.items():
+            arrays |= {f"{MATRIX}:{label}:{name}": array for name, array in each._asdict().items()}
+        content = io.BytesIO()
+        np.savez_compressed(content, allow_pickle=False, **arrays)
+        return content.getvalue()
+
+
+def from_bytes(content: bytes) -> Verdict:
+    """Read what `Verdict.to_bytes` wrote."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    facts = json.loads(arrays.pop(VERDICT).tobytes())
+    highest = {name.removeprefix(f"{RANGE}:"): array for name, array in arrays.items() if name.startswith(RANGE)}
+    labels = {name.split(":")[1] for name in arrays if name.startswith(MATRIX)}
+    in_bytes = {label: Bytes(*(arrays[f"{MATRIX}:{label}:{name}"] for name in Bytes._fields)) for label in labels}
+    return Verdict(highest, facts["loss"], facts["reason_against"], facts["largest"], in_bytes)
+
+
+def calibration_key() -> str:
+    """Return the end of the name of a calibration's file, with a hash of what the calibration depends on."""
+    return f"-{fingerprint()[:12]}-int16.npz"
+
+
+def calibrate(
+    model: Model,
+    reference: Evaluator,
+    series: Sequence[Series] = SERIES,
+    progress: Progress = lambda share: None,
+    player: Evaluator | None = None,
+) -> Verdict:
+    """Calibrate a prepared network that the kernels know, and measure its loss against `reference` in fp32.
+
+    As many matrices have 8 bits as the limits allow. Where the loss with large tiles is too much, smaller tiles are
+    used, which have finer levels. If `player` is given, it plays the games that the positions come from: some networks
+    are too slow to play many.
+    """
+    order = list(steps(model.trunk.blocks))
+    has_rows, has_layers = any(step.in_rows for step in order), not all(step.in_rows for step in order)
+    if player is None:
+        player = varied(reference if has_layers else _evaluator(model, {}, LARGEST, NO_BYTES, reference))
+    kept = own_positions(player, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.5 * share))
+    kept = _affordable(kept, reference)
+    progress(0.6)
+    others = [(np.delete(s, np.s_[::CHECKED], 0), np.delete(g, np.s_[::CHECKED], 0)) for s, g in kept]
+    highest = ranges(model, others) if has_layers else {}
+    progress(0.75 if has_rows else 0.85)
+    choices: list[Mapping[str, Bytes]] = [NO_BYTES]
+    if has_rows and HAS_BYTES:
+        in_bytes = rounded(model, [each for each in others if len(each[0]) > 0])
+        choices = [in_bytes, of_feed_forward(model, in_bytes), NO_BYTES]
+        progress(0.85)
+    checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
+    for largest, choice in product((LARGEST, FINER) if has_layers else (LARGEST,), choices):
+        candidate = _evaluator(model, highest, largest, choice, reference)
+        loss, share = _compare(candidate, reference, checked)
+        if not reason_against(loss, 0.0):
+            break
+    progress(1.0)
+    return Verdict(highest, loss.__dict__, reason_against(loss, share), largest, choice)
+
+
+def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdict:
+    """Measure the loss of a verdict from another machine against `reference` on this one. Raises EvaluatorError."""
+    verdict = from_bytes(ready.content)
+    candidate = _evaluator(model, verdict.highest, verdict.largest, verdict.in_bytes, reference)
+    loss, share = _compare(candidate, reference, ready.positions)
+    known = reason_against(Loss(**verdict.loss), 0.0)
+    return replace(verdict, reason_against=known or reason_against(loss, share, GROSS))
+
+
+def _affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Positions]:
+    """Choose as many of the positions, evenly spread, as `reference` evaluates in EVALUATING_SECONDS."""
+    spatial, global_ = kept[0]
+    reference.evaluate(EvaluationRequest(spatial[:1], global_[:1]))
+    started = time.thread_time()
+    reference.evaluate(EvaluationRequest(spatial[:1], global_[:1]))
+    point = (time.thread_time() - started) / spatial[0, 0].size
+    every = math.ceil(point * sum(spatial[:, 0].size for spatial, _ in kept) / EVALUATING_SECONDS)
+    return [(spatial[::every], global_[::every]) for spatial, global_ in kept]
+
+
+def _evaluator(
+    model: Model, highest: Mapping[str, FloatArray], largest: int, in_bytes: Mapping[str, Bytes], reference: Evaluator
+) -> NativeEvaluator:
+    profile = PROFILES[0] if model.trunk.metadata is not None else None
+    packed = pack(model, highest, largest, in_bytes)
+    return NativeEvaluator(model, packed, model.name, lambda: reference, profile=profile)
+
+
+def _compare(candidate: NativeEvaluator, reference: Evaluator, positions: Sequence[Positions]) -> tuple[Loss, float]:
+    for spatial, global_ in positions:  # compiles, which is no part of the time that it takes
+        candidate.evaluate(EvaluationRequest(spatial[:1], global_[:1]))
+    return compare(varied(reference), varied(candidate), positions)
+
+
+def ranges(model: Model, positions: Sequence[Positions]) -> dict[str, FloatArray]:
+    """Find the top of the range of each channel that convolutions read over `positions`, a little widened."""
+    wanted = {each.tap for each in readings([step for step in steps(model.trunk.blocks) if not step.in_rows])}
+    highest: dict[str, FloatArray] = {}
+    batch = BATCH if model.parameters < LARGE else 1
+    for tap, values in recorded(model, positions, batch):
+        if tap in wanted:
+            top = np.abs(values).max(axis=(0, 2, 3)) * np.float32(WIDENING)
+            highest[tap] = np.maximum(highest.get(tap, top), top)
+    return highest
+
+
+@lru_cache(maxsize=1)
+def fingerprint() -> str:
+    """Return a hash of what a calibration depends on, beside the network and its converter.
+
+    Weights for other products of 8-bit levels may overflow in those of this processor."""
+    return measurement_fingerprint(__name__, f"bytes: {HAS_BYTES}, in groups: {IN_GROUPS}")

@@ -1,0 +1,89 @@
+"""The blocks of a trunk in the order in which the kernels run them, bottlenecks with all that is in them.
+
+Two kinds of kernels share the residual streams. Convolutions read levels that the layer before them wrote, attention
+and feed-forward read the stream row by row. The ends of a bottleneck are computed as the block beside them inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from nets.katago.model import (
+    AttentionBlock,
+    Block,
+    BottleneckBlock,
+    Convolution,
+    FeedForwardBlock,
+    Normed,
+    OrdinaryBlock,
+    PoolingBlock,
+)
+
+MOST_STREAMS = 4
+"""The most residual streams: the trunk's, that of bottlenecks in it, and so on."""
+
+
+class End(NamedTuple):
+    """One end of a bottleneck: a norm with its activation, and a convolution that reads it."""
+
+    is_narrow: bool
+    """Whether it begins the bottleneck; the other end widens its result and adds it to the stream around it."""
+    norm: Normed
+    convolution: Convolution
+    in_rows: bool
+    """Whether it is computed row by row."""
+
+
+class Step(NamedTuple):
+    """One thing that the kernels run."""
+
+    label: str
+    """The name of the block in the graph's taps (nets/conversion/trunk.py); the ends of a bottleneck share its name."""
+    stream: int
+    """The number of the residual stream that it reads: 0 is the trunk's, 1 that of a bottleneck in it, and so on."""
+    part: OrdinaryBlock | PoolingBlock | AttentionBlock | FeedForwardBlock | End
+
+    @property
+    def in_rows(self) -> bool:
+        """Whether it is computed row by row, and not as convolutions of boards."""
+        part = self.part
+        return part.in_rows if isinstance(part, End) else isinstance(part, (AttentionBlock, FeedForwardBlock))
+
+
+def steps(blocks: Sequence[Block], stream: int = 0, prefix: str = "block") -> Iterator[Step]:
+    """Yield what the kernels run for these blocks."""
+    for number, block in enumerate(blocks):
+        label = f"{prefix}{number}"
+        if isinstance(block, BottleneckBlock):
+            yield Step(label, stream, _narrow(block))
+            yield from steps(block.blocks, stream + 1, f"{label}_")
+            yield Step(label, stream + 1, _widen(block))
+        else:
+            yield Step(label, stream, block)
+
+
+def runs(order: Sequence[Step]) -> list[list[Step]]:
+    """Split steps where the kind of kernel changes."""
+    return [list(run) for _, run in groupby(order, lambda step: step.in_rows)]
+
+
+def _narrow(block: BottleneckBlock) -> End:
+    first = block.blocks[0]
+    in_rows = _narrow(first).in_rows if isinstance(first, BottleneckBlock) else _reads_rows(first)
+    return End(True, block.before, block.narrow, in_rows and _is_point(block.narrow))
+
+
+def _widen(block: BottleneckBlock) -> End:
+    last = block.blocks[-1]
+    in_rows = _widen(last).in_rows if isinstance(last, BottleneckBlock) else _reads_rows(last)
+    return End(False, block.after, block.widen, in_rows and _is_point(block.widen))
+
+
+def _reads_rows(block: Block) -> bool:
+    return isinstance(block, (AttentionBlock, FeedForwardBlock))
+
+
+def _is_point(convolution: Convolution) -> bool:
+    return convolution.weights.shape[2:] == (1, 1)

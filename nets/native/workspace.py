@@ -1,0 +1,168 @@
+"""The working memory of one call of the kernels, for batches of one size on boards of one size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.katago.model import FloatArray
+from nets.native.convolutions.finish import FINISH
+from nets.native.convolutions.layers import SPACE
+from nets.native.convolutions.tiling import POINTS, tiling
+from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
+from nets.native.network import run_network
+from nets.native.outputs import last_layers
+from nets.native.pack import Packed
+from nets.native.parameters import aligned
+from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS
+from nets.native.stem import write_stem
+from nets.native.transformers.attention import HEAD_BUFFERS, KEYS
+from nets.native.transformers.attention import ROWS as QUERIES
+from nets.native.transformers.blocks import ATTENTION, CHUNK, ROOM
+
+NEAR_BYTES = 8 << 20
+"""Parameters up to this size stay in a processor's last cache beside everything else."""
+BATCH_BYTES = 4 << 20
+"""The size up to which a workspace is read from the processor's caches."""
+ROWS_TOGETHER = 400
+"""How many points of boards transformer blocks compute together: their data stays in the processor's second cache, and
+parameters are read from farther away once for all of them."""
+
+Sizes = Mapping[str, int | list[int]]
+"""Bytes of what the fields of a record point to; several where the field has several addresses."""
+
+
+class Workspace:
+    """The arrays that the kernels work in, and the records with their addresses."""
+
+    def __init__(self, packed: Packed, count: int, height: int, width: int) -> None:
+        """Allocate the memory for a batch of `count` boards."""
+        self.kind = count, height, width
+        most, area = boards_at_once(packed, height, width), height * width
+        boards = self._boards = max(number for number in range(1, min(count, most) + 1) if count % number == 0)
+        self._packed, heads = packed, packed.heads[0]
+        self._tiles, self._finish = tiling(boards, height, width, packed.largest), np.zeros(1, FINISH)
+        self._held: list[NDArray[np.uint8]] = []
+        self._space = self._allocated(SPACE, _space_sizes(packed, boards, height, width))
+        self._room = self._allocated(ROOM, _room_sizes(packed, boards, area))
+        self._buffers = self._allocated(HEAD_BUFFERS, _head_buffer_sizes(packed, area))
+        self._streams = np.array([self._allocate(boards * area * each * FLOAT_BYTES) for each in packed.streams])
+        self.players = np.zeros((count, packed.channels), np.float32)
+        self.pools = np.zeros((count, int(heads["pooled_blocks"] + heads["value_blocks"]), 3, OUTPUTS), np.float32)
+        self.policies = np.zeros((count, packed.policies, area), np.float32)
+        self.ownership = np.zeros((count, area), np.float32)
+        self.last = last_layers(packed.small, area)
+        self._constant = _constant(packed, height, width)
+
+    def run(self, spatial: FloatArray, global_: FloatArray) -> None:
+        """Compute `pools`, `policies` and `ownership` (heads.py) from `spatial` and `global_`, both C-contiguous.
+
+        `players` is added to the stream at every point."""
+        packed = self._packed
+        run_network(
+            packed.network, packed.runs, packed.layers, packed.blocks, packed.matrices, packed.heads, self._tiles,
+            self._space, self._room, self._buffers, self._streams, self._finish, packed.curves,
+            self._constant.ctypes.data, spatial, global_, self.players,
+            self.pools, self.policies, self.ownership, self._boards,
+        )  # fmt: skip
+
+    def _allocate(self, size: int) -> int:
+        """Allocate so many bytes, zeros, and return their address."""
+        self._held.append(aligned(size))
+        return int(self._held[-1].ctypes.data)
+
+    def _allocated(self, kind: np.dtype[np.void], sizes: Sizes) -> NDArray[np.void]:
+        """Return a record with the addresses of memory of these sizes; fields without a size are 0."""
+        record = np.zeros(1, kind)
+        for name, size in sizes.items():
+            if isinstance(size, list):
+                record[0][name][: len(size)] = [self._allocate(each) for each in size]
+            else:
+                record[0][name] = self._allocate(size)
+        return record
+
+
+def boards_at_once(packed: Packed, height: int, width: int) -> int:
+    """Return how many boards to compute together.
+
+    For convolutions of a small network this is 1: then its places and sums stay in the processor's second cache. For
+    those of a large network it is at least 2, because its parameters never stay there.
+    """
+    most = 1 if packed.blocks is None else max(1, ROWS_TOGETHER // (height * width))
+    if packed.layers is None or packed.parameters.nbytes <= NEAR_BYTES:
+        return most
+    sizes = _space_sizes(packed, 1, height, width).values()
+    one = sum(sum(size) if isinstance(size, list) else size for size in sizes)
+    one += sum(height * width * channels * FLOAT_BYTES for channels in packed.streams)
+    return max(most, 2, BATCH_BYTES // one)
+
+
+def _space_sizes(packed: Packed, boards: int, height: int, width: int) -> dict[str, int | list[int]]:
+    """Return the sizes in bytes of what SPACE points to, the constant aside."""
+    if packed.layers is None:
+        return {}
+    record = tiling(boards, height, width, packed.largest)[0]
+    tiles, points = int(record["counts"].sum()), boards * height * width
+    framed = boards * (height + 2) * (width + 2)
+    transformed = max((channels for channels, is_framed in packed.buffers if is_framed), default=0)
+    widest, pooled = int(packed.layers["outputs"].max()), int(packed.layers["pooled"].max())
+    return {
+        "places": tiles * transformed * SHORT_BYTES,
+        "sums": max(tiles, points) * OUTPUT_BYTES,
+        "rows": len(POINTS) * (width + 2) * max(transformed * SHORT_BYTES, OUTPUT_BYTES),
+        "levels": [
+            (framed if is_framed else points) * channels * SHORT_BYTES for channels, is_framed in packed.buffers
+        ],
+        "values": points * pooled * FLOAT_BYTES,
+        "pool": 3 * pooled * FLOAT_BYTES,
+        "pool_bias": boards * widest * FLOAT_BYTES,
+    }
+
+
+def _room_sizes(packed: Packed, boards: int, area: int) -> dict[str, int | list[int]]:
+    """Return the sizes in bytes of what ROOM points to, for the blocks of rows and for the heads."""
+    inputs, outputs = packed.matrices["inputs"], packed.matrices["outputs"]
+    values, mixed = area * int(outputs[packed.heads[0]["matrix"]]), 0
+    if packed.blocks is not None:
+        attention = packed.blocks[packed.blocks["kind"] == ATTENTION]
+        widest = int((outputs[attention["first"]] + outputs[attention["values"]]).max(initial=0))
+        values, mixed = max(values, boards * area * widest), int(inputs[attention["second"]].max(initial=0))
+    return {
+        "values": values * FLOAT_BYTES,
+        "mixed": boards * area * mixed * FLOAT_BYTES,
+        "levels": CHUNK * int(inputs.max()) * SHORT_BYTES,
+        "hidden": CHUNK * max(int(inputs.max()), int(outputs.max())) * FLOAT_BYTES,
+        "sums": CHUNK * OUTPUT_BYTES,
+        "steps": CHUNK * FLOAT_BYTES,
+    }
+
+
+def _head_buffer_sizes(packed: Packed, area: int) -> dict[str, int | list[int]]:
+    """Return the sizes in bytes of what HEAD_BUFFERS points to."""
+    if packed.blocks is None:
+        return {}
+    size, values = (int(packed.blocks[name].max()) for name in ("size", "value_size"))
+    area = -(-area // KEYS) * KEYS
+    return {
+        "queries": area * size * SHORT_BYTES,
+        "key_rows": area * size * SHORT_BYTES,
+        "keys": area * size * SHORT_BYTES,
+        "values": -(-values // OUTPUTS) * area // 2 * OUTPUT_BYTES,
+        "scores": QUERIES * area * SHORT_BYTES,
+        "sums": QUERIES * OUTPUT_BYTES,
+    }
+
+
+def _constant(packed: Packed, height: int, width: int) -> NDArray[np.uint8]:
+    """Compute the sums of the stem for an empty board: its bias, and its kernel applied to the plane of the board."""
+    size = height * width * packed.channels * FLOAT_BYTES
+    biases, result = aligned(size), aligned(size)
+    bias = packed.parameters[packed.network[0]["stem_bias"] :].view(np.float32)[: packed.channels]
+    biases.view(np.float32).reshape(-1, packed.channels)[:] = bias
+    empty = np.zeros((1, packed.planes, height, width), np.float32)
+    empty[:, 0] = 2  # one of which an empty board is expected to have
+    nothing = np.zeros((1, packed.global_features), np.float32), np.zeros((1, packed.channels), np.float32)
+    write_stem(empty, *nothing, packed.network[0], biases.ctypes.data, result.ctypes.data)
+    return result

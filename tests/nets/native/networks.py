@@ -1,0 +1,61 @@
+"""What tests of our own kernels share: random networks, opened and compared with their slow forward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nets.conversion.convert import convert, load_model
+from nets.katago.model import FloatArray
+from nets.native.calibrate import ranges
+from nets.native.convolutions.tiling import LARGEST
+from nets.native.evaluator import NativeEvaluator
+from nets.native.pack import NO_BYTES, pack
+from nets.native.simd.processor import is_available
+from nets.native.transformers.packing import Bytes
+from nets.native.transformers.products import HAS_BYTES
+from nets.onnx.evaluator import OnnxEvaluator
+from tests.nets.conversion.test_katago_networks import ORDINARY, POOLING, inputs
+from tests.nets.random_networks import RandomNetwork
+
+SIZES = ((5, 5), (7, 4), (2, 2), (3, 6), (9, 9), (19, 19), (25, 13))
+RANDOM_BLOCKS: list[dict[str, Any]] = [ORDINARY, POOLING, ORDINARY]
+
+needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor has no such vectors")
+needs_bytes = pytest.mark.skipif(not HAS_BYTES, reason="the processor has no products of 8-bit integers")
+
+
+def made(version: int = 8, blocks: list[dict[str, Any]] = RANDOM_BLOCKS, **options: Any) -> tuple[RandomNetwork, Any]:
+    """Make a network and its forward pass; the option `tip` is how its trunk ends."""
+    tip = options.pop("tip", "batch")
+    network = RandomNetwork(version, **options)
+    return network, network.write(blocks, tip=tip)
+
+
+def nested(*inner: str | dict[str, Any], **options: Any) -> dict[str, Any]:
+    return {"kind": "nested_bottleneck_block", "inner": inner, **options}
+
+
+def opened(
+    content: bytes, largest: int = LARGEST, in_bytes: Mapping[str, Bytes] = NO_BYTES, **options: Any
+) -> NativeEvaluator:
+    """Open a network that is calibrated on the positions it is tested with."""
+    model = load_model(content, "random")
+    packed = pack(model, ranges(model, [inputs(*size) for size in SIZES]), largest, in_bytes)
+    return NativeEvaluator(model, packed, "random", lambda: plain(content), **options)
+
+
+def plain(content: bytes) -> OnnxEvaluator:
+    return OnnxEvaluator(convert(content, "random", ""), "random")
+
+
+def check(evaluation: Any, truth: dict[str, FloatArray], coarseness: float = 1.0) -> None:
+    for name, expected in truth.items():
+        ours = getattr(evaluation, name)
+        assert ours.dtype == np.float32
+        assert ours.shape == expected.shape
+        np.testing.assert_allclose(ours, expected, rtol=0.02, atol=0.05 * coarseness, err_msg=name)
+        assert np.abs(ours - expected).mean() < 0.004 * coarseness * max(1, np.abs(expected).mean()), name

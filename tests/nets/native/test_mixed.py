@@ -1,0 +1,162 @@
+"""Trunks that mix convolutions and transformer blocks, in every order and nesting, in our own kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nets.conversion.convert import load_model
+from nets.evaluator import EvaluationRequest, EvaluatorError
+from nets.native.calibrate import ranges
+from nets.native.evaluator import NativeEvaluator
+from nets.native.network import CONVOLUTIONS, ROWS
+from nets.native.order import steps
+from nets.native.pack import pack
+from nets.native.transformers.rounding import rounded
+from nets.native.unsupported import unknown_to_kernels
+from nets.precision.calibration import own_positions
+from nets.precision.loss import compare, reason_against
+from tests.nets.conversion.test_katago_networks import ATTENTION, DEEP, FEED_FORWARD, ORDINARY, POOLING, inputs
+from tests.nets.native.networks import SIZES, check, made, needs_bytes, needs_kernels, nested, opened, plain
+from tests.nets.small_series import SMALL_SERIES
+
+pytestmark = pytest.mark.usefixtures("own_networks")
+
+LEARNED = {"kind": "transformer_attention_block", "rope": "learned", "heads": 6, "kv_heads": 2, "sizes": (6, 5)}
+PLAIN = {"kind": "transformer_ffn_block", "gated": False}
+POINT = {"kind": "ordinary_block", "size": 1}
+
+BLOCKS: dict[str, list[dict[str, Any]]] = {
+    "beside": [ORDINARY, ATTENTION, FEED_FORWARD, POOLING, ATTENTION],
+    "attention first": [ATTENTION, ORDINARY, ORDINARY, FEED_FORWARD],
+    "pooling beside attention": [nested(POOLING, ATTENTION, POOLING, middle=12), ORDINARY],
+    "ordinary between": [nested(LEARNED, ORDINARY, PLAIN, middle=34), nested(FEED_FORWARD, ATTENTION)],
+    "convolutions at the ends": [nested(ORDINARY, LEARNED, POINT, middle=40)],
+    "two deep": [DEEP, nested(ATTENTION, nested(POOLING, FEED_FORWARD, middle=7), middle=34)],
+    "three deep": [nested(nested(nested(ATTENTION, ORDINARY, middle=5), FEED_FORWARD, middle=9), ORDINARY, middle=12)],
+    "no convolutions inside": [ORDINARY, nested(nested(ATTENTION, FEED_FORWARD, middle=9), middle=12)],
+}
+
+
+@needs_kernels
+@pytest.mark.parametrize("activation", ["RELU", "SILU"])
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks(name: str, activation: str) -> None:
+    network, forward = made(17, BLOCKS[name], channels=20, activation=f"ACTIVATION_{activation}", seed=len(name))
+    evaluator = opened(network.compressed(), optimism=0.3)
+    for size in ((9, 9), (7, 4), (2, 2), (13, 19)):
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
+
+
+@needs_kernels
+@pytest.mark.parametrize("tip", ["batch", "rms", "rms_spatial"])
+@pytest.mark.parametrize("blocks", [[ORDINARY, POOLING], [FEED_FORWARD, nested(POINT, middle=40)]])
+def test_tips_behind_convolutions(tip: str, blocks: list[dict[str, Any]]) -> None:
+    network, forward = made(16, blocks, channels=40, activation="ACTIVATION_MISH", tip=tip)
+    evaluator = opened(network.compressed(), optimism=0.3)
+    for size in ((9, 9), (7, 4), (19, 19)):
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3))
+
+
+_convolutions = st.sampled_from([ORDINARY, POOLING, POINT])
+_rows = st.sampled_from([ATTENTION, LEARNED, FEED_FORWARD, PLAIN])
+_either = st.one_of(_convolutions, _rows)
+_inner = st.builds(
+    lambda blocks, middle: nested(*blocks, middle=middle),
+    st.lists(_either, min_size=1, max_size=3),
+    st.sampled_from([6, 34]),
+)
+_deeper = st.lists(st.one_of(_either, _inner), min_size=1, max_size=3).map(lambda each: nested(*each, middle=7))
+
+
+@needs_kernels
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    blocks=st.lists(st.one_of(_either, _inner, _deeper), min_size=1, max_size=5),
+    activation=st.sampled_from(["RELU", "MISH", "SILU"]),
+    tip=st.sampled_from(["batch", "rms", "rms_spatial"]),
+    channels=st.sampled_from([6, 32, 45]),
+    size=st.tuples(st.integers(2, 14), st.integers(2, 14)),
+    seed=st.integers(0, 1000),
+)
+def test_any_blocks(
+    blocks: list[dict[str, Any]], activation: str, tip: str, channels: int, size: tuple[int, int], seed: int
+) -> None:
+    network, forward = made(17, blocks, channels=channels, activation=f"ACTIVATION_{activation}", seed=seed, tip=tip)
+    model = load_model(network.compressed(), "random")
+    assert not unknown_to_kernels(model)
+    evaluator = NativeEvaluator(model, pack(model, ranges(model, [inputs(*size)])), "random", lambda: evaluator, 0.3)
+    evaluation, truth = evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3)
+    for name, expected in truth.items():
+        spread = max(1.0, np.abs(expected).max())
+        np.testing.assert_allclose(getattr(evaluation, name), expected, atol=0.03 * spread, err_msg=name)
+
+
+@needs_kernels
+def test_limits_on_positions_of_games() -> None:
+    """What int16 may lose of fp32 by onnxruntime, on games that the network plays."""
+    network, _ = made(15, [*BLOCKS["beside"], *BLOCKS["pooling beside attention"]], channels=32, tip="rms")
+    content = network.compressed()
+    model, reference = load_model(content, "random"), plain(content)
+    kept = own_positions(reference, SMALL_SERIES)
+    packed = pack(model, ranges(model, kept))
+    loss, _ = compare(reference, NativeEvaluator(model, packed, "random", lambda: reference), kept)
+    assert reason_against(loss, 0.0) == "", loss
+
+
+@needs_bytes
+def test_matrices_in_bytes_beside_convolutions() -> None:
+    network, forward = made(15, [FEED_FORWARD, ORDINARY, FEED_FORWARD, nested(POOLING, FEED_FORWARD)], channels=32)
+    content = network.compressed()
+    in_bytes = rounded(load_model(content, "random"), [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
+    assert sorted(in_bytes) == ["block2_first", "block2_second", "block3_1_first", "block3_1_second"]
+    evaluator = opened(content, in_bytes=in_bytes)
+    for size in SIZES:
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=3.0)
+
+
+@needs_kernels
+def test_batches() -> None:
+    """One by one, and as many together as points make worth it."""
+    network, _ = made(15, [nested(ORDINARY, ATTENTION, middle=34), POOLING, FEED_FORWARD], tip="rms_spatial")
+    evaluator = opened(network.compressed())
+    spatial, global_ = (np.concatenate([each] * 3) for each in inputs(9, 9))
+    for count in (1, 4, 9):
+        whole = evaluator.evaluate(EvaluationRequest(spatial[:count], global_[:count]))
+        for row in range(count):
+            one = evaluator.evaluate(EvaluationRequest(spatial[row : row + 1], global_[row : row + 1]))
+            for ours, expected in zip(whole, one, strict=True):
+                np.testing.assert_allclose(ours[row], expected[0], rtol=1e-4, atol=1e-5)
+
+
+@needs_kernels
+def test_what_is_no_number() -> None:
+    network, _ = made(15, [ORDINARY, ATTENTION, nested(POOLING, FEED_FORWARD)], tip="rms")
+    evaluator = opened(network.compressed())
+    spatial, global_ = inputs(9, 9)
+    for absurd in (np.nan, np.inf, 3e38):
+        with pytest.raises(EvaluatorError, match="random: an output is not finite"):
+            evaluator.evaluate(EvaluationRequest(spatial, np.full_like(global_, absurd)))
+
+
+def test_runs() -> None:
+    """The ends of a bottleneck go with the blocks beside them, so that there are few runs."""
+    blocks = [ORDINARY, nested(ORDINARY, ATTENTION, FEED_FORWARD), FEED_FORWARD, nested(nested(ATTENTION, ORDINARY))]
+    network, _ = made(15, blocks)
+    model = load_model(network.compressed(), "random")
+    order = list(steps(model.trunk.blocks))
+    assert [step.stream for step in order] == [0, 0, 1, 1, 1, 1, 0, 0, 1, 2, 2, 2, 1]
+    packed = pack(model, ranges(model, [inputs(5, 5)]))
+    assert packed.runs["kind"].tolist() == [CONVOLUTIONS, ROWS, CONVOLUTIONS]
+    assert packed.layers is not None
+    assert packed.blocks is not None
+    for kind, records in ((CONVOLUTIONS, packed.layers), (ROWS, packed.blocks)):
+        ours = packed.runs[packed.runs["kind"] == kind]
+        assert [number for run in ours for number in range(run["first"], run["end"])] == list(range(len(records)))
+    firsts = packed.layers[packed.runs["first"][packed.runs["kind"] == CONVOLUTIONS]]
+    assert firsts["side"].tolist() == [0, 0]
+    assert firsts["stream"].tolist() == [0, 2]
