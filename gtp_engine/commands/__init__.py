@@ -90,9 +90,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "kata-list-params",
         "kata-get-params",
         "kata-set-params",
+        "lz-setoption",
         "clear_cache",
     ),
     "inspection": ("showboard", "gomill-explain_last_move", "gomill-describe_engine", "debug_moves", "kata-get-models"),
+    "pictures": ("nobi-policy", "nobi-influence", "nobi-ownership", "nobi-variation"),
     "servers": ("cgos-opponent_name", "cgos-opponent_rating", "cgos-gameover", "kgs-game_over", "kgs-chat"),
 }
 

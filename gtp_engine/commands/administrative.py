@@ -11,6 +11,10 @@ from gtp_engine.dialogue.protocol import GtpQuit
 from gtp_engine.version import GTP_VERSION
 
 ANALYZE_COMMANDS = """\
+gfx/Principal Variation/nobi-variation/The best line of play, by a short search
+gfx/Ownership/nobi-ownership/Whose each point will be, by a short search
+gfx/Policy/nobi-policy/The moves that the network would look at first
+gfx/Influence/nobi-influence/Whose each point will be, as the network guesses
 string/Final Score/final_score
 plist/Dead Stones/final_status_list dead
 plist/Stones in Seki/final_status_list seki

@@ -11,9 +11,18 @@ from gtp_engine.configuration.parameters import find_parameter, parameters
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
-from gtp_engine.dialogue.protocol import GtpError, interpret_object
+from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_float, interpret_integer, interpret_object
 from nets.human_profile import HumanProfile, parse_profile
 from search.parameters import Parameter, ParameterError, ParameterTable
+
+LEELA_ZERO = {
+    "visits": "visits",
+    "playouts": "playouts",
+    "lagbuffer": "lag",
+    "pondering": "ponder",
+    "maximum memory use (mib)": "memory",
+}
+"""Our parameters by Leela Zero's names."""
 
 PROFILE = "human_profile"
 """The parameter that only a HumanSL network has."""
@@ -50,6 +59,22 @@ def kata_set_params(engine: Engine, call: Call) -> str:
     """Set several parameters from a JSON object. If one value is wrong, none is set."""
     call.word(0)
     _change(engine, interpret_object(call.command.text))
+    return ""
+
+
+def lz_setoption(engine: Engine, call: Call) -> str:
+    """Set a parameter by Leela Zero's name for it: `name Visits value 800`; 0 visits are no limit."""
+    words = [word.lower() for word in call.words]
+    if words[:1] != ["name"] or words[-2:-1] != ["value"]:
+        raise GtpError(SYNTAX_ERROR)
+    name, value = " ".join(words[1:-2]), words[-1]
+    if name not in LEELA_ZERO:
+        raise GtpError(f"unknown option: {shown(name)} (known: {', '.join(LEELA_ZERO)})")
+    if name in ("visits", "playouts") and interpret_integer(value) == 0:
+        value = "none"
+    elif name == "lagbuffer":
+        value = str(interpret_float(value) / 100)  # centiseconds
+    _change(engine, {LEELA_ZERO[name]: value})
     return ""
 
 

@@ -45,7 +45,7 @@ def estimate(engine: Engine, call: Call) -> Estimate:
     dead: frozenset[int] = frozenset()
     white_lead = 0.0
     for colour in (BLACK, WHITE):
-        result = _search(engine, call, before, colour)
+        result = short_search(engine, call, before, colour)
         if result.ownership is not None:
             dead |= dead_stones(before, colour, result.ownership)
         if colour == before.to_play:
@@ -56,8 +56,8 @@ def estimate(engine: Engine, call: Call) -> Estimate:
     return found
 
 
-def _search(engine: Engine, call: Call, game: Game, colour: int) -> SearchResult:
-    """With ownership in the result."""
+def short_search(engine: Engine, call: Call, game: Game, colour: int) -> SearchResult:
+    """Search a position as for an analyst, within VISITS and SECONDS, with ownership in the result."""
     return engine.player.search(
         SearchRequest(
             game,

@@ -33,16 +33,19 @@ def nobi(arguments: str, redirections: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+READY = "nobi: GTP ready\n"
+
+
 @pytest.mark.parametrize(
     ("redirections", "code", "stdout", "stderr"),
     [
-        ("<&-", 1, "", NO_STDIN),
-        (">&-", 1, "", NO_STDOUT),
+        ("<&-", 1, "", READY + NO_STDIN),
+        (">&-", 1, "", NO_STDOUT + READY),
         ("2>&-", 0, "= Nobi\n\n", ""),
         ("<&- 2>&-", 1, "", ""),
         ("<&- >&- 2>&-", 1, "", ""),
-        ("> /dev/full", 1, "", FULL),
-        ("< /dev/null", 0, "", ""),
+        ("> /dev/full", 1, "", FULL + READY),
+        ("< /dev/null", 0, "", READY),
     ],
 )
 def test_gtp(redirections: str, code: int, stdout: str, stderr: str) -> None:
