@@ -22,6 +22,7 @@ from gtp_engine.json_engine.human import HumanEvaluation
 from gtp_engine.json_engine.models import Models
 from gtp_engine.json_engine.options import Options
 from gtp_engine.json_engine.query import read_query
+from gtp_engine.json_engine.records import Replayer
 from gtp_engine.json_engine.schedule import Position, Schedule
 from nets.human_profile import HumanProfile
 from search.puct.parameters import SearchParameters
@@ -56,6 +57,8 @@ class JsonEngine:
         self._workers = workers
         self._schedule = Schedule(slots, workers)
         self._players: dict[int, PuctPlayer] = {}
+        self._replayer = Replayer()
+        self._replayers = [Replayer() for _ in range(slots)]
         self._clear_at = dict.fromkeys(range(slots), 0)
         """By slot, the number of the last `clear_cache` that its search has carried out."""
         self._cleared = 0
@@ -114,7 +117,7 @@ class JsonEngine:
             self._send({"id": id, "field": field, "warning": text})
 
         try:
-            query = read_query(fields, self._defaults, self._models.reason_against, warn)
+            query = read_query(fields, self._defaults, self._models.reason_against, warn, self._replayer)
             if not self._schedule.add(query, size):
                 raise FieldError("analyzeTurns", "Too many positions are waiting to be analyzed")
         except FieldError as error:
@@ -143,7 +146,7 @@ class JsonEngine:
         query, options = position.query, position.query.options
         player = self._prepare(slot, options)
         self._share()
-        game = query.record.game(position.turn)
+        game = self._replayers[slot].game(query.record, position.turn)
         subject = replies.Subject(position, game, self._ask_human(game, options.profile), position_hashes(game))
         wants = query.flags.__contains__
 

@@ -29,7 +29,7 @@ from gtp_engine.json_engine.fields import (
     read_points,
 )
 from gtp_engine.json_engine.options import LONGEST_VARIATION, MOST_VISITS, Options
-from gtp_engine.json_engine.records import IllegalMoveError, Record, move_codes
+from gtp_engine.json_engine.records import IllegalMoveError, Record, Replayer, move_codes
 from nets.human_profile import HumanProfile
 from search.parameters import ParameterError
 from search.request import MoveFilter
@@ -94,10 +94,12 @@ Warn = Callable[[str, str], None]
 """Receives a field and what is to be said about it, where the query goes on all the same."""
 
 
-def read_query(query: Object, defaults: Options, check_profile: Callable[[HumanProfile], str], warn: Warn) -> Query:
+def read_query(
+    query: Object, defaults: Options, check_profile: Callable[[HumanProfile], str], warn: Warn, replayer: Replayer
+) -> Query:
     """Read an analysis query with its `id` already checked. Raises FieldError.
 
-    `check_profile` says why a human profile cannot be used, or nothing.
+    `check_profile` says why a human profile cannot be used, or nothing. `replayer` tries whether the moves are legal.
     """
     for side in ("boardXSize", "boardYSize"):
         if side not in query:
@@ -124,7 +126,7 @@ def read_query(query: Object, defaults: Options, check_profile: Callable[[HumanP
             warn(name, UNUSED)
     record = Record(width, height, rules, komi, tuple(stones), first, move_codes(moves))
     try:
-        record.game()
+        replayer.game(record)
     except IllegalMoveError as error:
         raise FieldError("moves", f"Illegal move {error.index}: {to_vertex(error.point, height)}") from None
     places = tuple((turn, priorities.get(turn, priority)) for turn in turns)

@@ -1,9 +1,9 @@
-"""The game of a query: its setup and its moves, and the `Game` that they lead to."""
+"""The game of a query as it waits, its setup and its moves, and the `Game` that they lead to."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from go_rules.game import Game, RuleViolation
@@ -35,20 +35,62 @@ class Record:
     moves: array[int]
     """Each move's point, of white's moves its bitwise complement."""
 
-    def game(self, turn: int | None = None) -> Game:
-        """The game after so many moves, or after all, each as `Game.play_told` takes it. Raises IllegalMoveError."""
-        game = Game(self.width, self.height, self.rules, self.komi)
-        try:
-            game.set_position(self.stones, self.first)
-        except RuleViolation:
-            game.set_position(resolved(self.stones, self.width, self.height), self.first)
-        for index, code in enumerate(self.moves[:turn]):
+    @property
+    def setup(self) -> Hashable:
+        """Everything but the moves, as one key."""
+        return (self.width, self.height, self.rules, self.komi, self.stones, self.first)
+
+
+class Replayer:
+    """Plays records, and goes on from the game of the last one as far as the next is like it.
+
+    Clients ask for one position of a game after the other, so this saves nearly all of the work.
+    """
+
+    def __init__(self) -> None:
+        self._setup: Hashable = None
+        self._game = Game()
+        self._codes: array[int] = array("h")
+        """The moves of that game, as in `Record.moves`."""
+
+    def game(self, record: Record, turn: int | None = None) -> Game:
+        """The game after so many moves, or after all, each as `Game.play_told` takes it. Raises IllegalMoveError.
+
+        It may be used, and must not be changed, until the next call.
+        """
+        wanted = record.moves[:turn]
+        common = self._common(wanted) if record.setup == self._setup else 0
+        if common == 0:
+            self._begin(record)
+        game = self._game
+        while len(game.moves) > common:
+            game.undo()
+        del self._codes[common:]
+        for index in range(common, len(wanted)):
+            code = wanted[index]
             colour, point = (BLACK, code) if code >= 0 else (WHITE, ~code)
             try:
                 game.play_told(colour, point)
             except RuleViolation:
                 raise IllegalMoveError(index, point) from None
+            self._codes.append(code)
         return game
+
+    def _common(self, wanted: array[int]) -> int:
+        """With how many moves the game begins as wanted."""
+        common = 0
+        while common < min(len(wanted), len(self._codes)) and wanted[common] == self._codes[common]:
+            common += 1
+        return common
+
+    def _begin(self, record: Record) -> None:
+        """Begin the game of a record anew, with its setup alone."""
+        game = Game(record.width, record.height, record.rules, record.komi)
+        try:
+            game.set_position(record.stones, record.first)
+        except RuleViolation:
+            game.set_position(resolved(record.stones, record.width, record.height), record.first)
+        self._game, self._setup, self._codes = game, record.setup, array("h")
 
 
 def move_codes(moves: Iterable[tuple[int, int]]) -> array[int]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from gtp_engine.commands.rules import interpret_rules
 from gtp_engine.json_engine.hashes import position_hashes
-from gtp_engine.json_engine.records import IllegalMoveError, Record, move_codes, resolved
+from gtp_engine.json_engine.records import IllegalMoveError, Record, Replayer, move_codes, resolved
 
 LETTERS = {"B": BLACK, "W": WHITE}
 
@@ -70,13 +72,44 @@ SUICIDE = "BA3 WA2 BB2 WB1 BC1 WA1"
 @pytest.mark.parametrize("moves", [KO, SUICIDE])
 def test_what_was_played_is_taken_whatever_the_rules_say(rules: str, moves: str) -> None:
     record = Record(9, 9, interpret_rules(rules), 7.0, (), BLACK, move_codes(stones(moves)))
-    assert len(record.game().moves) == len(moves.split())
-    assert len(record.game(3).moves) == 3
+    replayer = Replayer()
+    assert len(replayer.game(record).moves) == len(moves.split())
+    assert len(replayer.game(record, 3).moves) == 3
 
 
 @pytest.mark.parametrize("moves", ["BA1 WA1", "BA2 WC3 BB1 WA1"])
 def test_what_cannot_have_been_played(moves: str) -> None:
     codes = move_codes(stones(moves))
     with pytest.raises(IllegalMoveError) as caught:
-        Record(9, 9, interpret_rules("chinese"), 7.0, (), BLACK, codes).game()
+        Replayer().game(Record(9, 9, interpret_rules("chinese"), 7.0, (), BLACK, codes))
     assert (caught.value.index, caught.value.point) == (len(codes) - 1, from_vertex("A1", 9, 9))
+
+
+def tried(replayer: Replayer, record: Record, turn: int | None) -> Game | int:
+    """The game, or the index of its illegal move."""
+    try:
+        return replayer.game(record, turn)
+    except IllegalMoveError as error:
+        return error.index
+
+
+def test_a_game_that_goes_on_is_the_one_that_is_begun_anew() -> None:
+    """Records that share setups and beginnings, in any order, refused ones among them."""
+    draw = random.Random(7)
+    lines = ["BE5 WC3 BG7 WC7", "BE5 WC3 BG7 WG3 BE5", "BE5 WC3", "", KO, SUICIDE, "BE5 WE5", "Bpass Wpass BC3"]
+    setups = [((), BLACK), ((), WHITE), (tuple(stones("BD4 WE4")), WHITE), (tuple(stones("BA1 WA1")), BLACK)]
+    kept = Replayer()
+    for _ in range(300):
+        placed, first = draw.choice(setups)
+        rules, komi = interpret_rules(draw.choice(("chinese", "japanese"))), draw.choice((0.0, 7.5))
+        record = Record(9, 9, rules, komi, placed, first, move_codes(stones(draw.choice(lines))))
+        turn = draw.choice((None, 0, 1, 2))
+        fresh, game = tried(Replayer(), record, turn), tried(kept, record, turn)
+        if isinstance(fresh, int) or isinstance(game, int):
+            assert fresh == game
+            continue
+        assert game.identity() == fresh.identity()
+        assert game.moves == fresh.moves
+        assert game.position.tobytes() == fresh.position.tobytes()
+        assert game.record.tobytes() == fresh.record.tobytes()
+        assert game.legal_moves(game.to_play) == fresh.legal_moves(fresh.to_play)
