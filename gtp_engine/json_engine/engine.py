@@ -138,6 +138,9 @@ class JsonEngine:
                 self._send(replies.no_results(position))
             self._schedule.finish(position)
             self._share()
+        player = self._players.pop(slot, None)
+        if player is not None:
+            player.close()
 
     def _analyse(self, slot: int, position: Position) -> dict[str, Any]:
         """Search a position and return its last reply. Raises whatever a search may raise."""

@@ -26,6 +26,9 @@ HERE = Path(__file__).parent
 ENVIRONMENTS = REPOSITORY / ".venv-conformance"
 NOBI = Path(sys.executable).with_name("nobi")
 
+LONGEST = 3600.0
+"""Seconds that a client may take."""
+
 CLIENTS = {
     "katrain": (("--no-deps", "katrain"), ("pysgf",)),
     "katagoanal": (("--no-deps", "katagoanal"),),
@@ -52,10 +55,19 @@ def main() -> int:
                 continue
             started = time.monotonic()
             command = [python, HERE / f"{client}_client.py", NOBI, sgf, str(arguments.visits)]
-            done = subprocess.run([str(part) for part in command], cwd=folder, check=False)
-            failures += done.returncode != 0
-            print(f"{'FAIL' if done.returncode else 'ok  '} {client} in {time.monotonic() - started:.0f} s")
+            failed = run([str(part) for part in command], folder)
+            failures += failed
+            print(f"{'FAIL' if failed else 'ok  '} {client} in {time.monotonic() - started:.0f} s", flush=True)
     return int(failures > 0)
+
+
+def run(command: list[str], folder: str) -> bool:
+    """Run a client. Returns whether it failed, or took longer than any client may."""
+    try:
+        return subprocess.run(command, cwd=folder, check=False, timeout=LONGEST).returncode != 0
+    except subprocess.TimeoutExpired:
+        print(f"FAIL {command[1]} has not ended after {LONGEST:.0f} s")
+        return True
 
 
 def environment(client: str) -> tuple[Path | None, str]:

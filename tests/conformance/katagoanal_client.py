@@ -17,7 +17,7 @@ COLUMNS = "ABCDEFGHJKLMNOPQRST"
 def main(nobi: str, sgf: str, visits: int) -> int:
     from KataGoAnal.katago_driver import KataGoDriver  # type: ignore[import-not-found]
 
-    found = re.findall(r";([BW])\[([a-s]{2})?\]", Path(sgf).read_text())
+    found = re.findall(r";\s*([BW])\s*\[([a-s]{2})?\]", Path(sgf).read_text())
     moves = [(colour, f"{COLUMNS[ord(at[0]) - 97]}{19 - (ord(at[1]) - 97)}" if at else "pass") for colour, at in found]
     game = types.SimpleNamespace(mainline_moves=moves, initial_stones=[], rules="chinese", komi=7.5, size=19)
     with tempfile.NamedTemporaryFile("w", suffix=".cfg") as config:
