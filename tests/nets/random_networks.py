@@ -197,16 +197,16 @@ class RandomNetwork:
 
         return layer
 
-    def _transformer_ffn_block(self, channels: int, gated: bool = True) -> Layer:
-        self.put(channels, 12, int(gated))
-        norm, first = self.rms_norm(channels), self.matrix(channels, 12)
-        gate = self.matrix(channels, 12) if gated else None
-        second = self.matrix(12, channels)
+    def _transformer_ffn_block(self, channels: int, gated: bool = True, hidden: int = 12) -> Layer:
+        self.put(channels, hidden, int(gated))
+        norm, first = self.rms_norm(channels), self.matrix(channels, hidden)
+        gate = self.matrix(channels, hidden) if gated else None
+        second = self.matrix(hidden, channels)
 
         def layer(x: Array) -> Array:
             n = norm(x)
-            hidden = ACTIVATIONS["ACTIVATION_SILU"](first(n))
-            return x + second(hidden * gate(n) if gate else hidden)
+            values = ACTIVATIONS["ACTIVATION_SILU"](first(n))
+            return x + second(values * gate(n) if gate else values)
 
         return layer
 
