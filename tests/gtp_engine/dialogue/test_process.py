@@ -318,6 +318,21 @@ def test_pondering_ends_with_the_next_command() -> None:
         assert process.ask("undo") == "= \n"
 
 
+def test_a_search_that_any_input_cancels() -> None:
+    with engine(**BLOCKED) as process:
+        process.ask("boardsize 5")
+        for command, answer in (("kata-search_cancellable b", "cancelled"), ("kata-search_cancellable w", "cancelled")):
+            process.say(command + "\n")
+            time.sleep(0.1)
+            process.say("\n" if command.endswith("b") else "name\n")
+            assert process.reply() == f"= {answer}\n"
+        assert process.reply() == "= Nobi\n"
+    with engine() as process:
+        process.ask("boardsize 5")
+        assert process.ask("kata-search_cancellable b") == "= A5\n"
+        assert process.ask("genmove b") == "= A5\n"  # nothing was played
+
+
 def test_a_line_without_end() -> None:
     """It is cut, answered once, and forgotten."""
     with engine() as process:
