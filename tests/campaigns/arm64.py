@@ -222,12 +222,16 @@ def main() -> int:
     machine.make_ready()
     failures = []
     for part in options.parts:
-        here = outputs(Path(sys.executable), part, machine.folder / "here.npz", os.environ) if part in PARTS else {}
+        here = (
+            outputs(Path(sys.executable), part, machine.folder / f"{part}-here.npz", os.environ)
+            if part in PARTS
+            else {}
+        )
         for name in options.processors:
             print(f"{name}: {part}", flush=True)
             environment = machine.environment(PROCESSORS[name])
             if part in PARTS:
-                there = outputs(machine.python, part, machine.folder / "there.npz", environment)
+                there = outputs(machine.python, part, machine.folder / f"{part}-there.npz", environment)
                 found = differences(here, there) if here and there else [f"{part} ended with an error"]
             else:
                 found = tested(machine, environment) if part == "tests" else played(machine, environment)
