@@ -32,8 +32,7 @@ from nets.native.transformers.rows import BYTE_ZERO
 from nets.open import open_network
 from nets.precision import loss
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import made, nested, opened
-from tests.nets.random_networks import RandomNetwork
+from tests.nets.native.networks import made, opened
 
 Named = Iterator[tuple[str, NDArray[Any]]]
 
@@ -123,21 +122,15 @@ def arithmetic() -> Named:
 
 def networks() -> Named:
     """Random networks: convolutions by Winograd's method and of 1×1, pooling, bottlenecks, attention, feed-forward."""
-    cases: dict[str, list[dict[str, Any]]] = {
-        "convolutions": [ORDINARY, POOLING, ORDINARY],
-        "nested": [NESTED, ORDINARY, NESTED],
+    inside = {"kind": "nested_bottleneck_block", "inner": (ATTENTION, FEED_FORWARD)}
+    cases: dict[str, tuple[int, str, list[dict[str, Any]]]] = {
+        "convolutions": (15, "RELU", [ORDINARY, POOLING, ORDINARY]),
+        "nested": (15, "MISH", [NESTED, ORDINARY]),
+        "transformer": (17, "SILU", [ATTENTION, FEED_FORWARD, inside]),
     }
-    for name, blocks in cases.items():
-        for activation in ("RELU", "MISH"):
-            network, _ = made(15, blocks, channels=40, activation=f"ACTIVATION_{activation}")
-            content = network.compressed()
-            yield from evaluated(f"{name} {activation}", opened(content))
-    network = RandomNetwork(17, activation="ACTIVATION_SILU", channels=40)
-    network.write([ATTENTION, FEED_FORWARD, nested(ATTENTION, FEED_FORWARD, middle=12), ATTENTION], tip="rms")
-    yield from evaluated("transformer", opened(network.compressed()))
-    mixed = [ORDINARY, ATTENTION, nested(POOLING, FEED_FORWARD, middle=12)]
-    network, _ = made(15, mixed, channels=40, activation="ACTIVATION_MISH", tip="rms")
-    yield from evaluated("mixed", opened(network.compressed()))
+    for name, (number, activation, blocks) in cases.items():
+        network, _ = made(number, blocks, channels=40, activation=f"ACTIVATION_{activation}")
+        yield from evaluated(name, opened(network.compressed()))
 
 
 def evaluated(name: str, evaluator: Evaluator) -> Named:
