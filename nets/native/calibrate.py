@@ -84,7 +84,7 @@ class Verdict:
         for label, each in self.in_bytes.items():
             arrays |= {f"{MATRIX}:{label}:{name}": array for name, array in each._asdict().items()}
         content = io.BytesIO()
-        np.savez_compressed(content, allow_pickle=False, **arrays)
+        np.savez(content, allow_pickle=False, **arrays)  # unpacking would be a part of each start
         return content.getvalue()
 
 
