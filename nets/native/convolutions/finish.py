@@ -11,9 +11,9 @@ from nets.native.simd.activations import RELU, activated, curve_at
 from nets.native.simd.products import OUTPUT_BYTES
 from nets.native.simd.vectors import VECTOR_BYTES, floats, load_floats, load_ints, store, store_as_shorts, to_floats
 
-TO_LEVELS, TO_VALUES, TO_STREAM, TO_NEW_STREAM, ONLY_TO_STREAM, ONLY_TO_NEW_STREAM = 0, 1, 2, 3, 4, 5
-"""Kinds of FINISH. Sums times `scale` plus `bias` are: activated, levels; activated, values in `stream`; added to the
-stream, or put there, and what becomes levels is the stream times `next_scale` plus `next_bias`; or there are none."""
+TO_LEVELS, TO_STREAM, TO_VALUES, TO_NEW_STREAM = 0, 1, 2, 3
+"""Kinds of FINISH. Sums times `scale` plus `bias` are: activated, levels; added to the stream, or put there, and what
+becomes levels is the stream times `next_scale` plus `next_bias`; activated, values in `stream`."""
 
 FINISH = np.dtype(
     [
@@ -62,12 +62,10 @@ def factors_at(finish, board, at):
 def finish_outputs(sums, kind, factors, curve, stream, levels):
     """Finish one vector of `sums` and write it to the addresses `stream` and `levels`."""
     value = sums * factors[0] + factors[1]
-    if kind == TO_STREAM or kind == ONLY_TO_STREAM:
+    if kind == TO_STREAM:
         value = value + load_floats(stream, 0)
-    if kind >= TO_STREAM:
+    if kind == TO_STREAM or kind == TO_NEW_STREAM:
         store(stream, 0, value)
-        if kind >= ONLY_TO_STREAM:
-            return
         value = value * factors[2] + factors[3]
     value = activated(value, factors[4], factors[5], curve)
     if kind == TO_VALUES:

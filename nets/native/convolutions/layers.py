@@ -22,7 +22,7 @@ LAYER = np.dtype(
         ("source", np.int64),  # which levels it reads
         ("kind", np.int64),  # what becomes of the outputs that are not pooled: see finish.py
         ("stream", np.int64),  # which one they are added to or begin, or is rounded, if any
-        ("target", np.int64),  # which levels are written, if any; the next layer reads them
+        ("target", np.int64),  # which levels are written; the next layer of the run reads them
         ("is_framed", np.int64),  # whether these have a frame, which convolutions of 3×3 need
         ("activation", np.int64),  # before the levels; its place in activations.KINDS
         ("pooled_activation", np.int64),
@@ -59,7 +59,7 @@ SPACE = np.dtype(
 
 @kernel
 def run_layers(layers, first, end, network, tiles, space, streams, finish, curves, boards):
-    """Run the layers from number `first` to before `end`: the first of them rounds a stream, the last only adds to one.
+    """Run the layers from number `first` to before `end`: the first of them rounds a stream, the last adds to one.
 
     `streams` are the addresses of float32 [boards, H, W, channels]: the trunk's, those of bottlenecks in it, and so on.
     """

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nets.katago.model import Activation, Convolution, FloatArray, Normed, OrdinaryBlock, PoolingBlock
-from nets.native.convolutions.finish import ONLY_TO_STREAM, TO_LEVELS, TO_NEW_STREAM, TO_STREAM
+from nets.native.convolutions.finish import TO_LEVELS, TO_NEW_STREAM, TO_STREAM
 from nets.native.convolutions.layers import LAYER
 from nets.native.convolutions.levels import PLAIN, Levels, Steps, levels_of, steps
 from nets.native.convolutions.weights import put_convolutions
@@ -96,8 +96,7 @@ class LayersWriter:
             offsets = put_convolutions(self._writer, parts, read.steps, read.levels, self._largest)
             record["weights"], record["scale"], record["bias"] = offsets
             if next_ is None:
-                record["kind"] += ONLY_TO_STREAM - TO_STREAM
-                record["next_scale"] = record["next_bias"] = record["per_step"] = record["scale"]  # which nothing uses
+                record["next_scale"] = record["next_bias"] = record["per_step"] = record["scale"]  # of no levels
             elif reading.pooling is not None:
                 self._pool(record, reading.pooling, next_)
 
@@ -123,11 +122,12 @@ class LayersWriter:
         self.records.append(np.zeros(1, LAYER))
         record: np.void = self.records[-1][0]
         record["side"], record["outputs"], record["stream"] = side, outputs, stream
-        if next_ is None:
-            return record
+        is_framed = next_ is not None and next_.is_framed
         # A product writes its first levels while it still reads; the other method has read everything by then.
-        self._current = self._buffer((outputs, next_.is_framed), self._current if side == 1 else -1)
-        record["target"], record["is_framed"] = self._current, next_.is_framed
+        self._current = self._buffer((outputs, is_framed), self._current if side == 1 else -1)
+        record["target"], record["is_framed"] = self._current, is_framed
+        if next_ is None:  # the levels are zeros that nothing reads: to write none would cost all other layers a branch
+            return record
         record["activation"] = KINDS.index(next_.norm.activation)
         record["least"], record["most"] = next_.levels
         factor = self._factor(next_)
