@@ -44,8 +44,6 @@ LEFT_OUT = "narrower or calibrat or golden or people or file"
 GAME = "boardsize 9\nkomi 7\ngenmove b\ngenmove w\nshowboard\nquit\n"
 ABSOLUTE, RELATIVE = 0.02, 0.02
 """How far numbers may differ that come from sums of floats, which may tip a level over."""
-NEAR = 1e-5
-"""How far they differ on average at most, as a share of the largest."""
 
 
 @dataclass(frozen=True)
