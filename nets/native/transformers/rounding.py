@@ -50,10 +50,13 @@ def rounded(model: Model, positions: Sequence[Positions]) -> dict[str, Bytes]:
     return result
 
 
-def of_feed_forward(model: Model, in_bytes: Mapping[str, Bytes]) -> dict[str, Bytes]:
-    """Select the matrices of feed-forward blocks, which lose least by 8 bits."""
+def of_feed_forward(
+    model: Model, in_bytes: Mapping[str, Bytes], names: Sequence[str] = ("first", "second")
+) -> dict[str, Bytes]:
+    """Select matrices of these names of feed-forward blocks, which lose least by 8 bits."""
     labels = {label for label, _, block in steps(model.trunk.blocks) if isinstance(block, FeedForwardBlock)}
-    return {name: each for name, each in in_bytes.items() if name.rpartition("_")[0] in labels}
+    wanted = {f"{label}_{name}" for label in labels for name in names}
+    return {name: each for name, each in in_bytes.items() if name in wanted}
 
 
 def _reading(block: AttentionBlock | FeedForwardBlock) -> FloatArray:

@@ -73,7 +73,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path, auto: None) -> Path:
 @needs_kernels
 def test_auto_is_int16_where_the_limits_are_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Networks with random weights may miss them: in 8 bits a few numbers make much of a difference.
-    monkeypatch.setattr("nets.native.calibrate.reason_against", lambda loss, share: "")
+    monkeypatch.setattr("nets.native.calibrate.reason_against", lambda loss, share, tolerance=1.0: "")
     notes: list[str] = []
     evaluator = open_network(path, "auto", "cpu", note=notes.append)
     assert (evaluator.attributes.precision, evaluator.attributes.provider) == ("int16", "native")
@@ -90,7 +90,7 @@ def test_auto_is_int16_where_the_limits_are_kept(path: Path, monkeypatch: pytest
 
 @needs_kernels
 def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nets.native.calibrate.reason_against", lambda loss, share: "its lead is wrong")
+    monkeypatch.setattr("nets.native.calibrate.reason_against", lambda loss, share, tolerance=1.0: "its lead is wrong")
     notes: list[str] = []
     assert open_network(path, "auto", "cpu", note=notes.append).attributes.precision != "int16"
     assert "network.bin.gz: not using int16, for in it its lead is wrong" in notes
@@ -103,13 +103,13 @@ def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("auto")
 def test_what_is_tried_where_too_much_is_lost(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """First 16 bits instead of 8, then finer levels."""
-    tries = {"convolutions": 2, "transformer": 3 if HAS_BYTES else 1, "mixed": 6 if HAS_BYTES else 2}[kind]
+    tries = {"convolutions": 2, "transformer": 4 if HAS_BYTES else 1, "mixed": 8 if HAS_BYTES else 2}[kind]
     network, _ = made(15, BLOCKS[kind], channels=16)
     content = network.compressed()
     if kind == "convolutions":
         assert calibrate(load_model(content, "random"), plain(content)).largest == LARGEST
     answers = ["its lead is wrong"] * (tries - 1) + ["", "it is slow"]
-    monkeypatch.setattr("nets.native.calibrate.reason_against", lambda loss, share: answers.pop(0))
+    monkeypatch.setattr("nets.native.calibrate.reason_against", lambda loss, share, tolerance=1.0: answers.pop(0))
     verdict = calibrate(load_model(content, "random"), plain(content))
     assert not answers
     assert (bool(verdict.in_bytes), verdict.reason_against) == (False, "it is slow")
@@ -193,7 +193,7 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path]) -> None:
         ("b7c96h3tfrs-test5-cnorm", "b7c96h3tfrs-test5", 0.2, 1),
         ("b7c96h6kv3qk32v16tflrs-fson-bnh", "b7c96h6kv3", 0.2, 1),
         # It has twice as many blocks to lose something in, and in fp32 each position takes long.
-        ("b10c384h6nbttflrs", "b10c384h6nbttflrs", 0.3, 6),
+        ("b10c384h6nbttflrs", "b10c384h6nbttflrs", 0.3, 3),
     ],
 )
 def test_limits_of_transformers_on_golden_positions(
@@ -206,7 +206,7 @@ def test_limits_of_transformers_on_golden_positions(
     assert unsupported_reason(model) == ""
     verdict = calibrate(model, reference)
     assert verdict.reason_against == ""
-    assert bool(verdict.in_bytes) == HAS_BYTES
+    assert HAS_BYTES or not verdict.in_bytes
     scratch = new_scratch(reference.attributes.pass_alive_under_suicide)
     by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
     for row in list(positions(shared(f"golden/{golden}.jsonl.gz")))[::every]:

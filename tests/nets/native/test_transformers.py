@@ -194,6 +194,7 @@ def test_processors_with_narrower_vectors() -> None:
     code = (
         "from nets.native.simd.processor import features\nfrom nets.native.simd.x86 import NARROW_BYTES, WIDE\n"
         "from tests.nets.native.test_transformers import *\n"
+        "from nets.native.transformers.products import IN_GROUPS\n"
         "assert features().isdisjoint((WIDE, NARROW_BYTES)) and IN_GROUPS\n"
         "network = RandomNetwork(17, activation=SILU, channels=20)\n"
         "forward = network.write([ATTENTION, FEED_FORWARD, NESTED], tip='rms')\n"
