@@ -192,7 +192,7 @@ class MatchRecord:
             games = [msgspec.json.decode(line, type=GameRecord) for line in lines[1:]]
             if len({game.game for game in games}) < len(games):
                 raise ValueError("a game occurs twice")
-        except (ValueError, IndexError, RecursionError) as error:
+        except (msgspec.MsgspecError, ValueError, IndexError, RecursionError) as error:
             raise UserError(
                 f"{self._path}: not a match record of this version ({error}); choose another --out"
             ) from error

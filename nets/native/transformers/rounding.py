@@ -1,9 +1,9 @@
 """Chooses the matrices that have weights of 8 bits, and rounds them.
 
-All have 8 bits except those for the values of attention, those of the first block of each kind, and the ends of
+All are rounded except those for the values of attention, those of the first block of each kind, and the ends of
 bottlenecks: with feed-forward's first in 8 bits b7c96h3tfrs loses a third more, with values in 8 bits three times as
-much. Activations are rounded row by row, each with its own step, so only weights are calibrated, by the second moments
-of what they read.
+much. `nets/native/calibrate.py` says which of them are used. Activations are rounded row by row, each with its own
+step, so only weights are calibrated, by the second moments of what they read.
 """
 
 from __future__ import annotations

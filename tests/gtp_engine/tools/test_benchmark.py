@@ -55,7 +55,6 @@ def test_with_a_network(capsys: pytest.CaptureFixture[str]) -> None:
     advice = report["advice"]
     chosen = {name: advice[name] for name in ("precision", "workers", "batch", "evals_per_second", "evals_spread")}
     assert chosen in advice["tried"]
-    assert len(advice["tried"]) >= 2
     assert advice["seconds_needed"] == 0
     low, high = advice["faster_interval"]
     assert low <= advice["faster"] <= high

@@ -18,7 +18,7 @@ from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
 from nets.native.transformers.packing import Bytes
-from nets.native.transformers.products import HAS_BYTES
+from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
 from nets.native.unsupported import unsupported_reason
 from nets.open import check_network, open_network
 from nets.precision.loss import compare, reason_against
@@ -103,7 +103,8 @@ def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("auto")
 def test_what_is_tried_where_too_much_is_lost(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """First 16 bits instead of 8, then finer levels."""
-    tries = {"convolutions": 2, "transformer": 4 if HAS_BYTES else 1, "mixed": 8 if HAS_BYTES else 2}[kind]
+    choices = 1 if kind == "convolutions" or not HAS_BYTES else 3 if IN_GROUPS else 4
+    tries = choices if kind == "transformer" else 2 * choices
     network, _ = made(15, BLOCKS[kind], channels=16)
     content = network.compressed()
     if kind == "convolutions":
