@@ -1,0 +1,139 @@
+"""The engines that stories are told to: one in this thread whose player knows nothing, and `nobi` itself."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import queue
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from gtp_engine.configuration.settings import EngineSettings
+from tests.gtp_engine.fakes import Dialogue
+
+PATIENCE = 300.0
+"""Seconds after which an answer of a process counts as lost: on a new machine it compiles."""
+
+
+class FakePartner:
+    """An engine in this thread. An analysis ends with its first report."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.dialogue = Dialogue(settings=EngineSettings(**{"size": "9", **settings}))
+        self._errors = io.StringIO()
+
+    def send(self, line: str) -> str:
+        with contextlib.redirect_stderr(self._errors):
+            return self.dialogue.send(line)
+
+    def analyse(self, line: str, end: str) -> tuple[str, str]:
+        return self.send(line), self.send(end)
+
+    def errors(self) -> list[str]:
+        lines = self._errors.getvalue().splitlines()
+        self._errors.truncate(0)
+        self._errors.seek(0)
+        return lines
+
+
+class GtpProcess:
+    """`nobi gtp` with pipes."""
+
+    def __init__(self, nobi: str, settings: dict[str, Any], visits: int) -> None:
+        all_settings = {"size": "9", "visits": visits, **settings}
+        chosen = [word for name, value in all_settings.items() for word in ("--set", f"{name}={_toml(value)}")]
+        self._errors = tempfile.TemporaryFile("w+b")  # noqa: SIM115
+        self._shown = 0
+        self.process = subprocess.Popen(
+            [nobi, "gtp", *chosen], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0
+        )
+        self.lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.put(line.decode())
+
+    def _say(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n".encode())
+
+    def _reply(self) -> str:
+        text = ""
+        while not text.endswith("\n\n"):
+            text += self.lines.get(timeout=PATIENCE)
+        return text
+
+    def send(self, line: str) -> str:
+        self._say(line)
+        return self._reply()
+
+    def analyse(self, line: str, end: str) -> tuple[str, str]:
+        self._say(line)
+        text = self.lines.get(timeout=PATIENCE)
+        while text.startswith("=") and "info " not in text:
+            text += self.lines.get(timeout=PATIENCE)
+        self._say(end)
+        if not text.endswith("\n\n"):
+            text += self._reply()
+        return text, self._reply() if end else ""
+
+    def errors(self) -> list[str]:
+        self._errors.seek(self._shown)
+        text = self._errors.read()
+        self._shown += len(text)
+        return text.decode().splitlines()
+
+    def end(self) -> None:
+        """End the process by the end of its input."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(timeout=PATIENCE)
+        self._errors.close()
+
+
+class JsonProcess:
+    """`nobi analysis` with pipes."""
+
+    def __init__(self, nobi: str, options: list[str]) -> None:
+        self.process = subprocess.Popen(
+            [nobi, "analysis", *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+        )
+        self.replies: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.replies.put(json.loads(line))
+
+    def say(self, *queries: dict[str, Any] | str) -> None:
+        assert self.process.stdin is not None
+        for query in queries:
+            self.process.stdin.write(((query if isinstance(query, str) else json.dumps(query)) + "\n").encode())
+
+    def next(self) -> dict[str, Any]:
+        return self.replies.get(timeout=PATIENCE)
+
+    def end(self) -> None:
+        """End the process by the end of its input."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(timeout=PATIENCE)
+
+
+def _toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+NETWORK = Path("nets") / "weights" / "nobi.bin.gz"
+"""The network that clients name which want one, from the repository."""
