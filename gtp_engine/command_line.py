@@ -28,6 +28,7 @@ SUBCOMMANDS = {
     GTP: ("gtp_engine.tools.gtp", "Play: a GTP engine on stdin and stdout, for a GUI or a server."),
     ANALYSIS: ("gtp_engine.tools.analysis", "Analyse: KataGo's JSON analysis engine, for KaTrain and scripts."),
     "match": ("gtp_engine.match.command", "Let two GTP engines play a match and judge it."),
+    "tournament": ("gtp_engine.tournament.command", "Let every two of several GTP engines play, and rate them all."),
     "benchmark": ("gtp_engine.tools.benchmark", "Measure how fast this machine searches."),
     "tune": ("gtp_engine.tools.tune", "Find the settings that suit this machine, and keep them."),
     "picture": ("gtp_engine.tools.picture", "Analyse a position and draw it as an SVG file."),

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from go_rules.game import Game
 from go_rules.sgf.writer import to_sgf
-from gtp_engine.match.engines import Engine, Limits, Terms
-from gtp_engine.match.openings import Opening
+from gtp_engine.match.conditions import Conditions
+from gtp_engine.match.engines import Engine
 from gtp_engine.match.pipes import ErrorLog
 from gtp_engine.match.record import SIDES, GameRecord, MatchRecord, tally
-from gtp_engine.match.referee import Conduct, Referee
-from gtp_engine.match.statistics import Sprt
+from gtp_engine.match.referee import Referee
 
 POLL_SECONDS = 0.2
 """How long the main thread may take to notice Ctrl-C or the failure of a table."""
@@ -31,39 +30,38 @@ class Match:
     """Plays the games that a record does not have yet."""
 
     def __init__(
-        self,
-        record: MatchRecord,
-        terms: Terms,
-        conduct: Conduct,
-        openings: Sequence[Opening],
-        games: int,
-        tables: int,
-        sprt: Sprt | None,
-        limits: Limits,
-        commands: Sequence[list[str]],
+        self, record: MatchRecord, conditions: Conditions, commands: Sequence[list[str]], games: int, tables: int
     ) -> None:
-        """Play so many games at so many tables. `sprt` is a test that ends the match as soon as it has decided.
+        """Play so many games at so many tables, or until the conditions' sequential test has decided.
 
-        `commands` are those of the two players, and of the judge if there is one. The record has them as text, which a
-        file's name need not be.
+        `commands` are those of the two players. The record has them as text, which a file's name need not be.
         """
-        self._record = record
-        self._terms = terms
-        self._conduct = conduct
-        self._limits, self._commands = limits, commands
-        self._openings, self._games, self._tables, self._sprt = openings, games, tables, sprt
+        self._record, self._conditions, self._commands = record, conditions, list(commands)
+        self._games, self._tables = games, tables
         self._waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._finished: queue.SimpleQueue[GameRecord | BaseException | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._aborted = threading.Event()
         self._engines: list[Engine] = []
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether the sequential test, if there is one, needs no more games."""
+        test = self._conditions.sprt
+        return test is not None and test.decision(tally(self._record.games)) is not None
+
+    def stop(self) -> None:
+        """End the match at once, from any thread: its engines are killed, and `run` returns."""
+        self._aborted.set()
+        for engine in list(self._engines):
+            engine.stop()
+
     def run(self, after_game: Callable[[Sequence[GameRecord], int], None]) -> None:
         """Play until the record has all games. Calls `after_game(games played, tables playing)` after each game.
 
         Raises UserError, or KeyboardInterrupt; in either case the engines are killed and the record is complete.
         """
-        missing = [] if self._is_decided() else self._record.missing(self._games)
+        missing = [] if self.is_decided else self._record.missing(self._games)
         for game in missing:
             self._waiting.put(game)
         tables = [
@@ -75,9 +73,7 @@ class Match:
         try:
             self._follow(len(tables), after_game)
         except BaseException:
-            self._aborted.set()
-            for engine in self._engines:
-                engine.stop()
+            self.stop()
             raise
         for table in tables:
             table.join()
@@ -103,18 +99,19 @@ class Match:
                 self._commands[side],
                 f"{SIDES[side]} ({agreed.names[side]})",
                 ErrorLog(self._record.stderr_file(side, table)),
-                self._limits,
+                self._conditions.limits,
             )
             for side in (0, 1)
         )
-        judges = [Engine(command, "judge", limits=self._limits) for command in self._commands[2:]]
-        self._engines += [a, b, *judges]
-        return Table((a, b), judges[0] if judges else None)
+        asked = self._conditions.judge
+        judge = Engine(asked, "judge", limits=self._conditions.limits) if asked else None
+        self._engines += [engine for engine in (a, b, judge) if engine is not None]
+        return Table((a, b), judge)
 
     def _serve(self, table: Table) -> None:
         """One table: play games until none is left."""
         try:
-            while not self._aborted.is_set() and not self._is_decided():
+            while not self._aborted.is_set() and not self.is_decided:
                 self._play(self._waiting.get_nowait(), table)
         except queue.Empty:
             pass
@@ -128,18 +125,15 @@ class Match:
         self._finished.put(None)
 
     def _play(self, number: int, table: Table) -> None:
-        opening = self._openings[number // 2 % len(self._openings)]
-        referee = Referee(number, table.players, number % 2, self._terms, self._conduct, opening, table.judge)
+        agreed = self._conditions
+        opening = agreed.openings[number // 2 % len(agreed.openings)]
+        referee = Referee(number, table.players, number % 2, agreed.terms, agreed.conduct, opening, table.judge)
         played = referee.play()
         if self._aborted.is_set():  # the engines were killed under the referee
             return
         with self._lock:
             self._record.add(played, _game_sgf(referee.game, played, self._record.terms.names))
         self._finished.put(played)
-
-    def _is_decided(self) -> bool:
-        """Whether the sequential test, if there is one, needs no more games."""
-        return self._sprt is not None and self._sprt.decision(tally(self._record.games)) is not None
 
 
 def _game_sgf(game: Game, played: GameRecord, names: Sequence[str]) -> bytes:

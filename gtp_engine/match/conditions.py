@@ -1,0 +1,253 @@
+"""On what terms engines play each other: the options of `nobi match` and `nobi tournament`, and what they mean."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, TypeVar
+
+import click
+
+from go_rules.machine.texts import parse_number, shown
+from go_rules.rule_names import preset
+from go_rules.rules import Rules
+from gtp_engine.configuration.options import Count, Number
+from gtp_engine.configuration.settings import parse_size
+from gtp_engine.errors import UserError
+from gtp_engine.match.client import EngineError
+from gtp_engine.match.clock import FORMS, ClockError, announcements, parse_control
+from gtp_engine.match.engines import Engine, Limits, Terms, engine_command
+from gtp_engine.match.openings import NO_OPENING, Opening, openings, read_openings
+from gtp_engine.match.record import MatchTerms
+from gtp_engine.match.referee import Conduct
+from gtp_engine.match.statistics import Sprt
+from gtp_engine.match.verdict import scores_on_board
+from gtp_engine.printable import printable
+from gtp_engine.thinking.clock import TimeControl
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class BoardSize(click.ParamType):  # type: ignore[type-arg]
+    """A board size as an option: `19` or `13x9`."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        try:
+            return parse_size(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+OPTIONS = (
+    click.option("--size", type=BoardSize(), default="19", show_default=True, help="Board: N, or WIDTHxHEIGHT."),
+    click.option("--komi", type=Number(-1000, 1000), help="Points for white.  [default: customary with the rules]"),
+    click.option(
+        "--rules", default="chinese", show_default=True, help="A rule set by name; `nobi gtp --help` lists them."
+    ),
+    click.option(
+        "--visits", type=Count(1, 10**12), help="Visits a move, for engines that take `kata-set-param maxVisits`."
+    ),
+    click.option("--time", "seconds", type=Number(0, 1e7, min_open=True), metavar="SECONDS", help="Seconds a move."),
+    click.option("--clock", metavar="CONTROL", help=f"A time control: {FORMS}."),
+    click.option("--enforce-clock", is_flag=True, help="Overstepping loses the game, rather than only being counted."),
+    click.option(
+        "--lag", type=Number(0, 1e7), default=0.5, show_default=True, help="Seconds a move may overstep unnoticed."
+    ),
+    click.option(
+        "--hang",
+        type=Number(1, 1e7),
+        help="Seconds until a silent engine loses.  "
+        "[default: 10 times what its clock allows, 60 at least; 600 without]",
+    ),
+    click.option(
+        "--start",
+        type=Number(1, 1e7),
+        default=Limits.start,
+        show_default=True,
+        help="Seconds for an engine to start, and to get ready for a game.",
+    ),
+    click.option("--max-moves", type=Count(1), help="Score the game after so many.  [default: 3 times the points]"),
+    click.option(
+        "--openings",
+        "opening_set",
+        default="built-in",
+        show_default=True,
+        metavar="built-in|none|FILE",
+        help="First moves; a FILE has a line of vertices for each.",
+    ),
+    click.option(
+        "--score",
+        "scorer",
+        type=click.Choice(["auto", "engines", "board"]),
+        default="auto",
+        show_default=True,
+        help="Ask both engines for the final score, or count the board as it stands (auto: by the rules).",
+    ),
+    click.option(
+        "--judge",
+        metavar="COMMAND",
+        help="A third engine, whose final score counts where the engines do not agree and nothing else shows who won.",
+    ),
+    click.option("--parallel", type=Count(1, 256), default=1, show_default=True, help="Games at the same time."),
+    click.option(
+        "--sprt", metavar="ELO0:ELO1", help="Stop once a sequential test has decided between these differences."
+    ),
+)
+
+
+def condition_options(command: F) -> F:
+    """Give a command the options whose values `read_conditions` takes."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Everything about games between engines except who plays."""
+
+    terms: Terms
+    conduct: Conduct
+    limits: Limits
+    openings: Sequence[Opening]
+    opening_set: str
+    """What the record calls the openings: `built-in`, `none`, or the path of a file."""
+    judge: list[str]
+    """The command of the engine that is asked who has won a disputed game; empty if there is none."""
+    parallel: int
+    """How many games are played at the same time, at most."""
+    sprt: Sprt | None
+    """The test that ends a match as soon as it has decided."""
+
+    def agreed(self, commands: Sequence[list[str]], names: Sequence[str]) -> MatchTerms:
+        """The terms of a match of these two engines, as its record has them."""
+        terms, conduct = self.terms, self.conduct
+        return MatchTerms(
+            commands=[[_as_text(word) for word in command] for command in commands],
+            names=list(names),
+            width=terms.width,
+            height=terms.height,
+            komi=terms.komi,
+            rules=terms.rules_name,
+            time=announcements(terms.control)[0] if terms.control else "",
+            enforce_clock=conduct.enforce_clock,
+            visits=terms.visits or 0,
+            max_moves=conduct.max_moves,
+            judge=[_as_text(word) for word in self.judge],
+            openings=self.opening_set,
+            count_board=conduct.count_board,
+        )
+
+    def names(self, commands: Sequence[list[str]], labels: Sequence[str], given: Sequence[str | None]) -> list[str]:
+        """Start each engine once, to see that it plays on these terms and to ask its name, if none is given.
+
+        `labels` say how messages call the engines. Raises UserError.
+        """
+        names = []
+        for command, label, own in zip(commands, labels, given, strict=True):
+            chosen = printable(own or "")
+            engine = Engine(command, chosen or label, limits=self.limits)
+            try:
+                said = engine.name()
+                engine.prepare(self.terms)
+            except EngineError as error:
+                raise UserError(f"{engine.label}: {error}") from error
+            finally:
+                engine.close()
+            names.append(chosen or said)
+        return names
+
+
+def read_conditions(
+    size: tuple[int, int] = (19, 19),
+    komi: float | None = None,
+    rules: str = "chinese",
+    visits: int | None = None,
+    seconds: float | None = None,
+    clock: str | None = None,
+    enforce_clock: bool = False,
+    lag: float = 0.5,
+    hang: float | None = None,
+    start: float = Limits.start,
+    max_moves: int | None = None,
+    opening_set: str = "built-in",
+    scorer: str = "auto",
+    judge: str | None = None,
+    parallel: int = 1,
+    sprt: str | None = None,
+) -> Conditions:
+    """What the values of OPTIONS mean. Raises UserError, click.UsageError, and OSError for a file of openings."""
+    rule_set, customary_komi = preset(rules)
+    width, height = size
+    control = _control(seconds, clock)
+    test = _sprt(sprt)
+    count_board = scorer == "board" or (scorer == "auto" and scores_on_board(rule_set))
+    first_moves, source = _openings(opening_set, width, height, rule_set)
+    terms = Terms(width, height, customary_komi if komi is None else komi, rules, rule_set, control, visits)
+    conduct = Conduct(enforce_clock, lag, hang, max_moves or 0, count_board)
+    asked = engine_command(judge) if judge is not None else []
+    return Conditions(terms, conduct, _limits(start, hang), first_moves, source, asked, parallel, test)
+
+
+@contextlib.contextmanager
+def termination_interrupts() -> Iterator[None]:
+    """Let SIGTERM end the games as Ctrl-C does, so that no engine is left behind."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _control(seconds: float | None, clock: str | None) -> TimeControl | None:
+    if seconds is not None and clock is not None:
+        raise click.UsageError("--time and --clock exclude each other")
+    if seconds is not None:
+        return TimeControl.canadian(0.0, seconds, 1)
+    try:
+        return parse_control(clock) if clock is not None else None
+    except ClockError as error:
+        raise click.BadParameter(str(error), param_hint="--clock") from error
+
+
+def _as_text(word: str) -> str:
+    """A word of a command for the record, which is in UTF-8; a path may have other bytes."""
+    return word.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _sprt(text: str | None) -> Sprt | None:
+    if text is None:
+        return None
+    try:
+        elo0, elo1 = (parse_number(word) for word in text.split(":"))
+        if elo0 < elo1:
+            return Sprt(elo0, elo1)
+    except ValueError:
+        pass
+    raise click.BadParameter(f"{shown(text)} is not ELO0:ELO1 with ELO0 < ELO1", param_hint="--sprt")
+
+
+def _limits(start: float, hang: float | None) -> Limits:
+    """How long an engine may take: `--hang` is for every reply once the game has begun."""
+    usual = Limits()
+    hang = usual.score if hang is None else hang
+    return Limits(start, min(usual.score, hang), min(usual.reply, hang))
+
+
+def _openings(source: str, width: int, height: int, rules: Rules) -> tuple[Sequence[Opening], str]:
+    """The openings, and what the record calls them."""
+    if source == "built-in":
+        return openings(width, height), source
+    if source == "none":
+        return [NO_OPENING], source
+    return read_openings(Path(source), width, height, rules), str(Path(source).resolve())

@@ -1,0 +1,116 @@
+"""`nobi tournament`: a round-robin between any GTP engines."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from go_rules.machine.files import PUBLIC, write_whole
+from gtp_engine.configuration.options import Count
+from gtp_engine.errors import UserError
+from gtp_engine.match.command import EXIT_FAULTS
+from gtp_engine.match.conditions import condition_options, read_conditions, termination_interrupts
+from gtp_engine.match.engines import engine_command
+from gtp_engine.match.record import MatchTerms
+from gtp_engine.printable import printable
+from gtp_engine.tournament.report import game_bar, page, print_results
+from gtp_engine.tournament.results import Results, as_json, results
+from gtp_engine.tournament.series import Contest, Series, open_contest
+
+NAMED = re.compile(r"([^\s=/\\]{1,60})=(.+)", re.DOTALL)
+"""An engine with a name of the user's: `NAME=COMMAND`."""
+MOST_ENGINES = 99
+
+
+@click.command()
+@click.argument("engines", metavar="ENGINE...", nargs=-1, required=True)
+@click.option("--games", "-n", type=Count(1), default=20, show_default=True, help="How many each pair plays.")
+@condition_options
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the records and the results; a tournament found there goes on.  [default: tournament-DATE-TIME]",
+)
+@click.option("--json", "prints_json", is_flag=True, help="Print the results as one JSON object instead of tables.")
+def tournament(engines: tuple[str, ...], games: int, out: Path | None, prints_json: bool, **options: Any) -> int:
+    """Let every two of several GTP engines play a match, and rate all of them.
+
+    An ENGINE is a quoted command as `nobi match` takes it, such as "gnugo --mode gtp --chinese-rules" or
+    "nobi --player uct". With NAME= before it, it is called that: "uct=nobi --player uct".
+
+    Matches advance in turns, some games of each. Each has its record in a folder of its own inside --out. The same
+    command with the same --out goes on where it was; it may ask for more games and, if all engines have names from you,
+    for more engines at the end.
+    results.html there has the table and the cross-table, results.json the same figures. With --sprt a pair stops once
+    its test has decided. The exit code is 0, or 3 if an engine misbehaved or two engines did not agree on a score.
+    """
+    given = [_named(text) for text in engines]
+    if not 2 <= len(given) <= MOST_ENGINES:
+        raise click.UsageError(f"a tournament has 2 to {MOST_ENGINES} engines")
+    conditions = read_conditions(**options)
+    commands = [engine_command(text) for _, text in given]
+    with termination_interrupts():
+        labels = [f"engine {number + 1}" for number in range(len(given))]
+        said = conditions.names(commands, labels, [name for name, _ in given])
+    names = distinct(said, [text for _, text in given])
+    folder = out or Path(time.strftime("tournament-%Y%m%d-%H%M%S"))
+    pairs = itertools.combinations(range(len(names)), 2)
+    contests = [open_contest(folder, pair, commands, names, conditions) for pair in pairs]
+    shown_folder = printable(str(folder))
+    played = sum(len(contest.record.games) for contest in contests)
+    click.echo(f"tournament: {len(names)} engines, {len(contests)} pairs; records in {shown_folder}", err=True)
+
+    def after_game(contest: Contest) -> None:
+        last = contest.record.games[-1]
+        advance(f"{' - '.join(contest.record.terms.names)}: {last.result}")
+
+    try:
+        with termination_interrupts(), game_bar("tournament", games * len(contests), played) as advance:
+            Series(contests, conditions, games).run(after_game)
+    except KeyboardInterrupt:
+        if any(contest.record.games for contest in contests):
+            _write(folder, names, commands, contests)
+            click.echo(f"tournament: interrupted; go on with the same command and --out {shown_folder}", err=True)
+        raise
+    found = _write(folder, names, commands, contests)
+    if prints_json:
+        click.echo(msgspec.json.encode(as_json(found)).decode())
+    else:
+        print_results(contests[0].record.terms, found)
+        click.echo(f"tournament: the page is {shown_folder}/results.html", err=True)
+    return EXIT_FAULTS if found.has_faults else 0
+
+
+def distinct(names: list[str], commands: list[str]) -> list[str]:
+    """Names of which no two are equal: those that are become the engine's command, and then get a number."""
+    counted = [names.count(name) for name in names]
+    named = [
+        name if count == 1 else printable(text) for name, count, text in zip(names, counted, commands, strict=True)
+    ]
+    return [name if named.count(name) == 1 else f"{name} ({number + 1})" for number, name in enumerate(named)]
+
+
+def _named(text: str) -> tuple[str | None, str]:
+    """An engine's name, if it was given one, and its command."""
+    match = NAMED.fullmatch(text)
+    return (match[1].strip(), match[2]) if match else (None, text)
+
+
+def _write(folder: Path, names: list[str], commands: list[list[str]], contests: list[Contest]) -> Results:
+    """Write the results beside the records. Raises UserError."""
+    found = results(names, contests)
+    terms: MatchTerms = contests[0].record.terms
+    texts = [printable(shlex.join(command), 1000) for command in commands]
+    try:
+        write_whole(folder / "results.html", page(terms, texts, found).encode(), PUBLIC)
+        write_whole(folder / "results.json", msgspec.json.encode(as_json(found)), PUBLIC)
+    except OSError as error:
+        raise UserError(f"{printable(str(folder))}: {error.strerror}") from error
+    return found
