@@ -162,11 +162,21 @@ class LearnConfig(ParameterTable, section="learn"):
     """Generations of self-play, training and a match that decides whether the network has become stronger."""
 
     games: int = parameter(500, "self-play games of a generation", low=1)
+    window: int = parameter(20, "generations whose games are learned from, the newest ones", low=1)
     samples_share: float = parameter(0.5, "share of the steps on self-play", low=0, high=1)
     match_games: int = parameter(200, "the most games that a candidate plays against the best network", low=2)
     match_visits: int = parameter(100, "visits of a move in the match", low=1)
     match_sizes: tuple[int, ...] = parameter((9, 19), "boards; the match is played on each")
     match_elo: str = parameter("0:40", "what the sequential test decides between")
+    precision: str = parameter(
+        "auto",
+        "of games and matches; auto: int16 where it loses nothing, which a network that knows little seldom allows",
+        choices=("auto", "int16", "int8", "fp32"),
+    )
+    anchor: str = parameter("", "a GTP engine that the best network is measured against; empty: none")
+    anchor_every: int = parameter(5, "generations from one such match to the next", low=1)
+    anchor_games: int = parameter(20, "games against it on each board", low=2)
+    anchor_time: float = parameter(0.2, "seconds of a move in them, for both sides", above=0)
 
 
 @dataclass(frozen=True)

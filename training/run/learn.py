@@ -2,9 +2,11 @@
 
 RUN/best.bin.gz       the strongest network so far: it plays the games, and RUN/student.bin.gz is the same
 RUN/candidate.bin.gz  the network that the match decides about
-RUN/selfplay/         samples of all games
-RUN/matches/          each candidate's match against the best
-RUN/learn.json        generations done and how each candidate fared
+RUN/selfplay/         samples of the games, a folder for each generation
+RUN/matches/          each candidate's match against the best, and the best ones' against the anchor
+RUN/learn.json        generations done and how each candidate fared; plots/generations.png draws them
+
+A folder without a network begins with random weights.
 
 What was interrupted goes on: a match with the same candidate, a leg where it stopped.
 """
@@ -12,15 +14,13 @@ What was interrupted goes on: a match with the same candidate, a leg where it st
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from go_rules.machine.launch import python_command
 from nets.network_file import NetworkFile
 from nets.open import open_network
-from training.config import LearnConfig, TrainingConfig
+from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.files import make_folder, write_whole
 from training.run.checkpoint import is_within_leg
@@ -37,6 +37,8 @@ from training.run.folder import (
     STUDENT,
 )
 from training.run.loop import TrainingTime, open_run
+from training.run.matches import play_anchor, play_match
+from training.run.plots import draw_generations
 from training.samples.sample_files import sample_files
 from training.selfplay.play import selfplay
 from training.status_line import StatusLine
@@ -45,29 +47,18 @@ GAMES = 1_000_003
 """More files of self-play than any run has, so that the games of each generation get different random numbers."""
 
 
-@dataclass(frozen=True)
-class MatchResult:
-    """The result of a candidate's match against the best network on one board size."""
-
-    size: int
-    wins: int
-    draws: int
-    losses: int
-    is_stronger: bool
-    """Decided by the sequential test, or by the score where the games ran out first."""
-
-
 def learn(folder: Path, config: TrainingConfig, generations: int, budget: float, threads: int) -> int:
-    """Go through generations, each with `budget` seconds of training, in a run's folder that has a network.
+    """Go through generations, each with `budget` seconds of training, in a run's folder.
 
     Return how many candidates were kept. Raises TrainingError, EvaluatorError."""
+    status = StatusLine()
+    history = _read_history(folder)
     if not (folder / BEST).exists():
         if not (folder / STUDENT).exists():
-            raise TrainingError(f"{folder}: no network to begin with; `nobi train {folder}` makes one")
+            status.note(f"{folder} has no network: learning begins with random weights")
+            open_run(folder, config).write_network()
         _copy(folder, (STUDENT, CARD), (BEST, BEST_CARD))
     make_folder(folder / MATCHES)
-    history = _read_history(folder)
-    status = StatusLine()
     kept = 0
     for _ in range(generations):
         number = len(history) + 1
@@ -87,8 +78,17 @@ def learn(folder: Path, config: TrainingConfig, generations: int, budget: float,
             _copy(folder, (CANDIDATE, CANDIDATE_CARD), (BEST, BEST_CARD))
             kept += 1
         _copy(folder, (BEST, BEST_CARD), (STUDENT, CARD))
-        history.append({"candidate": candidate, "kept": is_kept, "match": [vars(result) for result in results]})
+        anchored = []
+        if config.learn.anchor and number % config.learn.anchor_every == 0:
+            anchored = [
+                play_anchor(folder / BEST, size, config.learn, folder / MATCHES / f"{number}-{size}-anchor", threads)
+                for size in config.learn.match_sizes
+            ]
+        generation = {"candidate": candidate, "kept": is_kept}
+        generation["match"], generation["anchor"] = ([vars(each) for each in those] for those in (results, anchored))
+        history.append(generation)
         write_whole(folder / GENERATIONS, json.dumps(history, indent=1).encode())
+        _draw(folder, history, status)
         scores = ", ".join(f"{v.wins}-{v.losses} on {v.size}x{v.size}" for v in results)
         status.note(f"generation {number}: {scores}: {'kept' if is_kept else 'not kept'}")
     return kept
@@ -98,16 +98,19 @@ def _train_candidate(
     folder: Path, config: TrainingConfig, number: int, budget: float, threads: int, status: StatusLine
 ) -> bool:
     """Play games, unless a leg on them was interrupted, and train a leg. Return whether the leg has ended."""
-    games = folder / SELFPLAY
+    games = folder / SELFPLAY / str(number)
     files = len(sample_files(games))
     if files == 0 or not is_within_leg(folder / CHECKPOINT):
         status.note(f"generation {number}: self-play")
-        selfplay(games, open_network(folder / BEST), config.data, config.learn.games, threads, number * GAMES + files)
+        evaluator = open_network(folder / BEST, config.learn.precision)
+        selfplay(games, evaluator, config.data, config.learn.games, threads, number * GAMES + files)
     status.note(f"generation {number}: training")
-    return open_run(folder, with_selfplay(config, games)).train(TrainingTime(budget)).spent >= 1.0
+    first = max(1, number + 1 - config.learn.window)
+    window = [folder / SELFPLAY / str(each) for each in range(first, number + 1)]
+    return open_run(folder, with_selfplay(config, window)).train(TrainingTime(budget)).spent >= 1.0
 
 
-def _has_unfinished_match(folder: Path, history: list[dict[str, object]]) -> bool:
+def _has_unfinished_match(folder: Path, history: list[dict[str, Any]]) -> bool:
     """Return whether there is a candidate whose match was not finished."""
     candidate = folder / CANDIDATE
     return candidate.exists() and not (history and history[-1].get("candidate") == NetworkFile(candidate).sha256)
@@ -120,8 +123,9 @@ def _copy(folder: Path, sources: tuple[str, str], targets: tuple[str, str]) -> N
             write_whole(folder / target, (folder / source).read_bytes())
 
 
-def with_selfplay(config: TrainingConfig, samples: Path) -> TrainingConfig:
-    """Give self-play samples their share of the steps; the other sources keep their proportions in the rest."""
+def with_selfplay(config: TrainingConfig, folders: list[Path]) -> TrainingConfig:
+    """Give the self-play samples in `folders` their share of the steps; the other sources keep their proportions in the
+    rest."""
     data, share = config.data, config.learn.samples_share
     others = data.records_share + data.play_share + data.samples_share
     scale = (1.0 - share) / others if others else 0.0
@@ -133,30 +137,19 @@ def with_selfplay(config: TrainingConfig, samples: Path) -> TrainingConfig:
             play_share=data.play_share * scale,
             samples_share=data.samples_share * scale,
             fresh_share=share,
-            fresh=(str(samples),),
+            fresh=tuple(str(folder) for folder in folders if folder.is_dir()),
         ),
     )
 
 
-def play_match(candidate: Path, best: Path, size: int, config: LearnConfig, out: Path, threads: int) -> MatchResult:
-    """Play a match, `nobi match`, between two networks at equal visits. Raises TrainingError where it fails."""
-    options = f"--visits {config.match_visits} --workers 1"
-    engines = [f'nobi --net "{network.resolve()}" {options}' for network in (candidate, best)]
-    command = python_command("gtp_engine.cli", "match", *engines)
-    command += ["--games", str(config.match_games), "--size", str(size), "--sprt", config.match_elo]
-    command += ["--parallel", str(max(1, threads // 2)), "--name-a", "candidate", "--name-b", "best"]
-    command += ["--out", str(out), "--json"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, env=os.environ.copy(), check=False)
+def _draw(folder: Path, history: list[dict[str, Any]], status: StatusLine) -> None:
     try:
-        result = json.loads(done.stdout)
-        test = result["sprt"]["accepted"]
-        wins, draws, losses = (int(result[name]) for name in ("wins", "draws", "losses"))
-    except (ValueError, KeyError, TypeError):
-        raise TrainingError(f"the match in {out} failed (exit code {done.returncode})") from None
-    return MatchResult(size, wins, draws, losses, wins > losses if test is None else bool(test))
+        draw_generations(history, folder / "plots")
+    except OSError as error:
+        status.note(f"{folder / 'plots'}: {error.strerror or error}; learning goes on")
 
 
-def _read_history(folder: Path) -> list[dict[str, object]]:
+def _read_history(folder: Path) -> list[dict[str, Any]]:
     try:
         history = json.loads((folder / GENERATIONS).read_text())
     except FileNotFoundError:

@@ -140,11 +140,15 @@ class Run:
         self._save()
         copy_checkpoint(self._folder / CHECKPOINT, self._folder / f"{LEG}{progress.legs + 1}")
         measures = self._measure()
-        trained = describe_network(self.distiller.average.network, self._config, progress)
-        write_trained_network(self._folder, trained, measures)
+        self.write_network(measures)
         self._report(measures)
         begun = replace(progress, leg_budget=0.0, leg_spent=0.0, legs=progress.legs + 1)
         save_checkpoint(self._folder / CHECKPOINT, replace(self._checkpoint(), progress=begun))
+
+    def write_network(self, measures: tuple[Measure, Measure] | None = None) -> None:
+        """Write the average of the weights as they are now to the run's student.bin.gz. Raises TrainingError."""
+        trained = describe_network(self.distiller.average.network, self._config, self.progress)
+        write_trained_network(self._folder, trained, measures)
 
     def begin_from(self, model: Model, learned: Progress) -> None:
         """Start a run that has not begun with the weights of another run's network, which had `learned` so much. Raises

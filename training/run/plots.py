@@ -1,9 +1,12 @@
-"""Plots of a run: losses and yardstick figures over the number of positions trained on."""
+"""Plots of a run: losses and yardstick figures over the number of positions trained on, and the strength of the
+generations of `nobi learn`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+
+from gtp_engine.match.statistics import Tally, elo, score_interval
 
 LOSSES = ("policy", "value", "ownership", "score", "soft", "optimistic", "reply", "errors")
 FIGURES = ("policy_cross_entropy", "top1", "value_mse", "lead_mae", "ownership_mse")
@@ -53,6 +56,60 @@ def draw_plots(entries: list[dict[str, Any]], folder: Path) -> None:
         axes.set_xlabel("positions")
         axes.legend(fontsize=7)
     figure.savefig(folder / "yardstick.png", dpi=100)
+
+
+def draw_generations(history: list[dict[str, Any]], folder: Path) -> None:
+    """Draw generations.png from the entries of learn.json, if there are any and matplotlib is installed: what the
+    matches against the best network before it sum up to, and the score against the anchor. Raises OSError."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        return
+    if not history:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    FigureCanvasAgg(figure)
+    chain, anchor = figure.subplots(1, 2)
+    for index, match in enumerate(history[0]["match"]):
+        label = f"{match['size']}x{match['size']}"
+        ratings = chain_ratings(history, index)
+        chain.step(range(len(ratings)), ratings, where="post", label=label)
+        anchored = [(i, _tally(each["anchor"][index])) for i, each in enumerate(history, 1) if each.get("anchor")]
+        if anchored:
+            middle = [100 * tally.score for _, tally in anchored]
+            ends = [[100 * end for end in score_interval(tally)] for _, tally in anchored]
+            spread = [
+                [m - low for m, (low, _) in zip(middle, ends, strict=True)],
+                [high - m for m, (_, high) in zip(middle, ends, strict=True)],
+            ]
+            anchor.errorbar([i for i, _ in anchored], middle, spread, marker=".", capsize=2, label=label)
+    chain.set(xlabel="generation", ylabel="Elo", title="best network, by matches against the one before")
+    anchor.set(xlabel="generation", ylabel="score in %", ylim=(0, 100), title="against the anchor at equal time")
+    anchor.axhline(50, linestyle=":", linewidth=1, color="grey")
+    for axes in (chain, anchor):
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(fontsize=7)
+    figure.savefig(folder / "generations.png", dpi=100)
+
+
+def chain_ratings(history: list[dict[str, Any]], index: int) -> list[float]:
+    """Return the Elo of the best network after 0, 1, ... generations on one board: each network that was kept is as
+    much stronger as its match says, with half a game added to either side, so that no match is worth infinitely much.
+    """
+    ratings = [0.0]
+    for generation in history:
+        gain = 0.0
+        if generation["kept"]:
+            tally = _tally(generation["match"][index])
+            gain = elo((tally.score * tally.games + 0.5) / (tally.games + 1))
+        ratings.append(ratings[-1] + gain)
+    return ratings
+
+
+def _tally(match: dict[str, Any]) -> Tally:
+    return Tally(match["wins"], match["draws"], match["losses"])
 
 
 def _sources(entries: list[dict[str, Any]], part: str) -> list[str]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from go_rules import board
 from go_rules.game import Game
 from go_rules.points import BLACK, EMPTY, N_POINTS, PASS, WHITE, board_points
+from go_rules.rules import SCORING_AREA
 from go_rules.scoring import final_owners
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, WIN
 from nets.features import AT_ROOT, Scratch, encode
@@ -120,18 +121,25 @@ def samples_from_searches(game: Game, positions: list[SearchedPosition], canvas:
 
 
 def samples_from_game(
-    game: Game, positions: list[SearchedPosition], canvas: int, loser: int | None, result_weight: float
+    game: Game,
+    positions: list[SearchedPosition],
+    canvas: int,
+    loser: int | None,
+    result_weight: float,
+    is_too_long: bool = False,
 ) -> Samples | None:
     """Make samples of a game's positions whose labels are the searches' results and the game's outcome.
 
     The outcome has the weight `result_weight` in the value. `loser` is the side that resigned. None means that the game
-    was played to its end, or given up; the labels of a game that was given up are the searches' results alone. Return
-    None where there are no positions.
+    was played to its end, or given up. A game that was given up because it `is_too_long` is counted as it stands where
+    the rules count area: networks that have learned nothing do not know when to pass. The labels of other games that
+    were given up are the searches' results alone. Return None where there are no positions.
     """
     if not positions:
         return None
     samples = samples_from_searches(game, positions, canvas)
-    is_counted = loser is None and game.is_over and not game.is_no_result
+    is_ended = game.is_over or (is_too_long and game.rules.scoring == SCORING_AREA)
+    is_counted = loser is None and is_ended and not game.is_no_result
     if loser is None and not is_counted:
         return samples
     white = game.score() if loser is None else (1.0 if loser == BLACK else -1.0)

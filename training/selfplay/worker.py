@@ -42,7 +42,7 @@ from training.selfplay.searched_positions import (
 from training.teacher.hard_examples import disagreement
 
 MAX_LENGTH = 2.5
-"""A game is given up undecided after this many moves for each point of the board."""
+"""A game is given up after this many moves for each point of the board."""
 RESIGN_TURNS = 3
 """A side resigns when this many of its successive searches find the game lost."""
 
@@ -128,7 +128,8 @@ class SelfPlayWorker:
             return label_leaves(leaves, self._reanalysis.evaluator, canvas) if leaves else None
         if self._reanalysis is not None:
             return samples_from_searches(game, positions, canvas) if positions else None
-        return samples_from_game(game, positions, canvas, loser, settings.result_weight)
+        is_too_long = len(game.moves) >= limit
+        return samples_from_game(game, positions, canvas, loser, settings.result_weight, is_too_long)
 
     def disagreements(self, samples: Samples) -> NDArray[np.float32]:
         """Return [N]: how far the player's network, without a search, is from the teacher's labels of one game."""

@@ -80,6 +80,18 @@ def test_an_undecided_game_is_worth_what_the_search_said() -> None:
     assert samples.value[0].tolist() == [0.75, 0.25, 0.0]
 
 
+def test_a_game_that_is_too_long_is_counted_where_area_counts() -> None:
+    for rules, value, known in (("tromp-taylor", 0.0, HAS_OWNERSHIP), ("japanese", 0.75, 0)):
+        game = Game(7, 7, preset(rules)[0], 7.5)
+        for move in wall_game().moves[:-2]:
+            game.play(move.colour, move.point)
+        assert not game.is_over
+        samples = samples_from_game(game, [searched(0, BLACK)], 9, None, 1.0, is_too_long=True)
+        assert samples is not None
+        assert samples.value[0, WIN] == value
+        assert samples.known[0] & HAS_OWNERSHIP == known
+
+
 def test_the_value_mixes_result_and_search() -> None:
     samples = samples_from_game(wall_game(), [searched(0, BLACK)], 9, None, 0.5)
     assert samples is not None

@@ -1,0 +1,60 @@
+"""The matches of `nobi learn`: a candidate against the best network so far, and the best one against a fixed engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from go_rules.machine.launch import python_command
+from training.config import LearnConfig
+from training.errors import TrainingError
+
+
+@dataclass(frozen=True)
+class MatchResult:
+    """The result of a match on one board size, from the side of the first network."""
+
+    size: int
+    wins: int
+    draws: int
+    losses: int
+    is_stronger: bool
+    """Decided by the sequential test, or by the score where there was no test or the games ran out first."""
+
+
+def play_match(candidate: Path, best: Path, size: int, config: LearnConfig, out: Path, threads: int) -> MatchResult:
+    """Play a match between two networks at equal visits. Raises TrainingError where it fails."""
+    engines = [f"{_engine(network, config)} --visits {config.match_visits}" for network in (candidate, best)]
+    names = ("candidate", "best")
+    return _match(engines, names, size, config.match_games, out, threads, ["--sprt", config.match_elo])
+
+
+def play_anchor(best: Path, size: int, config: LearnConfig, out: Path, threads: int) -> MatchResult:
+    """Play a match between a network and the engine `config.anchor` at equal time. Raises TrainingError where it
+    fails."""
+    engines = [_engine(best, config), config.anchor]
+    limits = ["--time", str(config.anchor_time)]
+    return _match(engines, ("best", "anchor"), size, config.anchor_games, out, threads, limits)
+
+
+def _engine(network: Path, config: LearnConfig) -> str:
+    return f'nobi --net "{network.resolve()}" --precision {config.precision} --workers 1'
+
+
+def _match(
+    engines: list[str], names: tuple[str, str], size: int, games: int, out: Path, threads: int, options: list[str]
+) -> MatchResult:
+    command = python_command("gtp_engine.cli", "match", *engines, *options)
+    command += ["--games", str(games), "--size", str(size), "--parallel", str(max(1, threads // 2))]
+    command += ["--name-a", names[0], "--name-b", names[1], "--out", str(out), "--json"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, env=os.environ.copy(), check=False)
+    try:
+        result = json.loads(done.stdout)
+        test = (result.get("sprt") or {}).get("accepted")
+        wins, draws, losses = (int(result[name]) for name in ("wins", "draws", "losses"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise TrainingError(f"the match in {out} failed (exit code {done.returncode})") from None
+    return MatchResult(size, wins, draws, losses, wins > losses if test is None else bool(test))
