@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,11 @@ from training.config import (
     TrainingConfig,
     describe,
 )
-from training.errors import TrainingError
 from training.run import learn as module
 from training.run.folder import BEST, CANDIDATE, GENERATIONS, MATCHES, SELFPLAY, STUDENT
-from training.run.learn import MatchResult, learn, with_selfplay
+from training.run.learn import learn, with_selfplay
+from training.run.matches import MatchResult
+from training.run.plots import chain_ratings
 from training.samples.sample_files import read_samples, sample_files
 from training.student.export import to_model
 
@@ -91,14 +93,15 @@ def test_an_interrupted_match_goes_on_with_its_candidate(
     monkeypatch.setattr(module, "play_match", match)
     with pytest.raises(KeyboardInterrupt):
         learn(run, config(tmp_path), generations=1, budget=0.5, threads=1)
-    games = sample_files(run / SELFPLAY)
+    games = sample_files(run / SELFPLAY / "1")
     assert learn(run, config(tmp_path), generations=1, budget=0.5, threads=1) == 1
     assert judged[0] == judged[1]
-    assert sample_files(run / SELFPLAY) == games
+    assert sample_files(run / SELFPLAY / "1") == games
     assert learn(run, config(tmp_path), generations=1, budget=0.5, threads=1) == 1  # and the next is another one
     assert judged[2][0] != judged[1][0]
     assert [name for _, name in judged] == ["1-9", "1-9", "2-9"]
-    planes = [read_samples(path).planes[-1].tobytes() for path in sample_files(run / SELFPLAY)]
+    files = [path for number in "12" for path in sample_files(run / SELFPLAY / number)]
+    planes = [read_samples(path).planes[-1].tobytes() for path in files]
     assert len(set(planes)) == len(planes) == 2
 
 
@@ -117,17 +120,51 @@ def test_a_whole_generation_from_the_command_line(tmp_path: Path, run: Path, cap
     assert "generation 1: match" in capfd.readouterr().err
 
 
-def test_learning_needs_a_network_to_begin_with(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="no network to begin with"):
-        learn(tmp_path / "run", config(tmp_path), 1, 1.0, 1)
+@pytest.mark.slow
+def test_learning_begins_with_random_weights_and_is_measured_against_an_anchor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run, firsts, anchored = tmp_path / "run", [], []
+
+    def match(candidate: Path, best: Path, size: int, *rest: object) -> MatchResult:
+        firsts.append(best.read_bytes())
+        return MatchResult(size, 0, 0, 1, False)
+
+    def anchor(best: Path, size: int, settings: LearnConfig, out: Path, threads: int) -> MatchResult:
+        anchored.append(out.name)
+        return MatchResult(size, 3, 0, 1, True)
+
+    monkeypatch.setattr(module, "play_match", match)
+    monkeypatch.setattr(module, "play_anchor", anchor)
+    settings = config(tmp_path)
+    settings = dataclasses.replace(
+        settings,
+        data=dataclasses.replace(settings.data, records_share=0.0),
+        learn=dataclasses.replace(settings.learn, samples_share=1.0, window=1, anchor="nobi", anchor_every=2),
+    )
+    assert learn(run, settings, generations=2, budget=0.3, threads=1) == 0
+    assert "begins with random weights" in capfd.readouterr().err
+    assert firsts[0] == firsts[1] == (run / BEST).read_bytes()
+    assert anchored == ["2-9-anchor"]
+    first, second = json.loads((run / GENERATIONS).read_text())
+    assert first["anchor"] == []
+    assert second["anchor"][0]["wins"] == 3
+    assert (run / "plots" / "generations.png").stat().st_size > 1000
+
+
+def test_ratings_sum_up_the_matches_of_the_networks_that_were_kept() -> None:
+    won, lost = ({"wins": wins, "draws": 0, "losses": 30 - wins} for wins in (23, 3))
+    history = [{"kept": True, "match": [won]}, {"kept": False, "match": [lost]}, {"kept": True, "match": [won]}]
+    gain = 400 * math.log10(23.5 / 7.5)
+    assert chain_ratings(history, 0) == pytest.approx([0.0, gain, gain, 2 * gain])
 
 
 def test_self_play_takes_its_share(tmp_path: Path) -> None:
     before = config(tmp_path)
     before = dataclasses.replace(before, data=dataclasses.replace(before.data, records_share=3.0, play_share=1.0))
-    data = with_selfplay(before, tmp_path / "selfplay").data
+    data = with_selfplay(before, [tmp_path]).data
     assert (data.records_share, data.play_share, data.samples_share) == pytest.approx((0.375, 0.125, 0.0))
-    assert (data.fresh_share, data.fresh) == (0.5, (str(tmp_path / "selfplay"),))
+    assert (data.fresh_share, data.fresh) == (0.5, (str(tmp_path),))
     before = dataclasses.replace(before, data=dataclasses.replace(before.data, samples_share=4.0))
-    data = with_selfplay(before, tmp_path / "selfplay").data
+    data = with_selfplay(before, [tmp_path]).data
     assert (data.samples_share, data.fresh_share) == pytest.approx((0.25, 0.5))  # other samples do not crowd it out
