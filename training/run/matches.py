@@ -21,6 +21,9 @@ class MatchResult:
     wins: int
     draws: int
     losses: int
+    low: float
+    high: float
+    """Ends of the 95 % interval of the score, 0 to 1."""
     is_stronger: bool
     """Decided by the sequential test, or by the score where there was no test or the games ran out first."""
 
@@ -54,7 +57,8 @@ def _match(
     try:
         result = json.loads(done.stdout)
         test = (result.get("sprt") or {}).get("accepted")
+        low, high = (float(end) for end in result["score_interval"])
         wins, draws, losses = (int(result[name]) for name in ("wins", "draws", "losses"))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise TrainingError(f"the match in {out} failed (exit code {done.returncode})") from None
-    return MatchResult(size, wins, draws, losses, wins > losses if test is None else bool(test))
+    return MatchResult(size, wins, draws, losses, low, high, wins > losses if test is None else bool(test))

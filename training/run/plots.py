@@ -3,10 +3,9 @@ generations of `nobi learn`."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
-
-from gtp_engine.match.statistics import Tally, elo, score_interval
 
 LOSSES = ("policy", "value", "ownership", "score", "soft", "optimistic", "reply", "errors")
 FIGURES = ("policy_cross_entropy", "top1", "value_mse", "lead_mae", "ownership_mse")
@@ -76,18 +75,15 @@ def draw_generations(history: list[dict[str, Any]], folder: Path) -> None:
         label = f"{match['size']}x{match['size']}"
         ratings = chain_ratings(history, index)
         chain.step(range(len(ratings)), ratings, where="post", label=label)
-        anchored = [(i, _tally(each["anchor"][index])) for i, each in enumerate(history, 1) if each.get("anchor")]
+        anchored = [(i, each["anchor"][index]) for i, each in enumerate(history, 1) if each.get("anchor")]
         if anchored:
-            middle = [100 * tally.score for _, tally in anchored]
-            ends = [[100 * end for end in score_interval(tally)] for _, tally in anchored]
-            spread = [
-                [m - low for m, (low, _) in zip(middle, ends, strict=True)],
-                [high - m for m, (_, high) in zip(middle, ends, strict=True)],
-            ]
-            anchor.errorbar([i for i, _ in anchored], middle, spread, marker=".", capsize=2, label=label)
+            scores = [_score(each) for _, each in anchored]
+            below = [score - each["low"] for score, (_, each) in zip(scores, anchored, strict=True)]
+            over = [each["high"] - score for score, (_, each) in zip(scores, anchored, strict=True)]
+            anchor.errorbar([i for i, _ in anchored], scores, [below, over], marker=".", capsize=2, label=label)
     chain.set(xlabel="generation", ylabel="Elo", title="best network, by matches against the one before")
-    anchor.set(xlabel="generation", ylabel="score in %", ylim=(0, 100), title="against the anchor at equal time")
-    anchor.axhline(50, linestyle=":", linewidth=1, color="grey")
+    anchor.set(xlabel="generation", ylabel="score", ylim=(0, 1), title="against the anchor at equal time")
+    anchor.axhline(0.5, linestyle=":", linewidth=1, color="grey")
     for axes in (chain, anchor):
         if axes.get_legend_handles_labels()[0]:
             axes.legend(fontsize=7)
@@ -102,14 +98,16 @@ def chain_ratings(history: list[dict[str, Any]], index: int) -> list[float]:
     for generation in history:
         gain = 0.0
         if generation["kept"]:
-            tally = _tally(generation["match"][index])
-            gain = elo((tally.score * tally.games + 0.5) / (tally.games + 1))
+            match = generation["match"][index]
+            games = match["wins"] + match["draws"] + match["losses"]
+            share = (_score(match) * games + 0.5) / (games + 1)
+            gain = 400 * math.log10(share / (1 - share))
         ratings.append(ratings[-1] + gain)
     return ratings
 
 
-def _tally(match: dict[str, Any]) -> Tally:
-    return Tally(match["wins"], match["draws"], match["losses"])
+def _score(match: dict[str, Any]) -> float:
+    return float((match["wins"] + match["draws"] / 2) / max(1, match["wins"] + match["draws"] + match["losses"]))
 
 
 def _sources(entries: list[dict[str, Any]], part: str) -> list[str]:

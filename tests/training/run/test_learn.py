@@ -67,7 +67,7 @@ def test_a_candidate_must_win_its_match(
 ) -> None:
     first = (run / STUDENT).read_bytes()
     monkeypatch.setattr(
-        module, "play_match", lambda candidate, best, size, *rest: MatchResult(size, 3, 0, 1, is_stronger)
+        module, "play_match", lambda candidate, best, size, *rest: MatchResult(size, 3, 0, 1, 0.0, 1.0, is_stronger)
     )
     assert learn(run, config(tmp_path), generations=1, budget=0.5, threads=1) == int(is_stronger)
     candidate = (run / CANDIDATE).read_bytes()
@@ -88,7 +88,7 @@ def test_an_interrupted_match_goes_on_with_its_candidate(
         judged.append((candidate.read_bytes(), out.name))
         if len(judged) == 1:
             raise KeyboardInterrupt
-        return MatchResult(size, 1, 0, 0, True)
+        return MatchResult(size, 1, 0, 0, 0.0, 1.0, True)
 
     monkeypatch.setattr(module, "play_match", match)
     with pytest.raises(KeyboardInterrupt):
@@ -128,11 +128,11 @@ def test_learning_begins_with_random_weights_and_is_measured_against_an_anchor(
 
     def match(candidate: Path, best: Path, size: int, *rest: object) -> MatchResult:
         firsts.append(best.read_bytes())
-        return MatchResult(size, 0, 0, 1, False)
+        return MatchResult(size, 0, 0, 1, 0.0, 1.0, False)
 
     def anchor(best: Path, size: int, settings: LearnConfig, out: Path, threads: int) -> MatchResult:
         anchored.append(out.name)
-        return MatchResult(size, 3, 0, 1, True)
+        return MatchResult(size, 3, 0, 1, 0.0, 1.0, True)
 
     monkeypatch.setattr(module, "play_match", match)
     monkeypatch.setattr(module, "play_anchor", anchor)
