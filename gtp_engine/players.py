@@ -20,7 +20,8 @@ from nets.devices import AUTO, device_of
 from nets.embedded import NETWORK, WEIGHTS
 from nets.human_profile import HumanProfile, parse_profile
 from nets.opened_before import remember_opened, was_opened_before
-from search.parameters import ParameterError, ParameterTable
+from search.parameters import ParameterError, ParameterTable, declared
+from search.playouts.parameters import PlayoutParameters
 from search.puct.parameters import SearchParameters
 from search.uct.parameters import PURE_UCT, UctParameters
 
@@ -66,6 +67,16 @@ def _policy(configuration: Configuration) -> Player:
     return PolicyPlayer(open_evaluator(configuration), configuration.fill(base))
 
 
+def _playouts(configuration: Configuration, name: str) -> Player:
+    from search.mc.player import MonteCarloPlayer
+    from search.random.player import RandomPlayer
+
+    machine, parameters = configuration.fill(SearchParameters()), configuration.fill(PlayoutParameters())
+    if name == "random":
+        return RandomPlayer(parameters, machine.workers, machine.seed)
+    return MonteCarloPlayer(name, parameters, machine.workers, machine.seed)
+
+
 def _uct(configuration: Configuration, name: str, base: UctParameters) -> Player:
     from search.uct.player import UctPlayer
 
@@ -86,7 +97,17 @@ PLAYERS = {
         partial(_uct, name="rave", base=UctParameters()),
         UctParameters,
     ),
-    "uct": PlayerKind("plain UCT with the same playouts", partial(_uct, name="uct", base=PURE_UCT), UctParameters),
+    "uct": PlayerKind(
+        "UCT as it was first: UCB1 in a tree over the same playouts",
+        partial(_uct, name="uct", base=PURE_UCT),
+        UctParameters,
+    ),
+    "mc": PlayerKind(
+        "flat Monte Carlo: equally many playouts for every move, without a tree",
+        partial(_playouts, name="mc"),
+        PlayoutParameters,
+    ),
+    "random": PlayerKind("any legal move that fills no own eye", partial(_playouts, name="random"), PlayoutParameters),
 }
 """The players by the name that `--player` takes."""
 
@@ -120,6 +141,7 @@ def check(configuration: Configuration) -> None:
     name = chosen_player(configuration)
     for table in {PLAYERS[name].parameters, SearchParameters}:
         configuration.fill(table())
+    _refuse_what_it_lacks(name, configuration)
     net = configuration.net
     if net is None and configuration.engine.net is None and configuration.engine.player is None:
         note(f"this installation lacks its network ({WEIGHTS / NETWORK}): playing without one, which is weak")
@@ -137,6 +159,21 @@ def check(configuration: Configuration) -> None:
         from nets.open import check_network
 
         check_network(net, configuration.engine.precision, configuration.engine.device, _profile(configuration))
+
+
+OF_EVERY_PLAYER = ("workers", "seed")
+"""The parameters of SearchParameters that every player has."""
+
+
+def _refuse_what_it_lacks(name: str, configuration: Configuration) -> None:
+    """Raise ParameterError if the command line sets a parameter that only other players have.
+
+    A configuration file serves all players, so it may set what this one lacks.
+    """
+    known = {each.name for each in declared(PLAYERS[name].parameters)} | set(OF_EVERY_PLAYER)
+    others = {each.name for kind in PLAYERS.values() for each in declared(kind.parameters)} - known
+    for lacking in sorted(others & configuration.by_hand):
+        raise ParameterError(f"the player {name} has no parameter {lacking}")
 
 
 def open_evaluator(configuration: Configuration) -> Evaluator:

@@ -14,6 +14,7 @@ answers the first command.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -216,10 +217,26 @@ _declared: dict[type[ParameterTable], tuple[Parameter, ...]] = {}
 
 
 def declared(table: type[ParameterTable]) -> tuple[Parameter, ...]:
-    """The parameters that a table's own fields declare, in their order."""
+    """The parameters that a table's fields declare, in their order: those of the tables it extends come first."""
     if table not in _declared:
         _declared[table] = tuple(_read_declarations(table))
     return _declared[table]
+
+
+def declared_by(table: type[ParameterTable]) -> tuple[Parameter, ...]:
+    """The parameters that a table declares itself, without those of the tables it extends."""
+    own = inspect.get_annotations(table)
+    return tuple(each for each in declared(table) if each.name in own)
+
+
+def extended(table: type[ParameterTable]) -> tuple[type[ParameterTable], ...]:
+    """The table and those that it extends, as far as they declare anything, the most basic first."""
+    return tuple(each for each in reversed(_line(table)) if declared_by(each))
+
+
+def _line(table: type[ParameterTable]) -> list[type[ParameterTable]]:
+    """The table and those that it extends, itself first."""
+    return [each for each in table.__mro__ if issubclass(each, ParameterTable)]
 
 
 def _read_declarations(table: type[ParameterTable]) -> Iterator[Parameter]:
@@ -228,9 +245,10 @@ def _read_declarations(table: type[ParameterTable]) -> Iterator[Parameter]:
         if "parameter" in field.metadata:
             declaration: Parameter = field.metadata["parameter"]
             kind, item = _kinds(hints[field.name])
-            live = table.live if declaration.live is None else declaration.live
+            owner = next(each for each in _line(table) if field.name in inspect.get_annotations(each))
+            live = owner.live if declaration.live is None else declaration.live
             yield dataclasses.replace(
-                declaration, name=field.name, kind=kind, item=item, section=table.section, live=live
+                declaration, name=field.name, kind=kind, item=item, section=owner.section, live=live
             )
 
 

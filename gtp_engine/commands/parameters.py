@@ -7,13 +7,13 @@ from typing import Any
 
 from go_rules.machine.texts import shown
 from gtp_engine.configuration.fixed import FIXED, fixed_name, require_fixed, value_text
-from gtp_engine.configuration.parameters import find_parameter, parameters
+from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_float, interpret_integer, interpret_object
 from nets.human_profile import HumanProfile, parse_profile
-from search.parameters import Parameter, ParameterError, ParameterTable
+from search.parameters import Parameter, ParameterError, ParameterTable, declared
 
 LEELA_ZERO = {
     "visits": "visits",
@@ -85,15 +85,11 @@ def clear_cache(engine: Engine, _call: Call) -> str:
     return ""
 
 
-def tables(engine: Engine) -> dict[str, ParameterTable]:
-    """The tables of parameters that the engine works with, by their section: its own and the player's."""
-    return {table.section: table for table in (engine.settings, engine.player.parameters)}
-
-
 def changeable(engine: Engine) -> list[Parameter]:
-    """The parameters these commands know: those of the tables in use that may change while the engine runs."""
-    sections, has_profile = tables(engine), human_profile(engine) is not None
-    return [p for p in parameters() if p.live and p.section in sections and (has_profile or p.name != PROFILE)]
+    """The parameters these commands know: the engine's own and the player's that may change while the engine runs."""
+    has_profile = human_profile(engine) is not None
+    known = (*declared(type(engine.settings)), *declared(type(engine.player.parameters)))
+    return [each for each in known if each.live and (has_profile or each.name != PROFILE)]
 
 
 def all_values(engine: Engine) -> dict[str, Any]:
@@ -125,7 +121,8 @@ def value_of(engine: Engine, parameter: Parameter) -> Any:
     if parameter.name == PROFILE:
         profile = human_profile(engine)
         return profile.name if profile is not None else None
-    return getattr(tables(engine)[parameter.section], parameter.name)
+    table = engine.settings if parameter.section == EngineSettings.section else engine.player.parameters
+    return getattr(table, parameter.name)
 
 
 def _find(engine: Engine, name: str) -> Parameter:
@@ -139,8 +136,9 @@ def _find(engine: Engine, name: str) -> Parameter:
 
 
 def _change(engine: Engine, values: dict[str, object]) -> None:
-    before, evaluator, profile = tables(engine), engine.player.evaluator, None
-    after = dict(before)
+    before: tuple[ParameterTable, ...] = (engine.settings, engine.player.parameters)
+    after = list(before)
+    evaluator, profile = engine.player.evaluator, None
     found: set[str] = set()
     for name, value in values.items():
         fixed = fixed_parameter(engine, name)
@@ -155,22 +153,23 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
             raise GtpError(f"{shown(name)} is given twice")
         found.add(parameter.name)
         try:
-            after[parameter.section] = after[parameter.section].with_value(parameter.name, value)
+            which = 0 if parameter.section == EngineSettings.section else 1
+            after[which] = after[which].with_value(parameter.name, value)
         except ParameterError as error:
             raise GtpError(str(error)) from None
         if parameter.name == PROFILE:
             profile = parse_profile(parameter.convert(value))
-    for section, table in after.items():
-        if table != before[section]:
+    settings, of_player = after
+    for table, was in zip(after, before, strict=True):
+        if table != was:
             try:
                 table.check_memory()
             except ParameterError as error:
                 raise GtpError(str(error)) from None
-    for section, table in after.items():
-        if isinstance(table, EngineSettings):
-            engine.settings = table
-        elif table != before[section]:
-            engine.player.parameters = table
+    assert isinstance(settings, EngineSettings)
+    engine.settings = settings
+    if of_player != before[1]:
+        engine.player.parameters = of_player
     if evaluator is not None and profile is not None:
         evaluator.use_profile(profile)
         engine.player.clear()

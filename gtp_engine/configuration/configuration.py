@@ -29,6 +29,8 @@ class Configuration:
 
     values: Mapping[str, Any] = field(default_factory=dict)
     """Checked values by parameter name."""
+    by_hand: frozenset[str] = frozenset()
+    """The names of those that come from the command line, not from a file."""
 
     @functools.cached_property
     def engine(self) -> EngineSettings:

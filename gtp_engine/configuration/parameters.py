@@ -10,18 +10,18 @@ import functools
 from go_rules.machine.texts import shown
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.players import PLAYERS
-from search.parameters import Parameter, ParameterError, ParameterTable, declared, folded
+from search.parameters import Parameter, ParameterError, ParameterTable, declared_by, extended, folded
 
 TABLES: tuple[type[ParameterTable], ...] = tuple(
-    dict.fromkeys((EngineSettings, *(player.parameters for player in PLAYERS.values())))
+    dict.fromkeys((EngineSettings, *(table for kind in PLAYERS.values() for table in extended(kind.parameters))))
 )
-"""Every table of parameters, in the order of documents and files."""
+"""Every table that declares parameters, in the order of documents and files."""
 
 
 @functools.cache
 def parameters() -> tuple[Parameter, ...]:
     """All parameters, table by table."""
-    return tuple(parameter for table in TABLES for parameter in declared(table))
+    return tuple(parameter for table in TABLES for parameter in declared_by(table))
 
 
 @functools.cache

@@ -33,9 +33,9 @@ def load(path: Path | None, settings: Iterable[str], options: Mapping[str, objec
         if path is not None or os.path.exists(file)
         else {}
     )
-    values |= _checked(map(_setting, settings), "--set: ")
-    values |= _checked((name, value) for name, value in options.items() if value is not None)
-    return Configuration(values)
+    by_hand = _checked(map(_setting, settings), "--set: ")
+    by_hand |= _checked((name, value) for name, value in options.items() if value is not None)
+    return Configuration(values | by_hand, frozenset(by_hand))
 
 
 def _checked(given: Iterable[tuple[str, object]], source: str = "") -> dict[str, Any]:

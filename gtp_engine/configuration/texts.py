@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gtp_engine.configuration.parameters import TABLES
-from search.parameters import declared
+from search.parameters import declared_by
 from search.toml import toml_value
 
 
@@ -12,7 +12,7 @@ def template() -> str:
     lines = ["# Nobi's configuration. Remove the # before a line to change a default."]
     for table in TABLES:
         lines += ["", f"[{table.section}]"]
-        for parameter in declared(table):
+        for parameter in declared_by(table):
             limits = parameter.limits()
             notes = [limits] if limits else []
             notes += [f"default: {parameter.absent}"] if parameter.default is None else []
@@ -34,7 +34,7 @@ def document() -> str:
     for table in TABLES:
         lines += ["", f"## {table.title}", "", "| name | default | | limits | KataGo's name |"]
         lines += ["| --- | --- | --- | --- | --- |"]
-        for parameter in declared(table):
+        for parameter in declared_by(table):
             shown = parameter.absent if parameter.default is None else f"`{toml_value(parameter.default)}`"
             kata = f"`{parameter.kata}`" if parameter.kata else ""
             explanation = parameter.help.replace("|", "\\|")

@@ -13,7 +13,7 @@ from gtp_engine.configuration.parameters import TABLES, parameters
 from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.configuration.texts import document, template
 from gtp_engine.errors import UserError
-from search.parameters import Parameter, declared
+from search.parameters import Parameter, declared_by
 from search.toml import toml_value
 
 
@@ -63,7 +63,7 @@ def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_
     click.echo(f"# Configuration file: {printable_path(path)}{state}")
     for table in TABLES:
         click.echo(f"\n[{table.section}]")
-        for parameter in declared(table):
+        for parameter in declared_by(table):
             click.echo(_line(parameter, given.get(parameter.name, parameter.default)))
 
 

@@ -15,32 +15,24 @@ from numpy.typing import NDArray
 
 from go_rules.board import copy_position, is_legal, neighbour, play
 from go_rules.machine.jit import kernel
-from go_rules.points import BLACK, EMPTY, N_POINTS, PASS, STRIDE, WHITE
-from go_rules.position import PHASE_OVER, new_stack
+from go_rules.points import EMPTY, N_POINTS, PASS, STRIDE, WHITE
+from go_rules.position import new_stack
 from go_rules.rules import RULES, SCORING_AREA
-from go_rules.scoring import tromp_taylor_area
 from go_rules.superko import is_superko_banned, position_key
 from search.parameters import record_fields
-from search.playouts.board import (
-    area_score,
-    in_atari,
-    is_capture_or_joins,
-    load_position,
-    new_playout_boards,
-    owner_of_empty,
-)
+from search.playouts.board import in_atari, is_capture_or_joins, load_position
+from search.playouts.evaluation import PlayoutBuffers, evaluate, final_score, new_playout_buffers, value_of
 from search.playouts.patterns import EMPTY_NEIGHBOURS
-from search.playouts.playout import MOVES_PER_POINT, PlayoutTools, playout
-from search.uct.parameters import UctParameters
+from search.playouts.playout import PlayoutTools
+from search.uct.formulas import selection_value
+from search.uct.parameters import MAX_DEPTH, UctParameters
 from search.uct.priors import measure_distances, set_pass_prior, set_prior
-from search.uct.rave import credit_all_moves, selection_value
+from search.uct.rave import credit_all_moves
 from search.uct.tree import ROOT, clear_node, first_child, number_of_children, pack_children
+from search.uct.virtual_loss import add_virtual_loss, turn_loss_into_visit
+from search.uct.widening import number_considered, sort_by_prior
 
-MAX_DEPTH = 300
-"""The largest depth of the tree. Only positions full of kos get there."""
 NO_CHILD = -1
-SCORE_SCALE = 10.0
-"""A lead of so many points gives half of what the score can add to a value."""
 
 UCT_SETTINGS = np.dtype(record_fields(UctParameters), align=True)
 """UctParameters as the kernels read them."""
@@ -68,9 +60,7 @@ class ThreadBuffers(NamedTuple):
 
     position: NDArray[np.void]
     """POSITION[1]: the end of the present path."""
-    board: NDArray[np.void]
-    """PLAYOUT_BOARD[1]."""
-    tools: PlayoutTools
+    playouts: PlayoutBuffers
     path: NDArray[np.int64]
     """[MAX_DEPTH + 1]: nodes from the root to the leaf."""
     keys: NDArray[np.uint64]
@@ -79,12 +69,6 @@ class ThreadBuffers(NamedTuple):
     """[2]: this thread's part of the node array that is still free, from room[0] up to but without room[1]."""
     distance: NDArray[np.int8]
     """[N_POINTS]: scratch of the priors."""
-    area: NDArray[np.int8]
-    """[N_POINTS]: scratch of the scoring."""
-    ownership: NDArray[np.int64]
-    """[N_POINTS]: playouts that ended with the point white's minus those with it black's."""
-    totals: NDArray[np.float64]
-    """[3]: number of playouts since the root, sum of their scores (white minus black), and of the squares."""
 
 
 def new_context(parameters: UctParameters) -> UctContext:
@@ -103,15 +87,11 @@ def new_buffers(tools: PlayoutTools) -> ThreadBuffers:
     """The memory of one thread, whose playouts use these tools."""
     return ThreadBuffers(
         position=new_stack(1),
-        board=new_playout_boards(1),
-        tools=tools,
+        playouts=new_playout_buffers(tools),
         path=np.zeros(MAX_DEPTH + 1, np.int64),
         keys=np.zeros(MAX_DEPTH + 1, np.uint64),
         room=np.zeros(2, np.int64),
         distance=np.zeros(N_POINTS, np.int8),
-        area=np.zeros(N_POINTS, np.int8),
-        ownership=np.zeros(N_POINTS, np.int64),
-        totals=np.zeros(3, np.float64),
     )
 
 
@@ -122,7 +102,7 @@ def simulate(nodes, ctx, buffers, n):
         if ctx.stop[0] != 0:
             return done
         depth = select(nodes, ctx, buffers)
-        score = evaluate(ctx, buffers)
+        score = evaluate(buffers.position[0], ctx.rules[0], buffers.playouts)
         back_up(nodes, ctx, buffers, depth, score)
     return n
 
@@ -140,8 +120,8 @@ def select(nodes, ctx, buffers):
     index = np.int64(ROOT)
     depth = np.int64(0)
     buffers.path[0] = ROOT
-    nodes[ROOT].visits += 1
-    while depth < MAX_DEPTH and pos.phase == ctx.root[0].phase:
+    add_virtual_loss(nodes[ROOT], ctx.settings[0])
+    while depth < ctx.settings[0].largest_depth and pos.phase == ctx.root[0].phase:
         children = nodes[index].children
         if children == 0:
             if index != ROOT and nodes[index].visits < ctx.settings[0].expand_visits:
@@ -157,7 +137,7 @@ def select(nodes, ctx, buffers):
         if move != PASS and not is_legal(pos, move, colour, rules):
             # Another thread is still writing these children; see tree.py.
             break
-        nodes[child].visits += 1
+        add_virtual_loss(nodes[child], ctx.settings[0])
         play(pos, move, colour, rules)
         buffers.keys[depth] = position_key(pos, rules)
         depth += 1
@@ -168,16 +148,25 @@ def select(nodes, ctx, buffers):
 
 @kernel
 def select_child(nodes, ctx, index, children, colour, depth):
-    """The child with the highest value among those that may be played, or NO_CHILD."""
+    """The child with the highest value among those that may be played, or NO_CHILD.
+
+    With progressive widening only the first children are looked at, more with every visit of the node.
+    """
     settings = ctx.settings[0]
-    log_visits = math.log(max(1.0, np.float64(nodes[index].visits)))
+    visits = max(1.0, np.float64(nodes[index].visits))
+    log_visits = math.log(visits)
     best = NO_CHILD
     best_value = -1.0
     first = first_child(children)
-    for child in range(first, first + number_of_children(children)):
-        value = selection_value(nodes[child], log_visits, settings)
-        if value > best_value and ctx.banned[colour, nodes[child].move] <= depth:
-            best = child
+    number = number_of_children(children)
+    considered = number_considered(visits, number, settings)
+    for i in range(number):
+        if i >= considered and best != NO_CHILD:
+            break
+        child = nodes[first + i]
+        value = selection_value(child, log_visits, settings)
+        if value > best_value and ctx.banned[colour, child.move] <= depth:
+            best = first + i
             best_value = value
     return best
 
@@ -189,16 +178,17 @@ def expand(nodes, ctx, buffers, index, depth):
     Returns the packed `children`, 0 if there is no room.
     """
     pos = buffers.position[0]
-    b = buffers.board[0]
+    b = buffers.playouts.board[0]
     rules = ctx.rules[0]
     settings = ctx.settings[0]
-    table = buffers.tools.table
+    table = buffers.playouts.tools.table
+    random = buffers.playouts.tools.random
     colour = np.int64(pos.to_play)
     load_position(b, pos)
     start = buffers.room[0]
     if start + b.n_empties + 1 > buffers.room[1]:
         return 0
-    measure_distances(pos, np.int64(pos.recent[0]), buffers.distance, buffers.tools.found)
+    measure_distances(pos, np.int64(pos.recent[0]), buffers.distance, buffers.playouts.tools.found)
     end = start
     for y in range(pos.height):
         row = (y + 1) * STRIDE + 1
@@ -211,15 +201,17 @@ def expand(nodes, ctx, buffers, index, depth):
             ):
                 continue
             clear_node(nodes[end], point)
-            set_prior(nodes[end], b, pos, colour, point, table, buffers.distance, settings, buffers.tools.random)
+            set_prior(nodes[end], b, pos, colour, point, table, buffers.distance, settings, random)
             end += 1
     clear_node(nodes[end], PASS)
     ends_and_wins = False
     if pos.passes == 1 and pos.button == 0 and rules.scoring == SCORING_AREA:
-        score = final_score(pos, rules, buffers.area)
+        score = final_score(pos, rules, buffers.playouts.area)
         ends_and_wins = score > 0.0 if colour == WHITE else score < 0.0
     set_pass_prior(nodes[end], ends_and_wins, settings)
     end += 1
+    if settings.widening > 0.0:
+        sort_by_prior(nodes, start, end)
     buffers.room[0] = end
     children = pack_children(start, end - start)
     nodes[index].children = children
@@ -241,74 +233,18 @@ def is_worth_trying(b, point, colour, flags):
 
 
 @kernel
-def final_score(pos, rules, area):
-    """The score (white minus black) of a position as it stands. Fills `area` [N_POINTS] with owners."""
-    return tromp_taylor_area(pos, area) + pos.white_bonus + rules.komi + rules.handicap_bonus
-
-
-@kernel
-def evaluate(ctx, buffers):
-    """Evaluate: the score at the path's end, white minus black, of the finished game or of a playout.
-
-    Adds to the thread's ownership and totals, and leaves in `tools.first` who first played where.
-    """
-    pos = buffers.position[0]
-    rules = ctx.rules[0]
-    if pos.phase == PHASE_OVER and rules.scoring == SCORING_AREA:
-        score = final_score(pos, rules, buffers.area)
-        for point in range(N_POINTS):
-            buffers.tools.first[point] = EMPTY
-            if buffers.area[point] != EMPTY:
-                buffers.ownership[point] += 1 if buffers.area[point] == WHITE else -1
-    else:
-        b = buffers.board[0]
-        load_position(b, pos)
-        playout(
-            b, np.int64(pos.to_play), np.int64(pos.recent[0]), buffers.tools, MOVES_PER_POINT * pos.width * pos.height
-        )
-        # Each side's stones in a playout cost the same under territory rules: what counts is the area.
-        score = area_score(b) + pos.white_bonus + rules.komi + rules.handicap_bonus
-        add_ownership(b, pos, buffers.ownership)
-    buffers.totals[0] += 1.0
-    buffers.totals[1] += score
-    buffers.totals[2] += score * score
-    return score
-
-
-@kernel
-def add_ownership(b, pos, ownership):
-    """Add a finished playout to `ownership`: +1 for each point of white, -1 for each point of black."""
-    for y in range(pos.height):
-        row = (y + 1) * STRIDE + 1
-        for point in range(row, row + pos.width):
-            owner = b.board[point]
-            if owner == EMPTY:
-                owner = owner_of_empty(b.around[point])
-            if owner == WHITE:
-                ownership[point] += 1
-            elif owner == BLACK:
-                ownership[point] -= 1
-
-
-@kernel
-def value_of(score, score_weight):
-    """The value to white, 0..1, of a score (white minus black): mostly the win, and a little the size of the score."""
-    win = 1.0 if score > 0.0 else 0.0 if score < 0.0 else 0.5
-    return win + score_weight * (0.5 + 0.5 * score / (abs(score) + SCORE_SCALE) - win)
-
-
-@kernel
 def back_up(nodes, ctx, buffers, depth, score):
     """Back up: credit the moves of the path, and the all-moves-as-first values of the nodes along it."""
     settings = ctx.settings[0]
     white_value = value_of(score, settings.score_weight)
-    first_player = buffers.tools.first
+    first_player = buffers.playouts.tools.first
     # The colours alternate from the one to play at the end of the path.
     colour = np.int64(buffers.position[0].to_play)
     for level in range(depth, 0, -1):
         colour = 3 - colour
         value = white_value if colour == WHITE else 1.0 - white_value
         node = nodes[buffers.path[level]]
+        turn_loss_into_visit(node, settings)
         node.wins += value
         node.score += score
         if node.move != PASS:
@@ -316,4 +252,5 @@ def back_up(nodes, ctx, buffers, depth, score):
         if settings.rave_equivalence > 0.0:
             children = nodes[buffers.path[level - 1]].children
             credit_all_moves(nodes, first_child(children), number_of_children(children), colour, first_player, value)
+    turn_loss_into_visit(nodes[ROOT], settings)
     nodes[ROOT].score += score

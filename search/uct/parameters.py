@@ -1,4 +1,4 @@
-"""The parameters of the search without a network (the players `rave` and `uct`).
+"""The parameters of UCT over playouts (the players `rave` and `uct`).
 
 Sources: Gelly and Silver, "Monte-Carlo tree search and rapid action value estimation in computer Go" (2011); the
 sizes of the priors follow what Fuego, Pachi and michi publish about theirs.
@@ -10,24 +10,48 @@ import dataclasses
 from dataclasses import dataclass
 
 from go_rules.machine.memory import memory_for_search
-from search.parameters import ParameterTable, parameter, require_memory
+from search.parameters import parameter, require_memory
+from search.playouts.parameters import PlayoutParameters
+
+UCT_EXPLORATION = 0.5
+"""The exploration constant of the player `uct`; log/2026-11-strength.md in docs has the matches that chose it."""
+
+
+MAX_DEPTH = 300
+"""The largest depth of a tree. Only positions full of kos get there."""
 
 
 @dataclass(frozen=True)
-class UctParameters(ParameterTable, section="playouts", title="The search without one"):
-    """The playout search's parameters. A prior is worth that many visits won (or lost, where it says so)."""
+class UctParameters(PlayoutParameters, section="uct", title="The players rave and uct", live=True):
+    """The parameters of a tree over playouts. A prior is worth that many visits won (or lost, where it says so).
+
+    The defaults are those of `rave`; where `uct` has others, PURE_UCT below says so.
+    """
 
     # --- Tree -------------------------------------------------------------------------------------------------
-    exploration: float = parameter(0.0, "Weight of UCB1's exploration term.", low=0.0, high=2.0)
+    exploration: float = parameter(
+        0.0, f"UCB1's exploration constant C; the player uct has {UCT_EXPLORATION}.", low=0.0, high=2.0
+    )
     analysis_exploration: float = parameter(
-        0.2, "The same while analysing, so that more moves are shown.", low=0.0, high=2.0
+        0.2, "The least C while analysing, so that more moves are shown.", low=0.0, high=2.0
+    )
+    first_play_urgency: float = parameter(
+        10.0, "Value of a move without visits and prior; from 10 on each is tried once first.", low=0.0, high=10.0
     )
     rave_equivalence: float = parameter(
-        2500.0, "How far all-moves-as-first values are trusted; 0 is plain UCT.", unit="visits", low=0.0, high=1e6
+        2500.0, "How far all-moves-as-first values are trusted; 0 is none, as in uct.", unit="visits", low=0.0, high=1e6
     )
     expand_visits: float = parameter(6.0, "Visits before a node gets children.", unit="visits", low=1.0, high=1000.0)
-    score_weight: float = parameter(
-        0.03, "Part of a playout's value that is the score rather than the win.", low=0.0, high=1.0
+    largest_depth: int = parameter(
+        MAX_DEPTH, "Moves below the root at most; playouts go on from there.", unit="moves", low=1, high=MAX_DEPTH
+    )
+    widening: float = parameter(
+        0.0, "Progressive widening: a node considers widening × visits^widening_exponent moves; 0: all.",
+        low=0.0, high=1000.0,
+    )  # fmt: skip
+    widening_exponent: float = parameter(0.5, "See widening.", low=0.0, high=1.0)
+    virtual_losses: int = parameter(
+        1, "Losses that a move counts while a thread's playout through it is under way.", unit="visits", low=0, high=100
     )
 
     # --- Priors -----------------------------------------------------------------------------------------------
@@ -49,21 +73,11 @@ class UctParameters(ParameterTable, section="playouts", title="The search withou
     )
     prior_pass: float = parameter(10.0, "Against passing.", unit="visits", low=0.0, high=100.0)
 
-    # --- Playouts ---------------------------------------------------------------------------------------------
-    capture_rate: float = parameter(0.9, "How often playouts look for captures and chains to save.", low=0.0, high=1.0)
-    pattern_rate: float = parameter(
-        0.9, "How often playouts look for patterns around the last move.", low=0.0, high=1.0
-    )
-    self_atari_rate: float = parameter(
-        0.4, "How often playouts do not mind putting themselves in atari.", low=0.0, high=1.0
+    prior_weight: float = parameter(
+        1.0, "How much priors count; 0, as in uct: they only order moves without visits.", low=0.0, high=10.0
     )
 
-    # --- Move choice and resources ----------------------------------------------------------------------------
-    resign_winrate: float = parameter(0.1, "Give up below this winning chance.", low=0.0, high=0.5)
-    resign_visits: float = parameter(
-        1000.0, "... but not before the search has seen so much.", unit="visits", low=1.0, high=1e6
-    )
-    settled: float = parameter(0.9, "|ownership| from which a point counts as decided.", low=0.5, high=1.0)
+    # --- Resources --------------------------------------------------------------------------------------------
     memory_mb: float = parameter(
         512.0,
         "Largest size of the tree; where none is named, at most a quarter of what the machine has for a search.",
@@ -81,5 +95,5 @@ class UctParameters(ParameterTable, section="playouts", title="The search withou
         require_memory({"memory_mb": 2e6 * self.memory_mb}, {"memory_mb": self.memory_mb})
 
 
-PURE_UCT = UctParameters(exploration=0.35, rave_equivalence=0.0, prior_near=0.0)
-"""Upper confidence bounds alone, without all-moves-as-first values."""
+PURE_UCT = UctParameters(exploration=UCT_EXPLORATION, rave_equivalence=0.0, prior_weight=0.0)
+"""The player `uct`: UCB1 alone, without all-moves-as-first values and without priors."""

@@ -6,34 +6,30 @@ slices and without the GIL, while the calling thread watches the limits.
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import os
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 
 import numpy as np
 
-from go_rules.board import copy_position
 from go_rules.game import Game
 from go_rules.machine.cores import usable_cores
-from go_rules.phases import live_phase
 from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
-from go_rules.position import PHASE_OVER
 from go_rules.superko import new_seen, seen_refill
 from nets.evaluator import Evaluator
+from search.playouts.budget import Budget
+from search.playouts.ending import choose_point
 from search.playouts.playout import new_policy, new_tools
+from search.playouts.root import set_root
+from search.playouts.threads import Threads
 from search.request import Limits, SearchRequest, excluded_until
-from search.result import SearchResult, StopReason
-from search.uct.budget import Budget
-from search.uct.ending import choose_point
-from search.uct.iteration import MAX_DEPTH, ThreadBuffers, new_buffers, new_context, simulate
-from search.uct.parameters import UctParameters
+from search.result import SearchResult
+from search.uct.iteration import new_buffers, new_context, simulate
+from search.uct.parameters import MAX_DEPTH, UctParameters
 from search.uct.result import summarise, visits_lead
 from search.uct.tree import NODE, ROOT, children_of, copy_subtree, new_nodes
 
-WATCH_INTERVAL = 0.02
-"""Seconds after which the calling thread looks again at the clock, the stop event and the reports."""
 KEPT_SHARE = 0.1
 """After a move was played, the ownership and scores of earlier playouts count for this share."""
 
@@ -56,7 +52,7 @@ class UctPlayer:
         base = seed if seed >= 0 else int.from_bytes(os.urandom(6), "little")
         self._policy = new_policy(0.0, 0.0, 1.0)
         self.buffers = [new_buffers(new_tools(base * 1000 + i, self._policy)) for i in range(self.workers)]
-        self._pool: concurrent.futures.ThreadPoolExecutor | None = None
+        self._threads = Threads(self.workers, name)
         self.parameters = parameters or UctParameters()
 
     @property
@@ -102,7 +98,7 @@ class UctPlayer:
         budget = Budget(
             None if most is None else most - first,
             self._context.stop,
-            (lambda: visits_lead(self._nodes)) if limits.may_stop_early and not analysis else None,
+            (lambda: visits_lead(self._nodes)) if limits.may_stop_early and known.early_stop and not analysis else None,
             self.workers,
         )
 
@@ -111,16 +107,13 @@ class UctPlayer:
                 game,
                 colour,
                 self._nodes,
-                self.buffers,
+                [each.playouts for each in self.buffers],
                 seconds=time.perf_counter() - started,
                 new_visits=int(self._nodes[ROOT]["visits"]) - before,
                 reason=budget.reason,
             )
 
-        futures = [self._threads().submit(self._work, each, budget) for each in self.buffers]
-        self._watch(futures, budget, started, request, snapshot)
-        for future in futures:
-            future.result()
+        self._threads.run(self._work, budget, started, request, snapshot)
         return snapshot()
 
     def choose(self, game: Game, result: SearchResult) -> int:
@@ -137,10 +130,8 @@ class UctPlayer:
 
     def close(self) -> None:
         """End the threads and forget the tree."""
-        if self._pool is not None:
-            self._context.stop[0] = 1
-            self._pool.shutdown()
-            self._pool = None
+        self._context.stop[0] = 1
+        self._threads.close()
         self.clear()
 
     # --- The root ---------------------------------------------------------------------------------------------
@@ -167,15 +158,7 @@ class UctPlayer:
         self._line = (len(game.moves), game.line_key())
         self._colour = colour
 
-        root = self._context.root[0]
-        copy_position(root, game.position)
-        if root["to_play"] != colour:
-            root["to_play"] = colour
-            root["ko"] = NO_POINT
-            root["passed_here"] = 0
-        if root["phase"] == PHASE_OVER:
-            root["phase"] = live_phase(root, game.record)
-            root["passes"] = 0
+        set_root(self._context.root[0], game, colour)
         self._context.rules[0] = game.record
         seen = new_seen(game.length + MAX_DEPTH)
         seen_refill(seen, game.keys)
@@ -210,15 +193,10 @@ class UctPlayer:
 
     def _forget_totals(self, kept: float) -> None:
         for each in self.buffers:
-            each.totals[:] *= kept
-            each.ownership[:] = (each.ownership * kept).astype(np.int64)
+            each.playouts.totals[:] *= kept
+            each.playouts.ownership[:] = (each.playouts.ownership * kept).astype(np.int64)
 
     # --- Running ----------------------------------------------------------------------------------------------
-
-    def _threads(self) -> concurrent.futures.ThreadPoolExecutor:
-        if self._pool is None:
-            self._pool = concurrent.futures.ThreadPoolExecutor(self.workers, thread_name_prefix=self.name)
-        return self._pool
 
     def _share_room(self) -> None:
         """Give each thread its part of the free nodes."""
@@ -226,35 +204,7 @@ class UctPlayer:
         for i, each in enumerate(self.buffers):
             each.room[:] = self._used + i * free, self._used + (i + 1) * free
 
-    def _work(self, buffers: ThreadBuffers, budget: Budget) -> None:
+    def _work(self, thread: int, budget: Budget) -> None:
         """One thread's life: slices of iterations until the budget is used up."""
-        while (n := budget.take()) > 0:
-            simulate(self._nodes, self._context, buffers, n)
-
-    def _watch(
-        self,
-        futures: list[concurrent.futures.Future[None]],
-        budget: Budget,
-        started: float,
-        request: SearchRequest,
-        snapshot: Callable[[], SearchResult],
-    ) -> None:
-        """Wait for the threads, ending the search at the first limit that is not a number of visits."""
-        limits, report, stop = request.limits, request.report, request.stop
-        next_report = started + report.every if report is not None else float("inf")
-        deadline = started + limits.seconds if limits.seconds is not None else float("inf")
-        while True:
-            now = time.perf_counter()
-            pause = max(0.0, min(WATCH_INTERVAL, deadline - now, next_report - now))
-            if not concurrent.futures.wait(futures, timeout=pause).not_done:
-                return
-            now = time.perf_counter()
-            if stop is not None and stop.is_set():
-                budget.end(StopReason.INTERRUPTED)
-            elif now >= deadline:
-                budget.end(StopReason.TIME)
-            elif limits.seconds is not None:
-                budget.end_if_decided(now - started, deadline - now)
-            if report is not None and now >= next_report:
-                report.callback(snapshot())
-                next_report = now + report.every
+        while iterations := budget.take():
+            simulate(self._nodes, self._context, self.buffers[thread], len(iterations))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.game import Game
-from go_rules.points import WHITE, board_points
-from search.result import MoveInfo, SearchResult, StopReason
-from search.uct.iteration import ThreadBuffers
+from search.playouts.evaluation import PlayoutBuffers
+from search.playouts.result import Tally, make_result
+from search.result import SearchResult, StopReason
 from search.uct.tree import ROOT, children_of
 
 PV_LENGTH = 20
@@ -29,70 +28,32 @@ def summarise(
     game: Game,
     colour: int,
     nodes: NDArray[np.void],
-    buffers: Sequence[ThreadBuffers],
+    buffers: Sequence[PlayoutBuffers],
     *,
     seconds: float,
     new_visits: int,
     reason: StopReason,
 ) -> SearchResult:
     """Read the result for `colour` to move at the root. `buffers`: those of all threads, for ownership and scores."""
-    sign = 1.0 if colour == WHITE else -1.0
-    playouts, score_sum, square_sum = np.sum([each.totals for each in buffers], axis=0).tolist()
-    playouts = max(playouts, 1e-9)
-    mean = score_sum / playouts
-    stdev = math.sqrt(max(0.0, square_sum / playouts - mean * mean))
-    points = board_points(game.width, game.height)
-    ownership = sign * np.sum([each.ownership[points] for each in buffers], axis=0) / playouts
-
     places = children_of(nodes, ROOT)
     children = nodes[places].copy()
     visits = children["visits"].astype(np.int64)
-    total = max(1, int(visits.sum()))
-    winrate = float(children["wins"].sum()) / total if visits.any() else 0.5
+    winrate = float(children["wins"].sum()) / max(1, int(visits.sum())) if visits.any() else 0.5
     prior = children["prior_wins"] / max(1e-9, float(children["prior_wins"].sum()))
-    order = np.lexsort((-prior, -visits))
-    moves = []
-    for rank, i in enumerate(order):
-        child = children[i]
-        n = int(visits[i])
-        value = float(child["wins"]) / n if n else winrate
-        score = sign * float(child["score"]) / n if n else sign * mean
-        radius = 1.96 * math.sqrt(max(0.0, value * (1.0 - value)) / n) if n else 1.0
+    tallies = []
+    for i in np.lexsort((-prior, -visits)):
+        move, wins, score = (children[i][name].item() for name in ("move", "wins", "score"))
         pv, pv_visits = _principal_variation(nodes, places.start + int(i))
-        moves.append(
-            MoveInfo(
-                point=int(child["move"]),
-                visits=n,
-                edge_visits=n,
-                winrate=value,
-                utility=2.0 * value - 1.0,
-                score_mean=score,
-                score_stdev=stdev,
-                prior=float(prior[i]),
-                lead=score,
-                lcb=value - radius,
-                utility_lcb=2.0 * (value - radius) - 1.0,
-                weight=float(n),
-                order=rank,
-                pv=pv,
-                pv_visits=pv_visits,
-                pv_edge_visits=pv_visits,
-            )
-        )
-    return SearchResult(
-        colour=colour,
-        visits=int(nodes[ROOT]["visits"]),
+        tallies.append(Tally(move, int(visits[i]), wins, score, float(prior[i]), pv, pv_visits))
+    return make_result(
+        game,
+        colour,
+        tallies,
+        buffers,
         winrate=winrate,
-        utility=2.0 * winrate - 1.0,
-        score_mean=sign * mean,
-        score_stdev=stdev,
-        lead=sign * mean,
-        weight=float(total),
-        moves=tuple(moves),
-        ownership=ownership.astype(np.float32),
+        visits=int(nodes[ROOT]["visits"]),
         seconds=seconds,
         new_visits=new_visits,
-        evaluations=new_visits,
         reason=reason,
     )
 

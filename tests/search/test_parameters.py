@@ -8,7 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search.parameters import ParameterError, ParameterTable, declared, from_values, parameter, record_fields
+from search.parameters import (
+    ParameterError,
+    ParameterTable,
+    declared,
+    declared_by,
+    extended,
+    from_values,
+    parameter,
+    record_fields,
+)
 from search.puct.parameters import SearchParameters
 from search.puct.settings import SETTINGS, make_settings
 from search.toml import read_toml, toml_value
@@ -90,6 +99,24 @@ def test_refused_values(values: dict[str, object], message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+def test_a_table_may_extend_another() -> None:
+    """What it inherits belongs to the table that declares it: its section, and whether it may change."""
+
+    @dataclass(frozen=True)
+    class More(Outer, section="more"):
+        """A table with one parameter more."""
+
+        width: float = parameter(1.0, "A width.")
+
+    assert [each.name for each in declared(More)] == [*(each.name for each in declared(Outer)), "width"]
+    assert [each.name for each in declared_by(More)] == ["width"]
+    assert {each.section for each in declared(More)} == {"outer", "more"}
+    assert [each.live for each in declared(More)] == [*(each.live for each in declared(Outer)), False]
+    assert extended(More) == (Outer, More)
+    assert extended(Inner) == (Inner,)
+    assert More().with_value("learningRate", 0.5).rate == 0.5
+
+
 def test_no_instance_is_invalid() -> None:
     with pytest.raises(ParameterError, match="rate must be above 0, not -1"):
         Outer(rate=-1)
@@ -100,7 +127,9 @@ def test_no_instance_is_invalid() -> None:
 
 
 def test_the_kernels_records_are_the_declarations() -> None:
-    assert record_fields(UctParameters) == [(name, "f8") for name in UCT_SETTINGS.names or ()]
+    assert {name: UCT_SETTINGS[name] for name in UCT_SETTINGS.names or ()} == {
+        name: np.dtype(kind) for name, kind in record_fields(UctParameters)
+    }
     assert record_fields(Outer) == [("rate", "f8"), ("flag", "i1")]
     fields = dict(record_fields(SearchParameters))
     assert (fields["cpuct"], fields["graph_repetition_bound"], fields["lcb"]) == ("f8", "i8", "i1")

@@ -15,7 +15,7 @@ from gtp_engine.configuration.parameters import find_parameter, parameters
 from gtp_engine.configuration.settings import RULE_NAMES, EngineSettings
 from gtp_engine.configuration.sources import load, read_file
 from gtp_engine.configuration.texts import template
-from gtp_engine.players import check, chosen_player, suited_to
+from gtp_engine.players import PLAYERS, check, chosen_player, suited_to
 from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network
 from nets.evaluator import EvaluatorAttributes
@@ -117,7 +117,8 @@ def test_memory_that_the_machine_lacks_is_refused(
     give_room(monkeypatch, 4 * GIGABYTE)
     with pytest.raises(ParameterError, match=message):
         check(load(None, settings, {}))
-    check(load(None, ["memory=2000", "cache_memory=1000", "memory_mb=1000"], {}))
+    check(load(None, ["memory=2000", "cache_memory=1000"], {}))
+    check(load(None, ["player=rave", "memory_mb=1000"], {}))
 
 
 def test_later_sources_win(tmp_path: Path) -> None:
@@ -245,4 +246,4 @@ def test_nobi_config_shows_and_writes(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_nobi_players(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["players"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["network", "policy", "rave", "uct"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*PLAYERS]

@@ -15,9 +15,9 @@ from go_rules.game import Game
 from go_rules.machine import jit
 from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, point_at, to_vertex
 from go_rules.rule_names import PRESETS
+from search.playouts.ending import choose_point
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import RESIGN, MoveInfo, SearchResult, StopReason
-from search.uct.ending import choose_point
 from search.uct.parameters import PURE_UCT, UctParameters
 from search.uct.player import UctPlayer
 from search.uct.tree import NODE, ROOT, copy_subtree, first_child, new_nodes, number_of_children, pack_children

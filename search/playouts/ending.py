@@ -1,6 +1,6 @@
-"""When the UCT player passes or gives up.
+"""When a player without a network passes or gives up.
 
-Under area rules the tree itself knows what a pass does: two of them end the game, and every stone left counts as
+Under area rules the search itself knows what a pass does: two of them end the game, and every stone left counts as
 alive. What is added here is politeness: no further moves once the count is won. Under territory rules superfluous
 moves cost points, so only what playouts still disagree about is played.
 """
@@ -15,9 +15,9 @@ from go_rules.phases import live_phase
 from go_rules.points import EAST, EMPTY, N_POINTS, NORTH, PASS, SOUTH, WEST, WHITE, board_points
 from go_rules.position import PHASE_MAIN
 from go_rules.rules import SCORING_TERRITORY
+from search.playouts.evaluation import final_score
+from search.playouts.parameters import PlayoutParameters
 from search.result import RESIGN, SearchResult
-from search.uct.iteration import final_score
-from search.uct.parameters import UctParameters
 
 SERIOUS_SHARE = 0.01
 """Under territory rules, a move needs at least this share of the most visited move's visits."""
@@ -27,7 +27,7 @@ MOVES_BEFORE_RESIGNING = 0.1
 """The player never resigns before so many moves per point of the board."""
 
 
-def choose_point(game: Game, result: SearchResult, parameters: UctParameters) -> int:
+def choose_point(game: Game, result: SearchResult, parameters: PlayoutParameters) -> int:
     """Choose the point to play after a search, PASS or RESIGN."""
     settled = _settled(game, result, parameters.settled)
     in_main_phase = live_phase(game.position, game.record) == PHASE_MAIN
@@ -48,7 +48,7 @@ def _pass_wins(game: Game, colour: int, settled: NDArray[np.bool_]) -> bool:
     return score > 0 and (int(game.position["passes"]) >= 1 or bool(settled.all()))
 
 
-def _is_lost(game: Game, result: SearchResult, parameters: UctParameters) -> bool:
+def _is_lost(game: Game, result: SearchResult, parameters: PlayoutParameters) -> bool:
     return (
         result.winrate < parameters.resign_winrate
         and result.visits >= parameters.resign_visits

@@ -1,4 +1,4 @@
-"""How many more iterations the threads of a UCT search may run, and why the search ended."""
+"""How many more iterations the threads of a search without a network may run, and why the search ended."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Budget:
     def __init__(
         self, iterations: int | None, stop: NDArray[np.int64], lead: Callable[[], int] | None, workers: int
     ) -> None:
-        """`iterations`: the limit, or None. `stop`: int64[1], which `end` sets to 1. `lead`: by how many visits the
-        best move is ahead of the second; None if the search must not end early."""
+        """`iterations`: the limit, or None. `stop`: int64[1], which `end` sets to 1. `lead`: how many
+        iterations the second move would need to overtake the best; None if the search must not end early."""
         self.reason = StopReason.VISITS
         self._ended = False
         self._left = iterations
@@ -34,23 +34,21 @@ class Budget:
         self._workers = workers
         self._lock = threading.Lock()
 
-    def take(self) -> int:
-        """Take a slice of the budget. Returns the number of iterations to run next, or 0 when the search is over."""
+    def take(self) -> range:
+        """Take a slice of the budget: the numbers of the iterations to run next. Empty when the search is over."""
         with self._lock:
-            if self._ended:
-                return 0
-            if self._left is None:
-                self._taken += SLICE
-                return SLICE
-            under_way = SLICE * (self._workers - 1)
-            if self._left <= 0:
-                self._end(StopReason.VISITS)
-            elif self._taken and self._lead is not None and self._lead() > self._left + under_way:
-                self._end(StopReason.DECIDED)
-            n = 0 if self._ended else min(SLICE, self._left)
-            self._left -= n
-            self._taken += n
-            return n
+            if not self._ended and self._left is not None:
+                under_way = SLICE * (self._workers - 1)
+                if self._left <= 0:
+                    self._end(StopReason.VISITS)
+                elif self._taken and self._lead is not None and self._lead() > self._left + under_way:
+                    self._end(StopReason.DECIDED)
+            first = self._taken
+            if not self._ended:
+                self._taken += SLICE if self._left is None else min(SLICE, self._left)
+            if self._left is not None:
+                self._left -= self._taken - first
+            return range(first, self._taken)
 
     def end(self, reason: StopReason) -> None:
         """End the search: every thread returns as soon as its present iteration is done."""
