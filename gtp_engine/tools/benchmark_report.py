@@ -12,7 +12,7 @@ from typing import Any
 from go_rules.machine.cores import usable_cores
 from gtp_engine.tools.benchmark_choice import Choice
 from gtp_engine.tools.benchmark_trials import Tick
-from gtp_engine.tools.doctor import package_versions
+from gtp_engine.tools.checks import package_versions
 from gtp_engine.version import VERSION
 
 COLUMNS = {

@@ -14,7 +14,7 @@ import pytest
 
 from gtp_engine import command_line
 from gtp_engine.errors import USER_ERRORS, UserError, explain
-from gtp_engine.tools.doctor import CHECKS, package_versions
+from gtp_engine.tools.checks import package_versions
 from gtp_engine.version import VERSION
 from nets.evaluator import EvaluatorError
 from tests.conftest import REPOSITORY
@@ -201,31 +201,3 @@ def test_another_package_of_onnxruntime_is_no_lack(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("importlib.metadata.version", version)
     assert package_versions()["onnxruntime"] == "1.20 (onnxruntime-gpu)"
     assert package_versions()["numpy"] == "1.20"
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system tells no owners")
-def test_doctor_tells_of_a_cache_that_others_may_write(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    of_cache = tuple(check for check in CHECKS if "cache" in check.__name__)
-    monkeypatch.setattr("gtp_engine.tools.doctor.CHECKS", of_cache)
-    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
-    assert command_line.run(["doctor"]) == 0
-    assert "ok      cache is writable, and only by this user" in capsys.readouterr().out
-    (tmp_path / "shared").mkdir()
-    (tmp_path / "shared").chmod(0o777)
-    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "shared"))
-    assert command_line.run(["doctor"]) == 1
-    assert "FAILED  cache: Nobi plays without its cache" in capsys.readouterr().out
-
-
-def test_doctor_tells_of_devices(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    of_devices = tuple(check for check in CHECKS if "device" in check.__name__)
-    monkeypatch.setattr("gtp_engine.tools.doctor.CHECKS", of_devices)
-    assert command_line.run(["doctor"]) == 0
-    assert "ok      devices: " in capsys.readouterr().out
-    monkeypatch.setattr("onnxruntime.get_available_providers", lambda: ["CUDAExecutionProvider"])
-    assert command_line.run(["doctor"]) == 0
-    assert "devices: cuda, cpu; to be tried for auto: cuda, cpu" in capsys.readouterr().out
-    assert command_line.run(["doctor", "--device", "directml"]) == 1
-    assert "FAILED  device: device directml is not here (there is: cuda, cpu)" in capsys.readouterr().out

@@ -1,0 +1,261 @@
+"""The checks of `nobi doctor`: what each looks at, and what to do where it fails."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import platform
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from go_rules.machine.cores import usable_cores
+from go_rules.machine.launch import python_command
+from go_rules.machine.memory import memory_for_search
+from gtp_engine.configuration.configuration import NO_NETWORK, Configuration
+from gtp_engine.errors import UserError
+from gtp_engine.version import VERSION
+from nets.devices import CPU, DEVICES, RUNTIMES, MissingDevice, candidates
+from nets.embedded import NETWORK, WEIGHTS
+
+if TYPE_CHECKING:
+    from search.player import Player
+    from search.result import SearchResult
+
+PACKAGES = ("numpy", "numba", "onnxruntime", "onnx", "sgfmill", "click", "rich", "msgspec")
+TRIAL_SIZE = 9
+TRIAL_VISITS = 32
+SPEED_SIZE = 19
+SPEED_SECONDS = 1.0
+SLOW = 50.0
+"""Visits a second below which a GUI's analysis is no pleasure."""
+NAME_SECONDS = 60.0
+"""How long an engine may take to say its name before it counts as dead."""
+NAME_IS_SLOW = 3.0
+"""Seconds to the answer to `name` after which some GUIs tell their user that the engine does not respond."""
+WAITS = 50
+WAIT_SECONDS = 0.02
+LATE = 0.1
+"""Seconds by which a wait may end late on a machine that is not too busy for games with a clock."""
+FREE_BYTES = 1 << 30
+"""What the cache may need, with a large network converted."""
+NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
+
+
+class Remark(Exception):
+    """What a check found where Nobi can play all the same: one line, and what to do about it."""
+
+    def __init__(self, text: str, remedy: str) -> None:
+        super().__init__(text)
+        self.text = text
+        self.remedy = remedy
+
+
+class Installation:
+    """What the checks look at. The player is made once, by the first check that asks for it."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+
+    @functools.cached_property
+    def player(self) -> Player:
+        """The player that the configuration chooses. Raises what making it raises."""
+        from gtp_engine.players import make_player
+
+        return make_player(self.configuration)
+
+    def search(self, size: int, visits: int | None = None, seconds: float | None = None) -> SearchResult:
+        """Search the empty board."""
+        from go_rules.game import Game
+        from go_rules.points import BLACK
+        from search.request import Limits, SearchRequest
+
+        limits = Limits(visits=visits, seconds=seconds, may_stop_early=False)
+        return self.player.search(SearchRequest(Game(size, size), BLACK, limits))
+
+    def close(self) -> None:
+        """End the player, if there is one."""
+        if "player" in vars(self):
+            self.player.close()
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that can be right or wrong with an installation."""
+
+    name: str
+    examine: Callable[[Installation], str]
+    """Returns one line about what is right. Raises Remark where Nobi plays all the same, anything else where not."""
+    remedy: str
+    """What to do where it fails."""
+    ends: bool = False
+    """Whether those after it make no sense where it fails."""
+
+
+def package_versions() -> dict[str, str]:
+    """The installed versions of the packages that the engine uses."""
+    return {name: _version(name) for name in PACKAGES}
+
+
+def _version(name: str) -> str:
+    """The version of a package, or of another one that brings the same module."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    for package in RUNTIMES if name == "onnxruntime" else (name,):
+        with contextlib.suppress(PackageNotFoundError):
+            return version(package) + ("" if package == name else f" ({package})")
+    return "missing"
+
+
+def _system(_: Installation) -> str:
+    return (
+        f"nobi {VERSION}, Python {platform.python_version()}, {platform.platform()}, {usable_cores()} cores, "
+        f"{memory_for_search() >> 20:,} MiB for searches"
+    )
+
+
+def _packages(_: Installation) -> str:
+    versions = package_versions()
+    missing = [name for name, version in versions.items() if version == "missing"]
+    if missing:
+        raise ModuleNotFoundError(name=missing[0])
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def _cache(_: Installation) -> str:
+    from go_rules.machine.cache import problem, usable_folder
+    from go_rules.machine.directories import cache_root
+
+    root = cache_root()
+    folder = usable_folder(root, create=True)
+    if folder is None:
+        raise UserError(f"Nobi plays without its cache, and starts slowly: {problem()}")
+    with tempfile.NamedTemporaryFile(dir=folder):
+        pass
+    free = shutil.disk_usage(folder).free
+    if free < FREE_BYTES:
+        raise Remark(f"cache: {root}; {free >> 20:,} MiB are left on its disk", "make room there for networks")
+    return f"cache is writable, and only by this user: {root}"
+
+
+def _clock(_: Installation) -> str:
+    """Wait many times for a moment: what comes late here comes late in games."""
+    worst = 0.0
+    for _wait in range(WAITS):
+        before = time.monotonic()
+        time.sleep(WAIT_SECONDS)
+        worst = max(worst, time.monotonic() - before - WAIT_SECONDS)
+    found = f"clock: short waits end at most {worst * 1000:.1f} ms late"
+    if worst > LATE:
+        raise Remark(found, "other programs keep this computer busy; in games with a clock give Nobi --set lag=1")
+    return found
+
+
+def _command(_: Installation) -> str:
+    started = time.monotonic()
+    command = python_command("gtp_engine.cli", "gtp", "--net", NO_NETWORK)
+    done = subprocess.run(
+        command, input="name\nquit\n", capture_output=True, text=True, timeout=NAME_SECONDS, check=False
+    )
+    seconds = time.monotonic() - started
+    if not done.stdout.startswith("= "):
+        raise UserError((done.stderr.strip().splitlines() or ["it does not answer"])[-1])
+    script = shutil.which("nobi", path=sysconfig.get_path("scripts")) or "nobi"
+    found = f"command: {script} gtp; it starts, says its name and ends in {seconds:.1f} s"
+    if seconds > NAME_IS_SLOW:
+        raise Remark(found, "that is slow for a GUI; is the disk slow, or the computer busy?")
+    return found
+
+
+def _kernels(_: Installation) -> str:
+    started = time.perf_counter()
+    from go_rules.machine import jit
+    from gtp_engine.dialogue.loading import warm_up_rules
+
+    warm_up_rules()
+    return f"kernels of the rules: {jit.compilations} compiled, ready after {time.perf_counter() - started:.1f} s"
+
+
+def _device(installation: Installation) -> str:
+    from nets.onnx.evaluator import offered_providers
+
+    device = installation.configuration.engine.device
+    offered = offered_providers()
+    try:
+        wanted = candidates(device, offered)
+    except MissingDevice as error:
+        raise UserError(str(error)) from None
+    there = ", ".join(device.name for device in DEVICES if device is CPU or device.provider in offered)
+    found = f"devices: {there}; to be tried for {device}: {', '.join(each.name for each in wanted)}"
+    if NVIDIA_DRIVER.exists() and "cuda" not in there.split(", "):
+        raise Remark(
+            found, 'to use the NVIDIA GPU: pip uninstall onnxruntime; pip install "onnxruntime-gpu[cuda,cudnn]"'
+        )
+    return found
+
+
+def _network(installation: Installation) -> str:
+    from gtp_engine.players import PLAYERS, chosen_player
+
+    configuration = installation.configuration
+    if configuration.engine.net == NO_NETWORK or not PLAYERS[chosen_player(configuration)].needs_network:
+        return "network: none wanted"
+    if configuration.net is None:
+        raise UserError(f"this installation lacks its network: {WEIGHTS / NETWORK}")
+    evaluator = installation.player.evaluator
+    assert evaluator is not None
+    which = configuration.net if configuration.has_own_net else "the embedded one"
+    network = evaluator.attributes
+    return f"network: {network.name} ({which}), {network.precision}, {network.provider}"
+
+
+def _move(installation: Installation) -> str:
+    from go_rules.game import Game
+    from go_rules.points import to_vertex
+
+    player = installation.player
+    started = time.perf_counter()
+    player.warm_up(TRIAL_SIZE, TRIAL_SIZE)
+    ready = time.perf_counter() - started
+    result = installation.search(TRIAL_SIZE, visits=TRIAL_VISITS)
+    vertex = to_vertex(player.choose(Game(TRIAL_SIZE, TRIAL_SIZE), result), TRIAL_SIZE)
+    return f"a move: {player.name} plays {vertex} after {result.visits} visits, ready after {ready:.1f} s"
+
+
+def _speed(installation: Installation) -> str:
+    installation.player.clear()
+    installation.player.warm_up(SPEED_SIZE, SPEED_SIZE)
+    started = time.perf_counter()
+    visits = installation.search(SPEED_SIZE, seconds=SPEED_SECONDS).visits
+    rate = visits / (time.perf_counter() - started)
+    if visits <= 1:
+        return "speed: this player asks the network once for each move"
+    found = f"speed: {rate:,.0f} visits a second on {SPEED_SIZE}x{SPEED_SIZE}"
+    if rate < SLOW:
+        raise Remark(
+            found, "analysis will be slow; `nobi tune` finds better settings, a smaller network or a GPU does more"
+        )
+    return found
+
+
+CHECKS = (
+    Check("system", _system, ""),
+    Check("packages", _packages, "install Nobi again, into the same environment", ends=True),
+    Check("cache", _cache, "let NOBI_CACHE_DIR name a folder that only you may write to"),
+    Check("clock", _clock, ""),
+    Check("command", _command, "look at what `nobi gtp` says in a terminal; NOBI_DEBUG=1 shows more"),
+    Check("kernels", _kernels, "delete the folder kernels in the cache, then install Nobi again", ends=True),
+    Check("device", _device, "leave out --device, or install the package of onnxruntime that has it (README, GPUs)"),
+    Check(
+        "network", _network, "download the file again, or leave out --net: then the embedded network plays", ends=True
+    ),
+    Check("move", _move, "this is a bug; NOBI_DEBUG=1 shows where it is", ends=True),
+    Check("speed", _speed, "this is a bug; NOBI_DEBUG=1 shows where it is"),
+)
+"""The checks in their order."""

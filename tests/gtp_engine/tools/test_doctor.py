@@ -1,0 +1,127 @@
+"""`nobi doctor`: what it says of what is right, what it remarks, what fails, and what to do then."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from gtp_engine import command_line
+from gtp_engine.tools import checks
+from gtp_engine.tools.checks import CHECKS, Check
+
+
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Doctor:
+    return Doctor(monkeypatch, capsys)
+
+
+class Doctor:
+    """The command with some of its checks."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+
+    def says(self, wanted: tuple[Check, ...], *arguments: str, code: int = 0) -> str:
+        self._monkeypatch.setattr("gtp_engine.tools.doctor.CHECKS", wanted)
+        assert command_line.run(["doctor", *arguments]) == code
+        return self._capsys.readouterr().out
+
+
+def named(*names: str) -> tuple[Check, ...]:
+    return tuple(check for check in CHECKS if check.name in names)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system tells no owners")
+def test_a_cache_that_others_may_write(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(checks, "FREE_BYTES", 0)
+    assert "ok      cache is writable, and only by this user" in only.says(named("cache"))
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o777)
+    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "shared"))
+    said = only.says(named("cache"), code=1)
+    assert "FAILED  cache: Nobi plays without its cache" in said
+    assert "\n        -> let NOBI_CACHE_DIR name a folder" in said
+
+
+def test_a_full_disk_is_a_remark(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(checks, "FREE_BYTES", 1 << 80)
+    said = only.says(named("cache"))
+    assert "note    cache: " in said
+    assert "-> make room there" in said
+    assert said.endswith("Nobi can play here.\n")
+
+
+def test_devices(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(checks, "NVIDIA_DRIVER", tmp_path / "none")
+    assert "ok      devices: " in only.says(named("device"))
+    monkeypatch.setattr("onnxruntime.get_available_providers", lambda: ["CUDAExecutionProvider"])
+    assert "devices: cuda, cpu; to be tried for auto: cuda, cpu" in only.says(named("device"))
+    said = only.says(named("device"), "--device", "directml", code=1)
+    assert "FAILED  device: device directml is not here (there is: cuda, cpu)" in said
+    assert "-> leave out --device" in said
+
+
+def test_a_gpu_that_onnxruntime_cannot_use(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("onnxruntime.get_available_providers", lambda: ["CPUExecutionProvider"])
+    monkeypatch.setattr(checks, "NVIDIA_DRIVER", tmp_path)
+    said = only.says(named("device"))
+    assert "note    devices: cpu" in said
+    assert "-> to use the NVIDIA GPU: " in said
+
+
+def test_waits_that_end_late(only: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "WAITS", 2)
+    monkeypatch.setattr(checks, "LATE", 1e6)
+    assert "ok      clock: short waits end at most " in only.says(named("clock"))
+    monkeypatch.setattr(checks, "LATE", -1.0)
+    said = only.says(named("clock"))
+    assert "note    clock: short waits end at most " in said
+    assert "give Nobi --set lag=1" in said
+
+
+def test_the_command_that_a_gui_starts(only: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "NAME_IS_SLOW", 1e6)
+    assert " gtp; it starts, says its name and ends in " in only.says(named("command"))
+    monkeypatch.setattr(checks, "NAME_IS_SLOW", 0.0)
+    assert "-> that is slow for a GUI" in only.says(named("command"))
+    monkeypatch.setattr(checks, "python_command", lambda *_: [sys.executable, "-c", "1 / 0"])
+    assert "FAILED  command: ZeroDivisionError: division by zero" in only.says(named("command"), code=1)
+
+
+def test_the_network_the_move_and_the_speed(only: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "SPEED_SECONDS", 0.2)
+    monkeypatch.setattr(checks, "SLOW", 0.0)
+    wanted = named("network", "move", "speed")
+    said = only.says(wanted)
+    assert "ok      network: nobi-" in said
+    assert "ok      a move: network plays " in said
+    assert " visits a second on 19x19" in said
+    monkeypatch.setattr(checks, "SLOW", 1e9)
+    assert "-> analysis will be slow; `nobi tune`" in only.says(wanted)
+    assert "this player asks the network once for each move" in only.says(wanted, "--player", "policy")
+
+
+def test_nothing_follows_a_check_that_the_others_need(only: Doctor, tmp_path: Path) -> None:
+    (tmp_path / "broken.bin.gz").write_bytes(b"hello")
+    said = only.says(named("network", "move", "speed"), "--net", str(tmp_path / "broken.bin.gz"), code=1)
+    assert said.count("FAILED") == 1
+    assert "-> download the file again, or leave out --net" in said
+    assert said.endswith("1 of the checks failed.\n")
+
+
+def test_a_configuration_that_is_wrong(only: Doctor, tmp_path: Path) -> None:
+    (tmp_path / "nobi.toml").write_text("nonsense = 1\n")
+    said = only.says((), "--config", str(tmp_path / "nobi.toml"), code=1)
+    assert said.startswith("FAILED  configuration: ")
+    assert "-> mend what it names" in said
+
+
+def test_every_check_that_can_fail_has_a_remedy() -> None:
+    assert {check.name for check in CHECKS if not check.remedy} == {"system", "clock"}
+    assert {"cache", "network", "device", "speed", "clock"} <= {check.name for check in CHECKS}
