@@ -69,7 +69,8 @@ $(LOWEST)/.dev: $(LOWEST)/constraints.txt pyproject.toml
 	    --editable . pytest pytest-xdist hypothesis </dev/null >&2
 	@touch $@
 
-# Clients of ours from the registries, each in an environment of its own; what cannot be had is skipped, and said so.
+# What our clients say and how they read the answers, then their own code: from the registries, each in a folder of its
+# own, or from checkouts (ARGS="--sources FOLDER"). A table counts the cases, and says what was skipped and why.
 conformance: $(VENV)/.dev
 	$(BIN)/python -m tests.conformance $(ARGS)
 

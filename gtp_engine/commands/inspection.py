@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from go_rules.points import BLACK, COLOUR_NAMES, COLUMNS, PASS, WHITE, point_at, to_vertex
 from gtp_engine.commands.rules import rules_json
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
+from gtp_engine.model_list import described
 from gtp_engine.thinking.decide import move_text, pv_text
 from gtp_engine.version import VERSION
+from nets.embedded import embedded_network
 
 CANDIDATES_SHOWN = 3
 
@@ -83,12 +86,6 @@ def kata_get_models(engine: Engine, _call: Call) -> str:
     evaluator = engine.player.evaluator
     if evaluator is None:
         return "[]"
-    network = evaluator.attributes
-    model = {
-        "name": engine.settings.net or network.name,
-        "internalName": network.name,
-        "maxBatchSize": engine.player.parameters.batch,
-        "usesHumanSLProfile": network.profile is not None,
-        "usingFP16": "true" if network.precision == "fp16" else "false",
-    }
+    path = Path(engine.settings.net) if engine.settings.net else embedded_network() or Path(evaluator.attributes.name)
+    model = described(evaluator, path, engine.player.parameters.batch)
     return json.dumps([model], sort_keys=True, separators=(",", ":"))

@@ -38,9 +38,9 @@ def loadsgf(engine: Engine, call: Call) -> str:
 
 
 def printsgf(engine: Engine, call: Call) -> str:
-    """Reply with the game as SGF, or write it to a new file."""
+    """Reply with the game as SGF, or write it to a new file. `-` is no file's name: it stands for the reply."""
     text = to_sgf(engine.game, komi=engine.komi, application=f"{engine.settings.gtp_name}:{VERSION}")
-    if not call.words:
+    if call.command.text in ("", "-"):
         return text
     try:
         write_sgf(call.command.text, text)

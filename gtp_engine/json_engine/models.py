@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from go_rules.machine.files import opened_regular, printable_path
+from go_rules.machine.files import printable_path
 from gtp_engine.json_engine.human import HumanModel
+from gtp_engine.model_list import described
 from nets.evaluator import Evaluator
 from nets.human_profile import HumanProfile
-
-HEADER = 400
-"""Bytes in which a KataGo network's name and version are."""
 
 
 @dataclass(frozen=True)
@@ -42,31 +38,7 @@ class Models:
 
     def described(self) -> list[dict[str, Any]]:
         """The networks as `query_models` lists them."""
-        models = [self._describe(self.evaluator, self.path)]
+        models = [described(self.evaluator, self.path, self.batch)]
         if self.human is not None and self.human_path is not None:
-            models.append(self._describe(self.human.evaluator, self.human_path))
+            models.append(described(self.human.evaluator, self.human_path, self.batch))
         return models
-
-    def _describe(self, evaluator: Evaluator, path: Path) -> dict[str, Any]:
-        attributes = evaluator.attributes
-        return {
-            "name": printable_path(path),
-            "internalName": attributes.name,
-            "maxBatchSize": self.batch,
-            "usesHumanSLProfile": attributes.profile is not None,
-            "usingFP16": "true" if attributes.precision == "fp16" else "false",
-            "version": model_version(path),
-        }
-
-
-def model_version(path: Path) -> int:
-    """The version of a KataGo network's format, from the second line of its file; 0 of any other file."""
-    try:
-        with opened_regular(path) as file:
-            start = file.read(2)
-            file.seek(0)
-            header = gzip.GzipFile(fileobj=file).read(HEADER) if start == b"\x1f\x8b" else file.read(HEADER)
-    except (OSError, EOFError, zlib.error):
-        return 0
-    words = header.split(maxsplit=2)
-    return int(words[1]) if len(words) > 1 and words[1].isdigit() and len(words[1]) <= 4 else 0

@@ -1,7 +1,8 @@
-"""`make conformance`: the code of programs that talk to Nobi, as the registries have it, run against Nobi.
+"""`make conformance`: programs that talk to Nobi, run against it, and a table of what they found.
 
-Each program is installed into an environment of its own below `.venv-conformance/`. What cannot be had is skipped, with
-the reason. Exits with 1 if a check failed.
+First what each client says and how it reads the answers (tests/gtp_engine/clients/), told to `nobi gtp` and
+`nobi analysis` with their network. Then the clients' own code: installing.py says where each is from. What cannot be
+had is skipped, with the reason. Exits with 1 if a case failed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from go_rules.game import Game
@@ -20,73 +22,134 @@ from nets.embedded import embedded_network
 from nets.open import open_network
 from search.puct.player import PuctPlayer
 from search.request import Limits, SearchRequest
+from tests.conformance.installing import CLIENTS, Client, Missing, Places
 from tests.conftest import REPOSITORY
+from tests.gtp_engine.clients.partners import GtpProcess, JsonProcess
+from tests.gtp_engine.clients.stories import ALL
+from tests.gtp_engine.clients.talk import Case, Story
 
-HERE = Path(__file__).parent
-ENVIRONMENTS = REPOSITORY / ".venv-conformance"
-NOBI = Path(sys.executable).with_name("nobi")
+NOBI = str(Path(sys.executable).with_name("nobi"))
 
 LONGEST = 3600.0
 """Seconds that a client may take."""
+FEWEST = 150
+"""Cases of all clients together."""
+STORY_VISITS = 16
+"""Visits a move, where a story looks at forms only."""
 
-CLIENTS = {
-    "katrain": (("--no-deps", "katrain"), ("pysgf",)),
-    "katagoanal": (("--no-deps", "katagoanal"),),
-}
-"""By the name of a module NAME_client.py here: what pip installs for it, one call each. KaTrain's window is not opened,
-so what it needs for that is left out; its 105 MB hold a network and KataGo itself."""
-OLDEST_PYTHON = {"katrain": (3, 11)}
+
+@dataclass
+class Row:
+    """A line of the table."""
+
+    client: str
+    cases: int = 0
+    passed: int = 0
+    skipped: str = ""
+    """Why nothing of it was run; empty where it was."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make conformance", description=__doc__)
     parser.add_argument("--moves", type=int, default=200, help="moves of the game that is analysed")
     parser.add_argument("--visits", type=int, default=100, help="visits for each of its positions")
-    parser.add_argument("--only", choices=CLIENTS, help="one program instead of all")
+    names = ["stories", *(client.name for client in CLIENTS)]
+    parser.add_argument("--only", choices=names, help="one of them instead of all")
+    parser.add_argument(
+        "--sources", type=Path, help="a folder with checkouts of what no registry has: gogui, cgos, gtp2ogs"
+    )
+    parser.add_argument("--python2", default="python2", help="a Python 2.7, for gomill")
     arguments = parser.parse_args()
-    failures = 0
+    rows = []
+    if arguments.only in (None, "stories"):
+        rows += story_rows()
+    places = Places(REPOSITORY / ".venv-conformance", arguments.sources, arguments.python2)
     with tempfile.TemporaryDirectory() as folder:
-        sgf = Path(folder) / "game.sgf"
-        sgf.write_text(game_by_policy(arguments.moves), encoding="utf-8")
-        for client in [arguments.only] if arguments.only else CLIENTS:
-            python, reason = environment(client)
-            if python is None:
-                print(f"skip {client}: {reason}")
+        for client in CLIENTS:
+            if arguments.only not in (None, client.name):
                 continue
-            started = time.monotonic()
-            command = [python, HERE / f"{client}_client.py", NOBI, sgf, str(arguments.visits)]
-            failed = run([str(part) for part in command], folder)
-            failures += failed
-            print(f"{'FAIL' if failed else 'ok  '} {client} in {time.monotonic() - started:.0f} s", flush=True)
-    return int(failures > 0)
+            if client.wants_game and not (Path(folder) / "game.sgf").exists():
+                (Path(folder) / "game.sgf").write_text(game_by_policy(arguments.moves), encoding="utf-8")
+            rows.append(client_row(client, places, Path(folder), arguments.visits))
+    return show(rows, FEWEST if arguments.only is None else 0)
 
 
-def run(command: list[str], folder: str) -> bool:
-    """Run a client. Returns whether it failed, or took longer than any client may."""
+def show(rows: list[Row], fewest: int) -> int:
+    """Print the table and its sum, and return the exit status."""
+    width = max(len(row.client) for row in rows)
+    print(f"\n{'client':{width}}  cases  passed  skipped")
+    for row in rows:
+        counts = "    -       -" if row.skipped else f"{row.cases:5}  {row.passed:6}"
+        print(f"{row.client:{width}}  {counts}  {row.skipped}".rstrip())
+    cases, passed = (sum(getattr(row, name) for row in rows) for name in ("cases", "passed"))
+    skipped = sum(bool(row.skipped) for row in rows)
+    print(f"{cases} cases, {passed} passed, {cases - passed} failed, {skipped} clients skipped")
+    is_empty = any(row.cases == 0 and not row.skipped for row in rows)
+    if is_empty or cases < fewest:
+        print(f"fewer cases than there should be: {fewest} in all, and some of each client")
+    return int(passed < cases or is_empty or cases < fewest)
+
+
+def story_rows() -> list[Row]:
+    """Tell every story to an engine of its own, with its network."""
+    rows: dict[str, Row] = {}
+    for story in ALL:
+        row = rows.setdefault(story.client, Row(f"{story.client}, its dialogue"))
+        for case in told(story):
+            count(row, f"{'ok  ' if case.is_right else 'FAIL'} {case.story}: {case.text}", is_quiet=case.is_right)
+    return list(rows.values())
+
+
+def told(story: Story) -> list[Case]:
+    if story.is_json:
+        analysis = JsonProcess(NOBI, [])
+        try:
+            return story.to_json(analysis)
+        finally:
+            analysis.end()
+    engine = GtpProcess(NOBI, story.settings, STORY_VISITS)
     try:
-        return subprocess.run(command, cwd=folder, check=False, timeout=LONGEST).returncode != 0
+        return story.to_gtp(engine)
+    finally:
+        engine.end()
+
+
+def client_row(client: Client, places: Places, folder: Path, visits: int) -> Row:
+    """Install a client, run it, and count the lines that it prints: each is a case."""
+    row = Row(client.title)
+    try:
+        command = client.install(places)
+    except Missing as reason:
+        row.skipped = str(reason)
+        print(f"skip {client.name}: {reason}", flush=True)
+        return row
+    script = str(Path(__file__).with_name(client.script))
+    game = [str(folder / "game.sgf")] if client.wants_game else []
+    for line in lines_of([*command, script, NOBI, *game, str(visits), *client.arguments(places)], folder):
+        count(row, line)
+    return row
+
+
+def lines_of(command: list[str], folder: Path) -> Iterator[str]:
+    """What a client prints. A client that fails otherwise than by its cases, or takes too long, adds a failed case."""
+    try:
+        done = subprocess.run(command, cwd=folder, check=False, timeout=LONGEST, capture_output=True, text=True)
     except subprocess.TimeoutExpired:
-        print(f"FAIL {command[1]} has not ended after {LONGEST:.0f} s")
-        return True
+        yield f"FAIL {command[1]} has not ended after {LONGEST:.0f} s"
+        return
+    yield from done.stdout.splitlines()
+    if done.returncode and "FAIL" not in done.stdout:
+        last = (done.stderr.strip().splitlines() or ["no word"])[-1]
+        yield f"FAIL {command[1]} ended with {done.returncode}: {last}"
 
 
-def environment(client: str) -> tuple[Path | None, str]:
-    """The Python of an environment in which the client is installed, or why there is none."""
-    oldest = OLDEST_PYTHON.get(client, (3, 10))
-    if sys.version_info[:2] < oldest:
-        return None, f"it needs Python {oldest[0]}.{oldest[1]}"
-    folder = ENVIRONMENTS / client
-    python = folder / "bin" / "python"
-    if (folder / ".installed").exists():
-        return python, ""
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-    for packages in CLIENTS[client]:
-        command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            return None, (done.stderr.strip().splitlines() or ["pip failed"])[-1]
-    (folder / ".installed").touch()
-    return python, ""
+def count(row: Row, line: str, is_quiet: bool = False) -> None:
+    """Count a line that begins with `ok` or `FAIL`, and show it."""
+    is_right, is_wrong = line.startswith("ok "), line.startswith("FAIL")
+    row.cases += is_right or is_wrong
+    row.passed += is_right
+    if not is_quiet:
+        print(line, flush=True)
 
 
 def game_by_policy(moves: int) -> str:

@@ -96,7 +96,9 @@ def test_other_networks_know_no_profile(plain: Path) -> None:
     assert dialogue.ask("kata-get-param humanSLProfile") == ""
     dialogue.ask("kata-set-param humanSLProfile")
     assert "no HumanSL" in dialogue.refuse("kata-set-param humanSLProfile rank_5k")
-    assert json.loads(dialogue.ask("kata-get-models"))[0]["usesHumanSLProfile"] is False
+    (model,) = json.loads(dialogue.ask("kata-get-models"))
+    assert set(model) == {"name", "internalName", "maxBatchSize", "usesHumanSLProfile", "usingFP16", "version"}
+    assert model["usesHumanSLProfile"] is False
     assert "no HumanSL" in dialogue.refuse("kata-raw-human-nn 0")
     player.close()
 
