@@ -34,8 +34,8 @@ class Player(Protocol):
     def search(self, request: SearchRequest) -> SearchResult:
         """Run the search and return its result. Blocks until a limit is reached or `request.stop` is set.
 
-        The result has at least one legal move (a pass counts), however short the limits are. Raises EvaluatorError if
-        the network fails.
+        The result has at least one legal move (a pass counts), however short the limits are, unless
+        `request.may_end_empty`. Raises EvaluatorError if the network fails.
         """
         ...
 

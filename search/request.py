@@ -106,7 +106,11 @@ class SearchRequest:
     """Whether to start from an empty tree, whatever earlier searches learned. Evaluations are remembered all the
     same."""
     stop: threading.Event | None = None
-    """Another thread may set this event to end the search. The search ends within 50 ms."""
+    """Another thread may set this event to end the search. The search ends within 50 ms, once the position itself is
+    evaluated."""
+    may_end_empty: bool = False
+    """Whether a search that is stopped before that ends at once, with what an earlier search knew: if that is nothing,
+    the result has no moves."""
 
     @property
     def wants_ownership(self) -> bool:

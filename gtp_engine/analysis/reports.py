@@ -251,4 +251,5 @@ def _per_myriad(value: float) -> int:
 
 
 def _plane(values: NDArray[np.float32]) -> str:
-    return " ".join(f"{value:.4f}" for value in np.nan_to_num(values).tolist())
+    numbers = np.nan_to_num(values).tolist()
+    return " ".join(["%.4f"] * len(numbers)) % tuple(numbers)

@@ -135,6 +135,7 @@ def _analyze(engine: Engine, call: Call, kata: bool) -> str:
             report=reporter.subscription(send),
             analysis=True,
             stop=call.stop,
+            may_end_empty=True,
         )
     )
     if (sent == 0 or not call.stop.is_set()) and any(move.visits > 0 for move in result.moves):
@@ -154,8 +155,10 @@ def _genmove_analyze(engine: Engine, call: Call, kata: bool, plays: bool = True,
     if may_cancel:
         engine.get_ready()
         call.end_on_input()
-    decision = decide(engine, call, reporter.request.colour, reporter.request.filter, reporter.subscription(send))
-    send(decision.result)
+    request = reporter.request
+    decision = decide(engine, call, request.colour, request.filter, reporter.subscription(send), may_cancel)
+    if decision.result.moves:
+        send(decision.result)
     if may_cancel and decision.is_cancelled:
         return f"play {CANCELLED}"
     move = play_decision(engine, call, decision) if plays else move_text(decision.point, engine.game.height)

@@ -77,7 +77,7 @@ def kata_search_cancellable(engine: Engine, call: Call) -> str:
     colour = interpret_colour(call.word(0))
     engine.get_ready()
     call.end_on_input()
-    decision = decide(engine, call, colour)
+    decision = decide(engine, call, colour, may_cancel=True)
     return CANCELLED if decision.is_cancelled else move_text(decision.point, engine.game.height)
 
 

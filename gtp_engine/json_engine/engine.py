@@ -174,8 +174,10 @@ class JsonEngine:
             analysis=True,
             fresh=True,
             stop=position.stop,
+            may_end_empty=True,
         )
-        return replies.analysis(subject, player.search(request), False)
+        result = player.search(request)
+        return replies.analysis(subject, result, False) if result.moves else replies.no_results(position)
 
     def _ask_human(self, game: Game, profile: HumanProfile | None) -> HumanEvaluation | None:
         if profile is None or self._models.human is None:

@@ -48,8 +48,11 @@ def decide(
     colour: int,
     filter: MoveFilter | None = None,
     report: ReportRequest | None = None,
+    may_cancel: bool = False,
 ) -> Decision:
-    """Think of a move for `colour`. Neither plays it nor charges the clock: `play_decision` does both."""
+    """Think of a move for `colour`. Neither plays it nor charges the clock: `play_decision` does both.
+
+    `may_cancel`: whether no move is needed where `call.stop` ends the search, which then ends at once."""
     player, game = engine.player, engine.game
     began = engine.turn.began(call.received)
     started = time.monotonic()
@@ -69,13 +72,20 @@ def decide(
     if engine.has_clock:
         engine.pulse.begin(look_at_clock)
     try:
-        result = player.search(SearchRequest(game, colour, limits, filter=filter, report=report, stop=call.stop))
+        result = player.search(
+            SearchRequest(game, colour, limits, filter=filter, report=report, stop=call.stop, may_end_empty=may_cancel)
+        )
     finally:
         if engine.has_clock:
             engine.pulse.begin()
-    point = legal_choice(game, colour, player.choose(game, result), result)
-    engine.decision = Decision(colour, point, result, len(game.moves), due, call.stop.is_set() and not by_clock)
-    return engine.decision
+    is_cancelled = call.stop.is_set() and not by_clock
+    if not result.moves and not is_cancelled:  # the clock allows no evaluation, but a move has to be found
+        result = player.search(SearchRequest(game, colour, Limits(visits=1), filter=filter))
+    point = legal_choice(game, colour, player.choose(game, result), result) if result.moves else PASS
+    decision = Decision(colour, point, result, len(game.moves), due, is_cancelled)
+    if result.moves:
+        engine.decision = decision
+    return decision
 
 
 def play_decision(engine: Engine, call: Call, decision: Decision) -> str:

@@ -12,7 +12,7 @@ from search.request import Limits, SearchRequest
 
 
 class Pondering:
-    """At most one search in the background. `stop` ends it, within the time of an evaluation and about 50 ms."""
+    """At most one search in the background. `stop` ends it, within about 50 ms."""
 
     def __init__(self, on_error: Callable[[BaseException], None]) -> None:
         self._on_error = on_error
@@ -46,7 +46,7 @@ class Pondering:
 
     def _search(self, player: Player, game: Game, limits: Limits, stop: threading.Event) -> None:
         try:
-            player.search(SearchRequest(game, game.to_play, limits, stop=stop))
+            player.search(SearchRequest(game, game.to_play, limits, stop=stop, may_end_empty=True))
         except Exception as error:
             # The next genmove meets the same trouble, if it lasts, and reports it.
             self._on_error(error)

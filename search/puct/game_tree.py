@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 
 from go_rules.game import Game
 from go_rules.points import PASS
+from nets.evaluator import Evaluation, EvaluationRequest
 from search.puct.parameters import SearchParameters
 from search.puct.root import evaluate_root, place_root, score_center
 from search.puct.tree.nodes import NODES, NONE, ROOT, clear_tree, new_node
@@ -54,10 +55,17 @@ class GameTree:
         self.space.cache.keys[:] = 0
         self._owner = None
 
-    def take_root(self, request: SearchRequest, parameters: SearchParameters, generator: np.random.Generator) -> None:
+    def take_root(
+        self,
+        request: SearchRequest,
+        parameters: SearchParameters,
+        generator: np.random.Generator,
+        evaluate: Callable[[EvaluationRequest], Evaluation] | None = None,
+    ) -> None:
         """Make the requested position the root, keep what an earlier search knows of it, and evaluate it.
 
-        Raises EvaluatorError.
+        `evaluate`: what asks the network; None calls it in this thread. Raises EvaluatorError and whatever `evaluate`
+        raises.
         """
         space, tree = self.space, self.space.tree
         game, colour = request.game, request.colour
@@ -85,8 +93,15 @@ class GameTree:
         if tree.used[NODES] > len(tree.nodes) // 2:
             limit = request.limits.seconds
             self.collect_garbage(math.inf if limit is None else COLLECTING_SHARE * limit)
+        self.raw = None
         self.raw = evaluate_root(
-            space, game, colour, parameters, generator, lambda expected: self._recenter(parameters, expected)
+            space,
+            game,
+            colour,
+            parameters,
+            generator,
+            lambda expected: self._recenter(parameters, expected),
+            evaluate or space.evaluator.evaluate,
         )
 
     def collect_garbage(self, seconds: float) -> bool:

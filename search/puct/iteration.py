@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.machine.jit import kernel
-from nets.evaluator import Evaluation, EvaluationRequest
+from nets.evaluator import EvaluationRequest
 from nets.features import IN_TREE
 from search.puct.leaves.digest import digest_evaluation
 from search.puct.leaves.encode import encode_leaves
@@ -87,20 +87,21 @@ def advance(space: Workspace, buffers: WorkerBuffers, room: int, left: float) ->
 def evaluate_leaves(space: Workspace, buffers: WorkerBuffers) -> None:
     """Have the network evaluate the leaves that the cache does not know. Raises EvaluatorError."""
     count = buffers.asked
-    evaluation = encode_and_evaluate(space, buffers, count, IN_TREE, space.optimism[:count], len(space.images))
+    request = encode_request(space, buffers, count, IN_TREE, space.optimism[:count], len(space.images))
+    evaluation = space.evaluator.evaluate(request)
     digest_evaluation(
         space.context, buffers.work, buffers.missing, count, *evaluation, buffers.symmetries, space.images
     )
 
 
-def encode_and_evaluate(
+def encode_request(
     space: Workspace, buffers: WorkerBuffers, count: int, view: int, optimism: NDArray[np.float32], draw_of: int = 0
-) -> Evaluation:
-    """Evaluate the first `count` leaves of `buffers.missing`, each as one symmetry of the board shows it.
+) -> EvaluationRequest:
+    """Encode the first `count` leaves of `buffers.missing` for the network, each as one symmetry of the board shows it.
 
     `view`: features.IN_TREE or AT_ROOT. `optimism` [count]: shares of the optimistic policy, in networks that have
-    one. `draw_of`: from how many symmetries to draw one for each leaf; 0 uses those in `buffers.symmetries`. Raises
-    EvaluatorError.
+    one. `draw_of`: from how many symmetries to draw one for each leaf; 0 uses those in `buffers.symmetries`. The arrays
+    are the buffers' own.
     """
     encode_leaves(
         space.context,
@@ -120,4 +121,4 @@ def encode_and_evaluate(
     if space.evaluator.attributes.needs_colours:
         leaves, chosen = buffers.leaves, buffers.missing[:count]
         colours = leaves["stack"]["to_play"][chosen, leaves["last"][chosen]]
-    return space.evaluator.evaluate(EvaluationRequest(*buffers.inputs[count], optimism, colours))
+    return EvaluationRequest(*buffers.inputs[count], optimism, colours)

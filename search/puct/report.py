@@ -53,6 +53,23 @@ def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -
     )
 
 
+def nothing_known(run: Run) -> SearchResult:
+    """The result of a search that ended before anything was evaluated: no moves, and an even game."""
+    return SearchResult(
+        colour=run.request.colour,
+        visits=0,
+        winrate=0.5,
+        utility=0.0,
+        score_mean=0.0,
+        score_stdev=0.0,
+        lead=0.0,
+        weight=0.0,
+        moves=(),
+        seconds=run.seconds(),
+        reason=run.reason or StopReason.INTERRUPTED,
+    )
+
+
 def _moves(
     space: Workspace, parameters: SearchParameters, index: int, sign: float, request: ReportRequest | None
 ) -> tuple[MoveInfo, ...]:
@@ -86,16 +103,13 @@ def _moves(
     rest = list(zip(untried.tolist(), decode_priors(row[untried]).tolist(), strict=True))
     rest += [(int(link["move"]), float(link["prior"])) for link in links if link["prior"] >= 0 and link["visits"] == 0]
     rest.sort(key=lambda item: (-item[1], item[0]))
-    shown = _untried(space, node, sign, rest, len(tried))
-    if shown and request is not None and (request.moves_ownership or request.moves_ownership_stdev):
+    known: dict[str, NDArray[np.float32] | None] = {}
+    if rest and request is not None and (request.moves_ownership or request.moves_ownership_stdev):
         # Nothing is known of the position after such a move but what is known before it, as KataGo says it.
         owners, deviation = _ownership(space, index, sign)
-        owners, deviation = (
-            owners if request.moves_ownership else None,
-            deviation if request.moves_ownership_stdev else None,
-        )
-        shown = tuple(dataclasses.replace(move, ownership=owners, ownership_stdev=deviation) for move in shown)
-    return tuple(moves) + shown
+        known["ownership"] = owners if request.moves_ownership else None
+        known["ownership_stdev"] = deviation if request.moves_ownership_stdev else None
+    return tuple(moves) + _untried(space, node, sign, rest, len(tried), known)
 
 
 def _prune(values: NDArray[np.float64], parameters: SearchParameters) -> None:
@@ -140,9 +154,15 @@ def _tried(
 
 
 def _untried(
-    space: Workspace, node: np.void, sign: float, rest: list[tuple[int, float]], first: int
+    space: Workspace,
+    node: np.void,
+    sign: float,
+    rest: list[tuple[int, float]],
+    first: int,
+    known: dict[str, NDArray[np.float32] | None],
 ) -> tuple[MoveInfo, ...]:
-    """Moves without visits, (network position, prior), are shown with their parent's values; `first` is their order."""
+    """Moves without visits, (network position, prior), are shown with their parent's values; `first` is their order.
+    `known`: their ownership, where it is asked for."""
     settings = space.context["settings"][0]
     shared: dict[str, Any] = {
         "visits": 0,
@@ -157,6 +177,7 @@ def _untried(
         "weight": 0.0,
         "pv_visits": (0,),
         "pv_edge_visits": (0,),
+        **known,
     }
     points = space.context["points"][0].tolist()
     return tuple(

@@ -16,10 +16,10 @@ from go_rules.position import HISTORY_MOVES, PHASE_OVER
 from go_rules.scoring import count_stones
 from go_rules.superko import seen_add, seen_clear
 from nets import evaluator as net
-from nets.evaluator import Evaluation, softmax
+from nets.evaluator import Evaluation, EvaluationRequest, softmax
 from nets.features import AT_ROOT, IN_TREE
 from search.puct.context import HISTORY, MAX_PASSES, MAX_SEEN, SCORE
-from search.puct.iteration import NOT_YET, advance, encode_and_evaluate
+from search.puct.iteration import NOT_YET, advance, encode_request
 from search.puct.leaves.cycles import set_cycles
 from search.puct.leaves.digest import digest_evaluation
 from search.puct.parameters import SearchParameters
@@ -122,18 +122,24 @@ def evaluate_root(
     parameters: SearchParameters,
     generator: np.random.Generator,
     recenter: Callable[[float], None],
+    evaluate: Callable[[EvaluationRequest], Evaluation],
 ) -> RawEvaluation:
     """Evaluate the root and expand its node, with noise on its priors, excluded moves and bonuses as wanted.
 
-    `recenter` is called with the expected score (white's view) before utilities depend on it. Returns the network's own
-    evaluation for reports. Raises EvaluatorError.
+    `recenter` is called with the expected score (white's view) before utilities depend on it. `evaluate` asks the
+    network; whatever it raises leaves the root as it was. Returns the network's own evaluation for reports.
     """
     tree, context, buffers = space.tree, space.context, space.root_buffers
     # An evaluated root is evaluated again: as the root, it may be shown to the network otherwise.
+    state = int(tree.nodes[tree.used[ROOT]]["state"])
     tree.nodes[tree.used[ROOT]]["state"] = NEW
     buffers.under_way = buffers.asked = 0
     advance(space, buffers, 1, NOT_YET)
-    average = _averaged_evaluation(space, parameters, generator)
+    try:
+        average = _averaged_evaluation(space, parameters, generator, evaluate)
+    except BaseException:
+        tree.nodes[tree.used[ROOT]]["state"] = state
+        raise
     context["errors_known"] = int(average.score[0, net.SHORTTERM_WINLOSS_ERROR] >= 0)
     first = np.zeros(1, np.int64)
     digest_evaluation(context, buffers.work, first, 1, *average, first, space.images)
@@ -192,7 +198,12 @@ def score_center(parameters: SearchParameters, expected: float, sqrt_area: float
     return min(max(center, expected - reach), expected + reach)
 
 
-def _averaged_evaluation(space: Workspace, parameters: SearchParameters, generator: np.random.Generator) -> Evaluation:
+def _averaged_evaluation(
+    space: Workspace,
+    parameters: SearchParameters,
+    generator: np.random.Generator,
+    evaluate: Callable[[EvaluationRequest], Evaluation],
+) -> Evaluation:
     """The evaluation of the root, which is leaf 0 of the root's buffers, averaged over as many symmetries as wanted."""
     buffers = space.root_buffers
     count = min(parameters.root_symmetries, len(space.images))
@@ -204,7 +215,7 @@ def _averaged_evaluation(space: Workspace, parameters: SearchParameters, generat
     buffers.missing[:count] = 0
     view = AT_ROOT if parameters.conservative_pass else IN_TREE
     optimism = np.full(count, parameters.root_policy_optimism, np.float32)
-    policy, value, score, ownership = encode_and_evaluate(space, buffers, count, view, optimism)
+    policy, value, score, ownership = evaluate(encode_request(space, buffers, count, view, optimism))
     logits = np.take_along_axis(policy, images.astype(np.int64), axis=1)
     owners = np.take_along_axis(ownership, images[:, :-1].astype(np.int64), axis=1)
     if len(images) > 1:

@@ -12,18 +12,20 @@ import os
 import threading
 import time
 import weakref
+from collections.abc import Callable
 
 import numpy as np
 
 from go_rules.game import Game
 from go_rules.machine.cores import usable_cores
 from go_rules.points import BLACK, WHITE
-from nets.evaluator import Evaluator
+from nets.evaluator import Evaluation, EvaluationRequest, Evaluator
 from search.puct.game_tree import GameTree
+from search.puct.interruption import EvaluationThread, Stopped
 from search.puct.iteration import DECIDED, NO_ROOM, NOT_YET, advance, evaluate_leaves
 from search.puct.leaves.nn_cache import Cache
 from search.puct.parameters import SearchParameters
-from search.puct.report import take_snapshot
+from search.puct.report import nothing_known, take_snapshot
 from search.puct.run import Run
 from search.puct.tree.nodes import NODES
 from search.puct.tree.reuse import collect_garbage, forget_unreachable, recompute, settle
@@ -33,7 +35,7 @@ from search.puct.workspace import Workspace
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import SearchResult, StopReason
 
-POLL_SECONDS = 0.02
+POLL_SECONDS = 0.01
 """How often the waiting thread checks whether it has to stop. Each check holds up a worker; the workers check after
 every evaluation themselves."""
 
@@ -77,6 +79,7 @@ class Search:
         self._next_look = 0
         """The number of visits at which to check again whether the search is decided."""
         self._closing = False
+        self._root_evaluations = EvaluationThread()
         self._most_workers = 1 << 30
         atexit.register(_close_at_exit, weakref.ref(self))
 
@@ -137,6 +140,7 @@ class Search:
             self._changed.notify_all()
         for thread in self._threads:
             thread.join(timeout=CLOSE_SECONDS)
+        self._root_evaluations.close()
         self._release()
 
     def run(self, request: SearchRequest) -> SearchResult:
@@ -148,7 +152,10 @@ class Search:
         with self._changed:
             tree = self._workspace(request)
             self._abandon_outstanding()
-            tree.take_root(request, self._parameters, self._generator)
+            try:
+                tree.take_root(request, self._parameters, self._generator, self._impatient(request))
+            except Stopped:
+                return self._unsearched(tree, request, started)
             run = Run(request, int(tree.root["visits"]), started)
             run.check()
             self._next_look = 0
@@ -163,6 +170,20 @@ class Search:
             if run.error is not None:
                 raise run.error
             return take_snapshot(tree, self._parameters, run)
+
+    def _impatient(self, request: SearchRequest) -> Callable[[EvaluationRequest], Evaluation] | None:
+        """What evaluates the root so that `request.stop` ends the waiting, where the search may end without it."""
+        stop = request.stop
+        if stop is None or not request.may_end_empty:
+            return None
+        return lambda asked: self._root_evaluations.evaluate(self.evaluator, asked, stop)
+
+    def _unsearched(self, tree: GameTree, request: SearchRequest, started: float) -> SearchResult:
+        """The result of a search that was stopped before its root was evaluated."""
+        visits = int(tree.root["visits"])
+        run = Run(request, visits, started)
+        run.end(StopReason.INTERRUPTED)
+        return take_snapshot(tree, self._parameters, run) if visits > 0 else nothing_known(run)
 
     # --- The memory -------------------------------------------------------------------------------------------
 
