@@ -20,6 +20,7 @@ from nets.devices import AUTO, device_of
 from nets.embedded import NETWORK, WEIGHTS
 from nets.human_profile import HumanProfile, parse_profile
 from nets.opened_before import remember_opened, was_opened_before
+from search.alphazero.parameters import ALPHAGO, AlphaZeroParameters
 from search.parameters import ParameterError, ParameterTable, declared
 from search.playouts.parameters import PlayoutParameters
 from search.puct.parameters import SearchParameters
@@ -59,6 +60,14 @@ def _network(configuration: Configuration) -> Player:
     return PuctPlayer(evaluator, configuration.fill(suited_to(evaluator)))
 
 
+def _alphazero(configuration: Configuration, name: str, base: AlphaZeroParameters) -> Player:
+    from search.alphazero.player import AlphaZeroPlayer
+
+    evaluator = open_evaluator(configuration)
+    machine = configuration.fill(suited_to(evaluator))
+    return AlphaZeroPlayer(name, evaluator, configuration.fill(base), machine.workers, machine.seed)
+
+
 def _policy(configuration: Configuration) -> Player:
     from search.policy.player import PolicyPlayer
 
@@ -85,7 +94,36 @@ def _uct(configuration: Configuration, name: str, base: UctParameters) -> Player
 
 
 PLAYERS = {
-    "network": PlayerKind("PUCT guided by a network; the default", _network, SearchParameters, needs_network=True),
+    "nobi": PlayerKind(
+        "the full search, PUCT guided by a network; the default (`network` means the same)",
+        _network,
+        SearchParameters,
+        needs_network=True,
+    ),
+    "gumbel": PlayerKind(
+        "Gumbel AlphaZero: sequential halving at the root, completed Q below it; for few visits",
+        partial(_alphazero, name="gumbel", base=AlphaZeroParameters()),
+        AlphaZeroParameters,
+        needs_network=True,
+    ),
+    "puct": PlayerKind(
+        "AlphaGo Zero and AlphaZero: the textbook search with N, W, Q and P",
+        partial(_alphazero, name="puct", base=AlphaZeroParameters()),
+        AlphaZeroParameters,
+        needs_network=True,
+    ),
+    "alphago": PlayerKind(
+        "AlphaGo 2016: values of leaves are mixed from the network's and rollouts",
+        partial(_alphazero, name="alphago", base=ALPHAGO),
+        AlphaZeroParameters,
+        needs_network=True,
+    ),
+    "value": PlayerKind(
+        "no tree: each move's position is evaluated, and the best one played",
+        partial(_alphazero, name="value", base=AlphaZeroParameters()),
+        AlphaZeroParameters,
+        needs_network=True,
+    ),
     "policy": PlayerKind(
         "no search: moves drawn from the network's policy; the default with --human-profile",
         _policy,
@@ -111,24 +149,28 @@ PLAYERS = {
 }
 """The players by the name that `--player` takes."""
 
-WITH_PROFILE, WITH_NETWORK, WITHOUT_NETWORK = "policy", "network", "rave"
+SYNONYMS = {"network": "nobi"}
+"""Other names that `--player` takes."""
+
+WITH_PROFILE, WITH_NETWORK, WITHOUT_NETWORK = "policy", "nobi", "rave"
 """The players that are taken if --player names none."""
 
 
 def chosen_player(configuration: Configuration) -> str:
-    """The name of the player to make: that of --player, else the one that suits the network.
+    """The name of the player to make: that of --player, its synonyms resolved, else the one that suits the network.
 
     Raises ParameterError.
     """
     with_network = WITH_PROFILE if configuration.engine.human_profile else WITH_NETWORK
-    name = configuration.engine.player or (with_network if configuration.net else WITHOUT_NETWORK)
+    asked = configuration.engine.player or (with_network if configuration.net else WITHOUT_NETWORK)
+    name = SYNONYMS.get(asked, asked)
     if name not in PLAYERS:
         raise ParameterError(f"unknown player {name} (known: {', '.join(PLAYERS)})")
     needs_network = PLAYERS[name].needs_network
     if configuration.engine.human_profile and not (needs_network and configuration.has_own_net):
         raise ParameterError("human_profile needs a HumanSL network: --net FILE")
     if needs_network and configuration.net is None:
-        raise ParameterError(f"the player {name} needs a network: --net FILE")
+        raise ParameterError(f"the player {asked} needs a network: --net FILE")
     return str(name)
 
 

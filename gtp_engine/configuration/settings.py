@@ -57,7 +57,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         commands=("gtp", "picture", "benchmark", "tune", "doctor"),
     )
     player: str | None = parameter(
-        None, "The search, by name; `nobi players` lists them.", absent="by the network", example="network",
+        None, "The search, by name; `nobi players` lists them.", absent="by the network", example="nobi",
         metavar="NAME", commands=("gtp", "picture", "benchmark", "doctor"),
     )
     visits: int | None = parameter(

@@ -49,8 +49,8 @@ def tune(
     is changed, or the one --config names: only these three parameters, everything else in it stays as it is.
     """
     configuration = load(config_file, settings, options)
-    if chosen_player(configuration) != "network":
-        raise UserError("only the player network, which needs a network (--net FILE), can be tuned")
+    if chosen_player(configuration) != "nobi":
+        raise UserError("only the player nobi, which needs a network (--net FILE), can be tuned")
     path = (config_file or user_file()) if dry_run else file_to_change(config_file)
     with progress_bar(seconds) as tick:
         evaluators = _evaluators(configuration)

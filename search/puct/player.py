@@ -1,4 +1,4 @@
-"""The player `network`: PUCT search with a network, after KataGo."""
+"""The player `nobi`: PUCT search with a network, after KataGo."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from search.result import SearchResult
 class PuctPlayer:
     """A `Player` that searches with PUCT, and chooses the move as move_choice.py says."""
 
-    name = "network"
+    name = "nobi"
 
     def __init__(self, evaluator: Evaluator, parameters: SearchParameters | None = None) -> None:
         self.searcher = Search(evaluator, parameters)

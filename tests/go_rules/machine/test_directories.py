@@ -71,7 +71,7 @@ def test_a_home_that_is_no_whole_path_is_none(monkeypatch: pytest.MonkeyPatch) -
             "",
             "nobi: no home is known: say with --config FILE, or with NOBI_CONFIG_DIR, where",
         ),
-        (["players"], 0, "network", ""),
+        (["players"], 0, "nobi", ""),
     ],
     ids=["gtp", "net", "config", "players"],
 )

@@ -50,8 +50,8 @@ def configured(net: Path, *settings: str) -> Configuration:
 def test_a_profile_asks_for_the_policy_player(human: Path) -> None:
     configuration = configured(human, "human_profile=RANK_5k")
     assert chosen_player(configuration) == "policy"
-    assert chosen_player(configured(human, "human_profile=rank_5k", "player=network")) == "network"
-    assert chosen_player(configured(human)) == "network"
+    assert chosen_player(configured(human, "human_profile=rank_5k", "player=network")) == "nobi"
+    assert chosen_player(configured(human)) == "nobi"
     player = make_player(configuration)
     assert isinstance(player, PolicyPlayer)
     assert player.parameters.temperature == IMITATION.temperature

@@ -55,7 +55,7 @@ def test_which_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_an_installation_without_its_network_plays_by_playouts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert chosen_player(load(None, [], {})) == "network"
+    assert chosen_player(load(None, [], {})) == "nobi"
     assert chosen_player(load(None, ["net=none"], {})) == "rave"
     monkeypatch.setattr("nets.embedded.WEIGHTS", tmp_path)
     configuration = load(None, [], {})
@@ -119,6 +119,10 @@ def test_memory_that_the_machine_lacks_is_refused(
         check(load(None, settings, {}))
     check(load(None, ["memory=2000", "cache_memory=1000"], {}))
     check(load(None, ["player=rave", "memory_mb=1000"], {}))
+
+
+def test_a_file_may_hold_parameters_of_all_players(tmp_path: Path) -> None:
+    check(load(write(tmp_path / "all.toml", "[search]\ncpuct = 2\n[alphazero]\nc_init = 2\n"), ["player=nobi"], {}))
 
 
 def test_later_sources_win(tmp_path: Path) -> None:
@@ -246,4 +250,6 @@ def test_nobi_config_shows_and_writes(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_nobi_players(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["players"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*PLAYERS]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(PLAYERS)
+    assert "`network`" in lines[0], "its former name is told"

@@ -217,5 +217,5 @@ def test_networks_that_give_no_choice(
 
 def test_without_a_network(user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["tune", "--net", "any.bin.gz", "--set", "player=rave"]) == 1
-    assert "only the player network" in capsys.readouterr().err
+    assert "only the player nobi" in capsys.readouterr().err
     assert not user_file.exists()

@@ -1,0 +1,134 @@
+"""Expand: leaves become network input, and the network's answer becomes priors and values.
+
+A leaf's value is the network's, or, as in AlphaGo, (1 - lambda) times that and lambda times the result of a rollout.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.machine.jit import kernel
+from go_rules.points import PASS, STRIDE, WHITE
+from nets import evaluator as net
+from nets.features import encode
+from nets.symmetry import turn_planes
+from search.alphazero.backup import back_up
+from search.alphazero.tree import EXPANDED, sort_by_prior
+from search.playouts.board import area_score, load_position
+from search.playouts.playout import MOVES_PER_POINT, playout
+
+
+class Leaves(NamedTuple):
+    """The leaves in flight: up to B, on a board of A points."""
+
+    node: NDArray[np.int64]
+    """[B]: the leaf's node."""
+    depth: NDArray[np.int64]
+    """[B]: moves from the root."""
+    path: NDArray[np.int64]
+    """[B, tree_depth]: the edges from the root."""
+    colour: NDArray[np.int8]
+    """[B]: the side to move."""
+    symmetry: NDArray[np.int64]
+    """[B]: the symmetry under which the network sees the leaf."""
+    rollout: NDArray[np.float64]
+    """[B]: the result of a rollout, -1..1, the side to move's view; 0 where there was none."""
+    spatial: NDArray[np.float32]
+    """[B, 22, A]: the network's input."""
+    global_: NDArray[np.float32]
+    """[B, 19]: its other input."""
+
+
+def new_leaves(count: int, tree_depth: int, area: int) -> Leaves:
+    """Make room for `count` leaves in flight."""
+    return Leaves(
+        node=np.zeros(count, np.int64),
+        depth=np.zeros(count, np.int64),
+        path=np.zeros((count, tree_depth), np.int64),
+        colour=np.zeros(count, np.int8),
+        symmetry=np.zeros(count, np.int64),
+        rollout=np.zeros(count, np.float64),
+        spatial=np.zeros((count, net.SPATIAL_PLANES, area), np.float32),
+        global_=np.zeros((count, net.GLOBAL_FEATURES), np.float32),
+    )
+
+
+@kernel
+def encode_leaf(walk, view, features, planes, image, spatial, global_):
+    """Encode the position at the end of a walk, under the symmetry whose row of symmetry_images is `image`.
+
+    `view`: features.IN_TREE or AT_ROOT. `planes` [22, H, W] and `features` are scratch.
+    """
+    last = walk.length[1] - 1
+    colour = np.int64(walk.stack[last].to_play)
+    encode(walk.stack, last, colour, walk.rules[0], 0.0, view, walk.banned, features, planes, global_)
+    turn_planes(planes, image, spatial)
+
+
+@kernel
+def roll_out(walk, board, tools):
+    """Play the position at the end of a walk to its end by the fast rollout policy.
+
+    Returns 1 if the side to move wins, -1 if it loses and 0 for a draw. `board` [1] and `tools` are scratch.
+    """
+    pos = walk.stack[walk.length[1] - 1]
+    rules = walk.rules[0]
+    load_position(board[0], pos)
+    playout(board[0], np.int64(pos.to_play), np.int64(pos.recent[0]), tools, MOVES_PER_POINT * pos.width * pos.height)
+    # Each side's stones in a playout cost the same under territory rules: what counts is the area.
+    score = area_score(board[0]) + pos.white_bonus + rules.komi + rules.handicap_bonus
+    if pos.to_play != WHITE:
+        score = -score
+    return 1.0 if score > 0.0 else -1.0 if score < 0.0 else 0.0
+
+
+@kernel
+def expand_and_back_up(tree, leaves, count, policy, value, score, images, width, uniform_share, rollout_share):
+    """Expand the first `count` leaves with the network's answers, and back up each of them.
+
+    `policy`, `value` and `score` are as in `Evaluation`, `images` as symmetry_images makes them. `uniform_share` is the
+    part of the policy that all legal moves share alike, and `rollout_share` is lambda.
+    """
+    for i in range(count):
+        index = leaves.node[i]
+        image = images[leaves.symmetry[i]]
+        set_priors(tree, index, policy[i], image, width, uniform_share)
+        node = tree.nodes[index]
+        own = np.float64(value[i, net.WIN] - value[i, net.LOSS])
+        node.value = (1.0 - rollout_share) * own + rollout_share * leaves.rollout[i]
+        node.score = score[i, net.SCORE_MEAN]
+        node.state = EXPANDED
+        back_up(tree.edges, leaves.path[i], leaves.depth[i], np.float64(node.value), np.float64(node.score))
+
+
+@kernel
+def set_priors(tree, index, policy, image, width, uniform_share):
+    """Set the priors of a node's edges to the softmax of their logits, and sort them.
+
+    `policy` [A + 1]: the logits under the symmetry that shows move i at `image[i]`.
+    """
+    node = tree.nodes[index]
+    highest = -np.inf
+    for i in range(node.count):
+        highest = max(highest, policy[image[place_of(tree.edges[node.first + i].move, width, len(policy))]])
+    total = 0.0
+    for i in range(node.count):
+        edge = tree.edges[node.first + i]
+        edge.prior = math.exp(policy[image[place_of(edge.move, width, len(policy))]] - highest)
+        total += edge.prior
+    for i in range(node.count):
+        edge = tree.edges[node.first + i]
+        edge.prior = (1.0 - uniform_share) * edge.prior / total + uniform_share / node.count
+    sort_by_prior(tree.edges, np.int64(node.first), np.int64(node.count))
+
+
+@kernel
+def place_of(point, width, moves):
+    """Return the place of a move among a network's `moves` moves: row by row, the pass last."""
+    if point == PASS:
+        return moves - 1
+    return (point // STRIDE - 1) * width + point % STRIDE - 1
