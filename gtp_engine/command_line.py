@@ -32,6 +32,7 @@ SUBCOMMANDS = {
     "benchmark": ("gtp_engine.tools.benchmark", "Measure how fast this machine searches."),
     "tune": ("gtp_engine.tools.tune", "Find the settings that suit this machine, and keep them."),
     "picture": ("gtp_engine.tools.picture", "Analyse a position and draw it as an SVG file."),
+    "mcts": ("gtp_engine.tools.mcts", "Play tic-tac-toe, connect four or small Go against the textbook's search."),
     "convert": ("gtp_engine.tools.conversion", "Convert a KataGo network to ONNX."),
     "quantize": ("gtp_engine.tools.conversion", "Write the 8-bit version of a KataGo network."),
     "train": ("training.commands.train", "Train a network, in legs of a given time."),

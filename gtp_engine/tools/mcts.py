@@ -1,0 +1,231 @@
+"""`nobi mcts`: play against the reference search, see what it thinks of each move, and draw its tree."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import click
+
+from gtp_engine.configuration.options import Count
+from gtp_engine.errors import UserError
+from gtp_engine.printable import printable
+from search.reference.formulas import evenly, puct, rave, ucb1, widening
+from search.reference.games import CONNECT_FOUR, TIC_TAC_TOE, InARow
+from search.reference.gumbel import Gumbel
+from search.reference.mcts import FIRST, Game, Node, Pieces, Played, State, rollout, search, statistics
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+TIC_TAC_TOE_NAME, CONNECT_FOUR_NAME, GO_NAME = GAMES = ("tic-tac-toe", "connect-four", "go")
+SMALLEST, LARGEST = 2, 7
+"""Sides of the board of Go."""
+MOST_SIMULATIONS = 1_000_000
+LONGEST_LINE = 200
+"""Characters of an answer that are read."""
+GUMBEL_PLAYOUTS = 5
+"""Playouts of which Gumbel's rule gets the mean: it trusts every value, and that of one playout is a coin."""
+
+GUMBEL = Gumbel()
+
+
+def several_rollouts(game: Game, state: State, random: Random) -> tuple[float, Played]:
+    """Evaluate a position by the mean of some playouts."""
+    return sum(rollout(game, state, random)[0] for _ in range(GUMBEL_PLAYOUTS)) / GUMBEL_PLAYOUTS, ()
+
+
+Method = Callable[[Game, State, int, Random], tuple[str, Node]]
+
+
+def _method(pieces: Pieces, search: Callable[..., tuple[str, Node]] = search) -> Method:
+    return lambda game, state, simulations, random: search(game, state, simulations, pieces, random)
+
+
+METHODS: dict[str, tuple[str, Method]] = {
+    "flat": ("flat Monte Carlo: all moves alike, no tree", _method(Pieces(evenly, deepest=1))),
+    "ucb1": ("UCT: upper confidence bounds in a tree", _method(Pieces(ucb1))),
+    "widening": ("UCT with progressive widening", _method(Pieces(ucb1, widening=partial(widening, factor=3)))),
+    "rave": ("UCT with all-moves-as-first values", _method(Pieces(rave))),
+    "puct": ("AlphaGo Zero's rule, all moves being equally likely", _method(Pieces(puct))),
+    "gumbel": (
+        "sequential halving at the root, an improved policy below it",
+        _method(Pieces(GUMBEL.rule, evaluate=several_rollouts), GUMBEL.search),
+    ),
+}
+"""What `--rule` can name: a line about it, and how it searches."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is played, and how the machine thinks."""
+
+    game: Game
+    show: Callable[[State], str]
+    """Draw a position: rows of X, O and dots, without names of points."""
+    method: Method
+    simulations: int
+    random: Random
+
+    def think(self, state: State) -> tuple[str, Node]:
+        """Search a position. Returns the move and the tree."""
+        return self.method(self.game, state, self.simulations, self.random)
+
+
+@click.command()
+@click.argument("game", type=click.Choice(GAMES), default=TIC_TAC_TOE_NAME)
+@click.option(
+    "--rule", type=click.Choice(list(METHODS)), default="ucb1", show_default=True, help="How the search selects."
+)
+@click.option("--simulations", "-n", type=Count(1, MOST_SIMULATIONS), default=1000, show_default=True, help="Per move.")
+@click.option("--begin", type=click.Choice(["me", "machine"]), default="me", show_default=True, help="Who begins.")
+@click.option("--watch", is_flag=True, help="Let the machine play both sides.")
+@click.option("--moves", default="", metavar="MOVES", help='Moves that were played already: "B2 A1".')
+@click.option("--size", type=Count(SMALLEST, LARGEST), default=5, show_default=True, help="Side of the board of Go.")
+@click.option("--seed", type=Count(0), help="Seed of the random moves: the same one plays the same game.")
+@click.option(
+    "--tree", metavar="OUT.svg", type=click.Path(dir_okay=False, path_type=Path), help="Search once, and draw the tree."
+)
+def mcts(
+    game: str,
+    rule: str,
+    simulations: int,
+    begin: str,
+    watch: bool,
+    moves: str,
+    size: int,
+    seed: int | None,
+    tree: Path | None,
+) -> None:
+    """Play tic-tac-toe, connect four or Go on a small board against the textbook's search.
+
+    The search is search/reference/, plain Python made to be read. After each of its moves it shows what it found: the
+    visits of every move, how many of them were won, and how deep the tree is. Answer with a move, or with: hint, undo,
+    quit.
+    """
+    played, show = _game(game, size)
+    table = Table(played, show, METHODS[rule][1], simulations, Random(seed))
+    states = [played.start()]
+    for move in moves.split():
+        if played.result(states[-1]) is not None:
+            raise UserError(f"--moves: the game is over before {printable(move, 20)}")
+        states.append(played.play(states[-1], _legal(table, states[-1], move)))
+    if tree is not None:
+        _draw(table, states[-1], f"{game}, {rule}, {simulations} simulations", tree)
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    side = None if watch else FIRST if begin == "me" else 1 - FIRST
+    console.print(f"{game}: {METHODS[rule][0]}, {simulations} simulations a move")
+    _play(table, states, side, console)
+
+
+def _game(name: str, size: int) -> tuple[Game, Callable[[State], str]]:
+    """The game of this name, and how its positions are drawn."""
+    if name != GO_NAME:
+        played: InARow = TIC_TAC_TOE if name == TIC_TAC_TOE_NAME else CONNECT_FOUR
+        return played, played.show
+    from go_rules.points import point_at
+    from search.reference.go import Go
+
+    def show(state: State) -> str:
+        board = state.position["board"]
+        return "\n".join(" ".join(".XO"[int(board[point_at(x, y)])] for x in range(size)) for y in range(size))
+
+    return Go(size, komi=0.5), show
+
+
+def _play(table: Table, states: list[State], side: int | None, console: Console) -> None:
+    """Play on from the last of the states, until the game is over or the input ends. `side`: the person's, if any."""
+    _print_board(table, states[-1], console)
+    while (result := table.game.result(states[-1])) is None:
+        if table.game.player(states[-1]) == side:
+            if not _answer(table, states, console):
+                return
+        else:
+            move, root = table.think(states[-1])
+            console.print(f"{statistics(root)}\n{_letter(table, states[-1])} plays {move}")
+            states.append(table.game.play(states[-1], move))
+        _print_board(table, states[-1], console)
+    console.print("a draw" if result == 0.5 else "X wins" if result == 1.0 else "O wins")
+
+
+def _answer(table: Table, states: list[State], console: Console) -> bool:
+    """Read and carry out what the person answers: a move, or undo. Returns False at the end of the input."""
+    for line in _lines(f"{_letter(table, states[-1])} to move (hint, undo, quit): ", console):
+        try:
+            if line == "quit":
+                return False
+            if line == "hint":
+                console.print(statistics(table.think(states[-1])[1]))
+            elif line == "undo":
+                if len(states) < 3:
+                    raise UserError("nothing to undo")
+                del states[-2:]
+                return True
+            else:
+                states.append(table.game.play(states[-1], _legal(table, states[-1], line)))
+                return True
+        except UserError as error:
+            console.print(str(error))
+    return False
+
+
+def _lines(prompt: str, console: Console) -> Iterator[str]:
+    """The lines of the input, each after a prompt; empty ones are left out."""
+    while True:
+        console.print(prompt, end="")
+        sys.stdout.flush()
+        raw = sys.stdin.buffer.readline(LONGEST_LINE) if sys.stdin else b""
+        if not raw:
+            console.print()
+            return
+        if line := raw.decode("utf-8", "replace").strip():
+            yield line
+
+
+def _legal(table: Table, state: State, text: str) -> str:
+    """The move that a person's text names, in any letter case. Raises UserError if it is none."""
+    moves = table.game.moves(state)
+    found = [move for move in moves if move.lower() == text.lower()]
+    if not found:
+        raise UserError(f"{printable(text, 20)} is no move here: {' '.join(moves)}")
+    return found[0]
+
+
+def _letter(table: Table, state: State) -> str:
+    return "X" if table.game.player(state) == FIRST else "O"
+
+
+def _print_board(table: Table, state: State, console: Console) -> None:
+    """Print a position with the names of columns and rows, the stones in colour where the terminal has it."""
+    from rich.text import Text
+
+    rows = table.show(state).splitlines()
+    falls = table.game is CONNECT_FOUR
+    columns = "1234567" if falls else "ABCDEFG"
+    lines = [row if falls else f"{len(rows) - y} {row}" for y, row in enumerate(rows)]
+    text = Text("\n".join([*lines, ("" if falls else "  ") + " ".join(columns[: len(rows[0].split())])]))
+    text.highlight_words(["X"], "bold cyan")
+    text.highlight_words(["O"], "bold magenta")
+    console.print(text)
+
+
+def _draw(table: Table, state: State, title: str, target: Path) -> None:
+    """Search one position, print the table of its moves, and draw the tree."""
+    if target.suffix != ".svg" or not target.parent.is_dir():
+        raise UserError(f"{printable(str(target))}: the picture must be a file .svg in a folder that exists")
+    if table.game.result(state) is not None:
+        raise UserError("--tree: the game is over, there is nothing to search")
+    from go_rules.machine.files import PUBLIC, write_whole
+    from gtp_engine.tools.tree_drawing import draw_tree
+
+    _, root = table.think(state)
+    click.echo(statistics(root))
+    write_whole(target, draw_tree(root, table.show, title).encode(), PUBLIC)

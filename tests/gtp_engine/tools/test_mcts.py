@@ -1,0 +1,135 @@
+"""`nobi mcts`: a person plays against the reference search, by a pipe as by a terminal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from gtp_engine import cli
+from gtp_engine.command_line import nobi
+from tests.conftest import REPOSITORY
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def play(*arguments: str, text: str | bytes = "") -> str:
+    done = CliRunner().invoke(nobi, ["mcts", *arguments], input=text)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_a_game_by_a_pipe() -> None:
+    shown = play("-n", "300", "--seed", "1", "--moves", "A1 B2 C3 A3", text="c1\nb1\n")
+    assert "O plays C2" in shown
+    assert shown.endswith("X wins\n")
+    assert "move  visits     wins      %  depth" in shown
+
+
+def test_the_end_of_the_input_ends_it() -> None:
+    assert play("-n", "10", text="B2\n").splitlines()[-1].startswith("X to move")
+
+
+def test_a_person_can_win() -> None:
+    assert play("--moves", "A1 B1 A2 B2", text="a3\n").endswith("X wins\n")
+    assert play("--moves", "A1 B1 A2 B2 C3", "--begin", "machine", text="b3\n").endswith("O wins\n")
+
+
+def test_answers_that_are_no_moves() -> None:
+    shown = play("-n", "20", text="undo\n\nhint\nB2\nundo\nquit\n")
+    assert "nothing to undo" in shown
+    assert shown.count("visits") == 2
+    assert shown.rstrip().splitlines()[-1].startswith("X to move")
+    assert ". . ." in shown.splitlines()[-3]
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe\x00\n", b"\x1b[2J\n", b"A" * 5000 + b"\n", "②\n".encode()])
+def test_whatever_is_typed_gets_a_line(text: bytes) -> None:
+    shown = play("-n", "10", text=text)
+    assert "is no move here: A1" in shown
+    assert "\x1b" not in shown
+    assert "\x00" not in shown
+
+
+@pytest.mark.parametrize("rule", ["flat", "ucb1", "widening", "rave", "puct", "gumbel"])
+def test_every_rule_plays_every_game(rule: str) -> None:
+    assert play("tic-tac-toe", "--watch", "-n", "40", "--rule", rule).rstrip().endswith(("a draw", "X wins", "O wins"))
+    moves = "4 4 4 4 4 4 1"
+    assert "plays" in play("connect-four", "-n", "20", "--rule", rule, "--begin", "machine", "--moves", f"{moves} 7")
+    assert "O plays" in play("go", "--size", "3", "-n", "10", "--rule", rule, text="B2\n")
+
+
+def test_connect_four_is_drawn_with_its_columns() -> None:
+    lines = play("connect-four", "--moves", "1 7").splitlines()
+    assert lines[1:8] == [". . . . . . ."] * 5 + ["X . . . . . O", "1 2 3 4 5 6 7"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["--moves", "Z1"], "Z1 is no move here: A1"),
+        (["--moves", "A1 B1 A2 B2 A3 C3"], "--moves: the game is over before C3"),
+        (["--tree", "tree.png"], "tree.png: the picture must be a file .svg in a folder that exists"),
+        (["--tree", "tree.svg", "--moves", "A1 B1 A2 B2 A3"], "--tree: the game is over"),
+        (["--rule", "alphabeta"], "'alphabeta' is not one of 'flat', 'ucb1'"),
+        (["-n", "0"], "0 is not in the range"),
+        (["go", "--size", "19"], "19 is not in the range 2<=x<=7"),
+        (["chess"], "'chess' is not one of"),
+    ],
+)
+def test_errors_are_one_line(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    error: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(["mcts", *arguments]) != 0
+    _, err = capsys.readouterr()
+    assert error in err
+    assert err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_tree_is_drawn(tmp_path: Path) -> None:
+    target = tmp_path / "tree.svg"
+    table = play("--tree", str(target), "--moves", "A1 B2 C3", "-n", "200", "--seed", "1")
+    root = ElementTree.fromstring(target.read_text(encoding="utf-8"))
+    texts = [each.text for each in root.iter(f"{SVG}text")]
+    assert texts[:2] == ["tic-tac-toe, ucb1, 200 simulations", "200 visits"]
+    move, visits, *_ = table.splitlines()[1].split()
+    assert f"{move}: {visits}" in texts
+    boards, lines = list(root.iter(f"{SVG}rect"))[1:], list(root.iter(f"{SVG}path"))
+    assert len(boards) == 26
+    assert len(lines) == len(boards) - 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
+def test_an_interrupt_ends_it_without_a_traceback() -> None:
+    command = [
+        sys.executable,
+        "-I",
+        "-c",
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); from gtp_engine.cli import main; main()",
+    ]
+    process = subprocess.Popen(
+        [*command, str(REPOSITORY), "mcts"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout is not None
+    while b"to move" not in process.stdout.read1():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err.strip()) == (130, b"")
