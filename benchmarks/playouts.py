@@ -17,9 +17,9 @@ from go_rules.game import Game
 from go_rules.machine.jit import kernel
 from go_rules.points import BLACK, NO_POINT
 from search.playouts.board import area_score, copy_board, load_position, new_playout_boards
-from search.playouts.playout import MOVES_PER_POINT, PlayoutTools, new_policy, new_tools, playout
+from search.playouts.parameters import PlayoutParameters
+from search.playouts.playout import MOVES_PER_POINT, PlayoutTools, new_policy, new_tools, playout, policy_of
 from search.request import Limits, SearchRequest
-from search.uct.parameters import UctParameters
 from search.uct.player import UctPlayer
 
 ROUND = 200
@@ -74,10 +74,10 @@ def main() -> None:
     parser.add_argument("--sizes", default="9,13,19")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    rates = UctParameters()
+    rates = PlayoutParameters()
     policies: dict[str, np.ndarray] = {
-        "uniform": new_policy(0.0, 0.0, 1.0),
-        "guided": new_policy(rates.capture_rate, rates.pattern_rate, rates.self_atari_rate),
+        "uniform": new_policy(),
+        "guided": policy_of(rates),
     }
     table = []
     for size in (int(text) for text in options.sizes.split(",")):

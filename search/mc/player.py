@@ -17,7 +17,7 @@ from search.mc.rounds import list_candidates, new_buffers, new_position, play_ro
 from search.playouts.budget import Budget
 from search.playouts.ending import choose_point
 from search.playouts.parameters import PlayoutParameters
-from search.playouts.playout import new_policy, new_tools
+from search.playouts.playout import new_policy, new_tools, policy_of
 from search.playouts.result import Tally, make_result
 from search.playouts.root import set_root
 from search.playouts.threads import Threads
@@ -37,7 +37,7 @@ class MonteCarloPlayer:
         self.evaluator: Evaluator | None = None
         self.workers = workers or usable_cores()
         base = seed if seed >= 0 else int.from_bytes(os.urandom(6), "little")
-        self._policy = new_policy(0.0, 0.0, 1.0)
+        self._policy = new_policy()
         self._buffers = [new_buffers(new_tools(base * 1000 + i, self._policy)) for i in range(self.workers)]
         self._position = new_position()
         self._moves = np.array([PASS], np.int16)
@@ -52,7 +52,7 @@ class MonteCarloPlayer:
     @parameters.setter
     def parameters(self, parameters: PlayoutParameters) -> None:
         self._parameters = parameters
-        self._policy[:] = new_policy(parameters.capture_rate, parameters.pattern_rate, parameters.self_atari_rate)
+        self._policy[:] = policy_of(parameters)
 
     # --- The Player interface ---------------------------------------------------------------------------------
 

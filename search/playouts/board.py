@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.board import neighbour
 from go_rules.machine.jit import kernel
 from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, STRIDE, WALL, WHITE
 
@@ -24,11 +23,11 @@ PLAYOUT_BOARD = np.dtype(
         ("liberties", "u8", (N_POINTS,)),  # packed pseudo-liberties, see `_liberty`; at chain heads only
         ("board", "i1", (N_POINTS,)),  # EMPTY, BLACK, WHITE or WALL
         ("around", "u2", (N_POINTS,)),  # contents of the eight neighbours, two bits each: bit 2 * i is AROUND[i]'s
-        ("chain", "i2", (N_POINTS,)),  # head of the stone's chain; undefined where there is no stone
-        ("next", "i2", (N_POINTS,)),  # next stone of the same chain, a ring; undefined without a stone
-        ("stones", "i2", (N_POINTS,)),  # number of stones, at chain heads only
-        ("empties", "i2", (N_POINTS,)),  # the empty points in any order, n_empties of them
-        ("slot", "i2", (N_POINTS,)),  # where a point is in `empties`; undefined where there is a stone
+        ("chain", "u2", (N_POINTS,)),  # head of the stone's chain; undefined where there is no stone
+        ("next", "u2", (N_POINTS,)),  # next stone of the same chain, a ring; undefined without a stone
+        ("stones", "u2", (N_POINTS,)),  # number of stones, at chain heads only
+        ("empties", "u2", (N_POINTS,)),  # the empty points in any order, n_empties of them
+        ("slot", "u2", (N_POINTS,)),  # where a point is in `empties`; undefined where there is a stone
         # Scalars.
         ("n_empties", "i8"),
         ("on_board", "i8", (3,)),  # stones of colour c, at index c (0 unused)
@@ -49,6 +48,16 @@ SQUARES_MASK = np.uint64(2**31 - 1)
 NO_LIBERTIES = np.uint64(0)
 
 
+AROUND_OFFSETS = np.array(AROUND).astype(np.uint64)
+"""AROUND as unsigned numbers, which wrap round: numba looks whether a signed index counts from the end."""
+
+
+@kernel
+def beside(point, i):
+    """The neighbour of `point` to the north (i = 0), west (1), east (2) or south (3), as an unsigned index."""
+    return np.uint64(point) + AROUND_OFFSETS[i]
+
+
 def new_playout_boards(n: int) -> np.ndarray:
     """An array of `n` playout boards, not ready for use: `load_position` fills one."""
     return np.zeros(n, PLAYOUT_BOARD)
@@ -60,6 +69,8 @@ def load_position(b, pos):
     for point in range(N_POINTS):
         b.board[point] = pos.board[point]
         b.around[point] = 0
+    # What is beyond the last row of the board is never asked for.
+    for point in range((pos.height + 1) * STRIDE):
         b.liberties[point] = NO_LIBERTIES
         b.chain[point] = pos.chain[point]
         b.next[point] = pos.next[point]
@@ -71,20 +82,22 @@ def load_position(b, pos):
     for y in range(pos.height):
         row = (y + 1) * STRIDE + 1
         for point in range(row, row + pos.width):
-            b.around[point] = 0
+            here = np.uint64(point)
+            around = np.int64(0)
             for i in range(8):
-                b.around[point] |= np.int64(pos.board[point + AROUND[i]]) << (2 * i)
-            content = pos.board[point]
+                around |= np.int64(pos.board[here + AROUND_OFFSETS[i]]) << (2 * i)
+            b.around[here] = around
+            content = pos.board[here]
             if content != EMPTY:
                 b.on_board[content] += 1
                 continue
-            b.empties[b.n_empties] = point
-            b.slot[point] = b.n_empties
+            b.empties[b.n_empties] = here
+            b.slot[here] = b.n_empties
             b.n_empties += 1
             for i in range(4):
-                q = neighbour(point, i)
+                q = beside(here, i)
                 if pos.board[q] in (BLACK, WHITE):
-                    b.liberties[pos.chain[q]] += _liberty(point)
+                    b.liberties[pos.chain[q]] += _liberty(here)
 
 
 @kernel
@@ -125,7 +138,7 @@ def is_capture_or_joins(b, point, colour):
     Simple ko aside.
     """
     for i in range(4):
-        q = neighbour(point, i)
+        q = beside(point, i)
         content = b.board[q]
         if content != WALL and in_atari(b, b.chain[q]) == (content != colour):
             return True
@@ -137,7 +150,7 @@ def is_self_atari(b, point, colour):
     """Whether a stone at the empty `point` would take nothing and its chain have at most one liberty."""
     packed = NO_LIBERTIES
     for i in range(4):
-        q = neighbour(point, i)
+        q = beside(point, i)
         content = b.board[q]
         if content == EMPTY:
             packed += _liberty(q)
@@ -168,7 +181,7 @@ def place(b, point, colour):
     b.slot[last] = slot
 
     for i in range(4):
-        q = neighbour(point, i)
+        q = beside(point, i)
         content = b.board[q]
         if content == EMPTY:
             own += _liberty(q)
@@ -182,7 +195,7 @@ def place(b, point, colour):
     captured = 0
     b.ko = NO_POINT
     for i in range(4):
-        q = neighbour(point, i)
+        q = beside(point, i)
         content = b.board[q]
         if content == colour:
             if b.chain[q] != b.chain[point]:
@@ -212,13 +225,20 @@ def area_score(b):
 
 
 @kernel
-def owner_of_empty(around):
-    """The colour that alone has stones beside an empty point, else EMPTY."""
+def stones_beside(around):
+    """Which colours have stones beside a point, one bit for each: EMPTY, BLACK, WHITE or BLACK | WHITE."""
     sides = 0
     for i in range(4):
         content = (around >> (2 * i)) & 3
         if content != WALL:
             sides |= content
+    return sides
+
+
+@kernel
+def owner_of_empty(around):
+    """The colour that alone has stones beside an empty point, else EMPTY."""
+    sides = stones_beside(around)
     return sides if sides != BLACK | WHITE else EMPTY
 
 
@@ -240,7 +260,7 @@ def _liberty(point):
 def _beside_earlier(b, point, i, head, colour):
     """Whether one of `point`'s neighbours before the i-th is a stone of the chain `head`."""
     for j in range(i):
-        q = neighbour(point, j)
+        q = beside(point, j)
         if b.board[q] == colour and b.chain[q] == head:
             return True
     return False
@@ -291,7 +311,7 @@ def _remove_chain(b, head, colour):
         b.n_empties += 1
         unit = _liberty(stone)
         for i in range(4):
-            q = neighbour(stone, i)
+            q = beside(stone, i)
             if b.board[q] == enemy:
                 b.liberties[b.chain[q]] += unit
         removed += 1

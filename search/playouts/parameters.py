@@ -13,6 +13,9 @@ class PlayoutParameters(ParameterTable, section="playouts", title="Players witho
 
     # --- Playouts ---------------------------------------------------------------------------------------------
     capture_rate: float = parameter(0.9, "How often playouts look for captures and chains to save.", low=0.0, high=1.0)
+    vital_rate: float = parameter(
+        0.9, "How often playouts look for the vital point of a small space.", low=0.0, high=1.0
+    )
     pattern_rate: float = parameter(
         0.9, "How often playouts look for patterns around the last move.", low=0.0, high=1.0
     )

@@ -5,6 +5,7 @@ The index is PLAYOUT_BOARD's `around`: there are 65536 surroundings. The byte ho
     bits 0-1   it is an eye of BLACK, of WHITE: `table[around] & colour`
     bits 2-3   a pattern invites BLACK, WHITE to play there: `table[around] & PATTERN * colour`
     bits 4-6   the number of empty points among the four orthogonal neighbours, in units of EMPTY_NEIGHBOUR
+    bit 7      ENCLOSED: stones of one colour alone, or none, are among the four, and so is an empty point
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from go_rules.points import BLACK, EMPTY, WALL, WHITE
 PATTERN = 4
 EMPTY_NEIGHBOUR = 16
 EMPTY_NEIGHBOURS = 7 * EMPTY_NEIGHBOUR
+ENCLOSED = 128
 
 # Gelly, Wang, Munos and Teytaud, "Modification of UCT with Patterns in Monte-Carlo Go" (2006), figures 2-5: places
 # where a move is likely to be urgent. The move is in the middle. X and O are the two colours, either way round;
@@ -44,6 +46,8 @@ def playout_table() -> NDArray[np.uint8]:
     contents = np.stack([(codes >> 2 * i) & 3 for i in range(8)]).astype(np.uint8)
     orthogonal, diagonal = contents[:4], contents[4:]
     table = (EMPTY_NEIGHBOUR * (orthogonal == EMPTY).sum(axis=0)).astype(np.uint8)
+    both_sides = (orthogonal == BLACK).any(axis=0) & (orthogonal == WHITE).any(axis=0)
+    table[(orthogonal == EMPTY).any(axis=0) & ~both_sides] |= ENCLOSED
     at_edge = (diagonal == WALL).any(axis=0)
     for colour in (BLACK, WHITE):
         surrounded = ((orthogonal == colour) | (orthogonal == WALL)).all(axis=0)

@@ -1,8 +1,9 @@
 """Playouts: games played to the end by a simple policy, fast enough to average over thousands of them.
 
 The policy answers the last move where it matters, as MoGo's did (Gelly et al., "Modification of UCT with Patterns
-in Monte-Carlo Go", 2006): take what is in atari, save one's own, play where a 3x3 pattern beside the last move
-invites; otherwise any move that fills no own eye. With all rates zero it is the uniformly random policy.
+in Monte-Carlo Go", 2006): take what is in atari, save one's own, play in the middle of a small space (its "nakade"),
+play where a 3x3 pattern beside the last move invites; otherwise any move that fills no own eye. With all rates zero it
+is the uniformly random policy.
 """
 
 from __future__ import annotations
@@ -12,16 +13,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import neighbour
 from go_rules.machine.jit import kernel
-from go_rules.points import EMPTY, N_POINTS, NO_POINT, PASS
+from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, PASS, WHITE
 from go_rules.random import below, seed_state, uniform
-from search.playouts.board import AROUND, in_atari, is_capture_or_joins, is_self_atari, last_liberty, place
-from search.playouts.patterns import EMPTY_NEIGHBOUR, EMPTY_NEIGHBOURS, PATTERN, playout_table
+from search.playouts.board import (
+    AROUND_OFFSETS,
+    beside,
+    in_atari,
+    is_capture_or_joins,
+    is_self_atari,
+    last_liberty,
+    place,
+    stones_beside,
+)
+from search.playouts.parameters import PlayoutParameters
+from search.playouts.patterns import EMPTY_NEIGHBOUR, EMPTY_NEIGHBOURS, ENCLOSED, PATTERN, playout_table
 
 POLICY = np.dtype(
     [
         ("capture_rate", "f8"),  # probability of looking for captures and chains to save beside the last move
+        ("vital_rate", "f8"),  # probability of looking for the vital point of a small space beside it
         ("pattern_rate", "f8"),  # probability of looking for patterns around it
         ("self_atari_rate", "f8"),  # probability of not minding that a move puts the own chain in atari
     ],
@@ -55,9 +66,18 @@ def new_tools(seed: int, policy: np.ndarray) -> PlayoutTools:
     )
 
 
-def new_policy(capture_rate: float, pattern_rate: float, self_atari_rate: float) -> np.ndarray:
-    """A POLICY[1] with these rates."""
-    return np.array([(capture_rate, pattern_rate, self_atari_rate)], POLICY)
+def new_policy(
+    capture_rate: float = 0.0, pattern_rate: float = 0.0, self_atari_rate: float = 1.0, vital_rate: float = 0.0
+) -> np.ndarray:
+    """A POLICY[1] with these rates; without any, it is uniformly random."""
+    return np.array([(capture_rate, vital_rate, pattern_rate, self_atari_rate)], POLICY)
+
+
+def policy_of(parameters: PlayoutParameters) -> np.ndarray:
+    """A POLICY[1] with the rates that a player's parameters name."""
+    return new_policy(
+        parameters.capture_rate, parameters.pattern_rate, parameters.self_atari_rate, parameters.vital_rate
+    )
 
 
 @kernel
@@ -96,6 +116,10 @@ def choose_move(b, colour, last, tools):
             n = atari_replies(b, colour, last, tools.found)
             if n > 0:
                 return np.int64(tools.found[below(random, n)])
+        if policy.vital_rate > 0.0 and uniform(random) < policy.vital_rate:
+            n = vital_points(b, last, tools.table, tools.found)
+            if n > 0:
+                return np.int64(tools.found[below(random, n)])
         if policy.pattern_rate > 0.0 and uniform(random) < policy.pattern_rate:
             n = pattern_replies(b, colour, last, tools.table, tools.found)
             if n > 0:
@@ -113,7 +137,7 @@ def atari_replies(b, colour, last, found):
             found[n] = point
             n += 1
     for i in range(4):
-        q = neighbour(last, i)
+        q = beside(last, i)
         if b.board[q] != colour or not in_atari(b, b.chain[q]):
             continue
         point = last_liberty(b, b.chain[q])
@@ -130,7 +154,7 @@ def _counter_captures(b, head, colour, found, n):
     stone = np.int64(head)
     while True:
         for i in range(4):
-            q = neighbour(stone, i)
+            q = beside(stone, i)
             if b.board[q] == 3 - colour and in_atari(b, b.chain[q]):
                 point = last_liberty(b, b.chain[q])
                 if point != b.ko:
@@ -146,7 +170,7 @@ def pattern_replies(b, colour, last, table, found):
     """Find the playable moves around `last` that match a pattern. Returns how many are in `found`."""
     n = 0
     for i in range(8):
-        point = last + AROUND[i]
+        point = np.uint64(last) + AROUND_OFFSETS[i]
         if b.board[point] != EMPTY:
             continue
         flags = table[b.around[point]]
@@ -158,6 +182,46 @@ def pattern_replies(b, colour, last, table, found):
             found[n] = point
             n += 1
     return n
+
+
+@kernel
+def vital_points(b, last, table, found):
+    """Find the middle of small spaces beside `last`. Returns how many are in `found`; each is legal for both sides."""
+    n = 0
+    for i in range(4):
+        q = beside(last, i)
+        if b.board[q] != EMPTY or table[b.around[q]] & ENCLOSED == 0:
+            continue
+        if table[b.around[q]] & EMPTY_NEIGHBOURS == EMPTY_NEIGHBOUR:
+            # An end of such a space: its one empty neighbour may be the middle.
+            for j in range(4):
+                if b.board[beside(q, j)] == EMPTY:
+                    q = beside(q, j)
+                    break
+        if is_vital(b, q, table):
+            found[n] = q
+            n += 1
+    return n
+
+
+@kernel
+def is_vital(b, point, table):
+    """Whether `point` is the middle of a space of three to five that one colour encloses: two eyes, or one.
+
+    The middle has two empty neighbours or more, none of which has another empty neighbour.
+    """
+    if table[b.around[point]] & EMPTY_NEIGHBOURS < 2 * EMPTY_NEIGHBOUR:
+        return False
+    for i in range(4):
+        q = beside(point, i)
+        if b.board[q] == EMPTY and table[b.around[q]] & (EMPTY_NEIGHBOURS | ENCLOSED) != EMPTY_NEIGHBOUR | ENCLOSED:
+            return False
+    sides = stones_beside(b.around[point])
+    for i in range(4):
+        q = beside(point, i)
+        if b.board[q] == EMPTY:
+            sides |= stones_beside(b.around[q])
+    return sides != BLACK | WHITE
 
 
 @kernel

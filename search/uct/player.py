@@ -20,7 +20,7 @@ from go_rules.superko import new_seen, seen_refill
 from nets.evaluator import Evaluator
 from search.playouts.budget import Budget
 from search.playouts.ending import choose_point
-from search.playouts.playout import new_policy, new_tools
+from search.playouts.playout import new_policy, new_tools, policy_of
 from search.playouts.root import set_root
 from search.playouts.threads import Threads
 from search.request import Limits, SearchRequest, excluded_until
@@ -50,7 +50,7 @@ class UctPlayer:
         self.evaluator: Evaluator | None = None
         self.workers = workers or usable_cores()
         base = seed if seed >= 0 else int.from_bytes(os.urandom(6), "little")
-        self._policy = new_policy(0.0, 0.0, 1.0)
+        self._policy = new_policy()
         self.buffers = [new_buffers(new_tools(base * 1000 + i, self._policy)) for i in range(self.workers)]
         self._threads = Threads(self.workers, name)
         self.parameters = parameters or UctParameters()
@@ -63,7 +63,7 @@ class UctPlayer:
     @parameters.setter
     def parameters(self, parameters: UctParameters) -> None:
         self._parameters = parameters
-        self._policy[:] = new_policy(parameters.capture_rate, parameters.pattern_rate, parameters.self_atari_rate)
+        self._policy[:] = policy_of(parameters)
         self._context = new_context(parameters)
         self._capacity = max(2 * N_POINTS * self.workers, int(parameters.memory_mb * 1e6) // NODE.itemsize)
         self.clear()

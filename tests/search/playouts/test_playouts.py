@@ -28,12 +28,12 @@ from search.playouts.board import (
     place,
 )
 from search.playouts.patterns import EMPTY_NEIGHBOUR, PATTERN, playout_table
-from search.playouts.playout import is_playable, new_policy, new_tools, playout, random_move
+from search.playouts.playout import choose_move, is_playable, is_vital, new_policy, new_tools, playout, random_move
 from tests.go_rules.diagrams import game_from
 
 RULES = PRESETS["chinese"][0].record(0.0)
 UNIFORM = (0.0, 0.0, 1.0)
-GUIDED = (0.9, 0.9, 0.1)
+GUIDED = (0.9, 0.9, 0.1, 0.9)
 SIZES = [(1, 1), (2, 2), (1, 7), (5, 5), (9, 9), (13, 6), (19, 19), (25, 25)]
 
 
@@ -115,7 +115,7 @@ def test_the_last_liberty_of_a_chain_in_atari() -> None:
 
 @pytest.mark.parametrize("policy", [UNIFORM, GUIDED])
 @pytest.mark.parametrize(("width", "height"), SIZES)
-def test_a_finished_playout_is_scored_as_by_area(width: int, height: int, policy: tuple[float, float, float]) -> None:
+def test_a_finished_playout_is_scored_as_by_area(width: int, height: int, policy: tuple[float, ...]) -> None:
     b = board_of(Game(width, height))
     start = b.copy()
     tools = new_tools(1, new_policy(*policy))
@@ -131,7 +131,7 @@ def test_a_finished_playout_is_scored_as_by_area(width: int, height: int, policy
 
 
 @pytest.mark.parametrize("policy", [UNIFORM, GUIDED])
-def test_playouts_do_not_care_for_colours(policy: tuple[float, float, float]) -> None:
+def test_playouts_do_not_care_for_colours(policy: tuple[float, ...]) -> None:
     """With colours exchanged and the same random numbers the same game is played, and the score changes sign."""
     for seed in range(50):
         boards = [board_of(Game(9, 9)) for _ in range(2)]
@@ -249,7 +249,7 @@ def test_the_policy_takes_what_is_in_atari() -> None:
     )
     b = board_of(game)
     start = b.copy()
-    tools = new_tools(1, new_policy(1.0, 0.0, 1.0))
+    tools = new_tools(1, new_policy(capture_rate=1.0))
     last = from_vertex("C3", 5, 5)
     copy_board(b, start)
     playout(b, WHITE, last, tools, 1)
@@ -264,3 +264,72 @@ def test_packed_liberties_have_room_for_the_largest_board() -> None:
     assert int(4 * points.sum()) < 2**21
     assert int(4 * (points * points).sum()) < 2**31
     assert int(playout_board.SUM_MASK) == 2**21 - 1
+
+
+# --- Small spaces -------------------------------------------------------------------------------------------------
+
+
+def slow_is_vital(b: np.void, point: int) -> bool:
+    """Whether a point is the middle of a space of three to five: by flood filling, and counting who is beside whom."""
+    space, around, waiting = {point}, set(), [point]
+    while waiting:
+        here = waiting.pop()
+        for offset in AROUND[:4]:
+            content = int(b["board"][here + offset])
+            if content == EMPTY and here + offset not in space:
+                space.add(here + offset)
+                waiting.append(here + offset)
+            elif content in (BLACK, WHITE):
+                around.add(content)
+    ends = {point + offset for offset in AROUND[:4]} & space
+    pairs = sum(p + offset in space for p in space for offset in AROUND[:4])
+    return 3 <= len(space) == len(ends) + 1 and pairs == 2 * len(ends) and len(around) < 2
+
+
+def test_vital_points_against_flood_filling() -> None:
+    rng = random.Random(4)
+    table = playout_table()
+    found = checked = 0
+    for size in (3, 5, 7, 9):
+        points = board_points(size, size)
+        for _ in range(60):
+            b = board_of(Game(size, size))
+            share = rng.random()
+            for point in rng.sample(points, round(0.75 * len(points))):
+                colour = BLACK if rng.random() < share else WHITE
+                if point != b["ko"] and is_playable(b, point, colour, 0):
+                    place(b, point, colour)
+            for point in points:
+                if b["board"][point] == EMPTY:
+                    vital = slow_is_vital(b, point)
+                    assert bool(is_vital(b, point, table)) == vital
+                    found += vital
+                    checked += 1
+    assert found > 30
+    assert checked > 20 * found
+
+
+SPACES = {
+    "three in a row": ("X X X X X \n X . . . X \n X X X X X \n . O O O O", "C3"),
+    "bent three": ("X X X X X \n X . . X X \n X X . X O \n X X X X .", "C3"),
+    "a T": ("X X X X X \n X . . . X \n X X . X X \n . X X X X", "C3"),
+    "a cross": ("X X . X X \n X . . . X \n X X . X X \n . X X X X", "C3"),
+    "in the corner": (". . X . O \n . X X O O \n X X O . . \n O O . O .", "A4"),
+}
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_the_policy_plays_the_vital_point(name: str) -> None:
+    """After a stone was taken or placed beside it, both sides play there."""
+    diagram, vertex = SPACES[name]
+    middle = from_vertex(vertex, 5, 4)
+    b = board_of(game_from(diagram))
+    stones = [point for point in board_points(5, 4) if b["board"][point] == BLACK]
+    beside = [p for p in stones if any(p + offset == middle for offset in AROUND[:4])]
+    ends = [middle + offset for offset in AROUND[:4] if b["board"][middle + offset] == EMPTY]
+    beside_ends = [p for p in stones if any(p + offset in ends for offset in AROUND[:4])]
+    assert beside or beside_ends
+    for last in beside + beside_ends:
+        for colour in (BLACK, WHITE):
+            tools = new_tools(1, new_policy(vital_rate=1.0))
+            assert choose_move(b, colour, last, tools) == middle
