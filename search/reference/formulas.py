@@ -38,9 +38,9 @@ def puct(node: Node, child: Node, exploration: float = 1, unvisited: float = 0.5
 
     Source: Silver et al., "Mastering the game of Go without human knowledge" (2017). There values are -1..1, not 0..1.
     """
-    visits = sum(each.visits for each in node.children)
+    visits = 1 + sum(each.visits for each in node.children)
     value = child.value if child.visits else unvisited
-    return value + exploration * child.prior.share * math.sqrt(max(1, visits)) / (1 + child.visits)
+    return value + exploration * child.prior.share * math.sqrt(visits) / (1 + child.visits)
 
 
 def widening(visits: int, factor: float = 2, power: float = 0.5) -> int:
