@@ -29,6 +29,10 @@ SUBCOMMANDS = {
     ANALYSIS: ("gtp_engine.tools.analysis", "Analyse: KataGo's JSON analysis engine, for KaTrain and scripts."),
     "match": ("gtp_engine.match.command", "Let two GTP engines play a match and judge it."),
     "tournament": ("gtp_engine.tournament.command", "Let every two of several GTP engines play, and rate them all."),
+    "experiment": (
+        "gtp_engine.experiments.command",
+        "Measure what the ideas of tree search gain: tables and pictures.",
+    ),
     "benchmark": ("gtp_engine.tools.benchmark", "Measure how fast this machine searches."),
     "tune": ("gtp_engine.tools.tune", "Find the settings that suit this machine, and keep them."),
     "picture": ("gtp_engine.tools.picture", "Analyse a position and draw it as an SVG file."),

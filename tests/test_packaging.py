@@ -232,7 +232,7 @@ def test_the_map_has_every_folder_and_the_files_to_start_with() -> None:
     ] == []
 
 
-@pytest.mark.parametrize(("title", "count"), [("Nine questions of a newcomer", 9), ("To add ...", 10)])
+@pytest.mark.parametrize(("title", "count"), [("Nine questions of a newcomer", 9), ("To add ...", 11)])
 def test_every_question_and_recipe_names_a_file(title: str, count: int) -> None:
     table = rows(title)
     assert len(table) == count

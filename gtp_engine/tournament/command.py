@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import shlex
 import time
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,15 @@ from typing import Any
 import click
 import msgspec
 
-from go_rules.machine.files import PUBLIC, write_whole
 from gtp_engine.configuration.options import Count
-from gtp_engine.errors import UserError
 from gtp_engine.match.command import EXIT_FAULTS
 from gtp_engine.match.conditions import condition_options, read_conditions, termination_interrupts
 from gtp_engine.match.engines import engine_command
-from gtp_engine.match.record import MatchTerms
 from gtp_engine.printable import printable
-from gtp_engine.tournament.report import game_bar, page, print_results
-from gtp_engine.tournament.results import Results, as_json, results
-from gtp_engine.tournament.series import Contest, Series, open_contest
+from gtp_engine.tournament.progress import play_series
+from gtp_engine.tournament.report import print_results, write_results
+from gtp_engine.tournament.results import as_json
+from gtp_engine.tournament.series import open_contest
 
 NAMED = re.compile(r"([^\s=/\\]{1,60})=(.+)", re.DOTALL)
 """An engine with a name of the user's: `NAME=COMMAND`."""
@@ -63,28 +60,17 @@ def tournament(engines: tuple[str, ...], games: int, out: Path | None, prints_js
     folder = out or Path(time.strftime("tournament-%Y%m%d-%H%M%S"))
     pairs = itertools.combinations(range(len(names)), 2)
     contests = [open_contest(folder, pair, commands, names, conditions) for pair in pairs]
-    shown_folder = printable(str(folder))
-    played = sum(len(contest.record.games) for contest in contests)
-    click.echo(f"tournament: {len(names)} engines, {len(contests)} pairs; records in {shown_folder}", err=True)
-
-    def after_game(contest: Contest) -> None:
-        last = contest.record.games[-1]
-        advance(f"{' - '.join(contest.record.terms.names)}: {last.result}")
-
     try:
-        with termination_interrupts(), game_bar("tournament", games * len(contests), played) as advance:
-            Series(contests, conditions, games).run(after_game)
+        play_series("tournament", f"{len(names)} engines", contests, conditions, games, folder)
     except KeyboardInterrupt:
-        if any(contest.record.games for contest in contests):
-            _write(folder, names, commands, contests)
-            click.echo(f"tournament: interrupted; go on with the same command and --out {shown_folder}", err=True)
+        write_results(folder, names, commands, contests)
         raise
-    found = _write(folder, names, commands, contests)
+    found = write_results(folder, names, commands, contests)
     if prints_json:
         click.echo(msgspec.json.encode(as_json(found)).decode())
     else:
         print_results(contests[0].record.terms, found)
-        click.echo(f"tournament: the page is {shown_folder}/results.html", err=True)
+        click.echo(f"tournament: the page is {printable(str(folder / 'results.html'))}", err=True)
     return EXIT_FAULTS if found.has_faults else 0
 
 
@@ -101,16 +87,3 @@ def _named(text: str) -> tuple[str | None, str]:
     """An engine's name, if it was given one, and its command."""
     match = NAMED.fullmatch(text)
     return (match[1].strip(), match[2]) if match else (None, text)
-
-
-def _write(folder: Path, names: list[str], commands: list[list[str]], contests: list[Contest]) -> Results:
-    """Write the results beside the records. Raises UserError."""
-    found = results(names, contests)
-    terms: MatchTerms = contests[0].record.terms
-    texts = [printable(shlex.join(command), 1000) for command in commands]
-    try:
-        write_whole(folder / "results.html", page(terms, texts, found).encode(), PUBLIC)
-        write_whole(folder / "results.json", msgspec.json.encode(as_json(found)), PUBLIC)
-    except OSError as error:
-        raise UserError(f"{printable(str(folder))}: {error.strerror}") from error
-    return found

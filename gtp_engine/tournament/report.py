@@ -1,4 +1,4 @@
-"""What a tournament shows: a bar while it runs, its table on a terminal, and one page of HTML that needs no other file.
+"""What a tournament found, as tables on a terminal and as one page of HTML that needs no other file.
 
 Names and messages are engines' own and may be hostile. They pass `printable` where they come in; here rich gets them as
 plain text and the page gets them escaped.
@@ -6,16 +6,26 @@ plain text and the page gets them escaped.
 
 from __future__ import annotations
 
-import contextlib
 import html
+import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import msgspec
+
+from go_rules.machine.files import PUBLIC, write_whole
+from gtp_engine.errors import UserError
 from gtp_engine.match.record import MatchTerms
 from gtp_engine.match.table import METHOD as METHOD_OF_A_MATCH
 from gtp_engine.match.table import WIDTH_IN_FILES, points
-from gtp_engine.tournament.results import METHOD, Results
+from gtp_engine.printable import printable
+from gtp_engine.tournament.results import METHOD, Results, as_json, results
+from gtp_engine.tournament.series import Contest
+
+MOST_OF_A_COMMAND = 1000
+"""Characters of an engine's command that the page shows."""
 
 COLUMNS = ("", "engine", "Elo", "95 %", "above the next", "points", "games", "score", "s/move", "faults")
 
@@ -26,35 +36,6 @@ table { border-collapse: collapse; } td, th { padding: .3em .7em; border-bottom:
 td:nth-child(2), th:nth-child(2) { text-align: left; } .none { background: #eee; } code { font-size: .85em; }
 .wide { overflow-x: auto; } p.small { color: #555; font-size: .9em; }
 """
-
-
-@contextlib.contextmanager
-def game_bar(title: str, total: int, played: int) -> Iterator[Callable[[str], None]]:
-    """Show a bar of games on stderr while the body runs, if that is a terminal.
-
-    The body gets a function to call after each game, with a few words about it.
-    """
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[last]}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2) as progress:
-        task = progress.add_task(title, total=total, completed=played, last="")
-        yield lambda last: progress.update(task, advance=1, last=last)
 
 
 def print_results(terms: MatchTerms, found: Results) -> None:
@@ -110,6 +91,23 @@ def page(terms: MatchTerms, commands: list[str], found: Results) -> str:
         f'<p class="small">{html.escape(METHOD)}</p>\n<p class="small">{html.escape(METHOD_OF_A_MATCH)}</p>\n'
         "</body></html>\n"
     )
+
+
+def write_results(
+    folder: Path, names: Sequence[str], commands: Sequence[list[str]], contests: Sequence[Contest]
+) -> Results:
+    """Write results.html and results.json beside the records of the contests, and return what they say.
+
+    `names` and `commands` have an entry for each engine. Raises UserError.
+    """
+    found = results(names, contests)
+    texts = [printable(shlex.join(command), MOST_OF_A_COMMAND) for command in commands]
+    try:
+        write_whole(folder / "results.html", page(contests[0].record.terms, texts, found).encode(), PUBLIC)
+        write_whole(folder / "results.json", msgspec.json.encode(as_json(found)), PUBLIC)
+    except OSError as error:
+        raise UserError(f"{printable(str(folder))}: {error.strerror}") from error
+    return found
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from gtp_engine.match.conditions import Conditions
 from gtp_engine.match.play import POLL_SECONDS, Match
 from gtp_engine.match.record import GameRecord, MatchRecord
 
-ROUND = 10
+ROUND = 20
 """Games that a match advances by before another one has its turn. So a series that was interrupted says something about
 all its matches, and engines start once for so many games."""
 

@@ -147,7 +147,19 @@ def test_a_sequential_test_ends_each_pair(tmp_path: Path, capsys: pytest.Capture
     assert code == 0
     games = [match["games"] for match in json.loads(out)["matches"]]
     assert max(games[0], games[2]) < 30
-    assert games[1] > ROUND  # South and North are equal
+    assert games[1] > 10  # South and North are equal
+
+
+def test_engines_that_crash_or_hang_lose_and_hold_nobody_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    crasher = stub("--name", "Crasher", "--bad", "crash@1")
+    hanging = stub("--name", "Hanging", "--bad", "hang@1")
+    code, out, _ = run(capsys, SOUTH, crasher, hanging, *small(tmp_path, 1), "--hang", 1, "--parallel", 3, "--json")
+    assert code == 3
+    found = {engine["name"]: engine for engine in json.loads(out)["engines"]}
+    assert found["South 1.0"]["wins"] == 2
+    assert found["South 1.0"]["faults"] == {}
+    faults = {reason for engine in found.values() for reason in engine["faults"]}
+    assert faults == {"crash", "hung"}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
@@ -155,7 +167,7 @@ def test_interrupting_keeps_everything(tmp_path: Path) -> None:
     mark = f"mark-{os.getpid()}"
     slow = [stub("--name", f"{mark}{i}", "--bad", "hang@1") for i in range(2)]
     quick = [f"q{i}={each}" for i, each in enumerate([QUITTER, SOUTH])]
-    arguments = ["tournament", *quick, *slow, *map(str, small(tmp_path, 12)), "--parallel", "2"]
+    arguments = ["tournament", *quick, *slow, *map(str, small(tmp_path, ROUND + 2)), "--parallel", "2"]
     process = subprocess.Popen(
         [sys.executable, "-m", "gtp_engine.cli", *arguments],
         cwd=REPOSITORY,

@@ -1,0 +1,152 @@
+"""`nobi experiment`: one of the experiments of catalogue.py, played, tabled and drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import click
+
+from go_rules.machine.files import PUBLIC, write_whole
+from go_rules.machine.launch import python_command
+from go_rules.machine.texts import shown
+from gtp_engine.configuration.options import Count, Number
+from gtp_engine.configuration.sources import load
+from gtp_engine.errors import UserError
+from gtp_engine.experiments.catalogue import EXPERIMENTS, PLAYER, VISITS, Experiment, Plan, plan
+from gtp_engine.experiments.report import MISSING, as_csv, as_markdown, can_draw, draw, findings
+from gtp_engine.match.command import EXIT_FAULTS
+from gtp_engine.match.conditions import BoardSize, Conditions, read_conditions
+from gtp_engine.players import check
+from gtp_engine.printable import printable
+from gtp_engine.tournament.progress import play_series
+from gtp_engine.tournament.report import write_results
+from gtp_engine.tournament.results import Results
+from gtp_engine.tournament.series import open_contest
+from search.parameters import ParameterError
+
+NAMES = ", ".join(EXPERIMENTS)
+MOST_VALUES = 40
+
+
+@click.command(epilog="\b\n" + "\n".join(f"{name:14}{each.question}" for name, each in EXPERIMENTS.items()))
+@click.argument("name", metavar="NAME")
+@click.option("--games", "-n", type=Count(1), help="How many each pair plays.  [default: the experiment's]")
+@click.option("--size", type=BoardSize(), default="9", show_default=True, help="Board: N, or WIDTHxHEIGHT.")
+@click.option("--rules", default="chinese", show_default=True, help="A rule set by name; `nobi gtp --help` lists them.")
+@click.option("--komi", type=Number(-1000, 1000), help="Points for white.  [default: customary with the rules]")
+@click.option("--player", help="Another player than the experiment's, or for `players` a list with commas between.")
+@click.option("--option", help="Another parameter than the experiment's.")
+@click.option("--values", help="Other values than the experiment's, with commas between.")
+@click.option("--visits", type=Count(1, 10**12), help="Visits a move, where they are not what is varied.")
+@click.option("--time", "seconds", type=Number(0, 1e7, min_open=True), metavar="SECONDS", help="... or seconds a move.")
+@click.option("--parallel", type=Count(1, 256), default=1, show_default=True, help="Games at the same time.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the records, the tables and the picture; an experiment found there goes on.  "
+    "[default: experiment-NAME]",
+)
+@click.option(
+    "--picture",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The picture, .svg or .png.  [default: NAME.svg in that folder]",
+)
+def experiment(
+    name: str,
+    games: int | None,
+    size: tuple[int, int],
+    rules: str,
+    komi: float | None,
+    player: str | None,
+    option: str | None,
+    values: str | None,
+    visits: int | None,
+    seconds: float | None,
+    parallel: int,
+    out: Path | None,
+    picture: Path | None,
+) -> int:
+    """Play one of the experiments that tutorials on tree search describe.
+
+    Players of this program that differ in one option play each other; a table (NAME.md, NAME.csv) and a picture
+    (NAME.svg, with the extra `review`) show their Elo; results.html and results.json are as those of `nobi tournament`.
+    It can be interrupted at any time, and the same command goes on.
+    The exit code is 0, or 3 if an engine misbehaved.
+    """
+    chosen = _chosen(name, games, player, option, values, visits)
+    path = picture or (out or Path(f"experiment-{name}")) / f"{name}.svg"
+    if path.suffix not in (".svg", ".png"):
+        raise UserError(f"{printable(str(path))}: the picture must be a file .svg or .png")
+    conditions = read_conditions(size=size, rules=rules, komi=komi, parallel=parallel)
+    planned = plan(chosen, seconds)
+    folder = out or Path(f"experiment-{name}")
+    found = _play(name, chosen, planned, conditions, folder)
+    rows = findings(planned, found)
+    played = f"{found.games} games on {size[0]}x{size[1]}, komi {conditions.terms.komi:g}, " + _limit(chosen, seconds)
+    markdown = as_markdown(chosen, planned, rows, played)
+    write_whole(folder / f"{name}.md", markdown.encode(), PUBLIC)
+    write_whole(folder / f"{name}.csv", as_csv(rows).encode(), PUBLIC)
+    click.echo(markdown, nl=False)
+    if can_draw():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draw(path, chosen, planned, rows, played)
+    else:
+        click.echo(f"experiment: {MISSING}", err=True)
+    return EXIT_FAULTS if found.has_faults else 0
+
+
+def _chosen(
+    name: str, games: int | None, player: str | None, option: str | None, values: str | None, visits: int | None
+) -> Experiment:
+    """The experiment with what the options change. Raises UserError."""
+    if name not in EXPERIMENTS:
+        raise UserError(f"unknown experiment {shown(name)} (known: {NAMES})")
+    chosen = EXPERIMENTS[name]
+    if chosen.option == PLAYER:
+        values, player = values or player, None
+    listed = [value.strip() for value in values.split(",")] if values else list(chosen.values)
+    if len(set(listed)) < len(listed) or not 2 <= len(listed) <= MOST_VALUES:
+        raise UserError(f"an experiment has 2 to {MOST_VALUES} values, no two of them equal")
+    return dataclasses.replace(
+        chosen,
+        player=player or chosen.player,
+        option=option or chosen.option,
+        values=tuple(listed),
+        visits=visits or chosen.visits,
+        visits_of={} if visits else chosen.visits_of,
+        games=games or chosen.games,
+    )
+
+
+def _play(name: str, chosen: Experiment, planned: Plan, conditions: Conditions, folder: Path) -> Results:
+    """Play what the folder's records do not have yet. Raises UserError, and KeyboardInterrupt."""
+    for engine in planned.engines:
+        _check(engine.label, engine.arguments)
+    labels = [printable(engine.label) for engine in planned.engines]
+    commands = [python_command("gtp_engine.cli", "gtp", *engine.arguments) for engine in planned.engines]
+    contests = [open_contest(folder, pair, commands, labels, conditions) for pair in planned.pairs]
+    play_series("experiment", name, contests, conditions, chosen.games, folder)
+    return write_results(folder, labels, commands, contests)
+
+
+def _check(label: str, arguments: tuple[str, ...]) -> None:
+    """Find out in this process what an engine would complain of at its start. Raises UserError."""
+    words = iter(arguments)
+    given = list(zip(words, words, strict=True))
+    settings = [value for option, value in given if option == "--set"]
+    options = {option[2:]: value for option, value in given if option != "--set"}
+    try:
+        check(load(None, settings, options))
+    except ParameterError as error:
+        raise UserError(f"{printable(label)}: {error}") from None
+
+
+def _limit(chosen: Experiment, seconds: float | None) -> str:
+    """How long the engines thought, for the caption."""
+    if seconds is not None:
+        return f"{seconds:g} s a move"
+    if chosen.option == VISITS:
+        return "visits as they say"
+    others = "".join(f", {player} {visits}" for player, visits in chosen.visits_of.items())
+    return f"{chosen.visits} visits a move{others}"

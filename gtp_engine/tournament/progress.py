@@ -1,0 +1,70 @@
+"""A series of matches as a command plays it: with a bar on the terminal, and ended by signals without a loss."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from gtp_engine.match.conditions import Conditions, termination_interrupts
+from gtp_engine.printable import printable
+from gtp_engine.tournament.series import Contest, Series
+
+
+def play_series(
+    command: str, title: str, contests: Sequence[Contest], conditions: Conditions, games: int, folder: Path
+) -> None:
+    """Play the games that the records of the contests do not have yet, and tell how it goes on stderr.
+
+    `command` is the name of the subcommand, and `folder` that of all records. Raises UserError, and KeyboardInterrupt
+    after SIGINT and SIGTERM; the records are complete then.
+    """
+    played = sum(len(contest.record.games) for contest in contests)
+    shown = printable(str(folder))
+    click.echo(f"{command}: {title}, {len(contests)} pairs; records in {shown}", err=True)
+
+    def after_game(contest: Contest) -> None:
+        first, second = contest.sides
+        advance(f"{first + 1}-{second + 1}: {contest.record.games[-1].result}")
+
+    try:
+        with termination_interrupts(), game_bar(command, games * len(contests), played) as advance:
+            Series(contests, conditions, games).run(after_game)
+    except KeyboardInterrupt:
+        click.echo(f"{command}: interrupted; go on with the same command and --out {shown}", err=True)
+        raise
+
+
+@contextlib.contextmanager
+def game_bar(title: str, total: int, played: int) -> Iterator[Callable[[str], None]]:
+    """Show a bar of games on stderr while the body runs, if that is a terminal.
+
+    The body gets a function to call after each game, with a few words about it.
+    """
+    if not sys.stderr.isatty():
+        yield lambda last: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[last]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2) as progress:
+        task = progress.add_task(title, total=total, completed=played, last="")
+        yield lambda last: progress.update(task, advance=1, last=last)
