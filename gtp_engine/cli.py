@@ -14,6 +14,8 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
             _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # which ends the process, without a word
+        # Numpy's own threads wait busily for small products of matrices, and take cores from ours.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         _find_only_our_own()
         from gtp_engine.interrupts import end_at_once
 

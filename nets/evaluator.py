@@ -96,6 +96,10 @@ class EvaluatorError(Exception):
     """A network that cannot be loaded or gave unusable output. The text is one line, fit for a user."""
 
 
+class DeviceError(EvaluatorError):
+    """A device that onnxruntime offers and that does not work on this machine."""
+
+
 class Evaluator(ABC):
     """A network ready to run. Several threads may call `evaluate` at once; it releases the GIL."""
 
@@ -107,6 +111,14 @@ class Evaluator(ABC):
     @abstractmethod
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
         """Evaluate the positions of a request. Raises EvaluatorError."""
+
+    def warm_up(self, count: int, height: int, width: int) -> None:
+        """Do now what a first evaluation of `count` boards of this size would wait for. Raises EvaluatorError.
+
+        Evaluates empty boards once, unless an evaluator knows better."""
+        spatial = np.zeros((count, SPATIAL_PLANES, height, width), np.float32)
+        spatial[:, 0] = 1.0
+        self.evaluate(EvaluationRequest(spatial, np.zeros((count, GLOBAL_FEATURES), np.float32)))
 
     def use_profile(self, profile: HumanProfile) -> None:
         """Imitate other players from the next evaluation on. Raises EvaluatorError if this is no HumanSL network."""

@@ -14,6 +14,7 @@ META_FEATURES = 192
 
 FORMS = "rank_20k to rank_9d, preaz_20k to preaz_9d, rank_9d_5k for black 9d and white 5k, proyear_1800 to proyear_2023"
 """Every name, for messages."""
+NEEDS_PROFILE = f"this network imitates people; say whom with --human-profile NAME ({FORMS})"
 
 RANKS = (*(f"{dan}d" for dan in range(9, 0, -1)), *(f"{kyu}k" for kyu in range(1, 21)))
 """Strongest first."""

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from go_rules.machine.files import printable_path, read_regular
+from go_rules.machine.fingerprint import source_fingerprint
 from nets.devices import CPU, Device
 from nets.embedded import embedded_network
-from nets.evaluator import EvaluatorError
+from nets.evaluator import DeviceError, EvaluatorError
 
 if TYPE_CHECKING:
     from nets.human_profile import HumanProfile
     from nets.katago.model import Model
+    from nets.native.calibrate import Verdict
     from nets.onnx.evaluator import OnnxEvaluator, Variant
 
 Note = Callable[[str], None]
@@ -118,30 +120,43 @@ class NetworkFile:
             raise NotPackable(f"{self.source}: {reason}")
         return model
 
-    def int16(self, model: Model, note: Note) -> bytes:
-        """Return a calibration of `packable_model` for int16. Raises EvaluatorError."""
-        from nets.conversion.fold import is_convolutional
-        from nets.embedded import ready_made_int16
-        from nets.native.calibrate import LARGE, calibrate, calibration_key, checked_here
-        from nets.native.profiles import PROFILES
+    def int16(self, options: OpeningOptions) -> bytes:
+        """Return the network as our own kernels read it (nets/native/packed.py), after a calibration the first time.
+
+        Raises NotPackable if they cannot run it, EvaluatorError."""
+        from nets.native.packed import packed_key, to_bytes
 
         def derive() -> bytes:
-            ready = ready_made_int16(self.sha256)
-            if ready is not None:
-                return checked_here(
-                    ready, model, OpeningOptions(1, 1.0, None, note).open_onnx(self.onnx(), self.source)
-                ).to_bytes()
-            is_large = model.parameters >= LARGE
-            takes = "some seconds" if is_convolutional(model) and not is_large else "up to a minute"
-            note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")
-            profile = None if model.trunk.metadata is None else PROFILES[0]
-            reference = open_fp32(self, OpeningOptions(1, 1.0, profile, note))
-            if not is_large:
-                return calibrate(model, reference).to_bytes()
-            progress = _announced(note, "calibrating")
-            return calibrate(model, reference, progress=progress, player=_embedded(note)).to_bytes()
+            from nets.native.pack import pack
 
-        return self._derived(calibration_key(), derive, "")
+            model = self.packable_model()
+            if (options.profile is None) != (model.trunk.metadata is None):
+                open_fp32(self, options)  # refuses a profile that is missing, or that means nothing to the network
+            verdict = self._calibration(model, options.note)
+            packed = pack(model, verdict.highest, verdict.largest, verdict.in_bytes)
+            return to_bytes(packed, verdict.reason_against)
+
+        return self._derived(packed_key(), derive, "")
+
+    def _calibration(self, model: Model, note: Note) -> Verdict:
+        """Calibrate `packable_model`. Raises EvaluatorError."""
+        from nets.conversion.fold import is_convolutional
+        from nets.embedded import ready_made_int16
+        from nets.native.calibrate import LARGE, calibrate, checked_here
+        from nets.native.profiles import PROFILES
+
+        ready = ready_made_int16(self.sha256)
+        if ready is not None:
+            plain = OpeningOptions(1, 1.0, None, note).open_onnx(self.onnx(), self.source)
+            return checked_here(ready, model, plain)
+        is_large = model.parameters >= LARGE
+        takes = "some seconds" if is_convolutional(model) and not is_large else "up to a minute"
+        note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")
+        profile = None if model.trunk.metadata is None else PROFILES[0]
+        reference = open_fp32(self, OpeningOptions(1, 1.0, profile, note))
+        if not is_large:
+            return calibrate(model, reference)
+        return calibrate(model, reference, progress=_announced(note, "calibrating"), player=_embedded(note))
 
     def fp16(self) -> bytes:
         """Return the network in fp16. Raises EvaluatorError."""
@@ -152,7 +167,7 @@ class NetworkFile:
     def reason_against_fp16(self, device: Device, options: OpeningOptions, candidate: OnnxEvaluator) -> str:
         """Return why `auto` does not use `candidate`, this network in fp16 on a device; empty if it may. Measured once.
         Raises EvaluatorError."""
-        from nets.onnx.evaluator import runtime_version
+        from nets.onnx.runtime import runtime_version
         from nets.precision.fp16 import fingerprint, from_verdict, reason_against_fp16, to_verdict
 
         def derive() -> bytes:
@@ -166,9 +181,8 @@ class NetworkFile:
 
     def _derived(self, kind: str, derive: Callable[[], bytes], suffix: str = ".onnx") -> bytes:
         from nets.cache import cached
-        from nets.conversion.convert import converter_fingerprint
 
-        converter = converter_fingerprint()
+        converter = source_fingerprint("nets.conversion.convert")  # not imported: that takes long
         name = f"{self.sha256[:24]}-{converter[:16]}{kind}{suffix}"
         return cached(name, f"{self.sha256} {converter} {name}", derive)
 
@@ -184,15 +198,8 @@ def open_fp32(file: NetworkFile, options: OpeningOptions) -> OnnxEvaluator:
 
 def checked_by_trial(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
     """Return the evaluator after one evaluation, since some devices start and cannot compute. Raises DeviceError."""
-    import numpy as np
-
-    from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest
-    from nets.onnx.evaluator import DeviceError
-
-    empty = np.zeros((1, SPATIAL_PLANES, 9, 9), np.float32)
-    empty[:, 0] = 1.0
     try:
-        evaluator.evaluate(EvaluationRequest(empty, np.zeros((1, GLOBAL_FEATURES), np.float32)))
+        evaluator.warm_up(1, 9, 9)
     except EvaluatorError as error:
         raise DeviceError(f"device {device.name} does not work: {error}") from None
     return evaluator

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nets.devices import CPU, Device, MissingDevice, candidates
-from nets.evaluator import EvaluatorError
+from nets.evaluator import DeviceError, EvaluatorError
 from nets.network_file import NetworkFile, Note, NotPackable, OpeningOptions, checked_by_trial, open_fp32
 
 if TYPE_CHECKING:
@@ -90,8 +90,6 @@ def _open(
     if precision not in PRECISIONS:
         raise EvaluatorError(f"unknown precision {precision} (known: {', '.join(PRECISIONS)})")
     devices = _devices(device, precision)
-    from nets.onnx.evaluator import DeviceError
-
     file = NetworkFile(path)
     for each, next_ in zip(devices, (*devices[1:], None), strict=True):
         try:
@@ -105,7 +103,7 @@ def _open(
 
 def _devices(name: str, precision: str) -> list[Device]:
     """The devices to try. Raises EvaluatorError."""
-    from nets.onnx.evaluator import offered_providers
+    from nets.onnx.runtime import offered_providers
 
     try:
         devices = candidates(name, offered_providers())
@@ -139,7 +137,6 @@ def _open_on_processor(file: NetworkFile, precision: str, options: OpeningOption
 def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, options: OpeningOptions) -> OnnxEvaluator:
     """A network on another device than the processor. Raises DeviceError where that does not work."""
     from nets.onnx.check import check_onnx
-    from nets.onnx.evaluator import DeviceError
 
     plain = file.onnx()
     own = check_onnx(plain, file.source).precision
@@ -163,19 +160,17 @@ def _int16(file: NetworkFile, is_auto: bool, options: OpeningOptions) -> NativeE
     """The network in int16, or None where `auto` is better off without. Raises EvaluatorError."""
     if is_auto and (len(file.content) < SMALLEST_AUTO_BYTES or options.threads > 1):
         return None
-    from nets.native.opening import open_native
+    from nets.native.evaluator import NativeEvaluator
+    from nets.native.packed import from_bytes
 
     try:
-        model = file.packable_model()
+        packed, reason = from_bytes(file.int16(options))
     except NotPackable:
         if not is_auto:
             raise
         return None
-    if (options.profile is None) != (model.trunk.metadata is None):
-        open_fp32(file, options)  # refuses a profile that is missing, or that means nothing to the network
-    calibration = file.int16(model, options.note)
     other = partial(open_fp32, file, options)
-    evaluator, reason = open_native(model, calibration, file.source, other, options.optimism, options.profile)
+    evaluator = NativeEvaluator(packed, file.source, other, options.optimism, options.profile)
     if reason and is_auto:
         options.note(f"{file.path.name}: not using int16, for in it {reason}")
         return None

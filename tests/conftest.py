@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as for the command `nobi` (gtp_engine/cli.py)
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

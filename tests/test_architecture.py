@@ -39,7 +39,7 @@ VECTORS = {
 ONLY_IN = {
     "numba": {"go_rules/machine/jit.py", *VECTORS},
     "llvmlite": VECTORS,
-    "onnxruntime": {"nets/onnx/evaluator.py"},
+    "onnxruntime": {"nets/onnx/runtime.py"},
     "torch": {"training/"},
     "matplotlib": {"training/", "gtp_engine/experiments/report.py"},
     "click": {"gtp_engine/", "training/"},

@@ -36,12 +36,20 @@ def _reachable(module: str) -> set[str]:
         if name in found:
             continue
         found.add(name)
-        for origin, names in PROJECT_IMPORT.findall(_source(name).decode("utf-8", "replace")):
-            waiting.append(origin)
-            if hasattr(sys.modules.get(origin), "__path__"):
-                # What is imported from a package may be its modules.
-                waiting += [f"{origin}.{imported}" for imported in re.findall(r"\w+", names)]
+        waiting += _imported(name)
     return found
+
+
+@cache
+def _imported(module: str) -> tuple[str, ...]:
+    """Our modules that a module imports itself."""
+    found = []
+    for origin, names in PROJECT_IMPORT.findall(_source(module).decode("utf-8", "replace")):
+        found.append(origin)
+        if hasattr(sys.modules.get(origin), "__path__"):
+            # What is imported from a package may be its modules.
+            found += [f"{origin}.{imported}" for imported in re.findall(r"\w+", names)]
+    return tuple(found)
 
 
 @cache

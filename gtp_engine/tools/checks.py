@@ -183,7 +183,7 @@ def _kernels(_: Installation) -> str:
 
 
 def _device(installation: Installation) -> str:
-    from nets.onnx.evaluator import offered_providers
+    from nets.onnx.runtime import offered_providers
 
     device = installation.configuration.engine.device
     offered = offered_providers()

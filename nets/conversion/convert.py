@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from go_rules.machine.fingerprint import source_fingerprint
 from nets.conversion.rows import RowsTrunk
 from nets.conversion.to_onnx import prepared, to_onnx
 from nets.evaluator import EvaluatorError
@@ -32,8 +31,3 @@ def winograd(content: bytes, source: str, sha256: str, m: int) -> bytes:
     """Convert a convolutional network to a graph that uses Winograd's method, with tiles of m×m points. Raises
     EvaluatorError."""
     return to_onnx(load_model(content, source), sha256, RowsTrunk(m)).SerializeToString()
-
-
-def converter_fingerprint() -> str:
-    """Return a hash of the converter's own sources, so that an edit makes what it wrote before out of date."""
-    return source_fingerprint(__name__)

@@ -1,37 +1,13 @@
-"""Writes the value head and its post-processing, so that the graph's outputs are the fields of an `Evaluation`.
-
-How a version's raw outputs become points and probabilities: KataGo's `cpp/neuralnet/nneval.cpp`.
-"""
+"""Writes the value head and its post-processing, so that the graph's outputs are the fields of an `Evaluation`."""
 
 from __future__ import annotations
-
-import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from nets.conversion.board import Board
 from nets.conversion.graph import Graph
-from nets.katago.model import FloatArray, Model, Multipliers
-
-KO_FEATURE, TERRITORY_FEATURE = 6, 9
-"""Global features: 0 under the simple ko rule and 1 under the superko rules; 1 under territory scoring."""
-EXCLUDED = 1e5
-"""Subtracted from the logit of an outcome that the rules exclude, so that its probability is exactly 0."""
-SHORTTERM_SCORE_V9 = 10.0
-
-
-@dataclass(frozen=True)
-class ScoreOutputs:
-    """The score head's last matrix, rearranged: first the plain outputs, then those that pass through softplus."""
-
-    weights: FloatArray
-    """[hidden, 2 + positive]; the units of the plain outputs (mean, lead) are part of it."""
-    bias: FloatArray
-    factors: FloatArray
-    """Factors of the softplus outputs: stdev[, variance of time left, short-term errors of value and score]."""
-    has_root: bool
-    """The short-term errors are the square root of that product."""
+from nets.katago.model import Model
+from nets.katago.score_outputs import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, ScoreOutputs, score_outputs
 
 
 def write_value(graph: Graph, board: Board, model: Model, trunk: str, global_: str) -> tuple[str, str, str]:
@@ -60,36 +36,6 @@ def write_value(graph: Graph, board: Board, model: Model, trunk: str, global_: s
         return value, _oldest_score(graph, board, value, plain), ownership
     value = graph.add("Softmax", _without_no_result(graph, logits, global_), axis=1, label="value")
     return value, _score(graph, outputs, value, plain, positive[0]), ownership
-
-
-def score_outputs(model: Model) -> ScoreOutputs:
-    """Return the score head's matrix with the columns and units of the network's version put in one order."""
-    head, scale, version = model.value, model.multipliers, model.version
-    # Columns: 0 mean, 1 stdev, 2 lead, 3 variance of time left, 4 and 5 short-term errors of value and score.
-    lead = 2 if version >= 8 else 0
-    plain = head.score[:, [0, lead]], head.score_bias[[0, lead]]
-    if version == 3:
-        return ScoreOutputs(*plain, np.zeros(0, np.float32), False)
-    units = np.array([scale.score_mean, scale.lead if version >= 8 else scale.score_mean], np.float32)
-    columns = [1, 3, 4, 5] if version >= 9 else [1]
-    before, factors = _softplus_units(version, scale)
-    weights = np.concatenate([plain[0] * units, head.score[:, columns] * before], axis=1)
-    bias = np.concatenate([plain[1] * units, head.score_bias[columns] * before])
-    return ScoreOutputs(weights, bias, factors, 10 <= version <= 13)
-
-
-def _softplus_units(version: int, scale: Multipliers) -> tuple[FloatArray, FloatArray]:
-    """Multipliers before and after softplus of the outputs that pass through it."""
-    before, after = [1.0, 1.0, 1.0, 1.0], [scale.score_stdev, scale.variance_time]
-    if version >= 14:  # the square root of the multiplier times the square of softplus(x / 2)
-        before[2:] = [0.5, 0.5]
-        after += [math.sqrt(scale.shortterm_value_error), math.sqrt(scale.shortterm_score_error)]
-    elif version >= 10:
-        after += [scale.shortterm_value_error, scale.shortterm_score_error]
-    else:
-        after += [1.0, SHORTTERM_SCORE_V9]
-    used = 4 if version >= 9 else 1
-    return np.array(before[:used], np.float32), np.array(after[:used], np.float32)
 
 
 def _without_no_result(graph: Graph, logits: str, global_: str) -> str:

@@ -12,7 +12,6 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from nets.embedded import ReadyMade
 from nets.evaluator import EvaluationRequest, Evaluator
-from nets.katago.model import FloatArray, Model
+from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray, Model
 from nets.native.convolutions.packing import readings
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
@@ -31,8 +30,8 @@ from nets.native.taps import recorded
 from nets.native.transformers.packing import Bytes
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
 from nets.native.transformers.rounding import of_feed_forward, rounded
-from nets.precision.calibration import Positions, Series, measurement_fingerprint, own_positions
-from nets.precision.loss import CHECKED, GROSS, Loss, compare, reason_against
+from nets.precision.calibration import Positions, Series, own_positions
+from nets.precision.loss import CHECKED, GROSS, Answer, Loss, answers, compare_answers, reason_against
 
 SERIES = (
     Series(19, 19, games=3, moves=220, interval=7),
@@ -102,11 +101,6 @@ def from_bytes(content: bytes) -> Verdict:
     return Verdict(highest, facts["loss"], facts["reason_against"], facts["largest"], in_bytes)
 
 
-def calibration_key() -> str:
-    """Return the end of the name of a calibration's file, with a hash of what the calibration depends on."""
-    return f"-{fingerprint()[:12]}-int16.npz"
-
-
 def calibrate(
     model: Model,
     reference: Evaluator,
@@ -132,15 +126,17 @@ def calibrate(
     progress(0.75 if has_rows else 0.85)
     choices: list[Mapping[str, Bytes]] = [NO_BYTES]
     if has_rows and HAS_BYTES:
-        in_bytes = rounded(model, [each for each in others if len(each[0]) > 0])
+        kinds = (FeedForwardBlock,) if IN_GROUPS else (AttentionBlock, FeedForwardBlock)
+        in_bytes = rounded(model, [each for each in others if len(each[0]) > 0], kinds)
         choices = [of_feed_forward(model, in_bytes), of_feed_forward(model, in_bytes, ["second"]), NO_BYTES]
         if not IN_GROUPS:  # whose weights are rounded more finely
             choices.insert(0, in_bytes)
         progress(0.85)
     checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
+    expected = answers(varied(reference), checked)
     for largest, choice in product((LARGEST, FINER) if has_layers else (LARGEST,), choices):
         candidate = _evaluator(model, highest, largest, choice, reference)
-        loss, share = _compare(candidate, reference, checked)
+        loss, share = _compare(candidate, expected, checked)
         if not reason_against(loss, 0.0, SURE if choice else 1.0):
             break
     progress(1.0)
@@ -151,7 +147,7 @@ def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdic
     """Measure the loss of a verdict from another machine against `reference` on this one. Raises EvaluatorError."""
     verdict = from_bytes(ready.content)
     candidate = _evaluator(model, verdict.highest, verdict.largest, verdict.in_bytes, reference)
-    loss, share = _compare(candidate, reference, ready.positions)
+    loss, share = _compare(candidate, answers(varied(reference), ready.positions), ready.positions)
     known = reason_against(Loss(**verdict.loss), 0.0)
     return replace(verdict, reason_against=known or reason_against(loss, share, GROSS))
 
@@ -172,13 +168,15 @@ def _evaluator(
 ) -> NativeEvaluator:
     profile = PROFILES[0] if model.trunk.metadata is not None else None
     packed = pack(model, highest, largest, in_bytes)
-    return NativeEvaluator(model, packed, model.name, lambda: reference, profile=profile)
+    return NativeEvaluator(packed, model.name, lambda: reference, profile=profile)
 
 
-def _compare(candidate: NativeEvaluator, reference: Evaluator, positions: Sequence[Positions]) -> tuple[Loss, float]:
+def _compare(
+    candidate: NativeEvaluator, expected: Sequence[Answer], positions: Sequence[Positions]
+) -> tuple[Loss, float]:
     for spatial, global_ in positions:  # compiles, which is no part of the time that it takes
         candidate.evaluate(EvaluationRequest(spatial[:1], global_[:1]))
-    return compare(varied(reference), varied(candidate), positions)
+    return compare_answers(expected, answers(varied(candidate), positions))
 
 
 def ranges(model: Model, positions: Sequence[Positions]) -> dict[str, FloatArray]:
@@ -186,16 +184,7 @@ def ranges(model: Model, positions: Sequence[Positions]) -> dict[str, FloatArray
     wanted = {each.tap for each in readings([step for step in steps(model.trunk.blocks) if not step.in_rows])}
     highest: dict[str, FloatArray] = {}
     batch = BATCH if model.parameters < LARGE else 1
-    for tap, values in recorded(model, positions, batch):
-        if tap in wanted:
-            top = np.abs(values).max(axis=(0, 2, 3)) * np.float32(WIDENING)
-            highest[tap] = np.maximum(highest.get(tap, top), top)
+    for tap, values in recorded(model, positions, batch, wanted):
+        top = np.abs(values).max(axis=(0, 2, 3)) * np.float32(WIDENING)
+        highest[tap] = np.maximum(highest.get(tap, top), top)
     return highest
-
-
-@lru_cache(maxsize=1)
-def fingerprint() -> str:
-    """Return a hash of what a calibration depends on, beside the network and its converter.
-
-    Weights for other products of 8-bit levels may overflow in those of this processor."""
-    return measurement_fingerprint(__name__, f"bytes: {HAS_BYTES}, in groups: {IN_GROUPS}")

@@ -20,14 +20,13 @@ from nets.evaluator import (
     EvaluatorAttributes,
     EvaluatorError,
 )
-from nets.human_profile import HumanProfile
-from nets.katago.model import FloatArray, Model
+from nets.human_profile import NEEDS_PROFILE, HumanProfile
+from nets.katago.model import FloatArray
 from nets.native.convolutions.tiling import SMALLEST
 from nets.native.outputs import VALUES, finish_batch
-from nets.native.pack import Packed
+from nets.native.packed import Packed
 from nets.native.profiles import ProfileEncoder
 from nets.native.workspace import Workspace
-from nets.onnx.evaluator import NEEDS_PROFILE
 
 PRECISION = "int16"
 PROVIDER = "native"
@@ -42,32 +41,31 @@ class NativeEvaluator(Evaluator):
 
     def __init__(
         self,
-        model: Model,
         packed: Packed,
         source: str,
         open_other: Callable[[], Evaluator],
         optimism: float = 1.0,
         profile: HumanProfile | None = None,
     ) -> None:
-        """Run `packed`, which is the prepared network `model` as the kernels read it. Raises EvaluatorError.
+        """Run a network as the kernels read it. Raises EvaluatorError.
 
         `source` names the network in errors. `optimism` is the default share of the optimistic policy, if there is one.
         Boards of a single line fit no tile: the evaluator that `open_other` opens evaluates them. `profile` says whom
         a HumanSL network imitates; it must have one, and no other network may."""
-        encoder = model.trunk.metadata
+        encoder = packed.metadata
         if encoder is not None and profile is None:
             raise EvaluatorError(f"{source}: {NEEDS_PROFILE}")
         if encoder is None and profile is not None:
             raise EvaluatorError(f"{source}: {TAKES_NO_PROFILE}")
         self._profile_encoder = None if encoder is None else ProfileEncoder(encoder)
         self._attributes = EvaluatorAttributes(
-            model.name,
+            packed.name,
             PRECISION,
             PROVIDER,
-            model.policy.channels > 1,
+            packed.has_optimism,
             profile,
-            model.pass_alive_under_suicide,
-            model.only_safe_area,
+            packed.pass_alive_under_suicide,
+            packed.only_safe_area,
         )
         self._packed, self._source, self._optimism = packed, source, optimism
         self._open_other = open_other
@@ -85,6 +83,9 @@ class NativeEvaluator(Evaluator):
         if self._profile_encoder is None:
             raise EvaluatorError(f"{self._source}: {TAKES_NO_PROFILE}")
         self._attributes = replace(self._attributes, profile=profile)
+
+    def warm_up(self, count: int, height: int, width: int) -> None:
+        """Do nothing: the kernels are the same for batches and boards of every size."""
 
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
         """Evaluate positions as `Evaluator.evaluate` says."""

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from go_rules.machine.jit import kernel
-from nets.conversion.value_head import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, ScoreOutputs
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, VAR_TIME_LEFT, WIN
 from nets.katago.model import FloatArray
+from nets.katago.score_outputs import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, ScoreOutputs
 from nets.native.simd.activations import CURVES, REACH, RELU
 
 VALUES, PLAIN = 3, 2

@@ -3,61 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nets.katago.model import FloatArray, Model, Trunk
-from nets.native.convolutions.packing import Buffer, LayersWriter, is_curved
+from nets.native.convolutions.packing import LayersWriter, is_curved
 from nets.native.convolutions.tiling import LARGEST
 from nets.native.network import CONVOLUTIONS, ROWS, RUN
 from nets.native.order import End, Step, runs, steps
-from nets.native.outputs import SmallLayers
 from nets.native.pack_heads import pack_heads, small_layers
+from nets.native.packed import Packed
 from nets.native.parameters import Writer, bias_of, pad, padded
 from nets.native.simd.activations import CURVES
 from nets.native.simd.products import OUTPUTS
 from nets.native.stem import NETWORK
 from nets.native.transformers.packing import BlocksWriter, Bytes, MatricesWriter
 
-Records = NDArray[np.void]
 NO_BYTES: Mapping[str, Bytes] = MappingProxyType({})
-
-
-@dataclass(frozen=True)
-class Packed:
-    """A network as the kernels read it."""
-
-    parameters: NDArray[np.uint8]
-    """All parameters; the array begins at a multiple of 64 bytes."""
-    network: Records
-    """One NETWORK record."""
-    runs: Records
-    """RUN records of the trunk, in order."""
-    layers: Records | None
-    """LAYER records of all convolution blocks; None if there are none."""
-    blocks: Records | None
-    """BLOCK records of all transformer blocks; None if there are none."""
-    matrices: Records
-    """MATRIX records of transformer blocks and of the heads."""
-    heads: Records
-    """One HEADS record."""
-    largest: int
-    """The side of Winograd's largest tiles, in points."""
-    curves: NDArray[np.float64] | None
-    """activations.CURVES, or None if convolutions have no activation but ReLU."""
-    channels: int
-    """Channels of the trunk's stream; here and below a multiple of 32."""
-    streams: tuple[int, ...]
-    """Channels of the trunk's stream and of the widest ones of bottlenecks in it."""
-    buffers: tuple[Buffer, ...]
-    """The buffers for levels."""
-    policies: int
-    planes: int
-    global_features: int
-    small: SmallLayers
 
 
 @np.errstate(over="ignore", invalid="ignore")  # absurd weights: outputs that are not finite are refused
@@ -93,6 +57,11 @@ def pack(
     parameters = writer.content()
     network["parameters"] = parameters.ctypes.data
     return Packed(
+        name=model.name,
+        has_optimism=model.policy.channels > 1,
+        pass_alive_under_suicide=model.pass_alive_under_suicide,
+        only_safe_area=model.only_safe_area,
+        metadata=trunk.metadata,
         parameters=parameters,
         network=network,
         runs=records,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.conversion.value_head import score_outputs
 from nets.katago.model import Activation, Model, RmsTip
+from nets.katago.score_outputs import score_outputs
 from nets.native.heads import HEADS
 from nets.native.outputs import SmallLayers
 from nets.native.parameters import Writer, bias_of, pad, padded, pool_matrix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from nets.conversion.to_onnx import TAP, to_onnx
 from nets.katago.model import FloatArray, Model
@@ -11,13 +11,16 @@ from nets.onnx.evaluator import open_recorder
 from nets.precision.calibration import Positions
 
 
-def recorded(model: Model, positions: Sequence[Positions], batch: int) -> Iterator[tuple[str, FloatArray]]:
-    """Evaluate a prepared network, `batch` boards at once, and yield the names of its taps with their values.
+def recorded(
+    model: Model, positions: Sequence[Positions], batch: int, wanted: Collection[str]
+) -> Iterator[tuple[str, FloatArray]]:
+    """Evaluate a prepared network, `batch` boards at once, and yield the names of the wanted taps with their values.
 
     Values are [boards, C, H, W] or, of transformer blocks, [boards, H * W, C]. HumanSL networks imitate all kinds of
     players in turn.
     """
-    record = open_recorder(to_onnx(model, with_taps=True).SerializeToString(), model.name)
+    names = {f"{TAP}{name}" for name in wanted}
+    record = open_recorder(to_onnx(model, with_taps=True).SerializeToString(), model.name, names)
     is_human, turn = model.trunk.metadata is not None, 0
     for spatial, global_ in positions:
         for start in range(0, len(spatial), batch):
@@ -25,5 +28,4 @@ def recorded(model: Model, positions: Sequence[Positions], batch: int) -> Iterat
             meta = metadata(turn, len(part[0]), spatial[0, 0].size) if is_human else None
             turn += 1
             for name, values in record(*part, meta).items():
-                if name.startswith(TAP):
-                    yield name.removeprefix(TAP), values
+                yield name.removeprefix(TAP), values

@@ -14,7 +14,7 @@ from nets.native.convolutions.tiling import POINTS, tiling
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.network import run_network
 from nets.native.outputs import last_layers
-from nets.native.pack import Packed
+from nets.native.packed import Packed
 from nets.native.parameters import aligned
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS
 from nets.native.stem import write_stem

@@ -1,16 +1,14 @@
-"""Networks run by onnxruntime; the only module that imports it, and only once a network is opened."""
+"""Networks run by onnxruntime."""
 
 from __future__ import annotations
 
 import contextlib
 import io
-import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,27 +22,24 @@ from nets.evaluator import (
     GLOBAL_FEATURES,
     SPATIAL_PLANES,
     TAKES_NO_PROFILE,
+    DeviceError,
     Evaluation,
     EvaluationRequest,
     Evaluator,
     EvaluatorAttributes,
     EvaluatorError,
 )
-from nets.human_profile import FORMS, META_FEATURES, HumanProfile, metadata_row
+from nets.human_profile import META_FEATURES, NEEDS_PROFILE, HumanProfile, metadata_row
 from nets.onnx.check import check_onnx
+from nets.onnx.runtime import onnxruntime_module
 from nets.onnx.values import ShapeError
 
 if TYPE_CHECKING:
     import onnxruntime
 
 OUTPUTS = ["policy", "value", "score", "ownership"]
-NEEDS_PROFILE = f"this network imitates people; say whom with --human-profile NAME ({FORMS})"
 TENSORRT_SHAPES = {"min": (1, 2), "opt": (16, 19), "max": (64, MAX_SIZE)}
 """Positions and lines of the board that its engines are built for."""
-
-
-class DeviceError(EvaluatorError):
-    """A device that onnxruntime offers and that does not work on this machine."""
 
 
 @dataclass(frozen=True)
@@ -169,32 +164,14 @@ def _metadata(profile: HumanProfile, points: int) -> NDArray[np.float32]:
     return np.array([metadata_row(profile, is_black, points) for is_black in (True, False)], np.float32)
 
 
-def runtime_version() -> str:
-    return str(_onnxruntime().__version__)
-
-
-def offered_providers() -> list[str]:
-    """What the installed onnxruntime was built with; none of it need work on this machine."""
-    return list(_onnxruntime().get_available_providers())
-
-
-@lru_cache(maxsize=1)
-def _onnxruntime() -> ModuleType:
-    """Onnxruntime, imported so that it tells its makers nothing. By default it keeps an identifier of this machine and
-    a database of what it did in the user's cache directory, and sends that over the network (its Privacy.md)."""
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when it is imported; processes that we start inherit it
-    import onnxruntime
-
-    onnxruntime.disable_telemetry_events()  # builds for Windows that report to the system read no variable
-    return onnxruntime
-
-
-def open_recorder(content: bytes, source: str) -> Callable[..., dict[str, NDArray[np.float32]]]:
-    """Opens an ONNX model of our own making with all its outputs: a function of `spatial` and `global_`, and of `meta`
-    [N, 192] for HumanSL networks, that returns them by name. Where the network takes a share of the optimistic policy
-    it is given 0. Raises EvaluatorError."""
+def open_recorder(
+    content: bytes, source: str, wanted: Collection[str] | None = None
+) -> Callable[..., dict[str, NDArray[np.float32]]]:
+    """Opens an ONNX model of our own making with the `wanted` ones of its outputs, or all: a function of `spatial` and
+    `global_`, and of `meta` [N, 192] for HumanSL networks, that returns them by name. Where the network takes a share
+    of the optimistic policy it is given 0. Raises EvaluatorError."""
     session = _open_session(content, source, threads=1)
-    names = [output.name for output in session.get_outputs()]
+    names = [output.name for output in session.get_outputs() if wanted is None or output.name in wanted]
     inputs = {each.name for each in session.get_inputs()}
 
     def record(
@@ -214,7 +191,7 @@ def _open_session(
     content: bytes, source: str, threads: int, device: Device = CPU, inputs: frozenset[str] = frozenset()
 ) -> onnxruntime.InferenceSession:
     """`inputs` are the names of the model's; only devices other than the processor need to know them."""
-    onnxruntime = _onnxruntime()
+    onnxruntime = onnxruntime_module()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -270,7 +247,7 @@ def _preload_cuda() -> None:
     """Have CUDA's libraries found in the packages of pip. What goes wrong with that is printed, to stdout; whether it
     matters shows when the session is opened."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
-        _onnxruntime().preload_dlls()  # older versions have no such function
+        onnxruntime_module().preload_dlls()  # older versions have no such function
 
 
 def _first_line(error: Exception) -> str:

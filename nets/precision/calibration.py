@@ -25,7 +25,7 @@ from go_rules.rule_names import PRESETS
 from go_rules.rules import SCORING_AREA
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest, Evaluator
 from nets.features import IN_TREE, Scratch, encode, scratch_for
-from nets.onnx.evaluator import runtime_version
+from nets.onnx.runtime import runtime_version
 
 Positions = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Features [N, 22, H, W] and [N, 19] of positions on boards of one size."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,16 @@ class Loss:
     """Share of positions whose best move by policy is another, one not counted: among few it may be chance."""
 
 
+class Answer(NamedTuple):
+    """What a network says of a batch of positions."""
+
+    spatial: NDArray[np.float32]
+    """[N, 22, H, W] planes of the positions."""
+    evaluation: Evaluation
+    seconds: float
+    """The processor time that it took."""
+
+
 LIMITS = Loss(winrate_mean=0.008, winrate_p99=0.03, lead_mean=0.3, policy_kl=0.01, other_top_moves=0.07)
 """What precision `auto` accepts."""
 GROSS = 3.0
@@ -57,17 +68,26 @@ def compare(reference: Evaluator, candidate: Evaluator, positions: Sequence[Posi
     """Evaluate the same positions with both. Return what `candidate` loses, and its time as a share of the reference's.
 
     The share is the median of all batches, since a busy machine makes single ones slow. Raises EvaluatorError."""
-    differences: list[NDArray[np.float64]] = []
-    shares: list[float] = []
+    return compare_answers(answers(reference, positions), answers(candidate, positions))
+
+
+def answers(evaluator: Evaluator, positions: Sequence[Positions]) -> list[Answer]:
+    """Evaluate positions in batches. Raises EvaluatorError."""
+    result = []
     for spatial, global_ in positions:
         for start in range(0, len(spatial), BATCH):
             batch = EvaluationRequest(spatial[start : start + BATCH], global_[start : start + BATCH])
             started = time.thread_time()
-            ours = reference.evaluate(batch)
-            between = time.thread_time()
-            theirs = candidate.evaluate(batch)
-            shares.append((time.thread_time() - between) / max(between - started, 1e-9))
-            differences.append(_differences(ours, theirs, batch.spatial))
+            evaluation = evaluator.evaluate(batch)
+            result.append(Answer(batch.spatial, evaluation, max(time.thread_time() - started, 1e-9)))
+    return result
+
+
+def compare_answers(reference: Sequence[Answer], candidate: Sequence[Answer]) -> tuple[Loss, float]:
+    """Return what `compare` returns, of answers to the same positions."""
+    pairs = list(zip(reference, candidate, strict=True))
+    differences = [_differences(ours.evaluation, theirs.evaluation, ours.spatial) for ours, theirs in pairs]
+    shares = [theirs.seconds / ours.seconds for ours, theirs in pairs]
     winrate, lead, kl, other = np.concatenate(differences, axis=1)
     loss = Loss(
         winrate_mean=float(winrate.mean()),

@@ -39,6 +39,9 @@ POLL_SECONDS = 0.01
 """How often the waiting thread checks whether it has to stop. Each check holds up a worker; the workers check after
 every evaluation themselves."""
 
+ONCE = Limits(visits=2)
+"""Limits of the searches to warm up with: large networks need long for each visit."""
+
 CLOSE_SECONDS = 1.0
 """How long `close` waits for a worker to finish its evaluation."""
 
@@ -112,9 +115,9 @@ class Search:
         """Compile or load every kernel that a search on such a board calls, and allocate its memory."""
         game = Game(width, height)
         owners = dataclasses.replace(OWNERSHIP_AT_THE_END, moves_ownership=True)
-        first = self.run(SearchRequest(game, BLACK, Limits(visits=8), report=owners, analysis=True)).moves[0].point
+        first = self.run(SearchRequest(game, BLACK, ONCE, report=owners, analysis=True)).moves[0].point
         game.play(BLACK, first)
-        last = SearchRequest(game, WHITE, Limits(visits=8))
+        last = SearchRequest(game, WHITE, ONCE)
         self.run(last)
         with self._changed:
             space = self._workspace(last).space
@@ -125,6 +128,7 @@ class Search:
             del space  # its memory is to be free before the next is taken
         self._release()
         self._workspace(last)
+        self.evaluator.warm_up(self._parameters.batch, height, width)
 
     def clear(self) -> None:
         """Forget the tree and all evaluations."""

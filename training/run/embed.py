@@ -65,9 +65,7 @@ def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
         yardstick = load_yardstick(rows)
         versions: dict[str, Evaluator] = {"fp32": plain}
         if ranges is not None:
-            versions["int16"] = NativeEvaluator(
-                model, pack(model, ranges.highest, ranges.largest), model.name, lambda: plain
-            )
+            versions["int16"] = NativeEvaluator(pack(model, ranges.highest, ranges.largest), model.name, lambda: plain)
         facts["yardstick"] = {name: _measured(yardstick, evaluator) for name, evaluator in versions.items()}
     card = _with_figures((weights / "README.md").read_text(encoding="utf-8"), table(facts))
     write_whole(weights / NETWORK, content)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from nets.conversion.value_head import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE
 from nets.evaluator import LEAD, NO_RESULT, SCORE_MEAN, SCORE_STDEV, Evaluation
+from nets.katago.score_outputs import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE
 from training.student.network import PLAIN, Student
 
 

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from nets.conversion.value_head import score_outputs
 from nets.katago.model import (
     AttentionBlock,
     Block,
@@ -25,6 +24,7 @@ from nets.katago.model import (
     RmsTip,
     ValueHead,
 )
+from nets.katago.score_outputs import score_outputs
 from training.errors import TrainingError
 from training.files import read_network
 from training.positions.canvas import OFF_BOARD

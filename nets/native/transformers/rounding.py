@@ -8,7 +8,7 @@ step, so only weights are calibrated, by the second moments of what they read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,21 +28,25 @@ EQUALIZATION = 0.5
 """How much of the differences between a matrix's rows goes to what they read, as in SmoothQuant."""
 NARROWEST = 1e-2
 """The least factor of an input, as a share of the largest factor."""
-BATCH = 8
-POINTS = 60_000
+BATCH = 4
+POINTS = 30_000
 """Second moments are taken over about so many points of boards."""
 
 
-def rounded(model: Model, positions: Sequence[Positions]) -> dict[str, Bytes]:
-    """Round the matrices for 8 bits, by names of block and matrix, to suit what the network reads in `positions`."""
-    moments = _moments(model, positions)
-    result, kinds = {}, set()
-    for label, _, block in steps(model.trunk.blocks):
-        if not isinstance(block, (AttentionBlock, FeedForwardBlock)):
-            continue
-        if type(block) not in kinds:
-            kinds.add(type(block))
-            continue
+def rounded(
+    model: Model,
+    positions: Sequence[Positions],
+    kinds: Sequence[type[AttentionBlock | FeedForwardBlock]] = (AttentionBlock, FeedForwardBlock),
+) -> dict[str, Bytes]:
+    """Round the matrices for 8 bits, by names of block and matrix, to suit what the network reads in `positions`.
+
+    `kinds` are the kinds of blocks whose matrices are wanted."""
+    blocks: list[tuple[str, AttentionBlock | FeedForwardBlock]] = []
+    for kind in kinds:
+        blocks += [(label, block) for label, _, block in steps(model.trunk.blocks) if isinstance(block, kind)][1:]
+    moments = _moments(model, positions, {f"{label}{tap}" for label, _ in blocks for tap in (NORMED, HIDDEN)})
+    result = {}
+    for label, block in blocks:
         ones = np.ones(len(_last(block)), np.float32)
         stream, hidden = placed([len(block.norm)]).at, placed_hidden(block).at
         result[f"{label}_first"] = _bytes(_reading(block), block.norm, moments[f"{label}{NORMED}"], stream)
@@ -93,13 +97,12 @@ def _quantized(matrix: FloatArray, moments: Moments, places: NDArray[np.int64]) 
     return round_in_groups(matrix.astype(np.float64), moments, Groups(group_numbers(places), LARGEST_GROUP))
 
 
-def _moments(model: Model, positions: Sequence[Positions]) -> dict[str, Moments]:
-    """The second moments [inputs, inputs] of what blocks' matrices read, by the names of their taps."""
+def _moments(model: Model, positions: Sequence[Positions], taps: Collection[str]) -> dict[str, Moments]:
+    """The second moments [inputs, inputs] of what matrices read, by the names of these taps."""
     every = max(1, sum(len(spatial) * spatial[0, 0].size for spatial, _ in positions) // POINTS)
     spread = [(spatial[::every], global_[::every]) for spatial, global_ in positions]
     result: dict[str, Moments] = {}
-    for tap, values in recorded(model, spread, BATCH):
-        if tap.endswith((NORMED, HIDDEN)):
-            rows = values.reshape(-1, values.shape[-1])
-            result[tap] = result.get(tap, 0) + (rows.T @ rows).astype(np.float64)
+    for tap, values in recorded(model, spread, BATCH, taps):
+        rows = values.reshape(-1, values.shape[-1])
+        result[tap] = result.get(tap, 0) + (rows.T @ rows).astype(np.float64)
     return result

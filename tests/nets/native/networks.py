@@ -45,7 +45,7 @@ def opened(
     """Open a network that is calibrated on the positions it is tested with."""
     model = load_model(content, "random")
     packed = pack(model, ranges(model, [inputs(*size) for size in SIZES]), largest, in_bytes)
-    return NativeEvaluator(model, packed, "random", lambda: plain(content), **options)
+    return NativeEvaluator(packed, "random", lambda: plain(content), **options)
 
 
 def plain(content: bytes) -> OnnxEvaluator:

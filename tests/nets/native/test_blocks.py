@@ -167,7 +167,7 @@ def test_any_blocks(
     network, forward = made(14, blocks, channels=channels, activation=f"ACTIVATION_{activation}", seed=seed)
     model = load_model(network.compressed(), "random")
     assert not unknown_to_kernels(model)
-    evaluator = NativeEvaluator(model, pack(model, ranges(model, [inputs(*size)])), "random", lambda: evaluator, 0.3)
+    evaluator = NativeEvaluator(pack(model, ranges(model, [inputs(*size)])), "random", lambda: evaluator, 0.3)
     evaluation, truth = evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3)
     for name, expected in truth.items():
         spread = max(1.0, np.abs(expected).max())
@@ -225,7 +225,7 @@ def opened_human(content: bytes, profile: str) -> NativeEvaluator:
     def other() -> OnnxEvaluator:
         return OnnxEvaluator(convert(content, "random", ""), "random", profile=parsed)
 
-    return NativeEvaluator(model, packed, "random", other, 0.3, parsed)
+    return NativeEvaluator(packed, "random", other, 0.3, parsed)
 
 
 @needs_kernels
@@ -251,7 +251,7 @@ def test_profiles_where_they_belong(human: tuple[bytes, Any]) -> None:
     model = load_model(content, "random")
     packed = pack(model, ranges(model, [inputs(5, 5)]))
     with pytest.raises(EvaluatorError, match="--human-profile NAME"):
-        NativeEvaluator(model, packed, "random", lambda: evaluator)
+        NativeEvaluator(packed, "random", lambda: evaluator)
     network, _ = made()
     content = network.compressed()
     evaluator = opened(content)

@@ -89,7 +89,7 @@ def test_any_blocks(
     network, forward = made(17, blocks, channels=channels, activation=f"ACTIVATION_{activation}", seed=seed, tip=tip)
     model = load_model(network.compressed(), "random")
     assert not unknown_to_kernels(model)
-    evaluator = NativeEvaluator(model, pack(model, ranges(model, [inputs(*size)])), "random", lambda: evaluator, 0.3)
+    evaluator = NativeEvaluator(pack(model, ranges(model, [inputs(*size)])), "random", lambda: evaluator, 0.3)
     evaluation, truth = evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 0.3)
     for name, expected in truth.items():
         spread = max(1.0, np.abs(expected).max())
@@ -104,7 +104,7 @@ def test_limits_on_positions_of_games() -> None:
     model, reference = load_model(content, "random"), plain(content)
     kept = own_positions(reference, SMALL_SERIES)
     packed = pack(model, ranges(model, kept))
-    loss, _ = compare(reference, NativeEvaluator(model, packed, "random", lambda: reference), kept)
+    loss, _ = compare(reference, NativeEvaluator(packed, "random", lambda: reference), kept)
     assert reason_against(loss, 0.0) == "", loss
 
 

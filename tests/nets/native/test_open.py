@@ -80,12 +80,29 @@ def test_auto_is_int16_where_the_limits_are_kept(path: Path, monkeypatch: pytest
     assert len(notes) == 1
     assert "once" in notes[0]
     notes.clear()
-    assert open_network(path, "auto", "cpu", note=notes.append).attributes.precision == "int16"
+    again = open_network(path, "auto", "cpu", note=notes.append)
+    assert again.attributes == evaluator.attributes
     assert not notes, "the second time there is nothing to do"
     truth = open_network(path, "fp32", "cpu")
     for size in ((9, 9), (1, 1), (1, 7)):  # also boards of a single line
         request = EvaluationRequest(*inputs(*size))
+        for ours, first in zip(again.evaluate(request), evaluator.evaluate(request), strict=True):
+            np.testing.assert_array_equal(ours, first)
         np.testing.assert_allclose(evaluator.evaluate(request).value, truth.evaluate(request).value, atol=0.05)
+
+
+@needs_kernels
+def test_a_later_start_imports_nothing_to_convert_or_to_calibrate() -> None:
+    code = (
+        "import sys\n"
+        "from nets.embedded import embedded_network\n"
+        "from nets.open import open_network\n"
+        "open_network(embedded_network())\n"
+        "print(*sorted({'onnx', 'nets.native.calibrate', 'nets.native.pack', 'nets.katago.parse'} & set(sys.modules)))"
+    )
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
 
 
 @needs_kernels
@@ -180,7 +197,7 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path]) -> None:
     for row in positions(shared("golden/g170-b6c96.jsonl.gz")):
         by_size.setdefault(tuple(row["size"]), []).append(encoded(game_of(row), COLOURS[row["to_play"]], scratch))
     batches = [tuple(np.stack(each) for each in zip(*entries, strict=True)) for entries in by_size.values()]
-    candidate = NativeEvaluator(model, packed, "g170", lambda: reference)
+    candidate = NativeEvaluator(packed, "g170", lambda: reference)
     loss, _ = compare(reference, candidate, batches)  # type: ignore[arg-type]
     for name, limit in STRICTER.items():
         assert getattr(loss, name) <= limit, loss
@@ -215,6 +232,6 @@ def test_limits_of_transformers_on_golden_positions(
     batches = [tuple(np.stack(each) for each in zip(*entries, strict=True)) for entries in by_size.values()]
     for in_bytes, tolerance in ((verdict.in_bytes, 1.0), ({}, in_shorts)):
         packed = pack(model, verdict.highest, verdict.largest, in_bytes)
-        candidate = NativeEvaluator(model, packed, net, lambda: reference)
+        candidate = NativeEvaluator(packed, net, lambda: reference)
         loss, _ = compare(reference, candidate, batches)  # type: ignore[arg-type]
         assert reason_against(loss, 0.0, tolerance) == "", loss

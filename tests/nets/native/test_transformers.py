@@ -155,7 +155,7 @@ def test_what_is_no_number_inside_a_bottleneck(activation: str, part: str) -> No
     arrays = (block.before.bias, block.narrow.weights, inner.norm, block.after.scale, block.widen.weights)
     array = arrays[("norm", "narrow", "inner", "after", "widen").index(part)]
     array.reshape(-1)[0] = np.nan
-    wrong = NativeEvaluator(model, pack(model, {}), "wrong", lambda: wrong)
+    wrong = NativeEvaluator(pack(model, {}), "wrong", lambda: wrong)
     with pytest.raises(EvaluatorError, match="wrong: an output is not finite"):
         wrong.evaluate(EvaluationRequest(*inputs(9, 9)))
 
@@ -181,7 +181,7 @@ def test_what_is_absurd() -> None:
         block = model.trunk.blocks[part - 1]
         assert isinstance(block, (AttentionBlock, FeedForwardBlock))
         (model.trunk.stem.weights if part == 0 else block.norm)[0] = np.inf
-        wrong = NativeEvaluator(model, pack(model, {}), "wrong", lambda: evaluator)
+        wrong = NativeEvaluator(pack(model, {}), "wrong", lambda: evaluator)
         with pytest.raises(EvaluatorError, match="wrong: an output is not finite"):
             wrong.evaluate(EvaluationRequest(spatial, global_))
 

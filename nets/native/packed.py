@@ -1,0 +1,82 @@
+"""A network as our own kernels read it, and as the cache keeps it: a later start reads this and nothing else."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.katago.model import MetadataEncoder
+from nets.native.outputs import SmallLayers
+from nets.native.parameters import aligned
+from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
+from nets.precision.calibration import measurement_fingerprint
+
+Records = NDArray[np.void]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A network as the kernels read it."""
+
+    name: str
+    """The network's own name."""
+    has_optimism: bool
+    """Here and below as in EvaluatorAttributes (nets/evaluator.py)."""
+    pass_alive_under_suicide: bool
+    only_safe_area: bool
+    metadata: MetadataEncoder | None
+    """What a HumanSL network makes of its profile; None in all others."""
+    parameters: NDArray[np.uint8]
+    """All parameters; the array begins at a multiple of 64 bytes."""
+    network: Records
+    """One NETWORK record."""
+    runs: Records
+    """RUN records of the trunk, in order."""
+    layers: Records | None
+    """LAYER records of all convolution blocks; None if there are none."""
+    blocks: Records | None
+    """BLOCK records of all transformer blocks; None if there are none."""
+    matrices: Records
+    """MATRIX records of transformer blocks and of the heads."""
+    heads: Records
+    """One HEADS record."""
+    largest: int
+    """The side of Winograd's largest tiles, in points."""
+    curves: NDArray[np.float64] | None
+    """activations.CURVES, or None if convolutions have no activation but ReLU."""
+    channels: int
+    """Channels of the trunk's stream; here and below a multiple of 32."""
+    streams: tuple[int, ...]
+    """Channels of the trunk's stream and of the widest ones of bottlenecks in it."""
+    buffers: tuple[tuple[int, bool], ...]
+    """The buffers for levels: channels, and whether a frame of zeros is around each board."""
+    policies: int
+    planes: int
+    global_features: int
+    small: SmallLayers
+
+
+def packed_key() -> str:
+    """Return the end of the name of a packed network's file, with a hash of what it depends on beside the network.
+
+    Calibration and packing depend on the processor: weights for other products of 8-bit levels may overflow in its."""
+    here = f"bytes: {HAS_BYTES}, in groups: {IN_GROUPS}, numpy: {np.__version__}, {sys.version}"
+    return f"-{measurement_fingerprint('nets.native.calibrate', here)[:12]}-int16"
+
+
+def to_bytes(packed: Packed, reason_against: str) -> bytes:
+    """Return a packed network and why `auto` does not use it, as the content of a file."""
+    return pickle.dumps((packed, reason_against), pickle.HIGHEST_PROTOCOL)
+
+
+def from_bytes(content: bytes) -> tuple[Packed, str]:
+    """Read what `to_bytes` wrote. To read it is to execute it: only for entries of our own cache."""
+    packed, reason_against = pickle.loads(content)
+    parameters = aligned(packed.parameters.nbytes)
+    parameters[:] = packed.parameters
+    packed.network["parameters"] = parameters.ctypes.data
+    return replace(packed, parameters=parameters), reason_against
