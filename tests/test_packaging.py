@@ -10,6 +10,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import click
@@ -96,6 +97,43 @@ def test_the_oldest_packages_that_are_tested_are_the_lower_bounds(checkout: Path
     assert written == [f"{each.name}{each.specifier}".replace(">=", "==") for each in requirements()]
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[set[str], set[str], Path]:
+    """What git has; what is in a source distribution of that; and a folder with what would be installed."""
+    pytest.importorskip("setuptools", reason="setuptools is missing")
+    folder = tmp_path_factory.mktemp("packages")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip("this is no checkout of git")
+    tracked = {name for name in listed.stdout.split("\0") if name and (REPOSITORY / name).is_file()}
+    for name in tracked:
+        (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(REPOSITORY / name, folder / "source" / name)
+    command = [sys.executable, "-c", "import setuptools; setuptools.setup()", "--quiet", "sdist", "--formats=tar"]
+    command += ["--dist-dir", str(folder), "build", "--build-lib", str(folder / "installed")]
+    subprocess.run(command, cwd=folder / "source", capture_output=True, check=True, timeout=300)
+    with tarfile.open(next(folder.glob("*.tar"))) as archive:
+        packed = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
+    return tracked, packed, folder / "installed"
+
+
+def test_a_source_distribution_has_every_file_that_git_has(built: tuple[set[str], set[str], Path]) -> None:
+    tracked, packed, _ = built
+    assert len(tracked) > 500
+    assert tracked - packed == set(), "MANIFEST.in leaves them out"
+
+
+def test_an_installation_has_the_packages_and_the_network_and_nothing_else(
+    built: tuple[set[str], set[str], Path],
+) -> None:
+    tracked, _, installed = built
+    files = [path for path in installed.rglob("*") if path.is_file()]
+    expected = {name for name in tracked if name.split("/")[0] in ROOMS}
+    assert {path.relative_to(installed).as_posix() for path in files} == expected
+    assert "nets/weights/nobi.bin.gz" in expected
+    assert sum(path.stat().st_size for path in files) < 5_000_000, "a user downloads this"
+
+
 CONTAINER = REPOSITORY / "docs" / "container"
 
 
@@ -118,6 +156,33 @@ def test_the_container_installs_what_was_pinned_and_runs_without_rights() -> Non
     assert all("--require-hashes" in line or "--no-index --no-deps" in line for line in installing)
     assert [line for line in lines if line.startswith("USER ")] == ["USER nobi"]
     assert lines.index("USER nobi") < lines.index('ENTRYPOINT ["/opt/nobi/bin/nobi", "gtp"]')
+
+
+CLIENTS = REPOSITORY / "docs" / "clients.md"
+
+
+def test_the_commands_that_clients_are_told_are_understood() -> None:
+    commands = re.findall(r"(?:/path/to/)?nobi ((?:gtp|analysis)[^`'\"\n|]*)", CLIENTS.read_text(encoding="utf-8"))
+    assert len(commands) > 10
+    for command in commands:
+        words = command.split()
+        told = importlib.import_module(command_line.SUBCOMMANDS[words[0]][0])
+        context = getattr(told, words[0]).make_context(words[0], words[1:], resilient_parsing=True)
+        assert not context.args, command
+
+
+def test_every_client_that_has_a_transcript_is_in_the_page() -> None:
+    page = CLIENTS.read_text(encoding="utf-8").lower()
+    names = {path.stem for path in (REPOSITORY / "tests" / "gtp_engine" / "clients").glob("*.py")}
+    names -= {"__init__", "partners", "stories", "talk", "test_clients"}
+    assert len(names) > 8
+    assert {name for name in names if name not in page} == set()
+
+
+def test_pictures_of_clients_are_small() -> None:
+    pictures = list((REPOSITORY / "docs" / "clients").iterdir())
+    assert pictures
+    assert {path.name for path in pictures if path.suffix != ".png" or path.stat().st_size > 150_000} == set()
 
 
 def test_the_readme_knows_every_command_and_option() -> None:
@@ -183,7 +248,15 @@ def test_paths_named_in_the_architecture_exist() -> None:
 @pytest.mark.parametrize(
     "page",
     [
-        *("README.md", "CONTRIBUTING.md", "docs/gtp.md", "docs/security.md", "docs/strength.md", "docs/training.md"),
+        *(
+            "README.md",
+            "CONTRIBUTING.md",
+            "docs/clients.md",
+            "docs/gtp.md",
+            "docs/security.md",
+            "docs/strength.md",
+            "docs/training.md",
+        ),
         "benchmarks/README.md",
     ],
 )

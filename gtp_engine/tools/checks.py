@@ -210,7 +210,7 @@ def _network(installation: Installation) -> str:
         raise UserError(f"this installation lacks its network: {WEIGHTS / NETWORK}")
     evaluator = installation.player.evaluator
     assert evaluator is not None
-    which = configuration.net if configuration.has_own_net else "the embedded one"
+    which = configuration.net if configuration.has_own_net else f"the embedded one, {WEIGHTS / NETWORK}"
     network = evaluator.attributes
     return f"network: {network.name} ({which}), {network.precision}, {network.provider}"
 

@@ -1,4 +1,4 @@
-"""`nobi players` and `nobi config`: what can be chosen, and what is."""
+"""`nobi players`, `nobi config` and `nobi version`: what can be chosen, and what is."""
 
 from __future__ import annotations
 
@@ -13,8 +13,18 @@ from gtp_engine.configuration.parameters import TABLES, parameters
 from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.configuration.texts import document, template
 from gtp_engine.errors import UserError
+from gtp_engine.version import GTP_VERSION, VERSION
 from search.parameters import Parameter, declared_by
 from search.toml import toml_value
+
+
+@click.command()
+def version() -> None:
+    """Say which Nobi this is, and whose protocols it speaks.
+
+    KataGo has this subcommand, and programs that were written for KataGo ask it before they use an engine.
+    """
+    click.echo(f"Nobi v{VERSION}, which speaks the protocols of KataGo v{GTP_VERSION}")
 
 
 @click.command()

@@ -15,7 +15,7 @@ import pytest
 from gtp_engine import command_line
 from gtp_engine.errors import USER_ERRORS, UserError, explain
 from gtp_engine.tools.checks import package_versions
-from gtp_engine.version import VERSION
+from gtp_engine.version import GTP_VERSION, VERSION
 from nets.evaluator import EvaluatorError
 from tests.conftest import REPOSITORY
 
@@ -40,6 +40,11 @@ def test_alone_it_explains_itself() -> None:
 def test_version() -> None:
     done = nobi("--version")
     assert (done.returncode, done.stdout) == (0, f"nobi {VERSION}\n")
+
+
+def test_version_as_katagoanal_asks_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.run(["version"]) == 0
+    assert capsys.readouterr().out == f"Nobi v{VERSION}, which speaks the protocols of KataGo v{GTP_VERSION}\n"
 
 
 @pytest.mark.parametrize("name", command_line.SUBCOMMANDS)

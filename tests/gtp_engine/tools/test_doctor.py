@@ -100,7 +100,7 @@ def test_the_network_the_move_and_the_speed(only: Doctor, monkeypatch: pytest.Mo
     wanted = named("network", "move", "speed")
     said = only.says(wanted)
     assert "ok      network: nobi-" in said
-    assert "ok      a move: network plays " in said
+    assert "ok      a move: " in said
     assert " visits a second on 19x19" in said
     monkeypatch.setattr(checks, "SLOW", 1e9)
     assert "-> analysis will be slow; `nobi tune`" in only.says(wanted)
