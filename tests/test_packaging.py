@@ -256,6 +256,8 @@ def test_paths_named_in_the_architecture_exist() -> None:
             "docs/security.md",
             "docs/strength.md",
             "docs/training.md",
+            "docs/mcts.md",
+            "docs/mcts.zh.md",
         ),
         "benchmarks/README.md",
     ],

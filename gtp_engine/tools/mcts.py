@@ -91,6 +91,8 @@ class Table:
 @click.option(
     "--tree", metavar="OUT.svg", type=click.Path(dir_okay=False, path_type=Path), help="Search once, and draw the tree."
 )
+@click.option("--against", type=click.Choice(list(METHODS)), help="Play games of --rule against this rule, and count.")
+@click.option("--games", type=Count(1), default=20, show_default=True, help="How many with --against.")
 def mcts(
     game: str,
     rule: str,
@@ -101,6 +103,8 @@ def mcts(
     size: int,
     seed: int | None,
     tree: Path | None,
+    against: str | None,
+    games: int,
 ) -> None:
     """Play tic-tac-toe, connect four or Go on a small board against the textbook's search.
 
@@ -115,6 +119,10 @@ def mcts(
         if played.result(states[-1]) is not None:
             raise UserError(f"--moves: the game is over before {printable(move, 20)}")
         states.append(played.play(states[-1], _legal(table, states[-1], move)))
+    if against is not None:
+        won = _match(table, states[-1], METHODS[against][1], games)
+        click.echo(f"{rule} won {won[0]}, {against} won {won[1]}, {games - sum(won)} were drawn")
+        return
     if tree is not None:
         _draw(table, states[-1], f"{game}, {rule}, {simulations} simulations", tree)
         return
@@ -154,6 +162,23 @@ def _play(table: Table, states: list[State], side: int | None, console: Console)
             states.append(table.game.play(states[-1], move))
         _print_board(table, states[-1], console)
     console.print("a draw" if result == 0.5 else "X wins" if result == 1.0 else "O wins")
+
+
+def _match(table: Table, start: State, other: Method, games: int) -> tuple[int, int]:
+    """Play games from a position, the table's method against another, each the first player in every second one.
+
+    Returns how many each has won.
+    """
+    won = [0, 0]
+    for number in range(games):
+        methods, state = (table.method, other) if number % 2 == 0 else (other, table.method), start
+        while (result := table.game.result(state)) is None:
+            method = methods[table.game.player(state)]
+            state = table.game.play(state, method(table.game, state, table.simulations, table.random)[0])
+        if result != 0.5:
+            winner = FIRST if result == 1.0 else 1 - FIRST
+            won[winner if number % 2 == 0 else 1 - winner] += 1
+    return won[0], won[1]
 
 
 def _answer(table: Table, states: list[State], console: Console) -> bool:

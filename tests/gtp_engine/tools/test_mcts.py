@@ -112,6 +112,21 @@ def test_the_tree_is_drawn(tmp_path: Path) -> None:
     assert len(lines) == len(boards) - 1
 
 
+def test_rules_play_against_each_other() -> None:
+    arguments = ("tic-tac-toe", "--rule", "ucb1", "--against", "flat", "-n", "60", "--games", "4", "--seed", "1")
+    shown = play(*arguments)
+    words = shown.split()
+    assert (words[:2], words[3:5]) == (["ucb1", "won"], ["flat", "won"])
+    assert int(words[2].strip(",")) + int(words[5].strip(",")) + int(words[6]) == 4
+    assert play(*arguments) == shown
+
+
+def test_the_winner_of_a_match_is_the_better_rule() -> None:
+    """From here whoever moves wins at once, if it looks: each rule wins the games that it begins."""
+    shown = play("--rule", "ucb1", "--against", "puct", "-n", "60", "--games", "4", "--moves", "A1 B1 A2 B2")
+    assert shown == "ucb1 won 2, puct won 2, 0 were drawn\n"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 def test_an_interrupt_ends_it_without_a_traceback() -> None:
     command = [
