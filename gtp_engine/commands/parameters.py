@@ -56,7 +56,7 @@ def kata_set_param(engine: Engine, call: Call) -> str:
 
 
 def kata_set_params(engine: Engine, call: Call) -> str:
-    """Set several parameters from a JSON object. If one value is wrong, none is set."""
+    """Set several parameters from a JSON object, such as kata-get-params gives. If one value is wrong, none is set."""
     call.word(0)
     _change(engine, interpret_object(call.command.text))
     return ""
@@ -154,7 +154,8 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
         found.add(parameter.name)
         try:
             which = 0 if parameter.section == EngineSettings.section else 1
-            after[which] = after[which].with_value(parameter.name, value)
+            # kata-get-params says null where there is no limit.
+            after[which] = after[which].with_value(parameter.name, "none" if value is None else value)
         except ParameterError as error:
             raise GtpError(str(error)) from None
         if parameter.name == PROFILE:

@@ -26,7 +26,6 @@ from tests.conformance.installing import CLIENTS, Client, Missing, Places
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.clients.partners import GtpProcess, JsonProcess
 from tests.gtp_engine.clients.stories import ALL
-from tests.gtp_engine.clients.talk import Case, Story
 
 NOBI = str(Path(sys.executable).with_name("nobi"))
 
@@ -91,27 +90,23 @@ def show(rows: list[Row], fewest: int) -> int:
 
 
 def story_rows() -> list[Row]:
-    """Tell every story to an engine of its own, with its network."""
+    """Tell every story to an engine with its network: one process for all stories that want the same settings."""
     rows: dict[str, Row] = {}
-    for story in ALL:
-        row = rows.setdefault(story.client, Row(f"{story.client}, its dialogue"))
-        for case in told(story):
-            count(row, f"{'ok  ' if case.is_right else 'FAIL'} {case.story}: {case.text}", is_quiet=case.is_right)
-    return list(rows.values())
-
-
-def told(story: Story) -> list[Case]:
-    if story.is_json:
-        analysis = JsonProcess(NOBI, [])
-        try:
-            return story.to_json(analysis)
-        finally:
-            analysis.end()
-    engine = GtpProcess(NOBI, story.settings, STORY_VISITS)
+    engines: dict[str, GtpProcess] = {}
+    analysis = JsonProcess(NOBI, [])
     try:
-        return story.to_gtp(engine)
+        for story in ALL:
+            row = rows.setdefault(story.client, Row(f"{story.client}, its dialogue"))
+            if not story.is_json and str(story.settings) not in engines:
+                engines[str(story.settings)] = GtpProcess(NOBI, story.settings, STORY_VISITS)
+            engine = analysis if story.is_json else engines[str(story.settings)]
+            engine.renew()
+            for case in story.told_to(engine):
+                count(row, f"{'ok  ' if case.is_right else 'FAIL'} {case.story}: {case.text}", is_quiet=case.is_right)
     finally:
-        engine.end()
+        for engine in (analysis, *engines.values()):
+            engine.end()
+    return list(rows.values())
 
 
 def client_row(client: Client, places: Places, folder: Path, visits: int) -> Row:

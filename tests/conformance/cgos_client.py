@@ -66,6 +66,7 @@ format=%(levelname)s %(message)s
 
 CLIENT = """Common:
   KillFile = {folder}/end-{name}
+  LogFile = {folder}/{name}-server.log
 GTPEngine:
   Name = {name}
   CommandLine = {nobi} gtp --visits {visits} --size 9
@@ -122,12 +123,13 @@ def main(nobi: str, visits: str, checkout: str) -> int:
             process.wait(timeout=30)
     check("the server gives the game to one of them", re.fullmatch(r"[BW]\+(Resign|[\d.]+)|0|Draw", result))
     check(f"not because of time or an illegal move ({result})", not re.search("Time|Illegal", result))
+    check("the server can read every analysis", "Bad analysis" not in (folder / "server.log").read_text())
     for name in ("Strong", "Quick"):
-        log = (folder / f"{name}.out").read_text() + (folder / f"{name}.log").read_text(errors="replace")
+        log = "".join((folder / f"{name}{end}").read_text(errors="replace") for end in (".out", ".log", "-server.log"))
         check(f"{name}: no error in the client's log", not re.search("ERROR|Traceback|rejected", log))
         check(f"{name}: the client speaks of clocks", "Sending: time_settings 600 0 0" in log)
         check(f"{name}: and asks for moves in CGOS's own analysis", "Sending: cgos-genmove_analyze" in log)
-        check(f"{name}: whose answers go to the server", re.search(r"Responding: \S+ \{", log))
+        check(f"{name}: whose answers go to the server", re.search(r"Responding: [a-z]\d \{", log))
         check(f"{name}: and says how the game ended", "cgos-gameover" in log)
     return int(failed > 0)
 

@@ -9,10 +9,10 @@ import queue
 import subprocess
 import tempfile
 import threading
-from pathlib import Path
 from typing import Any
 
 from gtp_engine.configuration.settings import EngineSettings
+from tests.gtp_engine.clients.talk import GaveUp
 from tests.gtp_engine.fakes import Dialogue
 
 PATIENCE = 300.0
@@ -40,8 +40,14 @@ class FakePartner:
         return lines
 
 
+KEPT = ("kata-get-params", "kata-get-rules")
+"""What is asked at the start, and set again before each story."""
+RESET = ("kata-time_settings none", "boardsize 9", "clear_board", "komi 7.5")
+"""What clears the traces of one story before the next, besides rules and parameters."""
+
+
 class GtpProcess:
-    """`nobi gtp` with pipes."""
+    """`nobi gtp` with pipes. Several stories may be told to it, one after another."""
 
     def __init__(self, nobi: str, settings: dict[str, Any], visits: int) -> None:
         all_settings = {"size": "9", "visits": visits, **settings}
@@ -51,22 +57,40 @@ class GtpProcess:
         self.process = subprocess.Popen(
             [nobi, "gtp", *chosen], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0
         )
-        self.lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
+        self._first = [f"{name.replace('get', 'set')} {self.send(name)[2:].strip()}" for name in KEPT]
+
+    def renew(self) -> None:
+        """Set everything as it was at the start."""
+        for line in (*self._first, *RESET):
+            if not self.send(line).startswith("="):
+                raise GaveUp(f"what the engine says of itself is refused: {line}")
+        self.errors()
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self.lines.put(line.decode())
+            self._lines.put(line.decode())
+        self._lines.put("")
+
+    def _line(self) -> str:
+        try:
+            line = self._lines.get(timeout=PATIENCE)
+        except queue.Empty:
+            raise GaveUp(f"no answer within {PATIENCE:.0f} s") from None
+        if not line:
+            raise GaveUp("the engine has ended")
+        return line
 
     def _say(self, line: str) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(f"{line}\n".encode())
 
-    def _reply(self) -> str:
-        text = ""
+    def _reply(self, text: str = "") -> str:
+        """What is left of a reply of which `text` has been read, and that before it."""
         while not text.endswith("\n\n"):
-            text += self.lines.get(timeout=PATIENCE)
+            text += self._line()
         return text
 
     def send(self, line: str) -> str:
@@ -75,12 +99,11 @@ class GtpProcess:
 
     def analyse(self, line: str, end: str) -> tuple[str, str]:
         self._say(line)
-        text = self.lines.get(timeout=PATIENCE)
+        text = self._line()
         while text.startswith("=") and "info " not in text:
-            text += self.lines.get(timeout=PATIENCE)
+            text += self._line()
         self._say(end)
-        if not text.endswith("\n\n"):
-            text += self._reply()
+        text = self._reply(text)
         return text, self._reply() if end else ""
 
     def errors(self) -> list[str]:
@@ -115,6 +138,7 @@ class JsonProcess:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.replies.put(json.loads(line))
+        self.replies.put({})
 
     def say(self, *queries: dict[str, Any] | str) -> None:
         assert self.process.stdin is not None
@@ -122,7 +146,19 @@ class JsonProcess:
             self.process.stdin.write(((query if isinstance(query, str) else json.dumps(query)) + "\n").encode())
 
     def next(self) -> dict[str, Any]:
-        return self.replies.get(timeout=PATIENCE)
+        try:
+            reply = self.replies.get(timeout=PATIENCE)
+        except queue.Empty:
+            raise GaveUp(f"no answer within {PATIENCE:.0f} s") from None
+        if not reply:
+            raise GaveUp("the engine has ended")
+        return reply
+
+    def renew(self) -> None:
+        """Read what is left of the last story."""
+        self.say({"id": "renewed", "action": "query_version"})
+        while self.next()["id"] != "renewed":
+            pass
 
     def end(self) -> None:
         """End the process by the end of its input."""
@@ -133,7 +169,3 @@ class JsonProcess:
 
 def _toml(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-NETWORK = Path("nets") / "weights" / "nobi.bin.gz"
-"""The network that clients name which want one, from the repository."""

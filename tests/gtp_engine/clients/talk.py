@@ -145,19 +145,15 @@ class Story:
     def title(self) -> str:
         return f"{self.client}: {self.name}"
 
-    def to_gtp(self, partner: Partner) -> list[Case]:
-        """Tell it to an engine that speaks GTP; the cases, with one more that failed if the client gave up."""
-        return self._told(Talk(partner, self.title, self.has_ids))
-
-    def to_json(self, partner: JsonPartner) -> list[Case]:
-        """Tell it to an engine that speaks JSON."""
-        return self._told(JsonTalk(partner, self.title))
-
-    def _told(self, talk: Talk | JsonTalk) -> list[Case]:
+    def told_to(self, partner: Any) -> list[Case]:
+        """Tell it to a Partner, or to a JsonPartner where `is_json`. If the client gives up, that is a failed case."""
+        talk = JsonTalk(partner, self.title) if self.is_json else Talk(partner, self.title, self.has_ids)
         try:
             self.tell(talk)
         except GaveUp as reason:
             talk.check(str(reason), False)
+        except (ValueError, LookupError) as error:  # what a client could not read
+            talk.check(f"the client stumbles: {error!r}", False)
         return talk.cases
 
 

@@ -7,6 +7,7 @@ import pytest
 from gtp_engine.configuration.fixed import FIXED, fixed_name, require_fixed, value_text
 from gtp_engine.configuration.parameters import parameters
 from search.parameters import ParameterError, folded
+from tests.gtp_engine.fakes import Dialogue
 
 KATAGO = """
     allowResignation alwaysComputePassAliveUnderSuicideRules analysisIgnorePreRootHistory analysisWideRootNoise
@@ -60,3 +61,13 @@ def test_one_value(name: str) -> None:
         with pytest.raises(ParameterError, match="can only be") as error:
             require_fixed(name, other)
         assert str(error.value).endswith(reason)
+
+
+def test_what_kata_get_params_tells_can_be_set_again() -> None:
+    """No limit is null there."""
+    dialogue = Dialogue()
+    told = dialogue.ask("kata-get-params")
+    dialogue.ask('kata-set-params {"maxVisits":5,"maxTime":3,"cpuctExploration":2}')
+    dialogue.ask(f"kata-set-params {told}")
+    assert dialogue.ask("kata-get-params") == told
+    assert "must be a number" in dialogue.refuse('kata-set-params {"lagBuffer":null}')
