@@ -167,7 +167,7 @@ def test_the_commands_that_clients_are_told_are_understood() -> None:
     for command in commands:
         words = command.split()
         told = importlib.import_module(command_line.SUBCOMMANDS[words[0]][0])
-        context = getattr(told, words[0]).make_context(words[0], words[1:], resilient_parsing=True)
+        context = getattr(told, words[0]).make_context(words[0], words[1:])
         assert not context.args, command
 
 
