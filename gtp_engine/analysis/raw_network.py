@@ -28,6 +28,7 @@ from nets.evaluator import (
 from nets.features import AS_IS, encode, scratch_for
 from nets.symmetry import symmetry_images
 from search.player import Player
+from search.puct.parameters import SearchParameters
 
 SYMMETRIES = 8
 OPTIMISM = 0.2
@@ -35,13 +36,17 @@ OPTIMISM = 0.2
 
 
 def raw_text(player: Player, game: Game, colour: int, symmetry: int, optimism: float = OPTIMISM) -> str:
-    """The reply to `kata-raw-nn` for `colour` to move, in one of KataGo's eight symmetries.
+    """The reply to `kata-raw-nn` for `colour` to move, in one of KataGo's eight symmetries, with the search's playout
+    doubling advantage.
 
     Raises GtpError if the player has no network.
     """
     if player.evaluator is None:
         raise GtpError("this player has no network")
-    evaluation = evaluate(player.evaluator, game, colour, symmetry, optimism)
+    parameters, doublings = player.parameters, 0.0
+    if isinstance(parameters, SearchParameters):
+        doublings = parameters.white_doublings(colour) * (1.0 if colour == WHITE else -1.0)
+    evaluation = evaluate(player.evaluator, game, colour, symmetry, optimism, doublings)
     sign = 1.0 if colour == WHITE else -1.0
     win, loss = (WIN, LOSS) if colour == WHITE else (LOSS, WIN)
     value, score = evaluation.value[0], evaluation.score[0]
@@ -70,8 +75,13 @@ def raw_text(player: Player, game: Game, colour: int, symmetry: int, optimism: f
     return "\n".join(lines)
 
 
-def evaluate(evaluator: Evaluator, game: Game, colour: int, symmetry: int, optimism: float = OPTIMISM) -> Evaluation:
-    """Evaluate the game's position as `symmetry` turns it, and turn the answer back."""
+def evaluate(
+    evaluator: Evaluator, game: Game, colour: int, symmetry: int, optimism: float = OPTIMISM, doublings: float = 0.0
+) -> Evaluation:
+    """Evaluate the game's position as `symmetry` turns it, and turn the answer back.
+
+    `doublings`: the playout doubling advantage of `colour`.
+    """
     height, width = game.height, game.width
     if height != width:
         # Transposing would change the board: as in KataGo, such symmetries stand for those without.
@@ -84,7 +94,7 @@ def evaluate(evaluator: Evaluator, game: Game, colour: int, symmetry: int, optim
         game.length - 1 - first,
         colour,
         game.record,
-        0.0,
+        doublings,
         AS_IS,
         superko_bans(game, colour),
         scratch_for(evaluator),

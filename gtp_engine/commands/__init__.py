@@ -33,6 +33,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "cputime",
         "gomill-cpu_time",
         "gogui-interrupt",
+        "gogui-version",
         "gogui-analyze_commands",
     ),
     "setup": (

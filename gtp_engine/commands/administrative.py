@@ -70,5 +70,12 @@ def gogui_interrupt(_engine: Engine, _call: Call) -> str:
     return ""
 
 
+def gogui_version(engine: Engine, call: Call) -> str:
+    """Learn that the controller is GoGui, which can draw what we think while we think."""
+    call.expect(1)
+    engine.draws = True
+    return ""
+
+
 def gogui_analyze_commands(_engine: Engine, _call: Call) -> str:
     return ANALYZE_COMMANDS

@@ -8,14 +8,11 @@ from __future__ import annotations
 from go_rules.machine.texts import parse_number
 from search.parameters import ParameterError, folded
 
-_NO_MIRROR = "no answer to mirror Go is known here"
 _NO_HUMAN_PART = "a HumanSL network plays alone here; nothing mixes it with another"
 _ONE_TIME = "the clock alone divides the time here"
 _OWN_TREE = "the tree is built in another way here"
 
 FIXED: dict[str, tuple[bool | int | float | str, str]] = {
-    "antiMirror": (False, _NO_MIRROR),
-    "genmoveAntiMirror": (False, _NO_MIRROR),
     "avoidMYTDaggerHackPla": (0, "no opening is avoided here"),
     "avoidRepeatedPatternUtility": (0.0, "no pattern is avoided here"),
     "alwaysComputePassAliveUnderSuicideRules": (False, "each network sees what it was trained with"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from go_rules.machine.directories import NOWHERE, config_root
@@ -21,11 +22,16 @@ from search.parameters import ParameterError
 from search.toml import read_toml
 
 
-def load(path: Path | None, settings: Iterable[str], options: Mapping[str, object]) -> Configuration:
-    """The configuration of a run, from a file, from settings `name=value` and from options; the later ones win.
+def load(
+    path: Path | None,
+    settings: Iterable[str],
+    options: Mapping[str, object],
+    katago: Mapping[str, object] = MappingProxyType({}),
+) -> Configuration:
+    """The configuration of a run, from a file, KataGo's settings, settings `name=value` and options; the later win.
 
-    A path of None stands for the user's file, if there is one. Options that are None were not given. Raises
-    ParameterError.
+    A path of None stands for the user's file, if there is one. `katago`: checked values by our parameters' names.
+    Options that are None were not given. Raises ParameterError.
     """
     file = path or user_file()
     values = (
@@ -33,6 +39,7 @@ def load(path: Path | None, settings: Iterable[str], options: Mapping[str, objec
         if path is not None or os.path.exists(file)
         else {}
     )
+    values |= katago
     by_hand = _checked(map(_setting, settings), "--set: ")
     by_hand |= _checked((name, value) for name, value in options.items() if value is not None)
     return Configuration(values | by_hand, frozenset(by_hand))

@@ -70,6 +70,8 @@ class Engine:
     """By how much the next move may be late."""
     chatted: bool
     """Whether the first variation for gtp2ogs has been written to stderr."""
+    draws: bool
+    """Whether stderr is read by GoGui, which draws what it finds there."""
     hurried: bool
     """Whether the session is ending, so that nothing new may begin."""
 
@@ -86,6 +88,7 @@ class Engine:
         self.lateness = Lateness()
         self.pulse = Pulse(self.lateness)
         self.chatted = False
+        self.draws = False
         self.hurried = False
         self._game: Game | None = None
         self._pondering: Pondering | None = None

@@ -8,6 +8,7 @@ import time
 from go_rules.game import Game
 from go_rules.points import PASS, to_vertex
 from gtp_engine import stderr
+from gtp_engine.analysis.pictures import variation_picture
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Decision, Engine
 from gtp_engine.thinking.time_management import SMALLEST, seconds_for_move
@@ -16,6 +17,8 @@ from search.result import RESIGN, SearchResult
 
 CANCELLED = "cancelled"
 """The answer in place of a move where input has ended the search, as KataGo says it."""
+DRAWING_SECONDS = 0.5
+"""Seconds between two pictures for GoGui."""
 OGS_OPENING = "variations follow as KataGo writes them"
 """gtp2ogs looks for variations once a line on stderr has named the engine that writes them."""
 
@@ -71,6 +74,8 @@ def decide(
 
     if engine.has_clock:
         engine.pulse.begin(look_at_clock)
+    if report is None and engine.draws:
+        report = ReportRequest(lambda found: _draw(engine, found), every=DRAWING_SECONDS)
     try:
         result = player.search(
             SearchRequest(game, colour, limits, filter=filter, report=report, stop=call.stop, may_end_empty=may_cancel)
@@ -86,6 +91,12 @@ def decide(
     if result.moves:
         engine.decision = decision
     return decision
+
+
+def _draw(engine: Engine, result: SearchResult) -> None:
+    """Have GoGui draw the best line of play so far."""
+    picture = variation_picture(engine.game, result, engine.settings.analysis_pv)
+    stderr.raw(f"gogui-gfx:\n{picture}\n")
 
 
 def play_decision(engine: Engine, call: Call, decision: Decision) -> str:

@@ -14,10 +14,10 @@ from go_rules.machine.directories import expand_home
 from go_rules.machine.files import printable_path
 from go_rules.machine.texts import parse_integer, shown
 from gtp_engine.configuration.configuration import Configuration
+from gtp_engine.configuration.katago_config import read_config, read_overrides
 from gtp_engine.configuration.options import Count, config_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
-from gtp_engine.json_engine.katago_config import read_config, read_overrides
 from gtp_engine.json_engine.options import DEFAULT_VISITS, Options
 from gtp_engine.stderr import note
 from nets.devices import CPU, device_of

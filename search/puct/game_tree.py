@@ -12,6 +12,7 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.points import PASS
 from nets.evaluator import Evaluation, EvaluationRequest
+from search.puct.mirror import mirroring_opponent
 from search.puct.parameters import SearchParameters
 from search.puct.root import evaluate_root, place_root, score_center
 from search.puct.tree.nodes import NODES, NONE, ROOT, clear_tree, new_node
@@ -71,16 +72,26 @@ class GameTree:
         game, colour = request.game, request.colour
         if request.analysis:
             parameters = dataclasses.replace(parameters, root_noise=False, root_symmetry_pruning=False)
+        cares = parameters.analysis_counter_mirror if request.analysis else parameters.counter_mirror
+        mirroring = mirroring_opponent(game, colour) if cares else None
+        if mirroring is not None:
+            # Positions are not what they are elsewhere: how the game came there matters.
+            parameters = dataclasses.replace(
+                parameters, graph_search=False, noise_pruning=False, subtree_bias_factor=0.0
+            )
         space.set_parameters(parameters, request.analysis)
         doublings = parameters.white_doublings(colour)
         hidden = parameters.analysis_ignore_history if request.analysis else parameters.ignore_history
-        owner = (*_owner(request), doublings, hidden and (len(game.moves), game.line_key()))
+        owner = (*_owner(request), doublings, hidden and (len(game.moves), game.line_key()), mirroring)
         index = NONE if request.fresh else self._find(request, parameters, owner)
         place_root(space.context, game, colour, excluded_until(request.filter))
         space.context["settings"]["white_doublings"] = doublings
         if hidden:
             space.hide_history()
-        space.set_cache_salt(game, parameters)
+        if mirroring is not None:
+            space.context["settings"]["mirroring"] = mirroring.colour
+            space.context["settings"]["mirror_wins"] = mirroring.wins
+        space.set_cache_salt(game, parameters, (mirroring, len(game.moves)) if mirroring is not None else None)
         self._owner = owner
         self._line = (len(game.moves), game.line_key())
         if index == NONE:

@@ -186,6 +186,10 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
     analysis_wide_root_noise: float = parameter(
         0.04, "Widens the root in analysis.", low=0.0, high=5.0, kata="analysisWideRootNoise"
     )
+    counter_mirror: bool = parameter(
+        True, "In games, answer mirror Go where it can be refuted.", kata="genmoveAntiMirror"
+    )
+    analysis_counter_mirror: bool = parameter(False, "The same in analysis.", kata="antiMirror")
     ignore_history: bool = parameter(
         False, "Hide from the network what was played before the root.", kata="ignorePreRootHistory"
     )

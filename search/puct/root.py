@@ -32,7 +32,16 @@ from search.puct.root_moves import (
 )
 from search.puct.tree.backup import count_own_evaluation, refresh
 from search.puct.tree.expand import set_values
-from search.puct.tree.nodes import EXPANDED, NEW, PASS_ENDS_PHASE, ROOT, decode_prior, encode_priors, find_next
+from search.puct.tree.nodes import (
+    EXPANDED,
+    NEW,
+    PASS_ENDS_PHASE,
+    ROOT,
+    decode_prior,
+    decode_priors,
+    encode_priors,
+    find_next,
+)
 from search.puct.workspace import Workspace
 from search.result import RawEvaluation
 
@@ -150,6 +159,8 @@ def evaluate_root(
     share = float(context["uniform_share"][0])
     policy[legal] = (1.0 - share) * policy[legal] + share / max(1, int(np.count_nonzero(legal)))
     raw = _raw(average, np.where(legal, policy, -1.0))
+    if context["settings"]["mirroring"][0] != 0:
+        policy[legal] = decode_priors(leaf["codes"][: space.area + 1])[legal]
     priors = root_priors(policy, parameters, generator)
 
     safe = pass_alive(game.position, game.record)

@@ -67,10 +67,15 @@ class Workspace:
         roots[0]["recent"] = NO_POINT
         count[0] = 1
 
-    def set_cache_salt(self, game: Game, parameters: SearchParameters) -> None:
-        """Tell the cache what the evaluations of this game depend on beside the position: rules, komi and so on."""
+    def set_cache_salt(self, game: Game, parameters: SearchParameters, other: object = None) -> None:
+        """Tell the cache what the evaluations of this game depend on beside the position: rules, komi and so on.
+
+        `other`: whatever else they depend on, for as long as its text is the same; None for nothing.
+        """
         doublings = float(self.context["settings"]["white_doublings"][0])
         terms = game.record.tobytes() + repr((parameters.policy_optimism, doublings)).encode()
+        if other is not None:
+            terms += repr(other).encode()
         self.cache.salt[0] = int.from_bytes(hashlib.blake2b(terms, digest_size=8).digest(), "little")
 
 

@@ -12,6 +12,7 @@ from go_rules.points import WHITE
 from go_rules.rules import SCORING_TERRITORY
 from nets import evaluator as net
 from search.puct.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, WIN_LOSS, WINLOSS_ERROR
+from search.puct.leaves.mirror import favour_mirror_moves, with_centre
 from search.puct.tree.nodes import encode_prior
 
 
@@ -41,6 +42,10 @@ def _digest_row(ctx, scratch, leaf, policy, value, score, ownership, images):
     mean = min(high, max(low, np.float32(sign) * score[net.SCORE_MEAN]))
     stdev = min(np.float32(0.5) * (high - low), score[net.SCORE_STDEV])
     leaf.values[WIN_LOSS] = sign * (value[net.WIN] - value[net.LOSS])
+    if ctx.settings.mirroring != 0:
+        centre = sign * ownership[images[len(ownership) // 2]]
+        decided = value[net.WIN] + value[net.LOSS]
+        leaf.values[WIN_LOSS] = with_centre(ctx, pos, leaf.values[WIN_LOSS], decided, centre)
     leaf.values[NO_RESULT] = value[net.NO_RESULT]
     leaf.values[SCORE] = mean
     leaf.values[SCORE_SQ] = mean * mean + stdev * stdev
@@ -107,4 +112,9 @@ def _set_priors(ctx, scratch, leaf, policy, images):
     uniform = ctx.uniform_share / max(1, count)
     for i in range(ctx.moves):
         if codes[i] == 1:
-            codes[i] = encode_prior(learnt * (weights[i] / total) + uniform)
+            weights[i] = learnt * (weights[i] / total) + uniform
+    if ctx.settings.mirroring != 0:
+        favour_mirror_moves(ctx, leaf, weights)
+    for i in range(ctx.moves):
+        if codes[i] == 1:
+            codes[i] = encode_prior(weights[i])

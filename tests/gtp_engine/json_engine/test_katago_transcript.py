@@ -26,9 +26,6 @@ OURS = {
 }
 """Errors in other words than KataGo's, by their section of the transcript: larger boards, and names of files."""
 
-WARNED = {'overrideSettings = {"antiMirror": true}'}
-"""Sections in which we warn of a setting that does nothing here."""
-
 TIMED = {
     "a long search terminated",
     "  now",
@@ -86,8 +83,6 @@ def test_the_transcript(transcript: list[Section], engine: Spoken) -> None:
             continue
         engine.say(*lines)
         wanted = [shape(answer) for answer in answers]
-        if title in WARNED:
-            assert "antiMirror can only be false here" in engine.next()["warning"]
         if title in OURS:
             wanted[0]["error"] = OURS[title]
         got = [shape(engine.next()) for _ in answers]

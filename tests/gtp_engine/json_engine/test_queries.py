@@ -184,8 +184,10 @@ def test_what_only_other_values_would_change_is_no_warning(engine: Spoken) -> No
     assert "error" not in engine.ask(asking(overrideSettings=settings))[0]
     assert engine.replies.empty()
     settings = {"antiMirror": True, "playoutDoublingAdvantage": 1.5, "playoutDoublingAdvantagePla": "WHITE"}
-    warning, _answer = engine.ask(asking(overrideSettings=settings), 2)
-    assert warning["warning"] == "antiMirror can only be false here: no answer to mirror Go is known here"
+    assert "error" not in engine.ask(asking(overrideSettings=settings))[0]
+    assert engine.replies.empty()
+    warning, _answer = engine.ask(asking(overrideSettings={"fillDameBeforePass": True}), 2)
+    assert warning["warning"] == "fillDameBeforePass can only be false here: dame are not filled for their own sake"
     warning, _answer = engine.ask(asking(overrideSettings={"numSearchThreads": 5, "\x1b": 1}), 2)
     assert warning["warning"] == "Unknown config params: ?,numSearchThreads"
 

@@ -1,0 +1,52 @@
+"""KataGo's settings for a GTP engine, from its configuration files and `-override-config`, as parameters of ours.
+
+What KataGo's users tune for a graphics card, such as the number of threads, says nothing about this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from gtp_engine.configuration.fixed import fixed_name, require_fixed
+from gtp_engine.configuration.parameters import find_parameter
+from search.parameters import ParameterError, folded
+
+MACHINE = frozenset({"workers", "batch", "memory", "cache_memory", "seed"})
+"""Parameters that belong to the machine."""
+
+OTHER_NAMES = {folded("defaultBoardSize"): "size"}
+"""Our parameters by names of KataGo's that GTP does not know."""
+
+
+class Adopted(NamedTuple):
+    """What was made of KataGo's settings."""
+
+    values: dict[str, Any]
+    """Checked values by our parameters' names."""
+    unused: list[str]
+    """Names that mean nothing here."""
+    reasons: list[str]
+    """Lines about settings that have one other value here."""
+
+
+def adopt(given: Mapping[str, str]) -> Adopted:
+    """Sort KataGo's settings. Raises ParameterError for a value that a parameter cannot have."""
+    adopted = Adopted({}, [], [])
+    for name, value in given.items():
+        fixed = fixed_name(name)
+        try:
+            parameter = find_parameter(OTHER_NAMES.get(folded(name), name))
+        except ParameterError:
+            parameter = None
+        if parameter is not None and parameter.name not in MACHINE:
+            if value or fixed is None:  # an empty humanSLProfile is no profile
+                adopted.values[parameter.name] = parameter.convert(value)
+        elif fixed is None:
+            adopted.unused.append(name)
+        else:
+            try:
+                require_fixed(fixed, value)
+            except ParameterError as error:
+                adopted.reasons.append(str(error))
+    return adopted

@@ -1,0 +1,72 @@
+"""KataGo's settings for a GTP engine: adopted, refused, or named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gtp_engine.configuration.katago_settings import adopt
+from gtp_engine.tools import gtp as command
+from search.parameters import ParameterError
+
+EXAMPLE = """
+# Logs
+logDir = gtp_logs
+rules = japanese
+allowResignation = true
+resignThreshold = -0.85  # lost
+maxVisits = 500
+# maxPlayouts = 300
+ponderingEnabled = false
+lagBuffer = 1.0
+numSearchThreads = 6
+searchFactorAfterOnePass = 0.50
+defaultBoardSize = 13
+antiMirror = true
+humanSLProfile =
+nnMaxBatchSize = 32
+"""
+
+
+def test_what_is_ours_is_adopted_and_the_rest_is_named() -> None:
+    given = {
+        "maxVisits": "500",
+        "RULES": "japanese",
+        "antiMirror": "true",
+        "defaultBoardSize": "13",
+        "lagBuffer": "1.0",
+    }
+    ignored = {"logDir": "x", "numSearchThreads": "6", "searchFactorAfterOnePass": "0.50", "humanSLProfile": ""}
+    adopted = adopt(given | ignored)
+    assert adopted.values == {
+        "visits": 500, "rules": "japanese", "analysis_counter_mirror": True, "size": "13", "lag": 1.0
+    }  # fmt: skip
+    assert adopted.unused == ["logDir", "numSearchThreads"]
+    assert adopted.reasons == ["searchFactorAfterOnePass can only be 1.0 here: passes do not shorten a search"]
+
+
+def test_a_bad_value_is_refused() -> None:
+    with pytest.raises(ParameterError, match="visits must be a whole number, not x"):
+        adopt({"maxVisits": "x"})
+
+
+def test_the_command_line_of_katago(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Later sources win: the file, -override-config, --set, our own options."""
+    (tmp_path / "gtp.cfg").write_text(EXAMPLE)
+    found = []
+    monkeypatch.setenv("NOBI_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setattr("gtp_engine.players.check", found.append)
+    monkeypatch.setattr("gtp_engine.dialogue.loop.run_gtp", lambda *_: 0)
+    arguments = ["-model", "other.bin.gz", "-human-model", "h.bin.gz", "-config", str(tmp_path / "gtp.cfg")]
+    arguments += ["-override-config", "maxVisits=77,homeDataDir=/x,lagBuffer=0.5", "--set", "lag=0.25", "--time", "3"]
+    result = CliRunner().invoke(command.gtp, arguments)
+    assert result.exit_code == 0, result.output
+    settings = found[0].engine
+    assert (settings.net, settings.visits, settings.lag, settings.time) == ("other.bin.gz", 77, 0.25, 3.0)
+    assert (settings.rules, settings.size) == ("japanese", "13")
+    named = "homeDataDir, logDir, nnMaxBatchSize, numSearchThreads"
+    assert f"settings that mean nothing here: {named}\n" in result.stderr
+    assert "searchFactorAfterOnePass can only be 1.0 here" in result.stderr
+    assert "-human-model: a HumanSL network plays alone here" in result.stderr
