@@ -11,8 +11,10 @@ from go_rules.machine.texts import parse_number, shown
 from gtp_engine.thinking.clock import System, TimeControl, after_move, enter_overtime, full_time
 from gtp_engine.thinking.time_management import most_seconds
 
-FORMS = "MAIN, MAIN:PERIOD:STONES, byoyomi:MAIN:PERIOD:PERIODS or fischer:MAIN:INCREMENT"
-
+FORMS = (
+    "MAIN, MAIN:PERIOD:STONES, byoyomi:MAIN:PERIOD:PERIODS, fischer:MAIN:INCREMENT or "
+    "fischer-capped:MAIN:INCREMENT:CAP:MOST, where -1 is no cap and no most for a move"
+)
 
 MOST = 1e7
 """Of seconds, stones and periods."""
@@ -25,12 +27,15 @@ class ClockError(ValueError):
 def parse_control(text: str) -> TimeControl:
     """Read a time control in one of FORMS; all times are seconds. Raises ClockError."""
     words = text.strip().lower().split(":")
-    system = words.pop(0) if words[0].isalpha() else {1: "absolute", 3: "canadian"}.get(len(words), "")
+    system = words.pop(0) if words[0][:1].isalpha() else {1: "absolute", 3: "canadian"}.get(len(words), "")
     try:
         numbers = [parse_number(word) for word in words]
     except ValueError:
         numbers = []
-    if not all(0 <= number <= MOST for number in numbers):
+    limits = (
+        [number for number in numbers[2:] if number != -1] if system == System.FISCHER_CAPPED.value else numbers[2:]
+    )
+    if not all(0 <= number <= MOST for number in numbers[:2] + limits):
         numbers = []
     if system == "absolute" and len(numbers) == 1 and numbers[0] > 0:
         return TimeControl.absolute(numbers[0])
@@ -40,6 +45,8 @@ def parse_control(text: str) -> TimeControl:
         return make(main, period, int(count))
     if system == "fischer" and len(numbers) == 2 and sum(numbers) > 0:
         return TimeControl.fischer(*numbers)
+    if system == System.FISCHER_CAPPED.value and len(numbers) == 4 and sum(numbers[:2]) > 0 and 0 not in numbers[2:]:
+        return TimeControl.fischer_capped(*numbers)
     raise ClockError(f"not a time control: {shown(text)} (one of {FORMS})")
 
 
@@ -53,6 +60,9 @@ def announcements(control: TimeControl) -> list[str]:
     commands = []
     if control.system is System.FISCHER:
         commands = [f"kata-time_settings fischer {main:g} {control.increment:g}"]
+    elif control.system is System.FISCHER_CAPPED:
+        limits = " ".join(f"{-1 if most == math.inf else most:g}" for most in (control.cap, control.move_maximum))
+        commands = [f"kata-time_settings fischer-capped {main:g} {control.increment:g} {limits}"]
     elif control.system is System.BYOYOMI:
         commands = [f"kgs-time_settings byoyomi {main:g} {period:g} {control.periods}"]
         main, count = main + (control.periods - 1) * period, 1

@@ -28,17 +28,32 @@ from go_rules.game import Game
 from go_rules.points import BLACK, COLOUR_NAMES, PASS, WHITE, from_vertex, opponent, to_vertex
 from go_rules.rule_names import preset
 from gtp_engine.match.clock import SideClock, announcements, parse_control
+from gtp_engine.thinking.clock import System, TimeControl
 
 CONTROLS = (
     "byoyomi:0:1:1",
     "byoyomi:2:1:3",
+    "byoyomi:0:0.6:3",
     "0:1:1",
     "0:5:5",
+    "2:1.5:3",
     "fischer:1:0.2",
     "fischer:5:0.5",
+    "fischer-capped:3:0.5:4:1",
+    "fischer-capped:5:0.5:-1:-1",
     "absolute:10",
 )
 """Time controls as `nobi match` writes them."""
+PLAIN, KGS, KATA = "time_settings", "kgs-time_settings", "kata-time_settings"
+WAYS = {
+    System.ABSOLUTE: (PLAIN, KGS, KATA),
+    System.BYOYOMI: (PLAIN, KGS, KATA),
+    System.CANADIAN: (PLAIN, KGS, KATA),
+    System.FISCHER: (PLAIN, KATA),
+    System.FISCHER_CAPPED: (KATA,),
+}
+"""The commands by which controllers announce each system. PLAIN says byo-yomi as gtp2ogs does, the periods but one as
+main time, and Fischer time without its increment: such an engine knows less than the clock allows."""
 SIZES = (9, 13, 19)
 RESTS = (0.0, 0.0, 0.03, 0.3)
 """Seconds that the opponent takes for a move, for a pondering engine to fill."""
@@ -58,6 +73,8 @@ class Terms:
     size: int
     ponder: bool
     told: str
+    way: str
+    """The command that announces the control, one of WAYS."""
     network_lag: float
     """Seconds that the clock charges for each move beside the time that the engine takes."""
     moves: int
@@ -112,11 +129,36 @@ class Controller:
                 stream.close()
 
 
+def announcement(control: TimeControl, way: str) -> str:
+    """The line that announces a control in one of WAYS."""
+    if way == PLAIN:
+        return announcements(control)[-2 if control.period % 1 else -1]
+    if control.system in (System.FISCHER, System.FISCHER_CAPPED):
+        return announcements(control)[0]
+    numbers = [control.main]
+    if control.system is System.BYOYOMI:
+        numbers += [control.period, control.periods]
+    elif control.system is System.CANADIAN:
+        numbers += [control.period, control.stones]
+    return f"{way} {control.system.value} " + " ".join(f"{number:g}" for number in numbers)
+
+
+def left_text(clock: SideClock, terms: Terms) -> str:
+    """The arguments of `time_left` after the colour."""
+    seconds, stones = clock.time_left()
+    if terms.way == PLAIN and clock.control.system is System.BYOYOMI:
+        spare = (clock.left.periods if clock.left.in_overtime else clock.control.periods) - 1
+        main = 0.0 if clock.left.in_overtime else seconds
+        seconds, stones = (clock.control.period, 1) if main + spare <= 0 else (main + spare * clock.control.period, 0)
+    return f"{seconds:.2f} {stones}" if terms.told == "exactly" else f"{int(seconds)} {stones}"
+
+
 def play_game(controller: Controller, terms: Terms, rng: random.Random) -> Played:
     """One game against the engine, which may play either colour."""
     control = parse_control(terms.control)
     clock, game, played = SideClock(control), Game(terms.size, terms.size, preset(RULES)[0], 7.5), Played(terms)
-    for line in (f"boardsize {terms.size}", "clear_board", f"kata-set-rules {RULES}", announcements(control)[0]):
+    announced = announcement(control, terms.way)
+    for line in (f"boardsize {terms.size}", "clear_board", f"kata-set-rules {RULES}", announced):
         controller.ask(line)
     controller.ask(f"kata-set-param ponderingEnabled {str(terms.ponder).lower()}")
     ours = rng.choice((BLACK, WHITE))
@@ -128,9 +170,7 @@ def play_game(controller: Controller, terms: Terms, rng: random.Random) -> Playe
             game.play(game.to_play, point)
             told.append(f"play {COLOUR_NAMES[opponent(ours)]} {to_vertex(point, terms.size)}")
         if terms.told != "never":
-            seconds, stones = clock.time_left()
-            shown = f"{seconds:.2f}" if terms.told == "exactly" else f"{int(seconds)}"
-            told.append(f"time_left {COLOUR_NAMES[ours]} {shown} {stones}")
+            told.append(f"time_left {COLOUR_NAMES[ours]} {left_text(clock, terms)}")
         allowed = clock.allowance()
         started = time.monotonic()
         for line in told:
@@ -222,10 +262,11 @@ def main() -> int:
     options = parser.parse_args()
     ponder = (True, False) if options.ponder is None else (options.ponder,)
     kinds = [
-        Terms(control, size, ponders, told, options.network_lag, options.moves)
+        Terms(control, size, ponders, told, way, options.network_lag, options.moves)
         for control, size, ponders, told in itertools.product(
             options.control or CONTROLS, options.size or SIZES, ponder, options.told or TOLD
         )
+        for way in WAYS[parse_control(control).system]
     ]
     rng = random.Random(options.seed)
     order = [kind for _ in range(-(-options.games // len(kinds))) for kind in rng.sample(kinds, len(kinds))]
@@ -256,6 +297,10 @@ def main() -> int:
             chosen = [game for game in games if game.terms.control == control and game.terms.ponder == ponders]
             if chosen:
                 print(report(f"{control}{' pondering' if ponders else ''}", chosen))
+    for way in (PLAIN, KGS, KATA):
+        chosen = [game for game in games if game.terms.way == way]
+        if chosen:
+            print(report(f"announced by {way}", chosen))
     print(report("all", games))
     print(f"{options.busy} busy processes, {options.parallel} games at a time, {time.monotonic() - started:.0f} s")
     return 1 if any(game.end == OVERTIME for game in games) else 0

@@ -16,6 +16,8 @@ from gtp_engine.thinking.clock import TimeControl
         ("canadian:300:30:5", TimeControl.canadian(300, 30, 5)),
         ("byoyomi:60:10:3", TimeControl.byoyomi(60, 10, 3)),
         ("Fischer:60:2", TimeControl.fischer(60, 2)),
+        ("fischer-capped:60:2:90:15", TimeControl.fischer_capped(60, 2, 90, 15)),
+        ("fischer-capped:60:2:-1:-1", TimeControl.fischer_capped(60, 2, -1, -1)),
     ],
 )
 def test_parse(text: str, control: TimeControl) -> None:
@@ -38,6 +40,12 @@ def test_parse(text: str, control: TimeControl) -> None:
         "1:2:3:4",
         "byoyomi:1",
         "fischer:0:0",
+        "fischer:-1:2",
+        "byoyomi:1:1:-1",
+        "fischer-capped:60:2",
+        "fischer-capped:60:2:0:1",
+        "fischer-capped:60:-1:5:5",
+        "fischer-capped:60:2:-2:5",
         "a:1",
     ],
 )
@@ -54,6 +62,7 @@ def test_parse_refuses(text: str) -> None:
         ("0:0.5:1", ["time_settings 0 0.5 1", "time_settings 0 1 1"]),
         ("byoyomi:60:10:3", ["kgs-time_settings byoyomi 60 10 3", "time_settings 80 10 1"]),
         ("fischer:60:2.5", ["kata-time_settings fischer 60 2.5", "time_settings 60 0 0"]),
+        ("fischer-capped:60:2:90:-1", ["kata-time_settings fischer-capped 60 2 90 -1", "time_settings 60 0 0"]),
     ],
 )
 def test_announcements(text: str, commands: list[str]) -> None:
@@ -67,6 +76,15 @@ def test_absolute_time() -> None:
     assert clock.allowance() == 1
     assert clock.spend(1.5) == pytest.approx(0.5)
     assert clock.time_left() == (0, 0)
+
+
+def test_a_capped_clock_has_a_cap_and_a_most_for_a_move() -> None:
+    clock = SideClock(TimeControl.fischer_capped(10, 2, 11, 4))
+    assert clock.allowance() == 4
+    assert clock.spend(0.5) == 0
+    assert clock.time_left() == (11, 0)
+    assert clock.spend(5) == pytest.approx(1)
+    assert clock.time_left() == (9, 0)
 
 
 def test_main_time_runs_into_the_first_period() -> None:
