@@ -62,6 +62,8 @@ class MoveInfo:
     """[H*W], +1 the root mover's; only where asked for."""
     ownership_stdev: NDArray[np.float32] | None = None
     """[H*W] of it over the tree below the move; only where asked for."""
+    symmetry_of: int | None = None
+    """The point that was searched in place of this one, which the board's symmetry makes equal to it."""
     no_result: float = 0.0
     choice: float = 0.0
     """How much the search would like to play it: relative odds at temperature 1, 0 for never."""

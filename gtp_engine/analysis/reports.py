@@ -198,8 +198,11 @@ class Reporter:
         parts += [
             f"prior {_share(move.prior)} lcb {_share(move.lcb)}",
             f"utilityLcb {_number(max(LOWEST_UTILITY, move.utility_lcb))}",
-            f"weight {_number(move.weight, 2)} order {move.order} pv {self._pv(move)}",
+            f"weight {_number(move.weight, 2)}",
         ]
+        if move.symmetry_of is not None:
+            parts.append(f"isSymmetryOf {to_vertex(move.symmetry_of, self.height)}")
+        parts.append(f"order {move.order} pv {self._pv(move)}")
         if wants("pvvisits"):
             parts.append(f"pvVisits {self._along(move.pv_visits, move.visits)}")
         if wants("pvedgevisits"):

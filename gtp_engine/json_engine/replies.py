@@ -107,6 +107,8 @@ class _Writer:
         }
         if self._human is not None:
             out["humanPrior"] = number(max(0.0, float(self._human.policy[self._index(move.point)])))
+        if move.symmetry_of is not None:
+            out["isSymmetryOf"] = to_vertex(move.symmetry_of, self._game.height)
         if wants("includeNoResultValue"):
             out["noResultValue"] = number(move.no_result)
         if wants("includePVVisits"):

@@ -15,6 +15,7 @@ from nets.evaluator import Evaluation, EvaluationRequest
 from search.puct.mirror import mirroring_opponent
 from search.puct.parameters import SearchParameters
 from search.puct.root import evaluate_root, place_root, score_center
+from search.puct.root_moves import board_symmetries
 from search.puct.tree.nodes import NODES, NONE, ROOT, clear_tree, new_node
 from search.puct.tree.reuse import child_after, collect_garbage, forget_unreachable, recompute
 from search.puct.workspace import Workspace
@@ -37,6 +38,8 @@ class GameTree:
         self.space = space
         self.raw: RawEvaluation | None = None
         """The network's own evaluation of the root, before the search."""
+        self.symmetries: tuple[int, ...] = (0,)
+        """The symmetries (rows of the space's images) that make moves of the root equal, of which one is searched."""
         self.seconds_a_node = SECONDS_A_NODE
         """Seconds that a garbage collection takes for each node, as the last one did."""
         self._owner: Hashable = None
@@ -71,7 +74,7 @@ class GameTree:
         space, tree = self.space, self.space.tree
         game, colour = request.game, request.colour
         if request.analysis:
-            parameters = dataclasses.replace(parameters, root_noise=False, root_symmetry_pruning=False)
+            parameters = dataclasses.replace(parameters, root_noise=False)
         cares = parameters.analysis_counter_mirror if request.analysis else parameters.counter_mirror
         mirroring = mirroring_opponent(game, colour) if cares else None
         if mirroring is not None:
@@ -104,6 +107,9 @@ class GameTree:
         if tree.used[NODES] > len(tree.nodes) // 2:
             limit = request.limits.seconds
             self.collect_garbage(math.inf if limit is None else COLLECTING_SHARE * limit)
+        self.symmetries = (0,)
+        if parameters.root_symmetry_pruning and request.filter is None:
+            self.symmetries = board_symmetries(game.position, space.images, space.points)
         self.raw = None
         self.raw = evaluate_root(
             space,
@@ -113,6 +119,7 @@ class GameTree:
             generator,
             lambda expected: self._recenter(parameters, expected),
             evaluate or space.evaluator.evaluate,
+            self.symmetries,
         )
 
     def collect_garbage(self, seconds: float) -> bool:

@@ -33,6 +33,9 @@ def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -
     winrate = 0.5 + 0.5 * sign * float(node["win_loss"])
     wants_ownership = request is not None and (request.ownership or request.ownership_stdev)
     ownership, deviation = _ownership(space, index, sign) if wants_ownership else (None, None)
+    moves = _moves(space, parameters, index, sign, request)
+    if run.request.analysis and len(game_tree.symmetries) > 1:
+        moves = _with_images(space, moves, game_tree.symmetries)
     return SearchResult(
         colour=colour,
         visits=int(node["visits"]),
@@ -42,7 +45,7 @@ def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -
         score_stdev=_stdev(node),
         lead=sign * float(node["lead"]),
         weight=float(node["weight"]),
-        moves=_moves(space, parameters, index, sign, request),
+        moves=moves,
         ownership=ownership,
         ownership_stdev=deviation if request is not None and request.ownership_stdev else None,
         seconds=run.seconds(),
@@ -110,6 +113,40 @@ def _moves(
         known["ownership"] = owners if request.moves_ownership else None
         known["ownership_stdev"] = deviation if request.moves_ownership_stdev else None
     return tuple(moves) + _untried(space, node, sign, rest, len(tried), known)
+
+
+def _with_images(space: Workspace, moves: tuple[MoveInfo, ...], symmetries: tuple[int, ...]) -> tuple[MoveInfo, ...]:
+    """The moves, each followed by its images, about which the search knows as much."""
+    place = {point: i for i, point in enumerate(space.context["points"][0, : space.area + 1].tolist())}
+    points, shown, out = list(place), set[int](), list[MoveInfo]()
+    for move in moves:
+        for symmetry in symmetries:
+            image = space.images[symmetry]
+            line = tuple(points[image[place[point]]] for point in move.pv)
+            if line[0] in shown:
+                continue
+            shown.add(line[0])
+            out.append(
+                dataclasses.replace(
+                    move,
+                    point=line[0],
+                    pv=line,
+                    order=len(out),
+                    symmetry_of=move.point if symmetry else None,
+                    ownership=_turned(move.ownership, image),
+                    ownership_stdev=_turned(move.ownership_stdev, image),
+                )
+            )
+    return tuple(out)
+
+
+def _turned(plane: NDArray[np.float32] | None, image: NDArray[np.int16]) -> NDArray[np.float32] | None:
+    """A plane [H*W] as a symmetry shows it, a row of symmetry_images."""
+    if plane is None:
+        return None
+    out = np.empty_like(plane)
+    out[image[:-1]] = plane
+    return out
 
 
 def _prune(values: NDArray[np.float64], parameters: SearchParameters) -> None:

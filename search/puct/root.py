@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,11 +132,13 @@ def evaluate_root(
     generator: np.random.Generator,
     recenter: Callable[[float], None],
     evaluate: Callable[[EvaluationRequest], Evaluation],
+    symmetries: Sequence[int],
 ) -> RawEvaluation:
     """Evaluate the root and expand its node, with noise on its priors, excluded moves and bonuses as wanted.
 
     `recenter` is called with the expected score (white's view) before utilities depend on it. `evaluate` asks the
-    network; whatever it raises leaves the root as it was. Returns the network's own evaluation for reports.
+    network; whatever it raises leaves the root as it was. Of moves that `symmetries` (rows of `space.images`) make
+    equal only one is kept. Returns the network's own evaluation for reports.
     """
     tree, context, buffers = space.tree, space.context, space.root_buffers
     # An evaluated root is evaluated again: as the root, it may be shown to the network otherwise.
@@ -165,8 +167,7 @@ def evaluate_root(
 
     safe = pass_alive(game.position, game.record)
     _exclude(priors, useless_moves(game, colour, safe, space.points) if parameters.root_prune_useless else [])
-    if parameters.root_symmetry_pruning and not context["settings"][0]["has_filter"]:
-        _exclude(priors, symmetric_duplicates(game.position, space.images, space.points))
+    _exclude(priors, symmetric_duplicates(space.images, symmetries))
     if not priors.any():
         # Whatever is excluded, there is something to play.
         priors[-1] = 1.0

@@ -134,15 +134,16 @@ def connects(position: np.void, point: int, colour: int, safe: NDArray[np.int8])
     return len(chains) >= 2 and not all(alive for _, alive in chains)
 
 
-def symmetric_duplicates(position: np.void, images: NDArray[np.int16], points: Sequence[int]) -> list[int]:
-    """The moves (as network positions) that a symmetry of the board makes equal to a move with a smaller position."""
+def board_symmetries(position: np.void, images: NDArray[np.int16], points: Sequence[int]) -> tuple[int, ...]:
+    """The symmetries (rows of `images`) that leave the position as it is, the identity first."""
     if position["ko"] != NO_POINT:
-        return []
+        return (0,)
     contents = position["board"][np.asarray(points)]
     assert WALL not in contents
-    kept = np.arange(len(points))
-    for image in images[1:]:
-        at = image[:-1]
-        if (contents[at] == contents).all():
-            kept = np.minimum(kept, at)
-    return [i for i in range(len(points)) if kept[i] != i]
+    return (0, *(i for i in range(1, len(images)) if (contents[images[i, :-1]] == contents).all()))
+
+
+def symmetric_duplicates(images: NDArray[np.int16], symmetries: Sequence[int]) -> list[int]:
+    """The moves (as network positions) that one of these symmetries makes equal to a move with a smaller position."""
+    kept = images[list(symmetries), :-1].min(axis=0)
+    return np.flatnonzero(kept != np.arange(len(kept))).tolist()
