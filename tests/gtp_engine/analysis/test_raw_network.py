@@ -14,6 +14,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from gtp_engine.analysis.raw_network import raw_text
+from search.puct.parameters import SearchParameters
 from tests.gtp_engine.fakes import FakePlayer
 from tests.nets.golden import game_of
 
@@ -101,3 +102,17 @@ def test_symmetries_look_at_the_same_position(player: FakePlayer) -> None:
     maps = [parse(raw_text(player, game, WHITE, s), 9)["whiteOwnership"] for s in range(8)]
     strongest = {int(np.argmin(ownership)) for ownership in maps}
     assert strongest == {5 * 9 + 2}
+
+
+@pytest.mark.parametrize(("colour", "sign"), [(BLACK, -1), (WHITE, 1)])
+def test_playout_doublings_are_told_to_the_network(player: FakePlayer, colour: int, sign: int) -> None:
+    """The side to move has them, or another if the parameters name one."""
+    wins = {}
+    for doublings, side in ((0.0, "root"), (2.0, "root"), (2.0, "white"), (-2.0, "black")):
+        player.parameters = SearchParameters(playout_doublings=doublings, playout_doublings_side=side)
+        text = raw_text(player, Game(9, 9, komi=-7.0 * sign), colour, 0)
+        wins[doublings, side] = parse(text, 9)["whiteWin"]
+    player.parameters = SearchParameters()
+    assert sign * (wins[2.0, "root"] - wins[0.0, "root"]) > 0.1
+    assert wins[2.0, "white"] - wins[0.0, "root"] > 0.1
+    assert wins[2.0, "white"] == wins[-2.0, "black"]

@@ -1,0 +1,64 @@
+"""From a request for a move to the move: searches that end without one, and what GoGui draws meanwhile."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from go_rules.points import BLACK
+from gtp_engine.configuration.settings import EngineSettings
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.protocol import parse_line
+from gtp_engine.thinking import decide
+from gtp_engine.thinking.decide import decide as think
+from search.request import SearchRequest
+from search.result import SearchResult
+from tests.gtp_engine.fakes import Dialogue, FakePlayer
+
+
+class EmptyHanded(FakePlayer):
+    """Finds nothing wherever it may."""
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        result = super().search(request)
+        return dataclasses.replace(result, moves=()) if request.may_end_empty else result
+
+
+def call_for(line: str) -> Call:
+    command = parse_line(line)
+    assert command is not None
+    return Call(command)
+
+
+def test_a_cancelled_search_needs_no_move_and_hides_no_older_one() -> None:
+    dialogue = Dialogue(EmptyHanded())
+    dialogue.ask("boardsize 9")
+    dialogue.ask("genmove b")
+    before = dialogue.engine.decision
+    assert before is not None
+    call = call_for("kata-search_cancellable w")
+    call.stop.set()
+    decision = think(dialogue.engine, call, BLACK, may_cancel=True)
+    assert decision.is_cancelled
+    assert decision.result.moves == ()
+    assert dialogue.engine.decision is before
+
+
+def test_where_the_clock_and_nobody_else_ended_it_a_move_is_found() -> None:
+    dialogue = Dialogue(EmptyHanded())
+    dialogue.ask("boardsize 9")
+    decision = think(dialogue.engine, call_for("kata-search_cancellable b"), BLACK, may_cancel=True)
+    assert not decision.is_cancelled
+    assert decision.point == decision.result.moves[0].point
+    assert [request.limits.visits for request in dialogue.player.searches][1:] == [1]
+
+
+def test_gogui_draws_what_is_thought(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decide, "DRAWING_SECONDS", 0.01)
+    dialogue = Dialogue(FakePlayer(thinks=0.015), settings=EngineSettings(size="9"))
+    dialogue.ask("genmove b")
+    assert "gogui-gfx" not in capsys.readouterr().err
+    dialogue.ask("gogui-version 1.6.0")
+    dialogue.ask("genmove w")
+    assert capsys.readouterr().err == "gogui-gfx:\nVAR w B9 b pass\nTEXT 10 visits, 52 % for W, +0.8 points\n\n"
