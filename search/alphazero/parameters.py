@@ -23,9 +23,9 @@ class AlphaZeroParameters(ParameterTable, section="alphazero", title="The textbo
         19652.0, "Visits at which exploration begins to grow with their logarithm.", unit="visits", low=1.0, high=1e9
     )
     first_play: str = parameter(
-        "draw",
-        "First-play urgency, the value of a move never tried: a draw (AlphaGo Zero), a loss (AlphaZero), or its "
-        "parent's value.",
+        "parent",
+        "First-play urgency, the value of a move never tried: its parent's own evaluation, or as published a draw "
+        "(AlphaGo Zero) or a loss (AlphaZero).",
         choices=("draw", "loss", "parent"),
     )
     first_play_reduction: float = parameter(
@@ -43,12 +43,21 @@ class AlphaZeroParameters(ParameterTable, section="alphazero", title="The textbo
 
     # --- Gumbel AlphaZero -------------------------------------------------------------------------------------
     considered: int = parameter(
-        16, "Moves among which sequential halving finds the best.", unit="moves", low=1, high=1000
+        16, "Moves among which sequential halving finds the best, at most.", unit="moves", low=1, high=1000
+    )
+    visits_each: int = parameter(
+        4,
+        "Simulations for each of these moves: with fewer simulations fewer moves are considered; 1 is as published.",
+        unit="visits",
+        low=1,
+        high=10**6,
     )
     c_visit: float = parameter(
         50.0, "Visits added to the most visited move's in the weight of Q.", unit="visits", low=0.0, high=1e6
     )
-    c_scale: float = parameter(1.0, "Weight of Q beside the policy's logits.", low=0.0, high=1e3)
+    c_scale: float = parameter(
+        0.1, "Weight of Q beside the policy's logits; 0.5 is as published, where Q is in [0, 1].", low=0.0, high=1e3
+    )
     gumbel_noise: bool = parameter(
         False, "Draw the moves that are considered; without noise they are the policy's best."
     )

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 
 import numpy as np
@@ -68,8 +69,9 @@ class AlphaZeroPlayer:
     def warm_up(self, width: int, height: int) -> None:
         """Compile, load and allocate what a first search on such a board needs."""
         game = Game(width, height)
-        self.search(SearchRequest(game, BLACK, Limits(visits=8), report=OWNERSHIP_AT_THE_END))
-        game.play(BLACK, PASS)
+        first = self.search(SearchRequest(game, BLACK, Limits(visits=8), report=OWNERSHIP_AT_THE_END))
+        # A tree is kept after a stone, and not after a pass.
+        game.play(BLACK, next((move.point for move in first.moves if move.visits and move.point != PASS), PASS))
         self.choose(game, self.search(SearchRequest(game, WHITE, Limits(visits=8))))
         self.clear()
 
@@ -129,4 +131,5 @@ def sequential_halving(search: TreeSearch, simulations: int | None) -> Schedule:
     tree, parameters = search.game_tree.tree, search.parameters
     count = len(edges_of(tree))
     noise = search.generator.gumbel(size=count) if parameters.gumbel_noise else np.zeros(count)
-    return SequentialHalving(tree, simulations, parameters.considered, search.game_tree.walk.settings, noise)
+    considered = min(parameters.considered, max(2, math.ceil(simulations / parameters.visits_each)))
+    return SequentialHalving(tree, simulations, considered, search.game_tree.walk.settings, noise)

@@ -135,7 +135,7 @@ def test_phases(simulations: int, considered: int, plan: list[tuple[int, int]]) 
 
 def play_out(tree: Tree, simulations: int, considered: int, noise: np.ndarray, values: np.ndarray) -> list[int]:
     """Run a halving in which edge i is always worth values[i]. Returns the visits; asserts that the best has most."""
-    schedule = SequentialHalving(tree, simulations, considered, settings_of(), noise)
+    schedule = SequentialHalving(tree, simulations, considered, settings_of(c_scale=1.0), noise)
     edges = edges_of(tree)
     while (edge := schedule.next_edge(tree, 0)) >= 0:
         schedule.begun(edge)

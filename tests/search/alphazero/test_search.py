@@ -154,7 +154,7 @@ class LikesThePoint(ConstantEvaluator):
 @pytest.mark.parametrize("vertex", ["B4", "C1"])
 def test_every_player_finds_what_the_network_values(name: str, vertex: str) -> None:
     place = (5 - int(vertex[1]), ord(vertex[0]) - ord("A"))
-    player = player_of(name, LikesThePoint(place), AlphaZeroParameters(turn_leaves=False, considered=32))
+    player = player_of(name, LikesThePoint(place), AlphaZeroParameters(turn_leaves=False, considered=32, visits_each=1))
     game = Game(5, 5, TROMP_TAYLOR, 0.5)
     result = search(player, game, 150)
     assert to_vertex(player.choose(game, result), 5) == vertex
@@ -193,7 +193,7 @@ def test_noise_and_sampling_only_where_asked_for() -> None:
     game.play(BLACK, PASS)
     result = search(drawn, game, 100)
     assert {drawn.choose(game, result) for _ in range(10)} == {result.moves[0].point}
-    noisy = player_of("gumbel", ConstantEvaluator(), gumbel_noise=True, considered=4)
+    noisy = player_of("gumbel", ConstantEvaluator(), gumbel_noise=True, considered=4, visits_each=1)
     assert len({search(noisy, game, 9, fresh=True).moves[0].point for _ in range(10)}) > 2
 
 

@@ -26,6 +26,8 @@ PLAIN = AlphaZeroParameters(
     turn_leaves=False,
     c_init=2.0,
     c_base=1e9,  # AlphaZero's growth of the exploration rate is no part of the reference
+    first_play="draw",
+    visits_each=1,
     stop_when_decided=False,
 )
 SCALE = 0.02
