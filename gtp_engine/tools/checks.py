@@ -235,7 +235,7 @@ def _speed(installation: Installation) -> str:
     visits = installation.search(SPEED_SIZE, seconds=SPEED_SECONDS).visits
     rate = visits / (time.perf_counter() - started)
     if visits <= 1:
-        return "speed: this player asks the network once for each move"
+        return "speed: this player does not search"
     found = f"speed: {rate:,.0f} visits a second on {SPEED_SIZE}x{SPEED_SIZE}"
     if rate < SLOW:
         raise Remark(

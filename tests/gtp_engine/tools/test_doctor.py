@@ -104,7 +104,7 @@ def test_the_network_the_move_and_the_speed(only: Doctor, monkeypatch: pytest.Mo
     assert " visits a second on 19x19" in said
     monkeypatch.setattr(checks, "SLOW", 1e9)
     assert "-> analysis will be slow; `nobi tune`" in only.says(wanted)
-    assert "this player asks the network once for each move" in only.says(wanted, "--player", "policy")
+    assert "this player does not search" in only.says(wanted, "--player", "policy")
 
 
 def test_nothing_follows_a_check_that_the_others_need(only: Doctor, tmp_path: Path) -> None:
