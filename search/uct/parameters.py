@@ -14,7 +14,7 @@ from search.parameters import parameter, require_memory
 from search.playouts.parameters import PlayoutParameters
 
 UCT_EXPLORATION = 0.5
-"""The exploration constant of the player `uct`; log/2026-11-strength.md in docs has the matches that chose it."""
+"""The exploration constant of the player `uct`. UCB1's own is sqrt(2), for rewards of any spread."""
 
 
 MAX_DEPTH = 300

@@ -6,11 +6,16 @@ import random
 
 from go_rules.game import Game
 from go_rules.points import to_vertex
+from search.mc.player import MonteCarloPlayer
+from search.player import Player
+from search.random.player import RandomPlayer
 from search.request import Limits, SearchRequest
 from search.result import RESIGN
 from search.uct.parameters import PURE_UCT, UctParameters
 from search.uct.player import UctPlayer
 from tests.go_rules.differences import ALL_RULES
+
+TREES = {"rave": UctParameters(), "uct": PURE_UCT}
 
 
 def self_play_faults(seed: int, visits: int = 30) -> tuple[list[str], int]:
@@ -20,8 +25,12 @@ def self_play_faults(seed: int, visits: int = 30) -> tuple[list[str], int]:
     height = width if rng.random() < 0.7 else rng.randint(2, 19)
     rules = rng.choice(ALL_RULES)
     game = Game(width, height, rules, rng.choice([0.0, 6.5]))
-    name, base = rng.choice([("rave", UctParameters()), ("uct", PURE_UCT)])
-    player = UctPlayer(name, base, 1, seed)
+    name = rng.choice(["rave", "uct", "mc", "random"])
+    player: Player
+    if name in TREES:
+        player = UctPlayer(name, TREES[name], 1, seed)
+    else:
+        player = MonteCarloPlayer(name, None, 1, seed) if name == "mc" else RandomPlayer(None, 1, seed)
     faults: list[str] = []
     try:
         for _ in range(3 * width * height + 20):

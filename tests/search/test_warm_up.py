@@ -26,13 +26,16 @@ from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
 from search.request import Limits, ReportRequest, SearchRequest
 from search.alphazero.player import AlphaZeroPlayer
+from search.mc.player import MonteCarloPlayer
 from search.puct.player import PuctPlayer
 from search.uct.player import UctPlayer
 
 def new_player(name):
     if name == "nobi":
         return PuctPlayer(ConstantEvaluator())
-    return UctPlayer() if name == "rave" else AlphaZeroPlayer(name, ConstantEvaluator())
+    if name in ("rave", "mc"):
+        return UctPlayer() if name == "rave" else MonteCarloPlayer()
+    return AlphaZeroPlayer(name, ConstantEvaluator())
 
 go_rules.game.warm_up()
 player = new_player({name!r})
@@ -57,7 +60,7 @@ print(sorted(set(asked)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["nobi", "rave", "alphago", "gumbel"])
+@pytest.mark.parametrize("name", ["nobi", "rave", "alphago", "gumbel", "mc"])
 def test_nothing_is_compiled_after_warm_up(name: str) -> None:
     run = subprocess.run([sys.executable, "-c", PLAY.format(name=name)], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["[]"]
