@@ -107,10 +107,9 @@ class SearchRequest:
     same."""
     stop: threading.Event | None = None
     """Another thread may set this event to end the search. The search ends within 50 ms, once the position itself is
-    evaluated."""
+    evaluated by this search or an earlier one."""
     may_end_empty: bool = False
-    """Whether a search that is stopped before that ends at once, with what an earlier search knew: if that is nothing,
-    the result has no moves."""
+    """Whether a search that is stopped before that ends at once, too, with a result that has no moves."""
 
     @property
     def wants_ownership(self) -> bool:

@@ -157,7 +157,7 @@ class Search:
             tree = self._workspace(request)
             self._abandon_outstanding()
             try:
-                tree.take_root(request, self._parameters, self._generator, self._impatient(request))
+                tree.take_root(request, self._parameters, self._generator, self._impatient(request, tree))
             except Stopped:
                 return self._unsearched(tree, request, started)
             run = Run(request, int(tree.root["visits"]), started)
@@ -175,12 +175,19 @@ class Search:
                 raise run.error
             return take_snapshot(tree, self._parameters, run)
 
-    def _impatient(self, request: SearchRequest) -> Callable[[EvaluationRequest], Evaluation] | None:
-        """What evaluates the root so that `request.stop` ends the waiting, where the search may end without it."""
+    def _impatient(self, request: SearchRequest, tree: GameTree) -> Callable[[EvaluationRequest], Evaluation] | None:
+        """What evaluates the root so that `request.stop` ends the waiting, where the search may end without it: where
+        nothing has to be found, or an earlier search has found something."""
         stop = request.stop
-        if stop is None or not request.may_end_empty:
+        if stop is None:
             return None
-        return lambda asked: self._root_evaluations.evaluate(self.evaluator, asked, stop)
+
+        def evaluate(asked: EvaluationRequest) -> Evaluation:
+            if request.may_end_empty or int(tree.root["visits"]) > 1:
+                return self._root_evaluations.evaluate(self.evaluator, asked, stop)
+            return self.evaluator.evaluate(asked)
+
+        return evaluate
 
     def _unsearched(self, tree: GameTree, request: SearchRequest, started: float) -> SearchResult:
         """The result of a search that was stopped before its root was evaluated."""

@@ -39,13 +39,15 @@ class GatedEvaluator(FancifulEvaluator):
         return super().evaluate(request)
 
 
-def stopped_in_the_first_evaluation(player: PuctPlayer, evaluator: GatedEvaluator, game: Game) -> SearchResult:
+def stopped_in_the_first_evaluation(
+    player: PuctPlayer, evaluator: GatedEvaluator, game: Game, may_end_empty: bool = True
+) -> SearchResult:
     """The result of an endless search that is stopped while its root is evaluated."""
     while evaluator.entered.acquire(blocking=False):
         pass
     evaluator.gate.clear()
     stop, results = threading.Event(), []
-    request = SearchRequest(game, game.to_play, Limits(may_stop_early=False), stop=stop, may_end_empty=True)
+    request = SearchRequest(game, game.to_play, Limits(may_stop_early=False), stop=stop, may_end_empty=may_end_empty)
     thread = threading.Thread(target=lambda: results.append(player.search(request)))
     thread.start()
     assert evaluator.entered.acquire(timeout=SOON)
@@ -76,18 +78,19 @@ def test_a_first_search_ends_without_moves(make: Maker) -> None:
     assert outcome(player, Game(5, 5), 60) == outcome(make(GatedEvaluator(), random_symmetry=False), Game(5, 5), 60)
 
 
-def test_a_known_position_ends_with_what_is_known(make: Maker) -> None:
+@pytest.mark.parametrize("may_end_empty", [True, False])
+def test_a_known_position_ends_with_what_is_known(make: Maker, may_end_empty: bool) -> None:
     evaluator = GatedEvaluator()
     player, other = make(evaluator, random_symmetry=False), make(GatedEvaluator(), random_symmetry=False)
     game = Game(5, 5)
     known = player.search(SearchRequest(game, BLACK, Limits(visits=40, may_stop_early=False)))
     other.search(SearchRequest(game, BLACK, Limits(visits=40, may_stop_early=False)))
-    result = stopped_in_the_first_evaluation(player, evaluator, game)
+    result = stopped_in_the_first_evaluation(player, evaluator, game, may_end_empty)
     assert result.visits == known.visits
     assert [move.point for move in result.moves] == [move.point for move in known.moves]
     assert outcome(player, game, 80) == outcome(other, game, 80)
     game.play(BLACK, known.moves[0].point)
-    stopped_in_the_first_evaluation(player, evaluator, game)
+    stopped_in_the_first_evaluation(player, evaluator, game, may_end_empty)
     assert outcome(player, game, 200)[0] == 200
 
 
