@@ -46,8 +46,9 @@ class AlphaZeroParameters(ParameterTable, section="alphazero", title="The textbo
         16, "Moves among which sequential halving finds the best, at most.", unit="moves", low=1, high=1000
     )
     visits_each: int = parameter(
-        4,
-        "Simulations for each of these moves: with fewer simulations fewer moves are considered; 1 is as published.",
+        8,
+        "Simulations for each of these moves: with few simulations fewer moves are considered, at least four; 1 is as "
+        "published.",
         unit="visits",
         low=1,
         high=10**6,

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 
 import numpy as np
@@ -27,6 +26,9 @@ from search.puct.move_choice import end_well, should_resign
 from search.puct.parameters import SearchParameters
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import RESIGN, SearchResult
+
+FEWEST_CONSIDERED = 4
+"""Sequential halving begins with at least so many moves, if there are simulations for them."""
 
 
 class AlphaZeroPlayer:
@@ -131,5 +133,5 @@ def sequential_halving(search: TreeSearch, simulations: int | None) -> Schedule:
     tree, parameters = search.game_tree.tree, search.parameters
     count = len(edges_of(tree))
     noise = search.generator.gumbel(size=count) if parameters.gumbel_noise else np.zeros(count)
-    considered = min(parameters.considered, max(2, math.ceil(simulations / parameters.visits_each)))
+    considered = min(parameters.considered, max(FEWEST_CONSIDERED, simulations // parameters.visits_each))
     return SequentialHalving(tree, simulations, considered, search.game_tree.walk.settings, noise)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from go_rules.game import Game
@@ -29,6 +31,14 @@ def solver() -> Solver:
 @pytest.mark.parametrize("case", QUICK, ids=str)
 def test_solved_boards(solver: Solver, case: Solved) -> None:
     assert list(solver.faults(case)) == []
+
+
+def test_the_centre_of_5x5(solver: Solver) -> None:
+    """Black takes the whole board (van der Werf 2003), which takes more visits to see: `make campaign-solved`."""
+    case = next(case for case in SOLVED if (case.width, case.height) == (5, 5))
+    result, chosen = solver.search(dataclasses.replace(case, visits=200), 12.5)
+    assert chosen == "C3"
+    assert result.winrate > 0.5
 
 
 class Exaggerating(ConstantEvaluator):
