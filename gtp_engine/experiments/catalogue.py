@@ -109,7 +109,7 @@ EXPERIMENTS = {
         rival="puct",
     ),
     "players": Experiment(
-        "All players",
+        "Players against each other",
         "",
         PLAYER,
         ("random", "mc", "uct", "rave", "policy", "value", "alphago", "puct", "gumbel", "nobi"),
