@@ -120,11 +120,12 @@ def test_an_experiment_is_played_once(
     arguments = ["simulations", "--values", "5,10", "--size", 5, "--games", 2, "--out", tmp_path]
     monkeypatch.setattr("gtp_engine.experiments.command.can_draw", lambda: False)
     code, out, err = run(capsys, *arguments)
-    assert code == 0
+    assert code in (0, 3)  # with so few visits the two may not agree on a score
     assert err.splitlines()[-1].startswith("experiment: no picture: matplotlib is missing")
     assert (tmp_path / "simulations.md").read_text() == out
     rows = list(csv.DictReader((tmp_path / "simulations.csv").open()))
-    assert [(row["value"], row["games"]) for row in rows] == [("5", "2"), ("10", "2")]
+    assert [row["value"] for row in rows] == ["5", "10"]
+    assert [int(row["games"]) + int(row["uncounted"]) for row in rows] == [2, 2]
     record = (tmp_path / "02-01" / "record.jsonl").read_text()
     assert run(capsys, *arguments) == (code, out, err)
     assert (tmp_path / "02-01" / "record.jsonl").read_text() == record
