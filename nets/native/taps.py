@@ -19,6 +19,8 @@ def recorded(
     Values are [boards, C, H, W] or, of transformer blocks, [boards, H * W, C]. HumanSL networks imitate all kinds of
     players in turn.
     """
+    if not wanted:  # onnxruntime answers a request for nothing with everything
+        return
     names = {f"{TAP}{name}" for name in wanted}
     record = open_recorder(to_onnx(model, with_taps=True).SerializeToString(), model.name, names)
     is_human, turn = model.trunk.metadata is not None, 0

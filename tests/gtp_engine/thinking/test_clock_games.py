@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.campaigns.clocks import OVERTIME, Controller, Terms, play_game, report
+from tests.campaigns.clocks import OVERTIME, PLAIN, Controller, Terms, play_game, report
 
 
 @pytest.fixture(params=[{"thinks": 0.0}, {"thinks": 60.0, "ends_late": 1.5}], ids=["quick", "late"])
@@ -24,7 +24,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[tuple[Controller, bool]]:
 def test_a_late_move_is_a_forfeit(engine: tuple[Controller, bool]) -> None:
     controller, in_time = engine
     period = 60 if in_time else 1
-    terms = Terms(f"byoyomi:0:{period}:1", 9, ponder=False, told="whole", network_lag=0.0, moves=3)
+    terms = Terms(f"byoyomi:0:{period}:1", 9, ponder=False, told="whole", way=PLAIN, network_lag=0.0, moves=3)
     played = play_game(controller, terms, random.Random(1))
     assert (played.end == OVERTIME) is not in_time
     assert len(played.seconds) == (3 if in_time else 1)
