@@ -67,6 +67,6 @@ def test_the_command_line_of_katago(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (settings.net, settings.visits, settings.lag, settings.time) == ("other.bin.gz", 77, 0.25, 3.0)
     assert (settings.rules, settings.size) == ("japanese", "13")
     named = "homeDataDir, logDir, nnMaxBatchSize, numSearchThreads"
-    assert f"settings that mean nothing here: {named}\n" in result.stderr
-    assert "searchFactorAfterOnePass can only be 1.0 here" in result.stderr
-    assert "-human-model: a HumanSL network plays alone here" in result.stderr
+    assert f"settings that mean nothing here: {named}\n" in result.output
+    assert "searchFactorAfterOnePass can only be 1.0 here" in result.output
+    assert "-human-model: a HumanSL network plays alone here" in result.output
