@@ -58,6 +58,10 @@ class Katrain:
         return part.get(key, default) if key and isinstance(part, dict) else part
 
 
+TAKES_IN = 5.0
+"""Seconds in which KaTrain must have taken in the last answer: its engine is idle just before it has."""
+
+
 def await_idle(engine: object) -> None:
     until = time.monotonic() + PATIENCE
     while not engine.is_idle() and time.monotonic() < until:  # type: ignore[attr-defined]
@@ -90,6 +94,9 @@ def main(nobi: str, sgf: str, visits: int) -> int:
     time.sleep(1.0)
     await_idle(engine)
     seconds = time.monotonic() - started
+    until = time.monotonic() + TAKES_IN
+    while not all(node.analysis_complete for node in nodes) and time.monotonic() < until:
+        time.sleep(0.05)
     done = [node for node in nodes if node.analysis_complete]
     short = [node for node in done if node.root_visits < visits]
     check(f"{len(done)} of {len(nodes)} positions at {visits} visits in {seconds:.0f} s", len(done) == len(nodes))
