@@ -11,6 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nets import evaluator as net
+from nets.evaluator import Evaluation
+
 RESIGN = -2
 """The "point" that a player returns to give up the game."""
 
@@ -86,6 +89,22 @@ class RawEvaluation:
     shortterm_score_error: float
     policy: NDArray[np.float64]
     """[H*W + 1] shares of all legal moves, the pass last; -1 where a move is illegal."""
+
+    @classmethod
+    def of(cls, evaluation: Evaluation, policy: NDArray[np.float64]) -> RawEvaluation:
+        """What `evaluation` says of its first position, with the policy that the search makes of it."""
+        value, score = evaluation.value[0].tolist(), evaluation.score[0].tolist()
+        return cls(
+            winrate=0.5 + 0.5 * (value[net.WIN] - value[net.LOSS]),
+            no_result=value[net.NO_RESULT],
+            lead=score[net.LEAD],
+            score_mean=score[net.SCORE_MEAN],
+            score_stdev=score[net.SCORE_STDEV],
+            var_time_left=score[net.VAR_TIME_LEFT],
+            shortterm_winloss_error=score[net.SHORTTERM_WINLOSS_ERROR],
+            shortterm_score_error=score[net.SHORTTERM_SCORE_ERROR],
+            policy=policy,
+        )
 
 
 @dataclass(frozen=True)

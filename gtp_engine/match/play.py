@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from go_rules.game import Game
 from go_rules.sgf.writer import to_sgf
@@ -17,6 +17,27 @@ from gtp_engine.match.referee import Referee
 
 POLL_SECONDS = 0.2
 """How long the main thread may take to notice Ctrl-C or the failure of a table."""
+
+
+News = TypeVar("News")
+
+
+def hear(said: queue.SimpleQueue[News | BaseException | None], threads: int) -> Iterator[tuple[News, int]]:
+    """Yield what threads say, each with the number of those that still work, until all have said None, their last word.
+
+    Raises what one of them failed with.
+    """
+    while threads:
+        try:
+            news = said.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            continue
+        if news is None:
+            threads -= 1
+        elif isinstance(news, BaseException):
+            raise news
+        else:
+            yield news, threads
 
 
 class Table(NamedTuple):
@@ -71,25 +92,13 @@ class Match:
         for table in tables:
             table.start()
         try:
-            self._follow(len(tables), after_game)
+            for _, playing in hear(self._finished, len(tables)):
+                after_game(self._record.games, playing)
         except BaseException:
             self.stop()
             raise
         for table in tables:
             table.join()
-
-    def _follow(self, tables: int, after_game: Callable[[Sequence[GameRecord], int], None]) -> None:
-        while tables:
-            try:
-                news = self._finished.get(timeout=POLL_SECONDS)
-            except queue.Empty:
-                continue
-            if news is None:
-                tables -= 1
-            elif isinstance(news, BaseException):
-                raise news
-            else:
-                after_game(self._record.games, tables)
 
     def _seat(self, table: int) -> Table:
         """The engines of a table. Their processes start when they are needed."""

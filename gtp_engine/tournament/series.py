@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gtp_engine.match.conditions import Conditions
-from gtp_engine.match.play import POLL_SECONDS, Match
+from gtp_engine.match.play import Match, hear
 from gtp_engine.match.record import GameRecord, MatchRecord
 
 ROUND = 20
@@ -68,7 +68,8 @@ class Series:
         for thread in threads:
             thread.start()
         try:
-            self._follow(len(threads), after_game)
+            for contest, _ in hear(self._news, len(threads)):
+                after_game(contest)
         except BaseException:
             with self._lock:
                 self._aborted = True
@@ -78,19 +79,6 @@ class Series:
         finally:
             for thread in threads:
                 thread.join()
-
-    def _follow(self, running: int, after_game: Callable[[Contest], None]) -> None:
-        while running:
-            try:
-                news = self._news.get(timeout=POLL_SECONDS)
-            except queue.Empty:
-                continue
-            if news is None:
-                running -= 1
-            elif isinstance(news, BaseException):
-                raise news
-            else:
-                after_game(news)
 
     def _serve(self, tables: int) -> None:
         """One thread: advance the match that has waited longest, until all of them are over."""

@@ -10,8 +10,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import numpy as np
 
 from go_rules.game import Game
@@ -26,6 +24,7 @@ from search.puct.move_choice import end_well, should_resign
 from search.puct.parameters import SearchParameters
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import RESIGN, SearchResult
+from search.winrates import Winrates
 
 FEWEST_CONSIDERED = 4
 """Sequential halving begins with at least so many moves, if there are simulations for them."""
@@ -51,8 +50,7 @@ class AlphaZeroPlayer:
         rule = BY_IMPROVED_POLICY if name == "gumbel" else BY_PUCT
         base = ALPHAGO if name == "alphago" else AlphaZeroParameters()
         self.searcher = TreeSearch(evaluator, parameters or base, make_schedule, rule, workers, seed)
-        self._game: Hashable = None
-        self._recent: dict[int, list[tuple[int, float]]] = {}
+        self._winrates = Winrates()
 
     @property
     def evaluator(self) -> Evaluator:
@@ -90,7 +88,7 @@ class AlphaZeroPlayer:
     def clear(self) -> None:
         """Forget the tree and the winrates."""
         self.searcher.clear()
-        self._recent = {}
+        self._winrates.clear()
 
     def close(self) -> None:
         """End the threads and free the memory."""
@@ -106,14 +104,11 @@ class AlphaZeroPlayer:
 
     def _resigns(self, game: Game, result: SearchResult) -> bool:
         """Whether the game has looked lost for several moves. Remembers the winrates of this game."""
-        if self._game != game.identity():
-            self._game, self._recent = game.identity(), {}
-        earlier = [item for item in self._recent.get(result.colour, []) if item[0] < len(game.moves)]
-        self._recent[result.colour] = [*earlier, (len(game.moves), 2.0 * result.winrate - 1.0)]
+        recent = self._winrates.add(game, result)
         if self.parameters.resign_below == 0.0:
             return False
         rules = SearchParameters(resign_threshold=2.0 * self.parameters.resign_below - 1.0)
-        return should_resign(game, result, rules, [value for _, value in self._recent[result.colour]])
+        return should_resign(game, result, rules, recent)
 
 
 def no_plan(_search: TreeSearch, _simulations: int | None) -> Schedule:

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import board_points
-from nets import evaluator as net
 from nets.evaluator import Evaluation
 from search.alphazero.leaves import place_of
 from search.alphazero.parameters import AlphaZeroParameters
@@ -46,18 +45,7 @@ def drop_useless(tree: Tree, game: Game, colour: int) -> None:
 
 def raw_evaluation(evaluation: Evaluation, tree: Tree, width: int, height: int) -> RawEvaluation:
     """Return the network's own evaluation of the root, the only position of `evaluation`, for reports."""
-    value, score = evaluation.value[0].tolist(), evaluation.score[0].tolist()
     policy = np.full(width * height + 1, -1.0)
     for edge in edges_of(tree):
         policy[place_of(int(edge["move"]), width, len(policy))] = edge["prior"]
-    return RawEvaluation(
-        winrate=0.5 + 0.5 * (value[net.WIN] - value[net.LOSS]),
-        no_result=value[net.NO_RESULT],
-        lead=score[net.LEAD],
-        score_mean=score[net.SCORE_MEAN],
-        score_stdev=score[net.SCORE_STDEV],
-        var_time_left=score[net.VAR_TIME_LEFT],
-        shortterm_winloss_error=score[net.SHORTTERM_WINLOSS_ERROR],
-        shortterm_score_error=score[net.SHORTTERM_SCORE_ERROR],
-        policy=policy,
-    )
+    return RawEvaluation.of(evaluation, policy)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from search.puct.parameters import SearchParameters
 from search.puct.search import Search
 from search.request import SearchRequest
 from search.result import SearchResult
+from search.winrates import Winrates
 
 
 class PuctPlayer:
@@ -25,8 +25,7 @@ class PuctPlayer:
         self.searcher = Search(evaluator, parameters)
         seed = self.parameters.seed
         self._generator = np.random.default_rng(seed if seed >= 0 else int.from_bytes(os.urandom(8), "little"))
-        self._game: Hashable = None
-        self._recent: dict[int, list[tuple[int, float]]] = {}
+        self._winrates = Winrates()
 
     @property
     def evaluator(self) -> Evaluator:
@@ -52,23 +51,13 @@ class PuctPlayer:
 
     def choose(self, game: Game, result: SearchResult) -> int:
         """Choose the point to play, PASS or RESIGN. Remembers the winrate, for resigning needs several in a row."""
-        return choose_move(game, result, self.parameters, self._generator, self._remember(game, result))
+        return choose_move(game, result, self.parameters, self._generator, self._winrates.add(game, result))
 
     def clear(self) -> None:
         """Forget the tree, the cache and the winrates."""
         self.searcher.clear()
-        self._recent = {}
+        self._winrates.clear()
 
     def close(self) -> None:
         """End the threads and free the memory."""
         self.searcher.close()
-
-    def _remember(self, game: Game, result: SearchResult) -> list[float]:
-        """This side's win minus loss at its searches of the game so far, the latest last."""
-        if self._game != game.identity():
-            self._game = game.identity()
-            self._recent = {}
-        now = len(game.moves)
-        earlier = [item for item in self._recent.get(result.colour, []) if item[0] < now]
-        self._recent[result.colour] = [*earlier, (now, 2.0 * result.winrate - 1.0)]
-        return [value for _, value in self._recent[result.colour]]

@@ -160,7 +160,7 @@ def evaluate_root(
     policy[legal] = np.maximum(policy[legal], LOWEST_PRIOR)
     share = float(context["uniform_share"][0])
     policy[legal] = (1.0 - share) * policy[legal] + share / max(1, int(np.count_nonzero(legal)))
-    raw = _raw(average, np.where(legal, policy, -1.0))
+    raw = RawEvaluation.of(average, np.where(legal, policy, -1.0))
     if context["settings"]["mirroring"][0] != 0:
         policy[legal] = decode_priors(leaf["codes"][: space.area + 1])[legal]
     priors = root_priors(policy, parameters, generator)
@@ -182,22 +182,6 @@ def evaluate_root(
     recenter(float(leaf["values"][SCORE]))
     expand_root(tree, context, buffers.work)
     return raw
-
-
-def _raw(evaluation: Evaluation, policy: NDArray[np.float64]) -> RawEvaluation:
-    """The evaluation of one position for reports. `policy` is -1 where a move is illegal."""
-    value, score = evaluation.value[0].tolist(), evaluation.score[0].tolist()
-    return RawEvaluation(
-        winrate=0.5 + 0.5 * (value[net.WIN] - value[net.LOSS]),
-        no_result=value[net.NO_RESULT],
-        lead=score[net.LEAD],
-        score_mean=score[net.SCORE_MEAN],
-        score_stdev=score[net.SCORE_STDEV],
-        var_time_left=score[net.VAR_TIME_LEFT],
-        shortterm_winloss_error=score[net.SHORTTERM_WINLOSS_ERROR],
-        shortterm_score_error=score[net.SHORTTERM_SCORE_ERROR],
-        policy=policy,
-    )
 
 
 def score_center(parameters: SearchParameters, expected: float, sqrt_area: float) -> float:

@@ -44,6 +44,8 @@ ONCE = Limits(visits=2)
 
 CLOSE_SECONDS = 1.0
 """How long `close` waits for a worker to finish its evaluation."""
+RELEASE_SECONDS = 10.0
+"""How long a search on another board waits for the workers of the last one to let go of its memory."""
 
 DECIDED_EVERY = 16
 """Visits between two checks whether the search is decided."""
@@ -79,6 +81,8 @@ class Search:
         """Visits under way of this generation."""
         self._waiting = 0
         """How many workers have nothing to do until an evaluation comes back."""
+        self._holding = 0
+        """How many workers hold a tree."""
         self._next_look = 0
         """The number of visits at which to check again whether the search is decided."""
         self._closing = False
@@ -210,6 +214,7 @@ class Search:
                 cache = known.cache
             del known  # its memory is to be free before the next is taken
         self._release()
+        self._changed.wait_for(lambda: self._holding == 0, RELEASE_SECONDS)
         space = None
         with contextlib.suppress(MemoryError):
             space = self._new_workspace(game, with_ownership, cache)
@@ -279,6 +284,7 @@ class Search:
                 if self._closing:
                     return
                 run, tree = self._run, self.tree
+                self._holding += 1
             assert run is not None
             assert tree is not None
             try:
@@ -290,6 +296,9 @@ class Search:
                     self._changed.notify_all()
             finished = run if run.reason is not None else None
             tree = None  # who waits holds no tree: its memory may be wanted for another
+            with self._changed:
+                self._holding -= 1
+                self._changed.notify_all()
 
     def _is_spare(self, number: int) -> bool:
         """Whether this worker has to rest."""

@@ -1,4 +1,4 @@
-"""Searching as a whole: limits, interruption, memory, reuse, filters and seeds."""
+"""Searching as a whole: limits, interruption, reuse, filters and seeds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import threading
 import time
-import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -18,12 +17,9 @@ from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_ve
 from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError
-from search.puct.context import Work, new_work
 from search.puct.iteration import advance_tree
-from search.puct.leaves.nn_cache import Cache, new_cache
 from search.puct.player import PuctPlayer
 from search.puct.tree.nodes import EXPANDED, NODES
-from search.puct.workspace import Workspace
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import SearchResult, StopReason
 from tests.search.evaluators import CountingEvaluator, FailingEvaluator, FancifulEvaluator, SlowEvaluator
@@ -121,20 +117,6 @@ def test_no_limits_need_kernels_of_their_own(make: Maker, early: bool) -> None:
     assert list(advance_tree.signatures) == before
 
 
-def test_full_memory_ends_the_search_and_not_the_engine(make: Maker) -> None:
-    player = make(ConstantEvaluator(), memory=16, graph_search=False)
-    game = Game(19, 19, CHINESE)
-    endless = Limits(visits=10**9, seconds=60, may_stop_early=False)
-    result = player.search(SearchRequest(game, BLACK, endless))
-    assert result.reason is StopReason.MEMORY
-    assert result.visits > 10_000
-    assert player.search(SearchRequest(game, BLACK, endless)).reason is StopReason.MEMORY
-    game.play(BLACK, player.choose(game, result))
-    # What the move made useless is dropped, and there is room again.
-    after = player.search(SearchRequest(game, WHITE, visits(result.visits // 2)))
-    assert after.new_visits > 0
-
-
 def test_no_garbage_is_collected_where_the_clock_has_no_time_for_it(make: Maker) -> None:
     player = make(ConstantEvaluator(), memory=16, graph_search=False)
     game = Game(19, 19, CHINESE)
@@ -152,62 +134,6 @@ def test_no_garbage_is_collected_where_the_clock_has_no_time_for_it(make: Maker)
     player.search(SearchRequest(game, WHITE, Limits(visits=hurried.visits + 1)))
     assert int(tree.space.tree.used[NODES]) < used
     assert tree.seconds_a_node < 60.0
-
-
-def test_without_memory_the_former_settings_play_on(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a setting for which there is no memory nor the search after it leaves an engine that cannot play."""
-    player = make(ConstantEvaluator())
-    player.search(SearchRequest(Game(5, 5), BLACK, visits(10)))
-    former = player.parameters
-
-    def reserve(batch: int, seed: int) -> Work:
-        if batch > 64:
-            raise MemoryError
-        return new_work(batch, seed)
-
-    monkeypatch.setattr("search.puct.worker_buffers.new_work", reserve)
-    player.parameters = dataclasses.replace(former, batch=65, cpuct=2.0)
-    for size in (5, 7):
-        assert player.search(SearchRequest(Game(size, size), BLACK, visits(10))).visits == 10
-    assert player.parameters == dataclasses.replace(former, cpuct=2.0)
-
-
-def test_a_cache_that_cannot_be_reserved_is_smaller(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-
-    def scarce(points: int, memory: int) -> Cache:
-        asked.append(memory)
-        if memory > asked[0] // 4:
-            raise MemoryError
-        return new_cache(points, memory)
-
-    monkeypatch.setattr("search.puct.workspace.new_cache", scarce)
-    player = make(ConstantEvaluator(), cache_memory=16)
-    assert player.search(SearchRequest(Game(5, 5), BLACK, visits(10))).visits == 10
-    assert asked == [16 << 20, 8 << 20, 4 << 20]
-
-
-def test_two_boards_trees_are_never_held_at_once(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each may be as large as all the memory that was allowed."""
-    player = make(ConstantEvaluator(), workers=2)
-    held: list[weakref.ref[Workspace]] = []
-    alive: list[bool] = []
-
-    class Watched(Workspace):
-        def __init__(self, *arguments: object) -> None:
-            deadline = time.monotonic() + 10  # for workers that are about to wait
-            while held and held[-1]() is not None and time.monotonic() < deadline:
-                time.sleep(0.01)
-            alive.append(bool(held) and held[-1]() is not None)
-            held.append(weakref.ref(self))
-            super().__init__(*arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr("search.puct.search.Workspace", Watched)
-    for size in (5, 7):
-        player.search(SearchRequest(Game(size, size), BLACK, visits(20)))
-    player.warm_up(5, 5)
-    assert alive == [False] * len(alive)
-    assert len(alive) > 3
 
 
 def test_decided_search_stops_early(make: Maker) -> None:

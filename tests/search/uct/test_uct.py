@@ -6,7 +6,6 @@ import itertools
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,13 +14,13 @@ from go_rules.game import Game
 from go_rules.machine import jit
 from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, point_at, to_vertex
 from go_rules.rule_names import PRESETS
-from search.playouts.ending import choose_point
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
-from search.result import RESIGN, MoveInfo, SearchResult, StopReason
+from search.result import RESIGN, SearchResult, StopReason
 from search.uct.parameters import PURE_UCT, UctParameters
 from search.uct.player import UctPlayer
 from search.uct.tree import NODE, ROOT, copy_subtree, first_child, new_nodes, number_of_children, pack_children
 from tests.go_rules.diagrams import game_from, play_all
+from tests.search.playouts.test_ending import FINISHED
 
 CHINESE = PRESETS["chinese-ogs"][0]
 JAPANESE = PRESETS["japanese"][0]
@@ -287,68 +286,7 @@ def test_superko_is_respected(player: UctPlayer) -> None:
     assert {move.point for move in result.moves} <= legal
 
 
-# --- Passing, resigning, scores -----------------------------------------------------------------------------------
-
-FINISHED = """
-    . X . X O . .
-    X X X X O . .
-    . X . X O O O
-    X X X X O . .
-    . X . X O . .
-    X X X X O O O
-    . X . X O . .
-"""
-
-
-def result_for(
-    game: Game, ownership: float, *moves: MoveInfo, winrate: float = 0.5, visits: int = 5000
-) -> SearchResult:
-    points = board_points(game.width, game.height)
-    board = game.position["board"]
-    sign = [1 if board[p] == game.to_play else -1 for p in points]
-    return SearchResult(
-        game.to_play, visits, winrate, 0.0, 0.0, 1.0, 0.0, 1.0, moves, np.array(sign, np.float32) * ownership
-    )
-
-
-def info(vertex: str, visits: int, winrate: float = 0.5, order: int = 0, size: int = 7) -> MoveInfo:
-    point = from_vertex(vertex, size, size)
-    return MoveInfo(point, visits, visits, winrate, 0, 0, 0, 0, 0, 0, 0, 0, order, (point,))
-
-
-def test_a_won_and_finished_game_is_passed() -> None:
-    game = game_from(FINISHED, BLACK, CHINESE, 0.5)
-    moves = (info("F7", 900), info("pass", 10))
-    assert choose_point(game, result_for(game, 1.0, *moves), UctParameters()) == PASS
-    # Not settled: play on.
-    assert to_vertex(choose_point(game, result_for(game, 0.5, *moves), UctParameters()), 7) == "F7"
-    # Lost by count: play on, too.
-    game.set_komi(20.5)
-    assert to_vertex(choose_point(game, result_for(game, 1.0, *moves), UctParameters()), 7) == "F7"
-
-
-def test_a_pass_is_answered_only_when_the_count_is_won() -> None:
-    game = game_from(FINISHED, BLACK, CHINESE, 0.5)
-    moves = (info("F7", 900), info("pass", 10))
-    game.play(BLACK, PASS)
-    assert game.score() < 0
-    assert to_vertex(choose_point(game, result_for(game, 0.5, *moves), UctParameters()), 7) == "F7"
-    game.set_komi(30.5)
-    assert choose_point(game, result_for(game, 0.5, *moves), UctParameters()) == PASS
-
-
-def test_resigning() -> None:
-    game = game_from(FINISHED, BLACK, CHINESE, 20.5)
-    moves = (info("F7", 900),)
-    lost = result_for(game, 1.0, *moves, winrate=0.01)
-    assert choose_point(game, lost, UctParameters()) != RESIGN, "too early in the game"
-    for _ in range(3):
-        game.play(BLACK, PASS)
-        game.play(WHITE, from_vertex("F7", 7, 7)) if not game.moves[1:] else game.play(WHITE, PASS)
-    lost = result_for(game, 0.5, *moves, winrate=0.01)
-    assert choose_point(game, lost, UctParameters()) == RESIGN
-    assert choose_point(game, replace(lost, visits=10), UctParameters()) != RESIGN
-    assert choose_point(game, lost, UctParameters(resign_winrate=0.0)) != RESIGN
+# --- Finished games --------------------------------------------------------------------------------------------------
 
 
 def test_territory_is_not_filled(player: UctPlayer) -> None:
