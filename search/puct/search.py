@@ -214,7 +214,8 @@ class Search:
                 cache = known.cache
             del known  # its memory is to be free before the next is taken
         self._release()
-        self._changed.wait_for(lambda: self._holding == 0, RELEASE_SECONDS)
+        with self._changed:
+            self._changed.wait_for(lambda: self._holding == 0, RELEASE_SECONDS)
         space = None
         with contextlib.suppress(MemoryError):
             space = self._new_workspace(game, with_ownership, cache)

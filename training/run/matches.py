@@ -51,8 +51,10 @@ def _match(
     engines: list[str], names: tuple[str, str], size: int, games: int, out: Path, threads: int, options: list[str]
 ) -> MatchResult:
     command = python_command("gtp_engine.cli", "match", *engines, *options)
-    command += ["--games", str(games), "--size", str(size), "--parallel", str(max(1, threads // 2))]
-    command += ["--name-a", names[0], "--name-b", names[1], "--out", str(out), "--json"]
+    # A network that knows little does not know which stones are dead, so the board is counted as it stands.
+    command += ["--rules", "tromp-taylor", "--games", str(games), "--size", str(size)]
+    command += ["--parallel", str(max(1, threads // 2)), "--out", str(out), "--json"]
+    command += ["--name-a", names[0], "--name-b", names[1]]
     done = subprocess.run(command, stdout=subprocess.PIPE, env=os.environ.copy(), check=False)
     try:
         result = json.loads(done.stdout)

@@ -83,6 +83,6 @@ def test_two_boards_trees_are_never_held_at_once(make: Maker, monkeypatch: pytes
     monkeypatch.setattr("search.puct.search.Workspace", Watched)
     for size in 10 * (5, 7):
         player.search(SearchRequest(Game(size, size), BLACK, visits(20)))
-    player.warm_up(5, 5)
+        player.warm_up(5, 5)
     assert alive == [False] * len(alive)
     assert len(alive) > 20
