@@ -66,7 +66,7 @@ $(LOWEST)/constraints.txt: setup.cfg
 $(LOWEST)/.dev: $(LOWEST)/constraints.txt pyproject.toml
 	@$(MAKE) VENV=$(LOWEST) CANDIDATES='$(PYTHON) python3.11 python3.12 python3.10 python3' $(LOWEST)/bin/python
 	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOWEST)/constraints.txt \
-	    --editable . pytest pytest-xdist hypothesis </dev/null >&2
+	    --editable . pytest pytest-xdist hypothesis setuptools </dev/null >&2
 	@touch $@
 
 # What our clients say and how they read the answers, then their own code: from the registries, each in a folder of its

@@ -197,6 +197,9 @@ def main() -> int:
         for some, wrong in pool.map(run, jobs):
             counts += some
             offences += wrong
+            print(
+                f"{counts['lines']} of {arguments.lines} lines, {len(offences)} offences", file=sys.stderr, flush=True
+            )
             if time.monotonic() > until:
                 pool.shutdown(cancel_futures=True)
                 break
