@@ -29,6 +29,28 @@ def place_on(network: Network, device: torch.device) -> Network:
     return network
 
 
+COMPILED_VARIANTS = 64
+"""How many versions of a module's compiled code torch may keep."""
+
+
+class Compilation:
+    """Modules with compiled code, for tensors of any size. Modules of one kind share their code."""
+
+    def __init__(self, modules: list[nn.Module]) -> None:
+        """Compile the modules; torch does that when they are first used."""
+        limit = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
+        setattr(torch._dynamo.config, limit, COMPILED_VARIANTS)
+        self._modules = modules
+        for module in modules:
+            module.compile(dynamic=True)
+
+    def end(self) -> None:
+        """Go back to the modules' own code."""
+        for module in self._modules:
+            module._compiled_call_impl = None
+        torch._dynamo.reset()
+
+
 def choose_device(name: str) -> torch.device:
     """Return the device for the setting run.device: `auto`, `cpu` or `cuda`. Raises TrainingError."""
     if name == "cuda" and not torch.cuda.is_available():

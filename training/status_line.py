@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 import time
 
-LINE_SECONDS = 15.0
+LINE_SECONDS = 10.0
 """Seconds between two lines where the output is not a terminal."""
+TERMINAL_SECONDS = 1.0
+"""Seconds between two states of the line that a terminal shows."""
 
 
 class StatusLine:
@@ -14,15 +16,21 @@ class StatusLine:
 
     def __init__(self) -> None:
         self._is_terminal = sys.stderr.isatty()
-        self._last_line = 0.0
+        self._last_line = time.monotonic()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for another status."""
+        return time.monotonic() - self._last_line >= (TERMINAL_SECONDS if self._is_terminal else LINE_SECONDS)
 
     def show(self, text: str, final: bool = False) -> None:
         """Show a status. Where the output is not a terminal, one is shown now and then, and the `final` one always."""
-        now = time.monotonic()
+        is_due = final or self.is_due
+        if is_due:
+            self._last_line = time.monotonic()
         if self._is_terminal:
             sys.stderr.write(f"\r\x1b[2K{text}" + ("\n" if final else ""))
-        elif final or now - self._last_line >= LINE_SECONDS:
-            self._last_line = now
+        elif is_due:
             sys.stderr.write(text + "\n")
         sys.stderr.flush()
 

@@ -5,6 +5,7 @@ PyTorch is imported only when a command runs.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,10 +41,11 @@ def train(
 ) -> None:
     """Train a network in the folder RUN, or go on with it.
 
-    A leg lasts as long as --budget says and ends with the learning rate's decay; the network it leaves is
-    RUN/student.bin.gz. What was interrupted goes on where it stopped, with the budget it has; a finished run begins
-    another leg.
+    A leg lasts as long as --budget says, the command's start included, and ends with the learning rate's decay; the
+    network it leaves is RUN/student.bin.gz. What was interrupted goes on where it stopped, with the budget it has; a
+    finished run begins another leg.
     """
+    began = time.monotonic()
     if defaults:
         from training.config import describe
 
@@ -66,7 +68,7 @@ def train(
         opened = _begun_from(source, run, config)
     else:
         opened = open_run(run, config, None if settings else config_file)
-    opened.train(TrainingTime(budget, pause_after))
+    opened.train(TrainingTime(budget, pause_after, began))
 
 
 @click.command()

@@ -76,6 +76,8 @@ class BatchLoader:
         conditions = new_game_conditions(data.rules, data.own_komi, data.komi_deviation)
         self._canvas_shares = read_canvas_shares(data.canvas_shares)
         self.records_drawn = records_drawn
+        self.made = 0
+        """How many positions came from all sources so far, those that only went on included."""
         self._records: RecordPositions | None = None
         self._record_batches: deque[Future[Positions]] = deque()
         if data.records_share:
@@ -102,7 +104,9 @@ class BatchLoader:
         """Return the batch of `step`. Raises TrainingError."""
         self._draw_samples(step)
         if step in self._drawn:
-            return self._drawn.pop(step).result()
+            drawn = self._drawn.pop(step).result()
+            self.made += len(drawn.global_)
+            return drawn
         source, generator = self._source(step)
         if source == RECORDS:
             batch = self._from_records()
@@ -147,12 +151,14 @@ class BatchLoader:
             self._record_count += 1
         positions = self._record_batches.popleft().result()
         self.records_drawn += len(positions.global_)
+        self.made += len(positions.global_)
         return _batch(RECORDS, positions)
 
     def _from_games(self, canvas: int) -> Batch:
         games = self._games[canvas]
         while True:
             group, positions = games.take()
+            self.made += len(positions.global_)
             batch = _batch(f"{PLAY}{canvas}", positions, partial(games.play_on, group))
             if games.is_due(group):
                 return batch

@@ -1,7 +1,14 @@
-"""Checkpoints: folders with all of a run's state, each replaced whole or not at all."""
+"""Checkpoints: folders with all of a run's state, each replaced whole or not at all.
+
+    part1.pt, part2.pt, ...   the weights, their average and the optimisers' state, as one torch file cut in pieces
+    state.json                the progress, and the checksum of each piece
+
+Pieces are small enough for whatever carries a run to another machine file by file.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import shutil
@@ -9,17 +16,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import torch
 
-from go_rules.machine.files import PUBLIC, write_whole
+from go_rules.machine.files import PUBLIC, read_regular, write_whole
 from training.errors import TrainingError
 from training.files import named_errors
 from training.samples.origin import Origin
 
-WEIGHTS, AVERAGE, OPTIMISER, STATE = "weights.pt", "average.pt", "optimiser.pt", "state.json"
+STATE = "state.json"
+WEIGHTS, AVERAGE, OPTIMISER = "weights", "average", "optimiser"
+PART_BYTES = 15 << 20
+"""The size of a piece; the last one may be smaller."""
+MOST_PARTS = 1000
+
+Content = TypeVar("Content")
 
 
 @dataclass
@@ -38,6 +51,8 @@ class Progress:
     """Seconds of the leg that are used up."""
     leg_began: int = 0
     """Steps that were done when the leg began."""
+    reserved: float = 0.0
+    """Seconds of the leg's budget that its end needs: measuring the network, and writing it and the state."""
     legs: int = 0
     """Legs completed."""
     origin: Origin = field(default_factory=Origin)
@@ -45,8 +60,9 @@ class Progress:
 
     @property
     def spent(self) -> float:
-        """The share of the leg's budget that is used up, 0 to 1."""
-        return min(1.0, self.leg_spent / self.leg_budget) if self.leg_budget > 0 else 0.0
+        """The share of the leg's training time that is used up, 0 to 1."""
+        seconds = self.leg_budget - self.reserved
+        return min(1.0, self.leg_spent / seconds) if seconds > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -59,18 +75,30 @@ class Checkpoint:
     progress: Progress
 
 
+class _Parts(msgspec.Struct):
+    """The part of state.json about the pieces. Checkpoints of earlier versions have none."""
+
+    parts: tuple[str, ...] = ()
+    """SHA-256 of each piece."""
+
+
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Replace the checkpoint in `folder`. Where this fails, the one before stays. Raises TrainingError."""
-    parts = {WEIGHTS: checkpoint.weights, AVERAGE: checkpoint.average, OPTIMISER: checkpoint.optimiser}
+    buffer = io.BytesIO()
+    torch.save(
+        {WEIGHTS: checkpoint.weights, AVERAGE: checkpoint.average, OPTIMISER: checkpoint.optimiser},
+        buffer,
+    )
+    content = buffer.getvalue()
+    pieces = [content[first : first + PART_BYTES] for first in range(0, len(content), PART_BYTES)]
+    checksums = [hashlib.sha256(piece).hexdigest() for piece in pieces]
+    state = {**msgspec.to_builtins(checkpoint.progress), "parts": checksums}
     try:
         with _replacement_of(folder) as fresh:
             fresh.mkdir(parents=True)
-            for name, part in parts.items():
-                buffer = io.BytesIO()
-                torch.save(part, buffer)
-                write_whole(fresh / name, buffer.getvalue(), PUBLIC, durable=True)
-            state = msgspec.json.format(msgspec.json.encode(checkpoint.progress), indent=1)
-            write_whole(fresh / STATE, state, PUBLIC, durable=True)
+            for number, piece in enumerate(pieces, 1):
+                write_whole(fresh / _part_name(number), piece, PUBLIC, durable=True)
+            write_whole(fresh / STATE, msgspec.json.format(msgspec.json.encode(state), indent=1), PUBLIC, durable=True)
     except OSError as error:
         reason = error.strerror or str(error)
         raise TrainingError(f"{folder}: the checkpoint was not saved: {reason}; the one before it is kept") from None
@@ -84,7 +112,7 @@ def has_checkpoint(folder: Path) -> bool:
 def is_within_leg(folder: Path) -> bool:
     """Return whether the checkpoint in `folder` is of a leg that was interrupted."""
     present = _present(folder)
-    return present is not None and _read_progress(present / STATE).leg_budget > 0
+    return present is not None and _read_state(present, Progress).leg_budget > 0
 
 
 def load_checkpoint(folder: Path, device: torch.device) -> Checkpoint:
@@ -92,14 +120,15 @@ def load_checkpoint(folder: Path, device: torch.device) -> Checkpoint:
     present = _present(folder)
     if present is None:
         raise TrainingError(f"{folder}: there is no checkpoint")
+    parts = _read_state(present, _Parts).parts
+    if not parts:
+        loaded = {name: _load(present, present / f"{name}.pt", device) for name in (WEIGHTS, AVERAGE, OPTIMISER)}
+    else:
+        loaded = _load(present, io.BytesIO(_joined(present, parts)), device)
     try:
-        weights, average, optimiser = (
-            torch.load(present / name, map_location=device, weights_only=True) for name in (WEIGHTS, AVERAGE, OPTIMISER)
-        )
-    except Exception as error:  # torch and pickle have many errors of their own for damaged content
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise TrainingError(f"{present}: a damaged checkpoint: {reason[:200]}") from None
-    return Checkpoint(weights, average, optimiser, _read_progress(present / STATE))
+        return Checkpoint(loaded[WEIGHTS], loaded[AVERAGE], loaded[OPTIMISER], _read_state(present, Progress))
+    except (KeyError, TypeError):
+        raise TrainingError(f"{present}: a damaged checkpoint: it lacks a part of the state") from None
 
 
 def copy_checkpoint(source: Path, target: Path) -> None:
@@ -137,8 +166,38 @@ def _present(folder: Path) -> Path | None:
     return None
 
 
-def _read_progress(path: Path) -> Progress:
+def _part_name(number: int) -> str:
+    return f"part{number}.pt"
+
+
+def _joined(folder: Path, checksums: tuple[str, ...]) -> bytes:
+    """Read the pieces of a checkpoint. Raises TrainingError where one is not what was written."""
+    if len(checksums) > MOST_PARTS:
+        raise TrainingError(f"{folder}: a damaged checkpoint: {len(checksums)} pieces")
+    pieces = []
+    for number, checksum in enumerate(checksums, 1):
+        path = folder / _part_name(number)
+        try:
+            piece = read_regular(path, PART_BYTES)
+        except OSError as error:
+            raise TrainingError(f"{path}: a damaged checkpoint: {error.strerror or error}") from None
+        if hashlib.sha256(piece).hexdigest() != checksum:
+            raise TrainingError(f"{path}: a damaged checkpoint: this piece is not what was written")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _load(folder: Path, source: Path | io.BytesIO, device: torch.device) -> Any:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Progress)
-    except (OSError, msgspec.MsgspecError) as error:
+        return torch.load(source, map_location=device, weights_only=True)
+    except Exception as error:  # torch and pickle have many errors of their own for damaged content
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise TrainingError(f"{folder}: a damaged checkpoint: {reason[:200]}") from None
+
+
+def _read_state(folder: Path, kind: type[Content]) -> Content:
+    path = folder / STATE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise TrainingError(f"{path}: a damaged checkpoint: {error}") from None

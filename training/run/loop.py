@@ -19,6 +19,7 @@ from training.config import NetworkConfig, TrainingConfig, describe, read_config
 from training.errors import TrainingError
 from training.files import make_folder, write_whole
 from training.interruption import interruptible
+from training.positions.batch import Batch
 from training.positions.batch_loader import BatchLoader
 from training.run.checkpoint import (
     Checkpoint,
@@ -30,6 +31,7 @@ from training.run.checkpoint import (
 )
 from training.run.folder import CHECKPOINT, CONFIG, LEG
 from training.run.measure import Measure
+from training.run.pace import DEVICE, POSITIONS, LegClock, Pace
 from training.run.trained_network import describe_network, write_trained_network
 from training.run.training_log import TrainingLog
 from training.run.yardstick import Yardstick, load_yardstick
@@ -42,7 +44,9 @@ from training.student.optimiser import rate_share
 from training.student.restore import load_weights
 
 FETCH_EVERY = 20
-"""Steps between two readings of the losses; each reading waits for the device."""
+"""Steps between two readings of the losses, at most; each reading waits for the device."""
+SMALLEST_BATCH = 16
+"""Batches that do not fit into the device's memory are halved down to this."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class TrainingTime:
     """Seconds of a new leg. A leg that has begun keeps its own budget."""
     pause_after: float | None = None
     """Seconds after which training saves and pauses, in the middle of a leg. None: it goes on to the leg's end."""
+    began: float | None = None
+    """When the program began, by time.monotonic(): its start counts as well. None: when training begins."""
 
 
 class Run:
@@ -65,6 +71,8 @@ class Run:
         self.progress = self._restore()
         self._status = StatusLine()
         self._log = TrainingLog(folder, self._status)
+        self._pending: list[tuple[str, dict[str, torch.Tensor]]] = []
+        self._saves = 0
         self._yardstick: Yardstick | None = None
         if config.run.yardstick:
             self._yardstick = load_yardstick(Path(config.run.yardstick))
@@ -75,64 +83,92 @@ class Run:
         Return the progress at that moment; the budget of a leg that has ended is spent. Raises TrainingError."""
         progress = self.progress
         if progress.leg_budget <= 0:
-            progress.leg_budget, progress.leg_spent, progress.leg_began = duration.budget, 0.0, progress.step
+            progress.leg_budget, progress.leg_began = duration.budget, progress.step
+            progress.leg_spent = progress.reserved = 0.0
         progress.origin = progress.origin.joined_with(self._origin())
         self._announce()
-        batches = self.distiller.batches(progress.records_drawn, progress.step, self.distiller.student_policy)
+        self._batches = self._open_batches()
         try:
             with interruptible() as interrupted:
-                self._train(batches, duration, interrupted)
+                self._train(duration, interrupted)
         finally:
-            batches.close()
+            self._batches.close()
         return progress
 
-    def _train(self, batches: BatchLoader, duration: TrainingTime, interrupted: threading.Event) -> None:
+    def _train(self, duration: TrainingTime, interrupted: threading.Event) -> None:
         progress, run, optimiser = self.progress, self._config.run, self._config.optimiser
-        started = last = saved = measured = time.monotonic()
-        first_samples, units_reset = progress.samples, 0
-        pending: list[tuple[str, dict[str, torch.Tensor]]] = []
+        clock, pace = LegClock(progress, duration.began or time.monotonic()), Pace()
+        started = now = measured = saved = clock.tick()
         while progress.spent < 1.0 and not interrupted.is_set():
-            if duration.pause_after is not None and last - started >= duration.pause_after:
+            if duration.pause_after is not None and now - started >= duration.pause_after:
                 break
             leg_step = progress.step - progress.leg_began
-            share = rate_share(leg_step, optimiser.warm_up, progress.spent, optimiser.decay_share)
-            try:
-                batch = batches.next(progress.step)
-            except TrainingError:  # a damaged sample file, say
-                self._fetch(pending)
-                self._save()
-                raise
-            try:
-                pending.append((batch.source, self.distiller.step(batch, share)))
-            except torch.cuda.OutOfMemoryError:
-                raise TrainingError("the GPU's memory is full: a smaller run.batch needs less of it") from None
-            progress.step += 1
-            progress.samples += batch.learned
-            progress.records_drawn = batches.records_drawn
-            if len(pending) >= FETCH_EVERY:
-                self._fetch(pending)
-                speed = (progress.samples - first_samples) / max(time.monotonic() - started, 1e-9)
-                self._status.show(self._line(speed, share))
-                if self.distiller.units_reset > units_reset:
-                    self._status.note(f"{self.distiller.units_reset - units_reset} dormant units were reset")
-                    units_reset = self.distiller.units_reset
-            now = time.monotonic()
-            progress.leg_spent += now - last
-            last = now
+            self._step(rate_share(leg_step, optimiser.warm_up, progress.spent, optimiser.decay_share), pace)
+            is_due = self._status.is_due
+            if is_due or len(self._pending) >= FETCH_EVERY:
+                with pace.waiting(DEVICE):
+                    self._fetch()
+            if is_due:
+                speed = self._show(pace)
+                clock.reserve(self._seconds_to_measure(speed))
+            now = clock.tick()
             if now - measured >= run.measure_every * 60:
                 measured = now
-                self._fetch(pending)
+                self._fetch()
                 self._report(self._measure())
-            if now - saved >= run.save_every * 60:
+                clock.measured(clock.tick() - now)
+            if now - saved >= run.save_every * 60 or (is_due and not self._saves):  # once soon: how long does it take?
                 saved = now
-                self._fetch(pending)
+                self._fetch()
                 self._try_to_save()
-        self._fetch(pending)
+                clock.saved(clock.tick() - now)
+        self._fetch()
         if progress.spent >= 1.0:
             self._finish_leg()
         else:
             self._save()
             self._status.note(f"saved at step {progress.step:,}; the same command goes on from here")
+
+    def _step(self, share: float, pace: Pace) -> None:
+        """Learn from the next batch, at this share of the learning rate. One that does not fit into the device's memory
+        is left out, and the next ones are half as large."""
+        progress, has_room = self.progress, True
+        try:
+            with pace.waiting(POSITIONS):
+                batch = self._next_batch()
+            self._pending.append((batch.source, self.distiller.step(batch, share)))
+        except torch.cuda.OutOfMemoryError:
+            has_room = False  # nothing more here, where the error keeps tensors alive
+        if not has_room:
+            self._halve_batches()
+            return
+        progress.step += 1
+        progress.samples += batch.learned
+        progress.records_drawn = self._batches.records_drawn
+
+    def _next_batch(self) -> Batch:
+        try:
+            return self._batches.next(self.progress.step)
+        except TrainingError:  # a damaged sample file, say
+            self._fetch()
+            self._save()
+            raise
+
+    def _open_batches(self) -> BatchLoader:
+        progress = self.progress
+        return self.distiller.batches(progress.records_drawn, progress.step, self.distiller.student_policy)
+
+    def _halve_batches(self) -> None:
+        self._batches.close()
+        size = self.distiller.halve_batches()
+        if size < SMALLEST_BATCH:
+            raise TrainingError("the device's memory is full: a smaller network needs less of it")
+        self._status.note(f"the device's memory is full: batches have {size} positions from now on")
+        self._batches = self._open_batches()
+
+    def _seconds_to_measure(self, speed: float) -> float:
+        """Estimate how long the yardstick will take by the speed of learning, in positions a second."""
+        return 0.0 if self._yardstick is None else self._yardstick.count / max(speed, 1e-3)
 
     def _finish_leg(self) -> None:
         """End a leg: keep its state, measure and export the network, and prepare the next leg."""
@@ -192,8 +228,10 @@ class Run:
             self._status.note(f"step {progress.step:,}  19x19 {measures[0].line()}")
             self._status.note(f"step {progress.step:,}  small {measures[1].line()}")
 
-    def _fetch(self, pending: list[tuple[str, dict[str, torch.Tensor]]]) -> None:
-        for source, losses in pending:
+    def _fetch(self) -> None:
+        """Wait until the device has done all steps, and read their losses. Raises TrainingError where one is no
+        number."""
+        for source, losses in self._pending:
             names = list(losses)
             values = torch.stack([losses[name].float() for name in names]).tolist()
             self._log.add(source, dict(zip(names, values, strict=True)))
@@ -202,15 +240,19 @@ class Run:
                     f"the loss is no longer a number at step {self.progress.step}; the last checkpoint is kept: "
                     "lower optimiser.rate and go on from it"
                 )
-        pending.clear()
+        self._pending.clear()
 
-    def _line(self, speed: float, share: float) -> str:
+    def _show(self, pace: Pace) -> float:
+        """Show how training goes; return the positions learned from a second."""
         progress, means = self.progress, self._log.means()
+        speed, speeds = pace.speeds(self._batches.made, progress.samples, self.distiller.copying)
         parts = "  ".join(f"{part} {means[part]:.3f}" for part in ("policy", "value", "ownership", "score"))
-        return (
-            f"step {progress.step:,}  {progress.samples:,} positions  {speed:,.0f}/s  {parts}  "
-            f"rate {share:.2f}  {100 * progress.spent:.0f} % of the leg"
+        reset = f"  {self.distiller.units_reset} units reset" if self.distiller.units_reset else ""
+        self._status.show(
+            f"step {progress.step:,}  {progress.samples:,} positions  {speeds}  {parts}  "
+            f"{progress.spent:.0%} of the leg  saved {self._saves}x{reset}"
         )
+        return speed
 
     def _announce(self) -> None:
         student, progress = self.distiller.student, self.progress
@@ -231,6 +273,7 @@ class Run:
 
     def _save(self) -> None:
         save_checkpoint(self._folder / CHECKPOINT, self._checkpoint())
+        self._saves += 1
 
     def _try_to_save(self) -> None:
         """Save; where that fails, because the disk is full for example, say so and go on: it may work next time."""

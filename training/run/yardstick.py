@@ -48,6 +48,11 @@ class Yardstick:
     full: Rows
     small: tuple[Rows, ...]
 
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return sum(len(rows.value) for rows in (self.full, *self.small))
+
     def measure(self, evaluate: EvaluateFunction, batch: int = 64) -> tuple[Measure, Measure]:
         """Measure a network on the 19×19 rows, and on all smaller boards together."""
         return measure_rows([self.full], evaluate, batch), measure_rows(self.small, evaluate, batch)

@@ -5,24 +5,27 @@ The teacher, the student, its moving average and the optimisers are here, all on
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from nets.evaluator import LEAD
 from training.config import TrainingConfig
-from training.devices import choose_device, is_faster_in_bf16, place_on
+from training.devices import Compilation, choose_device, is_faster_in_bf16, place_on
+from training.errors import TrainingError
 from training.positions.batch import Batch, PendingPolicy
 from training.positions.batch_loader import BatchLoader
 from training.positions.komi_balancing import with_balanced_komi
+from training.status_line import StatusLine
 from training.student.dormant_units import DormantUnitReset
 from training.student.losses import Targets, loss_of
 from training.student.network import PLAIN, Outputs, Student
@@ -34,10 +37,10 @@ from training.teacher.open import Teacher, open_teacher
 PolicyFunction = Callable[[Tensor, Tensor, bool], Tensor]
 """From planes [N, 22, S, S], global features [N, 19] and whether all boards fill the canvas to logits [N, S*S + 1]."""
 
+Result = TypeVar("Result")
+
 LEAST_RATE = 0.2
 """Dormant units are reset only at this share of the full learning rate or more; below, they could learn too little."""
-COMPILED_VARIANTS = 64
-"""How many versions of a block's compiled code torch may keep."""
 
 
 class LabelledBatch(NamedTuple):
@@ -75,8 +78,11 @@ class Distiller:
         self.units_reset = 0
         """How many dormant units were reset so far."""
         self._loss = loss_of
+        self._compilation: Compilation | None = None
         if config.run.compile and self.device.type == "cuda":
             self._compile()
+        self.copying = 0.0
+        """Seconds of waiting, so far, until positions were copied to the device."""
         self._uploads = torch.cuda.Stream() if self.device.type == "cuda" else None
 
     def batches(self, records_drawn: int, first_step: int, student: PolicyFunction | None = None) -> BatchLoader:
@@ -100,6 +106,9 @@ class Distiller:
 
         Return the parts of the loss. They stay on the device, so that nothing waits for them.
         """
+        return self._with_compiled(partial(self._step, batch, rate_share))
+
+    def _step(self, batch: Batch, rate_share: float) -> dict[str, Tensor]:
         spatial, global_, targets, evaluation = self._labelled(batch)
         outputs = self._evaluated(spatial, global_, batch.fills_canvas)
         total, parts = self._loss(outputs, targets, spatial[:, :1], self.config.loss)
@@ -120,7 +129,7 @@ class Distiller:
         That function lets the batch's games go on, which overwrites the batch. Moves are drawn by the teacher's policy,
         or, in the student's share of the games, by the student's logits that it is given.
         """
-        spatial, global_, targets, evaluation = self._labelled(batch)
+        spatial, global_, targets, evaluation = self._with_compiled(partial(self._labelled, batch))
         cpu = torch.device("cpu")
         whole = replace(batch, spatial=spatial.to(cpu, torch.uint8), global_=global_.to(cpu), komi_balancing=None)
 
@@ -135,8 +144,21 @@ class Distiller:
         """Return the logits [N, S*S + 1] of the student as it is now."""
         return self._evaluated(spatial, global_, fills_canvas).policy[:, PLAIN]
 
-    @torch.no_grad()
+    def halve_batches(self) -> int:
+        """Free what memory the device can spare, and make the batches that are opened from now on half as large. Return
+        their size."""
+        size = self.config.run.batch // 2
+        self.config = replace(self.config, run=replace(self.config.run, batch=max(1, size)))
+        self.student.zero_grad(set_to_none=True)
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        return size
+
     def _policy_for(self, batch: Batch, student: PolicyFunction | None) -> PendingPolicy:
+        return self._with_compiled(partial(self._policy, batch, student))
+
+    @torch.no_grad()
+    def _policy(self, batch: Batch, student: PolicyFunction | None) -> PendingPolicy:
         assert self.teacher is not None
         spatial, global_, _, _ = self._upload(batch)
         own = 0 if student is None else round(len(spatial) * self.config.data.play.student)
@@ -207,20 +229,36 @@ class Distiller:
                 part.to(self.device, non_blocking=True) for part in (batch.spatial, batch.global_, batch.labels)
             )
             targets = None if batch.targets is None else batch.targets.to(self.device)
+        began = time.perf_counter()
         self._uploads.synchronize()
+        self.copying += time.perf_counter() - began
         for part in (planes, global_, labels, *(targets or ())):
             part.record_stream(torch.cuda.current_stream())
         return planes.float().contiguous(memory_format=torch.channels_last), global_, labels, targets
 
     def _compile(self) -> None:
-        """Compile block by block, for any canvas. Blocks of one kind share their code: a minute instead of ten."""
-        limit = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
-        setattr(torch._dynamo.config, limit, COMPILED_VARIANTS)
+        """Compile block by block, for any canvas: a minute instead of ten."""
+        modules: list[nn.Module] = []
         for network in (self.student, self.teacher):
             if isinstance(network, Student | TorchTeacher):
-                for module in (*network.blocks, network.policy, network.value):
-                    module.compile(dynamic=True)
+                modules += [*network.blocks, network.policy, network.value]
+        self._compilation = Compilation(modules)
         self._loss = torch.compile(loss_of, dynamic=True)
+
+    def _with_compiled(self, work: Callable[[], Result]) -> Result:
+        """Do some work. Where compiled code fails in it, say so, and do it again without any."""
+        if self._compilation is not None:
+            try:
+                return work()
+            except (TrainingError, torch.cuda.OutOfMemoryError):
+                raise
+            except Exception as error:  # compilers have many errors of their own
+                reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+                StatusLine().note(f"training goes on without compiled code: {reason}")
+            self._compilation.end()
+            self._compilation, self._loss = None, loss_of
+            self.student.zero_grad(set_to_none=True)
+        return work()
 
     def _open_teacher(self) -> Teacher | None:
         run, data = self.config.run, self.config.data

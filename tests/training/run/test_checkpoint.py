@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from training.errors import TrainingError
+from training.run import checkpoint
 from training.run.checkpoint import (
     Checkpoint,
     Progress,
@@ -86,11 +87,38 @@ def test_an_interrupted_replacement_is_repaired(tmp_path: Path) -> None:
     assert load_checkpoint(folder, CPU).progress.step == 2
 
 
-@pytest.mark.parametrize("name", ["weights.pt", "optimiser.pt", "state.json"])
-def test_damage_is_told_in_a_line(tmp_path: Path, name: str) -> None:
+def test_a_large_state_is_cut_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "PART_BYTES", 1000)
+    folder = tmp_path / "checkpoint"
+    save_checkpoint(folder, made_up(3))
+    sizes = [path.stat().st_size for path in folder.glob("part*.pt")]
+    assert len(sizes) > 1
+    assert max(sizes) == 1000
+    assert load_checkpoint(folder, CPU).weights["stem"].tolist() == [3, 3, 3]
+    (folder / "part2.pt").unlink()
+    with pytest.raises(TrainingError, match=r"part2\.pt: a damaged checkpoint"):
+        load_checkpoint(folder, CPU)
+
+
+def test_checkpoints_of_earlier_versions_are_read(tmp_path: Path) -> None:
+    folder, old = tmp_path / "checkpoint", made_up(4)
+    folder.mkdir()
+    for name in ("weights", "average", "optimiser"):
+        torch.save(getattr(old, name), folder / f"{name}.pt")
+    (folder / "state.json").write_text('{"step": 4, "origin": {"teachers": ["teacher"], "has_optimistic": true}}')
+    assert load_checkpoint(folder, CPU).progress == progress(4)
+    (folder / "average.pt").unlink()
+    with pytest.raises(TrainingError, match="a damaged checkpoint"):
+        load_checkpoint(folder, CPU)
+
+
+@pytest.mark.parametrize("damage", [b"\x80\x02garbage", None])
+@pytest.mark.parametrize("name", ["part1.pt", "state.json"])
+def test_damage_is_told_in_a_line(tmp_path: Path, name: str, damage: bytes | None) -> None:
     folder = tmp_path / "checkpoint"
     save_checkpoint(folder, made_up(1))
-    (folder / name).write_bytes(b"\x80\x02garbage")
+    whole = (folder / name).read_bytes()
+    (folder / name).write_bytes(whole[: len(whole) // 2] if damage is None else damage)
     with pytest.raises(TrainingError) as caught:
         load_checkpoint(folder, CPU)
     assert "damaged checkpoint" in str(caught.value)

@@ -22,11 +22,13 @@ from training.errors import TrainingError
 from training.positions.batch import Batch
 from training.positions.batch_loader import BatchLoader
 from training.run import loop as module
+from training.run import pace
 from training.run.checkpoint import Checkpoint, Progress, load_checkpoint
 from training.run.folder import CHECKPOINT, STUDENT
 from training.run.loop import TrainingTime, open_run
 from training.run.trained_network import read_trained_network
 from training.samples.sample_files import read_samples, sample_files
+from training.status_line import StatusLine
 from training.student.distiller import Distiller
 from training.student.export import to_model
 from training.teacher.labelling import label
@@ -46,6 +48,16 @@ class Clock:
 
     def time(self) -> float:
         return self.now
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    for each in (module, pace):
+        monkeypatch.setattr(each, "time", clock)
+    return clock
 
 
 @pytest.fixture
@@ -96,7 +108,7 @@ def test_an_interrupted_run_goes_on_to_the_step(tmp_path: Path, records: Path, m
 def test_a_leg_ends_with_a_network_and_the_next_goes_on(
     tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "time", Clock())
+    set_clock(monkeypatch)
     folder = tmp_path / "run"
     first = open_run(folder, config(records)).train(TrainingTime(budget=2.0))
     assert first.spent == 1.0
@@ -114,7 +126,7 @@ def test_a_leg_ends_with_a_network_and_the_next_goes_on(
 
 
 def test_the_rate_warms_up_in_every_leg(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "time", Clock())
+    set_clock(monkeypatch)
     shares = []
     original = Distiller.step
 
@@ -192,6 +204,59 @@ def test_a_full_disk_does_not_end_a_run(
     opened.train(TrainingTime(budget=1e5, pause_after=1.0))
     assert capsys.readouterr().err.count("No space left") == 2
     assert load_checkpoint(tmp_path / "run" / CHECKPOINT, CPU).progress.step > 2
+
+
+def test_a_leg_ends_within_its_budget(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came before training counts, and some of the time is kept for writing the state and the network."""
+    clock = set_clock(monkeypatch)
+    monkeypatch.setattr(StatusLine, "is_due", property(lambda status: True))
+    saved = module.save_checkpoint
+
+    def save(folder: Path, checkpoint: Checkpoint) -> None:
+        clock.now += 1.0
+        saved(folder, checkpoint)
+
+    monkeypatch.setattr(module, "save_checkpoint", save)
+    monkeypatch.setattr(module, "copy_checkpoint", lambda source, target: None)
+    progress = open_run(tmp_path / "run", config(records)).train(TrainingTime(budget=20.0, began=-5.0))
+    assert progress.spent == 1.0
+    assert 3.0 < progress.reserved < 4.0
+    assert 18.0 < clock.now - -5.0 <= 20.5
+
+
+def test_batches_that_do_not_fit_are_halved(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = config(records)
+    settings = replace(settings, run=replace(settings.run, batch=64))
+    opened = open_run(tmp_path / "run", settings)
+    original = opened.distiller.step
+    sizes = []
+
+    def step(batch: Batch, share: float) -> dict[str, torch.Tensor]:
+        sizes.append(len(batch.global_))
+        if sizes[-1] > 16:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+        if len(sizes) > 4:
+            signal.raise_signal(signal.SIGTERM)
+        return original(batch, share)
+
+    monkeypatch.setattr(opened.distiller, "step", step)
+    progress = opened.train(TrainingTime(budget=1e5))
+    assert sizes == [64, 32, 16, 16, 16]
+    assert (progress.step, progress.samples, progress.records_drawn) == (3, 48, 48)
+    assert capsys.readouterr().err.count("memory is full") == 2
+
+
+def test_memory_for_no_batch_at_all_is_told(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = open_run(tmp_path / "run", config(records))
+
+    def step(batch: Batch, share: float) -> NoReturn:
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(opened.distiller, "step", step)
+    with pytest.raises(TrainingError, match="memory is full"):
+        opened.train(TrainingTime(budget=1e5))
 
 
 def test_a_teacher_labels_records_games_and_sample_files(
