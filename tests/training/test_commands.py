@@ -3,6 +3,9 @@
 # ruff: noqa: E402
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +59,7 @@ def test_from_labels_to_figures(tmp_path: Path, capsys: pytest.CaptureFixture[st
     ("command", "complaint"),
     [
         ("label OUT --disagreement 0.5", "--disagreement needs a --student"),
+        ("label OUT --student {file} --screen {file}", "--screen needs a --disagreement"),
         ("selfplay OUT --net {file} --disagreement 0.5", "--disagreement needs a --teacher"),
         ("selfplay OUT --net {file} --leaves 0.5", "--leaves needs a --teacher"),
         ("train", "Missing argument 'RUN'"),
@@ -71,3 +75,10 @@ def test_what_does_not_go_together_is_refused(
     words = command.replace("OUT", str(tmp_path / "out")).format(file=file).split()
     assert cli.run(words) != 0
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "nice"), reason="this system sets priorities otherwise")
+def test_long_work_gives_way_where_it_is_asked_to() -> None:
+    code = "import sys, os; from gtp_engine import cli; cli.run(sys.argv[1:]); print(os.nice(0))"
+    command = [sys.executable, "-c", code, "train", "--defaults", "--nice"]
+    assert int(subprocess.check_output(command, text=True).splitlines()[-1]) == 19

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from go_rules.machine.texts import parse_number, shown
+from training.priority import give_way
 
 if TYPE_CHECKING:
     from training.config import TrainingConfig
@@ -26,6 +27,17 @@ threads_option = click.option(
 precision_option = click.option(
     "--precision", type=click.Choice(["auto", "int16", "int8", "fp32"]), default="auto", show_default=True
 )
+
+
+def _nice(_context: click.Context, _parameter: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        give_way()
+
+
+nice_option = click.option(
+    "--nice", is_flag=True, expose_value=False, callback=_nice,
+    help="Give way to all other work on the machine: the lowest priority.",
+)  # fmt: skip
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]

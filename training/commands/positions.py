@@ -12,6 +12,7 @@ from training.commands.options import (
     config_option,
     existing,
     folder,
+    nice_option,
     precision_option,
     read_settings,
     set_option,
@@ -49,6 +50,11 @@ def records(out: Path, sgf: tuple[Path, ...]) -> None:
     "--disagreement", type=click.FloatRange(0, 1, min_open=True),
     help="Keep this share of the positions: what the student disagrees about most.",
 )  # fmt: skip
+@click.option(
+    "--screen", type=existing,
+    help="A quicker network that plays the games and judges the disagreement: the teacher labels only what is kept.",
+)  # fmt: skip
+@nice_option
 def label(
     out: Path,
     config_file: Path | None,
@@ -57,6 +63,7 @@ def label(
     seconds: float | None,
     student: Path | None,
     disagreement: float | None,
+    screen: Path | None,
 ) -> None:
     """Write positions and the teacher's evaluation of them to sample files in OUT, to learn from them many times."""
     require_torch()
@@ -65,9 +72,11 @@ def label(
 
     if student is None and disagreement is not None:
         raise click.UsageError("--disagreement needs a --student to disagree")
+    if screen is not None and disagreement is None:
+        raise click.UsageError("--screen needs a --disagreement: the share of the positions that the teacher labels")
     if count is None and seconds is None:
         count = DEFAULT_COUNT
-    mining = None if student is None else HardExampleMining(student, disagreement or 1.0)
+    mining = None if student is None else HardExampleMining(student, disagreement or 1.0, screen)
     run(out, read_settings(config_file, settings), count, seconds, mining)
 
 

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 import click
 
 from go_rules.machine.cores import usable_cores
-from training.commands.options import Duration, config_option, folder, read_settings, set_option, threads_option
+from training.commands.options import (
+    Duration,
+    config_option,
+    folder,
+    nice_option,
+    read_settings,
+    set_option,
+    threads_option,
+)
 from training.errors import TrainingError, require_torch
 
 if TYPE_CHECKING:
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
     "--from", "source", metavar="FILE", help="Begin with the weights of a student.bin.gz, or of the `embedded` network."
 )
 @click.option("--pause-after", type=Duration(), help="Save and end after this time, in the middle of a leg.")
+@nice_option
 @click.option("--defaults", is_flag=True, help="Print a configuration file with every value explained, and end.")
 def train(
     run: Path | None,
@@ -78,6 +87,7 @@ def train(
 @click.option("--generations", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--budget", type=Duration(), default="25m", show_default=True, help="Training time of a generation.")
 @threads_option
+@nice_option
 def learn(
     run: Path,
     config_file: Path | None,

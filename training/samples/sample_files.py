@@ -7,6 +7,7 @@ and never over another one, so several processes can write to one folder.
 from __future__ import annotations
 
 import io
+import time
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +23,8 @@ FORMAT = "nobi-samples-1"
 SUFFIX = ".samples.npz"
 MAX_SAMPLES = 1 << 17
 """A file with more samples is damaged or hostile."""
+KEPT_SECONDS = 120.0
+"""A writer keeps no sample in memory for longer, as long as others come: so much is lost where the process is."""
 ROUNDING = 1e-3
 """A probability may exceed 1 by this much."""
 
@@ -34,18 +37,22 @@ class SampleWriter:
         make_folder(folder)
         self._folder, self._capacity = folder, capacity
         self._parts: dict[int, list[Samples]] = {canvas: [] for canvas in CANVASES}
+        self._written = time.monotonic()
         self.files = 0
         """Files written so far."""
 
     def add(self, samples: Samples) -> None:
-        """Collect samples, and write a file when there are enough. Raises TrainingError."""
+        """Collect samples, and write all of them when there are enough, or they are KEPT_SECONDS old. Raises
+        TrainingError."""
         parts = self._parts[samples.canvas]
         parts.append(samples)
-        if sum(part.length for part in parts) >= self._capacity:
-            self._flush(samples.canvas)
+        is_due = time.monotonic() - self._written >= KEPT_SECONDS
+        if is_due or sum(part.length for part in parts) >= self._capacity:
+            self.close()
 
     def close(self) -> None:
-        """Write the rest, in smaller files. Raises TrainingError."""
+        """Write what there is, in files that may be small. Raises TrainingError."""
+        self._written = time.monotonic()
         for canvas, parts in self._parts.items():
             if parts:
                 self._flush(canvas)

@@ -25,6 +25,7 @@ from training.errors import TrainingError
 from training.positions.batch import Batch, PendingPolicy
 from training.positions.batch_loader import BatchLoader
 from training.positions.komi_balancing import with_balanced_komi
+from training.positions.replay import REPLY
 from training.status_line import StatusLine
 from training.student.dormant_units import DormantUnitReset
 from training.student.losses import Targets, loss_of
@@ -185,7 +186,8 @@ class Distiller:
         has_errors = self.teacher.has_errors
         with torch.no_grad():
             evaluation = self.teacher(spatial, global_, batch.fills_canvas)
-            targets = targets_from_teacher(evaluation, labels, has_errors)
+            reply = labels[:, REPLY].long()
+            targets = targets_from_teacher(evaluation, reply, has_errors)
             if batch.komi_balancing is not None and len(batch.komi_balancing.index):
                 index, noise = (part.to(self.device) for part in batch.komi_balancing)
                 boards = spatial[index]
@@ -193,7 +195,7 @@ class Distiller:
                 balanced = with_balanced_komi(global_[index], lead, noise, area)
                 again = self.teacher(boards, balanced, batch.fills_canvas)
                 spatial, global_ = torch.cat([spatial, boards]), torch.cat([global_, balanced])
-                targets = targets.joined_with(targets_from_teacher(again, labels[index], has_errors))
+                targets = targets.joined_with(targets_from_teacher(again, reply[index], has_errors))
         return LabelledBatch(spatial.contiguous(memory_format=torch.channels_last), global_, targets, evaluation)
 
     def _mixed_policy(self, evaluation: TeacherEvaluation, student: Tensor | None) -> PendingPolicy:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,7 @@ from training.status_line import StatusLine
 from training.student.distiller import Distiller
 from training.student.losses import Targets
 from training.teacher.hard_examples import HardExampleFilter, disagreement
+from training.teacher.labels import targets_from_teacher
 from training.teacher.open import Teacher, open_teacher
 
 STATE = "labelling.json"
@@ -48,7 +49,10 @@ class HardExampleMining:
     student: Path
     """A KataGo network, such as Nobi's training writes."""
     share: float = 1.0
-    """The share of the labelled positions to keep: those about which the disagreement is greatest."""
+    """The share of the positions to keep: those about which the disagreement is greatest."""
+    screen: Path | None = None
+    """A quicker network that plays the teacher's games, and whose labels the student disagrees with: the teacher labels
+    only what is kept. None: the teacher does all of it."""
 
 
 class HardExampleMiner:
@@ -59,11 +63,22 @@ class HardExampleMiner:
         self._network = open_teacher(mining.student, device, threads=threads)
         self._device = device
         self.filter = HardExampleFilter(mining.share)
+        self.teacher: Teacher | None = None
+        """The network on the same device that labels the hard examples once more; None: they keep their labels."""
 
     @torch.no_grad()
     def policy(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Tensor:
         """Return the student's logits [N, S*S + 1]."""
         return self._network(spatial, global_, fills_canvas).policy
+
+    def mine(self, batch: Batch, targets: Targets, samples: Samples) -> tuple[Samples, Tensor]:
+        """Return the hard examples of a batch, whose labels are `targets` and, packed, `samples`; and the student's
+        logits [N, S*S + 1] for all of it."""
+        logits, disagreements = self.compare(batch, samples)
+        kept = self.filter.pick(batch.source, disagreements)
+        if self.teacher is None or len(kept) == 0:
+            return samples.chosen(kept), logits
+        return relabelled(batch, targets, kept, self.teacher, self._device), logits
 
     @torch.no_grad()
     def compare(self, batch: Batch, samples: Samples) -> tuple[Tensor, NDArray[np.float32]]:
@@ -85,17 +100,23 @@ def label(
 ) -> int:
     """Label about `count` positions, for `seconds` at most, and write them to sample files in `folder`.
 
-    With `mining` only hard examples are written. What an earlier call wrote stays, and its positions are not repeated.
-    Return the number of positions labelled. Raises TrainingError.
+    With `mining` only hard examples are written. What an earlier call wrote stays, and its positions are not repeated,
+    however that call ended. Return the number of positions looked at. Raises TrainingError.
     """
     if not config.data.teacher:
         raise TrainingError("labelling needs a teacher: set data.teacher")
-    distiller = Distiller(config)
-    miner = None if mining is None else HardExampleMiner(mining, distiller.device, config.run.threads)
+    screen = None if mining is None else mining.screen
+    distiller = Distiller(config if screen is None else _taught_by(config, screen))
+    teacher = first_teacher = distiller.teacher
+    assert first_teacher is not None
+    assert teacher is not None
+    miner = None
+    if mining is not None:
+        miner = HardExampleMiner(mining, distiller.device, config.run.threads)
+        if screen is not None:
+            teacher = miner.teacher = _second_teacher(config, distiller, first_teacher)
     writer = SampleWriter(folder)
     state = _read_state(folder)
-    teacher = distiller.teacher
-    assert teacher is not None
     add_origin(folder, Origin((teacher.name,), teacher.has_optimistic, teacher.pass_alive_under_suicide))
     status = StatusLine()
     batches = distiller.batches(state["records_drawn"], state["step"], None if miner is None else miner.policy)
@@ -104,10 +125,9 @@ def label(
         with interruptible() as interrupted:
             while (count is None or done < count) and (seconds is None or time.monotonic() - started < seconds):
                 batch, targets, play_on = distiller.label(batches.next(state["step"]))
-                samples, logits = samples_from_targets(batch, targets, teacher), None
+                samples, logits = samples_from_targets(batch, targets, first_teacher), None
                 if miner is not None:
-                    logits, disagreements = miner.compare(batch, samples)
-                    samples = samples.chosen(miner.filter.pick(batch.source, disagreements))
+                    samples, logits = miner.mine(batch, targets, samples)
                 files = writer.files
                 if samples.length:
                     writer.add(samples)
@@ -124,12 +144,25 @@ def label(
                     break
     finally:
         batches.close()
-        _write_state(folder, state)
         writer.close()
+        _write_state(folder, state)
     status.show(f"{done:,} positions labelled in {time.monotonic() - started:,.0f} s", final=True)
     if miner is not None:
         status.note(miner.filter.line())
     return done
+
+
+@torch.no_grad()
+def relabelled(
+    batch: Batch, targets: Targets, chosen: NDArray[np.int64], teacher: Teacher, device: torch.device
+) -> Samples:
+    """Have a teacher on `device` label the chosen positions, at least one, of a batch that has other `targets`."""
+    index = torch.from_numpy(chosen)
+    part = replace(batch, spatial=batch.spatial[index], global_=batch.global_[index])
+    planes = part.spatial.to(device).float().contiguous(memory_format=torch.channels_last)
+    evaluation = teacher(planes, part.global_.to(device), batch.fills_canvas)
+    new = targets_from_teacher(evaluation, targets.reply[index].to(device), teacher.has_errors)
+    return samples_from_targets(part, new.to(torch.device("cpu")), teacher)
 
 
 def samples_from_targets(batch: Batch, targets: Targets, teacher: Teacher) -> Samples:
@@ -147,6 +180,19 @@ def samples_from_targets(batch: Batch, targets: Targets, teacher: Teacher) -> Sa
         targets.optimistic.numpy(),
         targets.reply.numpy().astype(np.int16),
     )
+
+
+def _taught_by(config: TrainingConfig, teacher: Path) -> TrainingConfig:
+    return replace(config, data=replace(config.data, teacher=str(teacher)))
+
+
+def _second_teacher(config: TrainingConfig, distiller: Distiller, first: Teacher) -> Teacher:
+    """Open the configuration's teacher beside the one that the distiller has. Raises TrainingError."""
+    run = config.run
+    second = open_teacher(Path(config.data.teacher), distiller.device, run.teacher_precision, run.threads)
+    if second.pass_alive_under_suicide != first.pass_alive_under_suicide:
+        raise TrainingError(f"{first.name} cannot screen for {second.name}: pass-alive groups are other features")
+    return second
 
 
 def _read_state(folder: Path) -> dict[str, int]:

@@ -11,8 +11,8 @@ from training.student.losses import Targets
 from training.teacher.network import TeacherEvaluation
 
 
-def targets_from_teacher(evaluation: TeacherEvaluation, labels: Tensor, has_errors: bool) -> Targets:
-    """Take a teacher's evaluation as targets; the opponent's reply comes from the record's `labels`, int16 [N, LABELS].
+def targets_from_teacher(evaluation: TeacherEvaluation, reply: Tensor, has_errors: bool) -> Targets:
+    """Take a teacher's evaluation as targets, and `reply`, int64 [N], from the record: the opponent's next move.
 
     `has_errors` says whether the teacher estimates the time left and short-term errors."""
     ones = torch.ones_like(evaluation.value[:, 0])
@@ -22,7 +22,7 @@ def targets_from_teacher(evaluation: TeacherEvaluation, labels: Tensor, has_erro
         policy_weight=ones,
         optimistic=optimistic.softmax(1),
         optimistic_weight=ones,
-        reply=labels[:, REPLY].long(),
+        reply=reply,
         value=evaluation.value,
         value_weight=ones,
         score=evaluation.score,

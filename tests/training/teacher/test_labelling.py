@@ -3,6 +3,10 @@
 # ruff: noqa: E402
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +20,19 @@ from nets.katago.writer import encode_model
 from tests.training.games import random_games, write_records
 from tests.training.run.test_loop import config
 from tests.training.student.test_network import SHAPE, inputs, new_student
-from training.config import PlayConfig
+from training.config import PlayConfig, describe
 from training.positions.batch import Batch
 from training.positions.canvas import batch_size_on
 from training.positions.policy_games import GROUPS
+from training.samples.origin import read_origin
 from training.samples.sample_files import read_samples, sample_files
-from training.samples.samples import Samples, pack_planes, pack_probabilities, unpack_planes
+from training.samples.samples import HAS_OPTIMISTIC, Samples, pack_planes, pack_probabilities, unpack_planes
 from training.student.export import to_model
 from training.student.network import Student
 from training.teacher.hard_examples import HardExampleFilter, disagreement
 from training.teacher.labelling import HardExampleMiner, HardExampleMining, label
 from training.teacher.network import TeacherEvaluation, TorchTeacher
+from training.teacher.open import open_teacher
 
 
 def labels(count: int, canvas: int) -> Samples:
@@ -114,6 +120,70 @@ def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.M
     )
     # Every group of games is labelled once, then played four moves on, labelled again, and so on.
     assert asked == {"teacher": steps, "student": steps + (steps - GROUPS) * 4}
+
+
+def test_a_quick_network_screens_for_a_dear_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quick one sees all positions, the teacher only those that are kept, and its labels are what is written."""
+    paths = {name: tmp_path / f"{name}.bin.gz" for name in ("teacher", "quick", "student")}
+    for seed, (name, path) in enumerate(paths.items()):
+        torch.manual_seed(seed)
+        path.write_bytes(encode_model(to_model(Student(SHAPE), name, has_optimistic=name == "teacher")))
+    seen = dict.fromkeys(paths, 0)
+    original = TorchTeacher.forward
+
+    def counted(self: TorchTeacher, *arguments: Any) -> TeacherEvaluation:
+        seen[self.name] += len(arguments[0])
+        return original(self, *arguments)
+
+    monkeypatch.setattr(TorchTeacher, "forward", counted)
+    records = write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
+    settings = config(records, teacher=str(paths["teacher"]), records_share=0.5, play_share=0.5)
+    mining = HardExampleMining(paths["student"], 0.25, paths["quick"])
+    done = label(tmp_path / "samples", settings, count=200, mining=mining)
+    samples = [read_samples(path) for path in sample_files(tmp_path / "samples")]
+    kept = sum(part.length for part in samples)
+    assert seen["quick"] >= done
+    assert 0 < seen["teacher"] == kept < 0.6 * done
+    assert read_origin(tmp_path / "samples").teachers == ("teacher",)
+    teacher = open_teacher(paths["teacher"], torch.device("cpu"))
+    for part in samples:
+        assert (part.known & HAS_OPTIMISTIC).all()
+        planes = torch.from_numpy(unpack_planes(part.planes, part.canvas)).float()
+        with torch.no_grad():
+            evaluation = teacher(planes, torch.from_numpy(part.global_), False)
+        torch.testing.assert_close(torch.from_numpy(part.value), evaluation.value, atol=0.05, rtol=0)
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from training.samples import sample_files
+from training.teacher.labelling import label
+from training.config import read_config
+sample_files.KEPT_SECONDS = 0.05
+label(Path(sys.argv[1]), read_config(Path(sys.argv[2])))
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_killed_process_loses_little_and_repeats_nothing(tmp_path: Path) -> None:
+    teacher, samples, file = tmp_path / "teacher.bin.gz", tmp_path / "samples", tmp_path / "label.toml"
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    records = write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
+    settings = config(
+        records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0}, balanced_share=0.0
+    )
+    file.write_text(describe(settings))
+    process = subprocess.Popen([sys.executable, "-c", KILLED, samples, file], stderr=subprocess.DEVNULL)
+    while len(sample_files(samples)) < 3 and process.poll() is None:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    assert len(sample_files(samples)) >= 3
+    label(samples, settings, count=20)
+    written = [read_samples(path) for path in sample_files(samples)]
+    keys = [row.tobytes() for part in written for row in np.concatenate([part.value, part.global_], axis=1)]
+    assert len(set(keys)) > 0.9 * len(keys)  # the last file before a kill may come again
 
 
 def test_a_network_agrees_with_itself(tmp_path: Path) -> None:
