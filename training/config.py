@@ -34,7 +34,7 @@ RULE_SHARES = {
 
 @dataclass(frozen=True)
 class NetworkConfig(ParameterTable, section="network"):
-    """The student: a 3x3 stem, residual blocks of two 3x3 convolutions, and its heads."""
+    """The student: a 3x3 stem, residual blocks, and its heads."""
 
     blocks: int = parameter(10, "residual blocks", low=1, high=80)
     channels: int = parameter(64, "channels of the trunk", low=8, high=1024)
@@ -43,6 +43,13 @@ class NetworkConfig(ParameterTable, section="network"):
     policy_channels: int = parameter(32, "channels of the policy head", low=4)
     value_channels: int = parameter(32, "channels of the value head", low=4)
     value_hidden: int = parameter(64, "units of the value head's hidden layer", low=4)
+    bottleneck: int = parameter(0, "channels inside nested bottleneck blocks; 0: ordinary blocks", low=0)
+    norm: str = parameter(
+        "none",
+        "before activations; fixed: learned scales; batch: batch norm, which becomes fixed in the network's file",
+        choices=("none", "fixed", "batch"),
+    )
+    activation: str = parameter("relu", "of all layers", choices=("relu", "mish", "silu"))
 
 
 @dataclass(frozen=True)
@@ -153,7 +160,7 @@ class OptimiserConfig(ParameterTable, section="optimiser"):
     clip: float = parameter(4.0, "gradients of a larger norm are shortened to it", above=0)
     warm_up: int = parameter(500, "a leg's first steps, from zero to the full rate", low=0)
     decay_share: float = parameter(0.2, "last share of the budget, in which the rate falls to zero", low=0, high=1)
-    reset_dormant: bool = parameter(True, "units that never fire get new weights")
+    reset_dormant: bool = parameter(True, "units that never fire get new weights (relu without batch norm)")
     average: float = parameter(0.999, "decay, in a step, of the moving average of the weights", low=0, below=1)
 
 

@@ -10,7 +10,18 @@ import gzip
 
 import numpy as np
 
-from nets.katago.model import Activation, Block, Convolution, FloatArray, Model, Normed, OrdinaryBlock, PoolingBlock
+from nets.katago.model import (
+    Activation,
+    AttentionBlock,
+    Block,
+    BottleneckBlock,
+    Convolution,
+    FeedForwardBlock,
+    FloatArray,
+    Model,
+    Normed,
+    PoolingBlock,
+)
 
 VERSION = 15
 """KataGo's oldest version with a hidden layer for the pass; it has an optimistic policy and all six scores."""
@@ -23,7 +34,7 @@ TD_SCORE_MULTIPLIER = 20.0
 def encode_model(model: Model) -> bytes:
     """Return the content of a `.bin.gz` file.
 
-    `model` must be of version 15, its blocks OrdinaryBlock or PoolingBlock, and its trunk must end with a norm.
+    `model` must be of version 15, without attention and feed-forward blocks, and its trunk must end with a norm.
     """
     writer = _Writer()
     writer.words(model.name, model.version, model.spatial_inputs, model.global_inputs)
@@ -91,8 +102,17 @@ def _write_trunk(writer: _Writer, model: Model) -> None:
 
 
 def _write_block(writer: _Writer, name: str, block: Block) -> None:
-    assert isinstance(block, (OrdinaryBlock, PoolingBlock))
-    writer.words("ordinary_block" if isinstance(block, OrdinaryBlock) else "gpool_block", name)
+    assert not isinstance(block, AttentionBlock | FeedForwardBlock)
+    if isinstance(block, BottleneckBlock):
+        writer.words("nested_bottleneck_block", name, len(block.blocks))
+        writer.norm(f"{name}/before", block.before)
+        writer.convolution(f"{name}/narrow", block.narrow)
+        for number, inner in enumerate(block.blocks):
+            _write_block(writer, f"{name}/block{number}", inner)
+        writer.norm(f"{name}/after", block.after)
+        writer.convolution(f"{name}/widen", block.widen)
+        return
+    writer.words("gpool_block" if isinstance(block, PoolingBlock) else "ordinary_block", name)
     writer.norm(f"{name}/before", block.before)
     writer.convolution(f"{name}/first", block.first)
     if isinstance(block, PoolingBlock):

@@ -27,7 +27,7 @@ from training.positions.batch_loader import BatchLoader
 from training.positions.komi_balancing import with_balanced_komi
 from training.positions.replay import REPLY
 from training.status_line import StatusLine
-from training.student.dormant_units import DormantUnitReset
+from training.student.dormant_units import DormantUnitReset, can_be_dormant
 from training.student.losses import Targets, loss_of
 from training.student.network import PLAIN, Outputs, Student
 from training.student.optimiser import Average, Optimisers
@@ -74,7 +74,7 @@ class Distiller:
         self.optimisers = Optimisers(self.student, config.optimiser)
         self.average = Average(self.student, config.optimiser.average)
         self._dormant_units = None
-        if config.optimiser.reset_dormant:
+        if config.optimiser.reset_dormant and can_be_dormant(config.network):
             self._dormant_units = DormantUnitReset(self.student, self.average.network, self.optimisers)
         self.units_reset = 0
         """How many dormant units were reset so far."""
@@ -143,7 +143,10 @@ class Distiller:
     @torch.no_grad()
     def student_policy(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Tensor:
         """Return the logits [N, S*S + 1] of the student as it is now."""
-        return self._evaluated(spatial, global_, fills_canvas).policy[:, PLAIN]
+        self.student.eval()  # by the running statistics of batch norms, not by those of these positions
+        outputs = self._evaluated(spatial, global_, fills_canvas)
+        self.student.train()
+        return outputs.policy[:, PLAIN]
 
     def halve_batches(self) -> int:
         """Free what memory the device can spare, and make the batches that are opened from now on half as large. Return

@@ -16,7 +16,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from training.student.network import PlainBlock, PoolingBlock, Student
+from training.config import NetworkConfig
+from training.student.blocks import BottleneckBlock, PlainBlock, PoolingBlock
+from training.student.layers import Norm
+from training.student.network import Student
 from training.student.optimiser import Optimisers
 
 LOOKS = 20
@@ -38,9 +41,11 @@ class Reader(NamedTuple):
 
 
 class Units(NamedTuple):
-    """A group of units: the channels that one layer writes, each behind a ReLU."""
+    """A group of units: the channels that one layer writes, each behind an activation."""
 
     writer: nn.Conv2d | nn.Linear
+    norm: Norm | None
+    """The norm between the layer and the activation; a layer without one has a bias of its own."""
     adder: nn.Linear | None
     """The layer that adds a pool's values to the units, if there is one."""
     readers: tuple[Reader, ...]
@@ -49,30 +54,43 @@ class Units(NamedTuple):
     """Factor of new weights, beside that of the usual initialisation."""
 
     @property
+    def bias(self) -> Tensor:
+        """What is added to the units before the activation, [C]."""
+        return self.writer.bias if self.norm is None else self.norm.bias
+
+    @property
     def are_pooled(self) -> bool:
         """Whether all readers read the units pooled."""
         return all(reader.copies == POOLED for reader in self.readers)
 
 
 def units_of(student: Student) -> list[Units]:
-    """List all units of a student but those of the residual stream, which each block shifts by itself."""
+    """List all units of a student but those of the residual streams, which each block shifts by itself."""
     found = []
     depth_scale = 1.0 / math.sqrt(max(1, len(student.blocks)))
     for block in student.blocks:
-        assert isinstance(block, PlainBlock | PoolingBlock)
-        adder = block.to_bias if isinstance(block, PoolingBlock) else None
-        found.append(Units(block.first, adder, (Reader(block.second, 1),), depth_scale))
-        if isinstance(block, PoolingBlock):
-            found.append(Units(block.pooled, None, (Reader(block.to_bias, POOLED),), depth_scale))
+        for inner in block.blocks if isinstance(block, BottleneckBlock) else [block]:
+            assert isinstance(inner, PlainBlock | PoolingBlock)
+            adder = inner.to_bias if isinstance(inner, PoolingBlock) else None
+            found.append(Units(inner.first, inner.between, adder, (Reader(inner.second, 1),), depth_scale))
+            if isinstance(inner, PoolingBlock):
+                reader = Reader(inner.to_bias, POOLED)
+                found.append(Units(inner.pooled, inner.pooled_norm, None, (reader,), depth_scale))
     policy, value = student.policy, student.value
+    pool_readers = (Reader(policy.to_bias, POOLED), Reader(policy.pass_first, POOLED))
     return [
         *found,
-        Units(policy.first, policy.to_bias, (Reader(policy.second, 1),), 1.0),
-        Units(policy.pooled, None, (Reader(policy.to_bias, POOLED), Reader(policy.pass_first, POOLED)), 1.0),
-        Units(policy.pass_first, None, (Reader(policy.pass_second, 1),), 1.0),
-        Units(value.first, None, (Reader(value.ownership, 1), Reader(value.hidden, POOLED)), 1.0),
-        Units(value.hidden, None, (Reader(value.value, 1), Reader(value.score, 1)), 1.0),
+        Units(policy.first, policy.first_norm, policy.to_bias, (Reader(policy.second, 1),), 1.0),
+        Units(policy.pooled, policy.pooled_norm, None, pool_readers, 1.0),
+        Units(policy.pass_first, None, None, (Reader(policy.pass_second, 1),), 1.0),
+        Units(value.first, value.norm, None, (Reader(value.ownership, 1), Reader(value.hidden, POOLED)), 1.0),
+        Units(value.hidden, None, None, (Reader(value.value, 1), Reader(value.score, 1)), 1.0),
     ]
+
+
+def can_be_dormant(config: NetworkConfig) -> bool:
+    """Return whether units of such a student can stop learning for good, and be reset without a change elsewhere."""
+    return config.activation == "relu" and config.norm != "batch"
 
 
 class DormantUnitReset:
@@ -134,8 +152,7 @@ class DormantUnitReset:
             factors = LARGE / means[large]
             for each in (units, averaged):
                 each.writer.weight[large] *= factors.view(-1, *[1] * (each.writer.weight.ndim - 1))
-                if each.writer.bias is not None:
-                    each.writer.bias[large] *= factors
+                each.bias[large] *= factors
                 for reader in each.readers:
                     reader.layer.weight[:, _inputs(reader, large, len(means))] /= factors.repeat(reader.copies)
             self._forget(units, large, len(means))
@@ -155,8 +172,7 @@ class DormantUnitReset:
             nn.init.kaiming_normal_(fresh, nonlinearity="relu")
             for each in (units, averaged):
                 each.writer.weight[dormant] = fresh[dormant] * units.scale
-                if each.writer.bias is not None:
-                    each.writer.bias[dormant] = 0.0
+                each.bias[dormant] = 0.0
                 if each.adder is not None:
                     each.adder.weight[dormant] = 0.0
                 for reader in each.readers:
@@ -167,9 +183,8 @@ class DormantUnitReset:
         return count
 
     def _forget(self, units: Units, changed: Tensor, count: int) -> None:
-        for parameter in (units.writer.weight, units.writer.bias):
-            if parameter is not None:
-                self._optimisers.forget(parameter, changed)
+        for parameter in (units.writer.weight, units.bias):
+            self._optimisers.forget(parameter, changed)
         for reader in units.readers:
             self._optimisers.forget(reader.layer.weight, (slice(None), _inputs(reader, changed, count)))
 

@@ -9,6 +9,7 @@ from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
 from nets.katago.model import (
     Activation,
     Block,
+    BottleneckBlock,
     Convolution,
     FloatArray,
     Model,
@@ -21,7 +22,8 @@ from nets.katago.model import (
     ValueHead,
 )
 from nets.katago.writer import VERSION
-from training.student import network as student_layers
+from training.student import blocks as student_blocks
+from training.student.layers import Norm
 from training.student.network import OPTIMISTIC, PLAIN, Student
 
 
@@ -36,7 +38,7 @@ def to_model(student: Student, name: str, has_optimistic: bool, pass_alive_under
         stem_global=_matrix(student.stem_global),
         metadata=None,
         blocks=tuple(_block(block) for block in student.blocks),
-        tip=_shift(_array(student.shift)),
+        tip=_normed(student.tip),
     )
     return Model(
         name=name,
@@ -52,21 +54,29 @@ def to_model(student: Student, name: str, has_optimistic: bool, pass_alive_under
 
 
 def _block(block: nn.Module) -> Block:
-    if isinstance(block, student_layers.PlainBlock):
+    if isinstance(block, student_blocks.BottleneckBlock):
+        return BottleneckBlock(
+            before=_normed(block.before),
+            narrow=_convolution(block.narrow),
+            blocks=tuple(_block(inner) for inner in block.blocks),
+            after=_normed(block.after),
+            widen=_convolution(block.second),
+        )
+    if isinstance(block, student_blocks.PlainBlock):
         return OrdinaryBlock(
-            before=_shift(_array(block.shift)),
+            before=_normed(block.before),
             first=_convolution(block.first),
-            between=_shift(_array(block.first.bias)),
+            between=_normed(block.between),
             second=_convolution(block.second),
         )
-    assert isinstance(block, student_layers.PoolingBlock)
+    assert isinstance(block, student_blocks.PoolingBlock)
     return PoolingBlock(
-        before=_shift(_array(block.shift)),
+        before=_normed(block.before),
         first=_convolution(block.first),
         pooled=_convolution(block.pooled),
-        pooled_norm=_shift(_array(block.pooled.bias)),
+        pooled_norm=_normed(block.pooled_norm),
         pooled_to_bias=_matrix(block.to_bias),
-        between=_shift(_array(block.first.bias)),
+        between=_normed(block.between),
         second=_convolution(block.second),
     )
 
@@ -77,13 +87,13 @@ def _policy(student: Student, channels: list[int]) -> PolicyHead:
     return PolicyHead(
         first=_convolution(head.first),
         pooled=_convolution(head.pooled),
-        pooled_norm=_shift(_array(head.pooled.bias)),
+        pooled_norm=_normed(head.pooled_norm),
         pooled_to_bias=_matrix(head.to_bias),
-        first_norm=_shift(_array(head.first.bias)),
+        first_norm=_normed(head.first_norm),
         second=Convolution(second.weights[channels], second.dilation),
         pass_first=_matrix(head.pass_first),
         pass_bias=_array(head.pass_first.bias),
-        pass_activation=Activation.RELU,
+        pass_activation=_activation(student),
         pass_second=_matrix(head.pass_second)[:, channels],
     )
 
@@ -92,10 +102,10 @@ def _value(student: Student) -> ValueHead:
     head = student.value
     return ValueHead(
         first=_convolution(head.first),
-        norm=_shift(_array(head.first.bias)),
+        norm=_normed(head.norm),
         hidden=_matrix(head.hidden),
         hidden_bias=_array(head.hidden.bias),
-        hidden_activation=Activation.RELU,
+        hidden_activation=_activation(student),
         value=_matrix(head.value),
         value_bias=_array(head.value.bias),
         score=_matrix(head.score),
@@ -104,13 +114,22 @@ def _value(student: Student) -> ValueHead:
     )
 
 
-def _shift(bias: FloatArray) -> Normed:
-    """Return the norm that computes relu(x + bias)."""
-    return Normed(np.ones_like(bias), bias, Activation.RELU)
+def _normed(norm: Norm) -> Normed:
+    """Return a norm as it is without a batch, by its running statistics."""
+    scale, bias = norm.folded()
+    bias_array = _array(bias)
+    return Normed(np.ones_like(bias_array) if scale is None else _array(scale), bias_array, _named(norm.activation))
+
+
+def _activation(student: Student) -> Activation:
+    return _named(student.config.activation)
+
+
+def _named(activation: str) -> Activation:
+    return Activation[activation.upper()]
 
 
 def _convolution(layer: nn.Conv2d) -> Convolution:
-    """Convert a convolution without its bias, which belongs to the norm behind it."""
     return Convolution(_array(layer.weight), (1, 1))
 
 

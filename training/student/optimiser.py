@@ -20,6 +20,8 @@ both can have one learning rate."""
 
 ADAM_BETAS = (0.9, 0.99)
 
+BLOCKS = "blocks."
+"""Start of the names of all weights in blocks."""
 POOLED = "to_bias.weight"
 """End of the names of the matrices that turn pooled values into biases."""
 POOLED_RATE = 0.005
@@ -93,13 +95,14 @@ class Optimisers:
     """The optimisers of a run, used as one."""
 
     def __init__(self, network: nn.Module, config: OptimiserConfig) -> None:
-        """Share out the parameters of `network`: convolutions to Muon, if configured, and all others to AdamW."""
+        """Share out the parameters of `network`: convolutions, if configured, to Muon, and all others to AdamW. The 1x1
+        convolutions of the heads are for AdamW too."""
         self._config = config
         convolutions, matrices, pooled, vectors = [], [], [], []
         for name, parameter in network.named_parameters():
             if name.endswith(POOLED):
                 pooled.append(parameter)
-            elif parameter.ndim == 4 and parameter.shape[-1] > 1:
+            elif parameter.ndim == 4 and (parameter.shape[-1] > 1 or name.startswith(BLOCKS)):
                 convolutions.append(parameter)
             elif parameter.ndim > 1:
                 matrices.append(parameter)
@@ -152,6 +155,11 @@ class Optimisers:
                 group.update(own)
 
 
+def _averaged(network: nn.Module) -> list[Tensor]:
+    """List the weights, and the running statistics of batch norms, which follow them."""
+    return [tensor for tensor in (*network.parameters(), *network.buffers()) if tensor.is_floating_point()]
+
+
 Network = TypeVar("Network", bound=nn.Module)
 
 
@@ -168,9 +176,7 @@ class Average(Generic[Network]):
         """Move towards the weights of `network`; quickly at first, so that the random start is forgotten."""
         self._updates += 1
         decay = min(self._decay, self._updates / (self._updates + 10.0))
-        mine: list[Tensor] = list(self.network.parameters())
-        other: list[Tensor] = list(network.parameters())
-        torch._foreach_lerp_(mine, other, 1.0 - decay)
+        torch._foreach_lerp_(_averaged(self.network), _averaged(network), 1.0 - decay)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the average and how often it was updated, for a checkpoint."""

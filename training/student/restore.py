@@ -9,11 +9,23 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from nets.katago.model import Convolution, FloatArray, Model, Normed, OrdinaryBlock, PoolingBlock
+from nets.katago.model import (
+    Activation,
+    AttentionBlock,
+    Block,
+    BottleneckBlock,
+    Convolution,
+    FeedForwardBlock,
+    FloatArray,
+    Model,
+    Normed,
+    PoolingBlock,
+)
 from nets.katago.writer import VERSION, encode_model
 from training.config import NetworkConfig
 from training.errors import TrainingError
 from training.student.export import to_model
+from training.student.layers import Norm
 from training.student.losses import SOFT_TEMPERATURE
 from training.student.network import OPTIMISTIC, PLAIN, REPLY, SOFT, Student
 
@@ -21,22 +33,26 @@ FOREIGN = "not a network that Nobi's training wrote; only those can be trained o
 
 
 def shape_of(model: Model) -> NetworkConfig:
-    """Return the configuration of a student that has the shape of `model`. Raises TrainingError where none has."""
-    blocks = model.trunk.blocks
-    kinds = [type(block) for block in blocks]
-    tip_is_norm, is_ours = isinstance(model.trunk.tip, Normed), set(kinds) <= {OrdinaryBlock, PoolingBlock}
-    if not (model.version == VERSION and is_ours and tip_is_norm and model.trunk.metadata is None):
+    """Return the configuration of a student that has the shape of `model`: batch norm comes back as fixed scales.
+    Raises TrainingError where none has."""
+    blocks, tip = model.trunk.blocks, model.trunk.tip
+    is_ours = model.version == VERSION and model.trunk.metadata is None
+    if not (is_ours and isinstance(tip, Normed) and tip.activation is not Activation.IDENTITY):
         raise TrainingError(f"{model.name}: {FOREIGN}")
-    pooling = [block for block in blocks if isinstance(block, PoolingBlock)]
-    every = kinds.index(PoolingBlock) + 1 if pooling else 0
+    bottleneck = blocks[0].narrow.outputs if isinstance(blocks[0], BottleneckBlock) else 0
+    inner = [block.blocks[0] if isinstance(block, BottleneckBlock) else block for block in blocks]
+    pooling = [block for block in inner if isinstance(block, PoolingBlock)]
     return NetworkConfig(
         blocks=len(blocks),
         channels=model.trunk.channels,
-        pooling_every=every,
+        pooling_every=inner.index(pooling[0]) + 1 if pooling else 0,
         pooled_channels=pooling[0].pooled.outputs if pooling else NetworkConfig().pooled_channels,
         policy_channels=model.policy.first.outputs,
         value_channels=model.value.first.outputs,
         value_hidden=model.value.hidden.shape[1],
+        bottleneck=bottleneck,
+        norm="none" if (tip.scale == 1.0).all() else "fixed",
+        activation=tip.activation.name.lower(),
     )
 
 
@@ -48,7 +64,7 @@ def load_weights(student: Student, model: Model) -> None:
         _load_trunk(student, model)
         _load_policy(student, model)
         _load_value(student, model)
-    except (RuntimeError, AttributeError):
+    except (RuntimeError, AttributeError, ValueError):
         raise TrainingError(f"{model.name}: {FOREIGN}") from None
     again = to_model(student, model.name, True, model.pass_alive_under_suicide)
     if encode_model(again) != encode_model(model):
@@ -60,21 +76,38 @@ def _load_trunk(student: Student, model: Model) -> None:
     assert isinstance(trunk.tip, Normed)
     _convolution(student.stem, trunk.stem)
     _matrix(student.stem_global, trunk.stem_global)
-    _set(student.shift, trunk.tip.bias)
+    _norm(student.tip, trunk.tip)
     for layer, block in zip(student.blocks, trunk.blocks, strict=True):
-        assert isinstance(block, (OrdinaryBlock, PoolingBlock))
-        _set(layer.shift, block.before.bias)
-        _convolution(layer.first, block.first, block.between)
-        _convolution(layer.second, block.second)
-        if isinstance(block, PoolingBlock):
-            _convolution(layer.pooled, block.pooled, block.pooled_norm)
-            _matrix(layer.to_bias, block.pooled_to_bias)
+        _load_block(layer, block)
+
+
+def _load_block(layer: nn.Module, block: Block) -> None:
+    """Copy a block. Raises AttributeError, RuntimeError or ValueError where the layer is of another kind or shape."""
+    if isinstance(block, AttentionBlock | FeedForwardBlock):
+        raise ValueError("a block that no student has")
+    _norm(layer.before, block.before)
+    if isinstance(block, BottleneckBlock):
+        _convolution(layer.narrow, block.narrow)
+        for inner_layer, inner in zip(layer.blocks, block.blocks, strict=True):
+            _load_block(inner_layer, inner)
+        _norm(layer.after, block.after)
+        _convolution(layer.second, block.widen)
+        return
+    _convolution(layer.first, block.first)
+    _norm(layer.between, block.between)
+    _convolution(layer.second, block.second)
+    if isinstance(block, PoolingBlock):
+        _convolution(layer.pooled, block.pooled)
+        _norm(layer.pooled_norm, block.pooled_norm)
+        _matrix(layer.to_bias, block.pooled_to_bias)
 
 
 def _load_policy(student: Student, model: Model) -> None:
     head, source = student.policy, model.policy
-    _convolution(head.first, source.first, source.first_norm)
-    _convolution(head.pooled, source.pooled, source.pooled_norm)
+    _convolution(head.first, source.first)
+    _norm(head.first_norm, source.first_norm)
+    _convolution(head.pooled, source.pooled)
+    _norm(head.pooled_norm, source.pooled_norm)
     _matrix(head.to_bias, source.pooled_to_bias)
     _matrix(head.pass_first, source.pass_first)
     _set(head.pass_first.bias, source.pass_bias)
@@ -89,7 +122,8 @@ def _load_policy(student: Student, model: Model) -> None:
 
 def _load_value(student: Student, model: Model) -> None:
     head, source = student.value, model.value
-    _convolution(head.first, source.first, source.norm)
+    _convolution(head.first, source.first)
+    _norm(head.norm, source.norm)
     _convolution(head.ownership, source.ownership)
     for layer, matrix, bias in (
         (head.hidden, source.hidden, source.hidden_bias),
@@ -100,11 +134,14 @@ def _load_value(student: Student, model: Model) -> None:
         _set(layer.bias, bias)
 
 
-def _convolution(layer: nn.Conv2d, source: Convolution, norm: Normed | None = None) -> None:
-    """Copy a convolution and, as its bias, the bias of the norm behind it."""
+def _convolution(layer: nn.Conv2d, source: Convolution) -> None:
     _set(layer.weight, source.weights)
-    if norm is not None:
-        _set(layer.bias, norm.bias)
+
+
+def _norm(layer: Norm, source: Normed) -> None:
+    _set(layer.bias, source.bias)
+    if layer.scale is not None:
+        _set(layer.scale, source.scale)
 
 
 def _matrix(layer: nn.Linear, matrix: FloatArray) -> None:

@@ -28,8 +28,9 @@ from nets.katago.score_outputs import score_outputs
 from training.errors import TrainingError
 from training.files import read_network
 from training.positions.canvas import OFF_BOARD
+from training.student.board import Board
 from training.student.evaluation import score_of, value_of
-from training.student.network import OPTIMISTIC, Board
+from training.student.network import OPTIMISTIC
 from training.teacher.layers import Convolve, Multiply, activate, constant, convolution, dense
 from training.teacher.transformer import Attention, FeedForward
 
@@ -120,13 +121,6 @@ def _block(block: Block) -> nn.Module:
     return Attention(block) if isinstance(block, AttentionBlock) else FeedForward(block)
 
 
-def _pool(x: Tensor, board: Board) -> Tensor:
-    """Pool as Board.pool does, but for activations that may be negative."""
-    mean = board.mean(x)
-    covered = x if board.mask is None else torch.where(board.mask > 0, x, OFF_BOARD)
-    return torch.cat([mean, mean * board.linear, covered.amax((2, 3))], 1)
-
-
 class _Scaled(nn.Module):
     """A batch norm as scale and bias, with its activation; points outside the board become zero."""
 
@@ -173,7 +167,7 @@ class _Pooling(nn.Module):
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         hidden = self.before(x, board)
-        pooled = _pool(self.pooled_norm(self.pooled(hidden), board), board)
+        pooled = board.pool(self.pooled_norm(self.pooled(hidden), board))
         hidden = self.first(hidden) + self.to_bias(pooled)[:, :, None, None]
         return x + self.second(self.between(hidden, board))
 
@@ -206,7 +200,7 @@ class _Policy(nn.Module):
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         """Return logits [N, 1 or 2, S*S + 1]: the policy and, where there is one, the optimistic policy."""
-        pooled = _pool(self.pooled_norm(self.pooled(x), board), board)
+        pooled = board.pool(self.pooled_norm(self.pooled(x), board))
         hidden = self.first(x) + self.to_bias(pooled)[:, :, None, None]
         points = self.second(self.first_norm(hidden, board)).float()
         if board.mask is not None:

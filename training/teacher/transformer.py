@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray
-from training.student.network import Board
+from training.student.board import Board
 from training.teacher.layers import constant, dense
 
 

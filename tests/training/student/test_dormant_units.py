@@ -24,8 +24,7 @@ def with_dormant_units() -> Student:
     with torch.no_grad():
         for units in units_of(student):
             units.writer.weight[DORMANT] = 0.0
-            if units.writer.bias is not None:
-                units.writer.bias[DORMANT] = -1.0
+            units.bias[DORMANT] = -1.0
             if units.adder is not None:
                 units.adder.weight[DORMANT] = -1.0  # of what is not negative
     return student
@@ -56,7 +55,7 @@ def test_dormant_units_get_new_weights_and_the_rest_stays(kind: str) -> None:
             torch.testing.assert_close(now.detach(), was, atol=1e-4, rtol=1e-4)
     for units in units_of(student):
         assert (units.writer.weight[DORMANT] != 0).any(dim=1).all()
-        assert (units.writer.bias is None) or not units.writer.bias[DORMANT].any()
+        assert not units.bias[DORMANT].any()
         states = [state for each in optimisers.parts for state in [each.state[units.writer.weight]] if state]
         for state in states:
             for name in ("momentum", "exp_avg", "exp_avg_sq"):
@@ -78,6 +77,7 @@ def test_large_pooled_channels_are_scaled_down_and_nothing_else_changes() -> Non
     with torch.no_grad():
         for units in units_of(student):
             if units.are_pooled:
+                units.writer.weight.abs_()  # all fire, so that none is reset
                 units.writer.weight[DORMANT] *= 1000.0
                 for reader in units.readers:
                     reader.layer.weight /= 30.0
@@ -101,8 +101,7 @@ def test_units_that_fire_stay() -> None:
     with torch.no_grad():
         for units in units_of(student):
             units.writer.weight.zero_()
-            if units.writer.bias is not None:
-                units.writer.bias.fill_(1.0)
+            units.bias.fill_(1.0)
             if units.adder is not None:
                 units.adder.weight.zero_()
     before = {name: weights.clone() for name, weights in student.state_dict().items()}

@@ -3,6 +3,7 @@
 # ruff: noqa: E402
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from nets.open import open_network
 from training.config import NetworkConfig
 from training.errors import TrainingError
 from training.positions.canvas import OFF_BOARD
+from training.student.board import Board
 from training.student.evaluation import evaluate_with
 from training.student.export import to_model
 from training.student.network import OPTIMISTIC, PLAIN, Student
@@ -26,15 +28,30 @@ from training.teacher.network import load_torch_teacher
 SHAPE = NetworkConfig(
     blocks=3, channels=16, pooling_every=2, pooled_channels=4, policy_channels=8, value_channels=8, value_hidden=16
 )
+NESTED = replace(SHAPE, bottleneck=8)
+KINDS = {
+    "plain": SHAPE,
+    "fixed": replace(SHAPE, norm="fixed"),
+    "batch": replace(SHAPE, norm="batch"),
+    "mish": replace(SHAPE, activation="mish"),
+    "silu": replace(SHAPE, activation="silu"),
+    "nested": NESTED,
+    "nested-fixed-mish": replace(NESTED, norm="fixed", activation="mish"),
+    "nested-batch": replace(NESTED, norm="batch"),
+}
+"""A student of each kind of norm, activation and block."""
 
 
-def new_student() -> Student:
-    """A student whose every weight matters."""
+def new_student(config: NetworkConfig = SHAPE) -> Student:
+    """A student whose every weight, and every statistic of a batch norm, matters."""
     torch.manual_seed(3)
-    student = Student(SHAPE).eval()
+    student = Student(config).eval()
     with torch.no_grad():
         for parameter in student.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
+        for name, buffer in student.named_buffers():
+            if name.endswith((".mean", ".variance")):
+                buffer.add_(0.2 * torch.rand_like(buffer))
     return student
 
 
@@ -53,9 +70,10 @@ def padded(spatial: torch.Tensor, canvas: int) -> torch.Tensor:
     return torch.nn.functional.pad(spatial, (0, canvas - size, 0, canvas - size))
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @torch.no_grad()
-def test_a_padded_board_evaluates_as_itself() -> None:
-    student = new_student()
+def test_a_padded_board_evaluates_as_itself(kind: str) -> None:
+    student = new_student(KINDS[kind])
     spatial, global_ = inputs(3, 7)
     alone = student(spatial, global_)
     on_canvas = student(padded(spatial, 9), global_, False)
@@ -82,19 +100,43 @@ def test_boards_of_different_sizes_share_a_batch() -> None:
 
 
 def test_a_pool_of_all_channels_is_refused() -> None:
-    with pytest.raises(TrainingError, match="pooled_channels"):
+    with pytest.raises(TrainingError, match=r"smaller than network\.channels"):
         Student(NetworkConfig(blocks=3, channels=16, pooled_channels=16))
+    with pytest.raises(TrainingError, match=r"smaller than network\.bottleneck"):
+        Student(NetworkConfig(blocks=3, channels=64, pooled_channels=16, bottleneck=16))
 
 
 def test_blocks_begin_as_identities() -> None:
     """Fixup: an untrained network of any depth is as shallow as its stem and heads."""
-    student = Student(SHAPE)
-    assert all(not block.second.weight.any() for block in student.blocks)
+    for kind in ("plain", "batch", "nested"):
+        student = Student(KINDS[kind])
+        assert all(not block.second.weight.any() for block in student.blocks)
 
 
-@pytest.mark.parametrize("size", [7, 19])
-def test_as_a_katago_file_it_is_the_same_network(tmp_path: Path, size: int) -> None:
-    student = new_student()
+def test_batch_norm_norms_over_the_points_of_all_boards() -> None:
+    """While it trains; and its running statistics become those, so that it says the same afterwards."""
+    student = new_student(KINDS["batch"]).train()
+    norm = student.blocks[0].between
+    with torch.no_grad():
+        norm.scale.fill_(1.0)
+        norm.bias.fill_(10.0)  # above zero, where ReLU changes nothing
+    small, small_global = inputs(5, 7)
+    large, large_global = inputs(3, 9, seed=2)
+    spatial, global_ = torch.cat([padded(small, 9), large]), torch.cat([small_global, large_global])
+    board = Board.of(spatial, False)
+    x = 3.0 + 2.0 * torch.randn(8, 16, 9, 9)
+    for _ in range(300):
+        normed = norm(x, board)
+    on_board = normed.detach().permute(1, 0, 2, 3)[:, board.mask[:, 0] > 0]
+    torch.testing.assert_close(on_board.mean(1), torch.full((16,), 10.0), atol=1e-3, rtol=0)
+    torch.testing.assert_close(on_board.std(1), torch.ones(16), atol=1e-2, rtol=0)
+    torch.testing.assert_close(norm.eval()(x, board), normed, atol=0.02, rtol=0.02)
+    assert student(spatial, global_, False).policy.isfinite().all()
+
+
+@pytest.mark.parametrize(("kind", "size"), [("plain", 19), *((kind, 7) for kind in KINDS)])
+def test_as_a_katago_file_it_is_the_same_network(tmp_path: Path, kind: str, size: int) -> None:
+    student = new_student(KINDS[kind])
     path = tmp_path / "student.bin.gz"
     path.write_bytes(encode_model(to_model(student, "test-b3c16", has_optimistic=True)))
     network = open_network(path, precision="fp32")

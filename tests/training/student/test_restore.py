@@ -19,7 +19,7 @@ from nets.katago.reader import decompress
 from nets.katago.writer import encode_model
 from tests.nets.random_networks import RandomNetwork
 from tests.training.games import random_games, write_records
-from tests.training.student.test_network import SHAPE, inputs, new_student
+from tests.training.student.test_network import KINDS, SHAPE, inputs, new_student
 from training.errors import TrainingError
 from training.files import read_network
 from training.run.checkpoint import Progress, load_checkpoint
@@ -57,6 +57,24 @@ def test_the_round_trip(file: Path) -> None:
     assert not policy[:, REPLY].any()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@torch.no_grad()
+def test_every_kind_of_student_comes_back(tmp_path: Path, kind: str) -> None:
+    student = new_student(KINDS[kind])
+    path = tmp_path / "student.bin.gz"
+    path.write_bytes(encode_model(to_model(student, "exported", has_optimistic=True)))
+    model = read_network(path)
+    shape = shape_of(model)
+    fixed = KINDS[kind].norm if KINDS[kind].norm != "batch" else "fixed"
+    assert shape == dataclasses.replace(KINDS[kind], norm=fixed)
+    again = Student(shape)  # which is still in training
+    load_weights(again, model)
+    for given, want in zip(again(*inputs(2, 9)), student(*inputs(2, 9)), strict=True):
+        if given.ndim == 3:
+            given, want = given[:, :2], want[:, :2]
+        torch.testing.assert_close(given, want, rtol=1e-4, atol=1e-4)
+
+
 def test_the_embedded_network_can_be_trained_on() -> None:
     model = read_network(WEIGHTS / NETWORK)
     load_weights(Student(shape_of(model)), model)
@@ -92,7 +110,7 @@ def test_foreign_networks_are_refused(tmp_path: Path, file: Path) -> None:
         dataclasses.replace(
             model, trunk=dataclasses.replace(model.trunk, blocks=(*model.trunk.blocks[1:], model.trunk.blocks[0]))
         ),
-        dataclasses.replace(model, trunk=dataclasses.replace(model.trunk, tip=_scaled(model.trunk.tip))),
+        dataclasses.replace(model, trunk=dataclasses.replace(model.trunk, tip=_identity(model.trunk.tip))),
     ):
         with pytest.raises(TrainingError, match="not a network that Nobi's training wrote"):
             load_weights(Student(shape_of(foreign)), foreign)
@@ -102,8 +120,8 @@ def test_foreign_networks_are_refused(tmp_path: Path, file: Path) -> None:
             read_network(tmp_path / name)
 
 
-def _scaled(norm):  # type: ignore[no-untyped-def]
-    return dataclasses.replace(norm, scale=norm.scale * 2)
+def _identity(norm):  # type: ignore[no-untyped-def]
+    return dataclasses.replace(norm, activation=Activation.IDENTITY)
 
 
 def test_nobi_train_from(tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> None:

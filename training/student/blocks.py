@@ -1,0 +1,77 @@
+"""The residual blocks of a student, the kinds that KataGo's file format knows."""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor, nn
+
+from training.config import NetworkConfig
+from training.student.board import Board
+from training.student.layers import Norm
+
+
+class PlainBlock(nn.Module):
+    """A residual block: x + second(between(first(before(x)))), with two 3x3 convolutions."""
+
+    def __init__(self, channels: int, config: NetworkConfig, scale: float = 1.0) -> None:
+        """`scale` is what a fixed norm of the block's input begins with, as for all blocks."""
+        super().__init__()
+        self.before = Norm(channels, config, scale)
+        self.first = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.between = Norm(channels, config)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+
+    def forward(self, x: Tensor, board: Board) -> Tensor:
+        return x + self.second(self.between.after(self.first, self.before(x, board), board))
+
+
+class PoolingBlock(nn.Module):
+    """A residual block in which some hidden channels are pooled over the board and added to the others as a bias."""
+
+    def __init__(self, channels: int, config: NetworkConfig, scale: float = 1.0) -> None:
+        super().__init__()
+        pooled = config.pooled_channels
+        regular = channels - pooled
+        self.before = Norm(channels, config, scale)
+        self.first = nn.Conv2d(channels, regular, 3, padding=1, bias=False)
+        self.pooled = nn.Conv2d(channels, pooled, 3, padding=1, bias=False)
+        self.pooled_norm = Norm(pooled, config)
+        self.to_bias = nn.Linear(3 * pooled, regular, bias=False)
+        self.between = Norm(regular, config)
+        self.second = nn.Conv2d(regular, channels, 3, padding=1, bias=False)
+
+    def forward(self, x: Tensor, board: Board) -> Tensor:
+        given = self.before(x, board)
+        pooled = board.pool(self.pooled_norm.after(self.pooled, given, board))
+        return x + self.second(self.between.after(self.first, given, board, self.to_bias(pooled)))
+
+
+class BottleneckBlock(nn.Module):
+    """A residual block whose inside, between two 1x1 convolutions, is two residual blocks with fewer channels."""
+
+    def __init__(self, channels: int, config: NetworkConfig, pools: bool, scale: float = 1.0) -> None:
+        """`pools` says whether the first inner block pools over the board."""
+        super().__init__()
+        inner = config.bottleneck
+        first = PoolingBlock(inner, config) if pools else PlainBlock(inner, config)
+        self.before = Norm(channels, config, scale)
+        self.narrow = nn.Conv2d(channels, inner, 1, bias=False)
+        self.blocks = nn.ModuleList([first, PlainBlock(inner, config, math.sqrt(0.5))])
+        self.after = Norm(inner, config, math.sqrt(1.0 / 3.0))
+        self.second = nn.Conv2d(inner, channels, 1, bias=False)
+
+    def forward(self, x: Tensor, board: Board) -> Tensor:
+        hidden = self.narrow(self.before(x, board))
+        for block in self.blocks:
+            hidden = block(hidden, board)
+        return x + self.second(self.after(hidden, board))
+
+
+def new_block(number: int, config: NetworkConfig) -> PlainBlock | PoolingBlock | BottleneckBlock:
+    """Return the block 0, 1, ... of a student, with random weights."""
+    pools = bool(config.pooling_every) and number % config.pooling_every == config.pooling_every - 1
+    scale = 1.0 / math.sqrt(1 + number)
+    if config.bottleneck:
+        return BottleneckBlock(config.channels, config, pools, scale)
+    return (PoolingBlock if pools else PlainBlock)(config.channels, config, scale)
