@@ -137,7 +137,7 @@ class DataConfig(ParameterTable, section="data"):
 
 @dataclass(frozen=True)
 class LossWeights(ParameterTable, section="loss"):
-    """Loss weights: one for each part of the loss. Points are divided by 20 before their errors are taken."""
+    """Loss weights, one for each part of the loss, in which points are divided by 20; and how policies are learned."""
 
     policy: float = parameter(1.0, "the next move", low=0)
     optimistic: float = parameter(0.3, "the teacher's optimistic policy, if it has one", low=0)
@@ -147,6 +147,11 @@ class LossWeights(ParameterTable, section="loss"):
     ownership: float = parameter(1.0, "the owner of each point", low=0)
     score: float = parameter(0.6, "lead, expected score and its deviation", low=0)
     errors: float = parameter(0.1, "short-term errors and the time left", low=0)
+    surprise: float = parameter(
+        0.0, "added weight of a policy for each nat by which the teacher prefers its first move to the student's", low=0
+    )
+    temperature: float = parameter(1.0, "of the policy that is learned; below 1 it is sharper than its label", above=0)
+    noise: float = parameter(0.0, "standard deviation of noise on the logits of the policy that is learned", low=0)
 
 
 @dataclass(frozen=True)
