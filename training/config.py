@@ -44,6 +44,10 @@ class NetworkConfig(ParameterTable, section="network"):
     value_channels: int = parameter(32, "channels of the value head", low=4)
     value_hidden: int = parameter(64, "units of the value head's hidden layer", low=4)
     bottleneck: int = parameter(0, "channels inside nested bottleneck blocks; 0: ordinary blocks", low=0)
+    attention_every: int = parameter(
+        0, "an attention and a feed-forward block come after every n-th block; 0: after none", low=0
+    )
+    attention_heads: int = parameter(4, "heads of the attention blocks", low=1)
     norm: str = parameter(
         "none",
         "before activations; fixed: learned scales; batch: batch norm, which becomes fixed in the network's file",
@@ -158,7 +162,7 @@ class LossWeights(ParameterTable, section="loss"):
 class OptimiserConfig(ParameterTable, section="optimiser"):
     """How weights follow gradients, and the schedule of the learning rate: warm-up, full rate, decay."""
 
-    kind: str = parameter("muon", "muon: on the convolutions, adamw on everything else", choices=("muon", "adamw"))
+    kind: str = parameter("muon", "muon: on blocks' matrices, adamw on everything else", choices=("muon", "adamw"))
     rate: float = parameter(0.005, "the full learning rate", above=0)
     momentum: float = parameter(0.95, "momentum of muon", low=0, below=1)
     weight_decay: float = parameter(0.05, "a step takes rate * this share off every matrix", low=0)

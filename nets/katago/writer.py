@@ -1,4 +1,4 @@
-"""Writing a model in KataGo's file format, version 15: the counterpart of parse.py for networks of convolutions.
+"""Writing a model in KataGo's file format, version 15: the counterpart of parse.py for what Nobi trains.
 
 Layers follow one another as text, their weights as little-endian float32 after `@BIN@`
 (https://github.com/lightvector/KataGo/blob/master/python/export_model_pytorch.py writes the same).
@@ -20,6 +20,7 @@ from nets.katago.model import (
     FloatArray,
     Model,
     Normed,
+    OrdinaryBlock,
     PoolingBlock,
 )
 
@@ -27,6 +28,13 @@ VERSION = 15
 """KataGo's oldest version with a hidden layer for the pass; it has an optimistic policy and all six scores."""
 EPSILON = 1e-20
 """What norms add to their variance, which is written as 1."""
+KINDS: dict[type[Block], str] = {
+    OrdinaryBlock: "ordinary_block",
+    PoolingBlock: "gpool_block",
+    BottleneckBlock: "nested_bottleneck_block",
+    AttentionBlock: "transformer_attention_block",
+    FeedForwardBlock: "transformer_ffn_block",
+}
 TD_SCORE_MULTIPLIER = 20.0
 """A scale of training targets: the format has it, and no engine reads it."""
 
@@ -34,7 +42,8 @@ TD_SCORE_MULTIPLIER = 20.0
 def encode_model(model: Model) -> bytes:
     """Return the content of a `.bin.gz` file.
 
-    `model` must be of version 15, without attention and feed-forward blocks, and its trunk must end with a norm.
+    `model` must be of version 15, and its trunk must end with a norm. Rotary embeddings must have frequencies for each
+    head of keys.
     """
     writer = _Writer()
     writer.words(model.name, model.version, model.spatial_inputs, model.global_inputs)
@@ -75,6 +84,10 @@ class _Writer:
             self.floats(values)
         self.activation(f"{name}/activation", norm.activation)
 
+    def rms_norm(self, name: str, weights: FloatArray, epsilon: float) -> None:
+        self.words(name, len(weights), epsilon)
+        self.floats(weights)
+
     def activation(self, name: str, activation: Activation) -> None:
         self.words(name, activation.value)
 
@@ -102,25 +115,45 @@ def _write_trunk(writer: _Writer, model: Model) -> None:
 
 
 def _write_block(writer: _Writer, name: str, block: Block) -> None:
-    assert not isinstance(block, AttentionBlock | FeedForwardBlock)
-    if isinstance(block, BottleneckBlock):
-        writer.words("nested_bottleneck_block", name, len(block.blocks))
+    writer.words(KINDS[type(block)], name)
+    if isinstance(block, AttentionBlock):
+        _write_attention(writer, name, block)
+    elif isinstance(block, FeedForwardBlock):
+        hidden, channels = block.second.shape
+        writer.words(channels, hidden, int(block.gate is not None))
+        writer.rms_norm(f"{name}/norm", block.norm, block.epsilon)
+        for part, matrix in (("first", block.first), ("gate", block.gate), ("second", block.second)):
+            if matrix is not None:
+                writer.matrix(f"{name}/{part}", matrix)
+    elif isinstance(block, BottleneckBlock):
+        writer.words(len(block.blocks))
         writer.norm(f"{name}/before", block.before)
         writer.convolution(f"{name}/narrow", block.narrow)
         for number, inner in enumerate(block.blocks):
             _write_block(writer, f"{name}/block{number}", inner)
         writer.norm(f"{name}/after", block.after)
         writer.convolution(f"{name}/widen", block.widen)
-        return
-    writer.words("gpool_block" if isinstance(block, PoolingBlock) else "ordinary_block", name)
-    writer.norm(f"{name}/before", block.before)
-    writer.convolution(f"{name}/first", block.first)
-    if isinstance(block, PoolingBlock):
-        writer.convolution(f"{name}/pooled", block.pooled)
-        writer.norm(f"{name}/pooled_norm", block.pooled_norm)
-        writer.matrix(f"{name}/pooled_to_bias", block.pooled_to_bias)
-    writer.norm(f"{name}/between", block.between)
-    writer.convolution(f"{name}/second", block.second)
+    else:
+        writer.norm(f"{name}/before", block.before)
+        writer.convolution(f"{name}/first", block.first)
+        if isinstance(block, PoolingBlock):
+            writer.convolution(f"{name}/pooled", block.pooled)
+            writer.norm(f"{name}/pooled_norm", block.pooled_norm)
+            writer.matrix(f"{name}/pooled_to_bias", block.pooled_to_bias)
+        writer.norm(f"{name}/between", block.between)
+        writer.convolution(f"{name}/second", block.second)
+
+
+def _write_attention(writer: _Writer, name: str, block: AttentionBlock) -> None:
+    has_rope = int(block.rope is not None)
+    writer.words(block.heads, block.kv_heads, block.query_dimension, block.value_dimension, has_rope, has_rope)
+    writer.rms_norm(f"{name}/norm", block.norm, block.epsilon)
+    for part in ("query", "key", "value", "output"):
+        writer.matrix(f"{name}/{part}", getattr(block, part))
+    if block.rope is not None:
+        assert len(block.rope.frequencies) == block.kv_heads
+        writer.words(f"{name}/frequencies", *block.rope.frequencies.shape)
+        writer.floats(block.rope.frequencies)
 
 
 def _write_policy(writer: _Writer, model: Model) -> None:

@@ -25,14 +25,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from nets.evaluator import EvaluationRequest, Evaluator
+from nets.evaluator import Evaluation, EvaluationRequest, Evaluator
 from nets.katago.writer import encode_model
 from nets.open import open_network
 from tests.campaigns.policy_match import play_policies
 from tests.campaigns.stopping import until_stopped
 from training.config import TrainingConfig, override
-from training.run.measure import EvaluateFunction, Rows, measure_rows
+from training.run.measure import Rows, measure_rows
 from training.run.yardstick import load_yardstick, rows_of_samples
 from training.samples.origin import read_origin
 from training.student.distiller import Distiller
@@ -55,6 +56,7 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "silu": ("network.activation=silu",),
     "batch-norm-mish": ("network.norm=batch", "network.activation=mish"),
     "nested": ("network.blocks=5", "network.channels=96", "network.bottleneck=48"),
+    "attention": ("network.blocks=5", "network.attention_every=5"),
     "b8c96": ("network.blocks=8", "network.channels=96"),
     "b10c64": ("network.blocks=10",),
     "adamw": ("optimiser.kind=adamw",),
@@ -68,7 +70,7 @@ HELD = 400
 """Positions kept apart that each network is measured on, of 19×19 and of smaller boards."""
 BLUNDER = 0.01
 """A first move to which the teacher gives less is a blunder."""
-DEAD_BATCHES = 10
+DEAD_POSITIONS = 256
 MATCH_MOVES = 240
 TIMED_BATCH = 8
 
@@ -124,20 +126,28 @@ def first(groups: Sequence[Rows], count: int) -> list[Rows]:
     return chosen
 
 
-def measures(student: Student, held: Path, rows: Path) -> dict[str, float]:
+def measures(student: Student, held: Path, yardstick_file: Path) -> dict[str, float]:
     """Measure a student on positions kept apart and on the yardstick."""
     evaluate = evaluate_with(student.eval())
     large = first(list(rows_of_samples(held, full=True)), HELD)
     small = first(list(rows_of_samples(held, full=False)), HELD)
-    on_large = measure_rows(large, evaluate)
-    likelihoods = [value for group in large for value in of_first_moves(group, evaluate)]
+    first_moves: list[int] = []
+
+    def noting(spatial: NDArray[np.float32], global_: NDArray[np.float32]) -> Evaluation:
+        evaluation = evaluate(spatial, global_)
+        first_moves.extend(evaluation.policy.argmax(axis=1).tolist())
+        return evaluation
+
+    on_large = measure_rows(large, noting)
+    labels = np.concatenate([rows.policy for rows in large])
+    likelihoods = labels[np.arange(len(labels)), first_moves]
     on_small = measure_rows(small, evaluate)
-    yardstick, yardstick_small = load_yardstick(rows).measure(evaluate)
+    yardstick, yardstick_small = load_yardstick(yardstick_file).measure(evaluate)
     return {
         "policy": on_large.policy_cross_entropy,
         "value": on_large.value_mse,
         "ownership": on_large.ownership_mse,
-        "blunders": float(np.mean(np.array(likelihoods) < BLUNDER)),
+        "blunders": float((likelihoods < BLUNDER).mean()),
         "small_policy": on_small.policy_cross_entropy,
         "small_value": on_small.value_mse,
         "yardstick_policy": yardstick.policy_cross_entropy,
@@ -147,21 +157,11 @@ def measures(student: Student, held: Path, rows: Path) -> dict[str, float]:
     }
 
 
-def of_first_moves(rows: Rows, evaluate: EvaluateFunction) -> list[float]:
-    """Return how likely the teacher makes the network's first moves."""
-    found: list[float] = []
-    for start in range(0, len(rows.value), 64):
-        part = rows.part(slice(start, start + 64))
-        moves = evaluate(part.spatial, part.global_).policy.argmax(axis=1)
-        found += part.policy[np.arange(len(moves)), moves].tolist()
-    return found
-
-
 def dead_share(student: Student, groups: Sequence[Rows]) -> float:
     """Return the share of the units that are never above zero on some positions."""
     looker = DormantUnitReset(student, student, Optimisers(student, TrainingConfig().optimiser))
     for rows in groups:
-        for start in range(0, min(len(rows.value), DEAD_BATCHES * 64), 64):
+        for start in range(0, min(len(rows.value), DEAD_POSITIONS), 64):
             part = rows.part(slice(start, start + 64))
             looker.look(torch.from_numpy(part.spatial), torch.from_numpy(part.global_), True)
     highest = [each for each in looker.highest if each is not None]

@@ -7,6 +7,7 @@ import math
 from torch import Tensor, nn
 
 from training.config import NetworkConfig
+from training.student.attention import AttentionBlock, FeedForwardBlock
 from training.student.board import Board
 from training.student.layers import Norm
 
@@ -68,10 +69,21 @@ class BottleneckBlock(nn.Module):
         return x + self.second(self.after(hidden, board))
 
 
-def new_block(number: int, config: NetworkConfig) -> PlainBlock | PoolingBlock | BottleneckBlock:
-    """Return the block 0, 1, ... of a student, with random weights."""
-    pools = bool(config.pooling_every) and number % config.pooling_every == config.pooling_every - 1
-    scale = 1.0 / math.sqrt(1 + number)
-    if config.bottleneck:
-        return BottleneckBlock(config.channels, config, pools, scale)
-    return (PoolingBlock if pools else PlainBlock)(config.channels, config, scale)
+def new_blocks(config: NetworkConfig) -> nn.ModuleList:
+    """Return the blocks of a student, with random weights."""
+    blocks = nn.ModuleList()
+    for number in range(config.blocks):
+        pools = is_nth(number, config.pooling_every)
+        scale = 1.0 / math.sqrt(1 + number)
+        if config.bottleneck:
+            blocks.append(BottleneckBlock(config.channels, config, pools, scale))
+        else:
+            blocks.append((PoolingBlock if pools else PlainBlock)(config.channels, config, scale))
+        if is_nth(number, config.attention_every):
+            blocks += [AttentionBlock(config), FeedForwardBlock(config)]
+    return blocks
+
+
+def is_nth(number: int, every: int) -> bool:
+    """Return whether number 0, 1, ... is the last of a group of `every`; never where that is 0."""
+    return every > 0 and number % every == every - 1

@@ -65,12 +65,14 @@ class Units(NamedTuple):
 
 
 def units_of(student: Student) -> list[Units]:
-    """List all units of a student but those of the residual streams, which each block shifts by itself."""
+    """List all units of a student but those of the residual streams, which each block shifts by itself, and of
+    feed-forward blocks, which have no ReLU."""
     found = []
     depth_scale = 1.0 / math.sqrt(max(1, len(student.blocks)))
     for block in student.blocks:
         for inner in block.blocks if isinstance(block, BottleneckBlock) else [block]:
-            assert isinstance(inner, PlainBlock | PoolingBlock)
+            if not isinstance(inner, PlainBlock | PoolingBlock):
+                continue
             adder = inner.to_bias if isinstance(inner, PoolingBlock) else None
             found.append(Units(inner.first, inner.between, adder, (Reader(inner.second, 1),), depth_scale))
             if isinstance(inner, PoolingBlock):

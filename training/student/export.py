@@ -8,9 +8,11 @@ from torch import Tensor, nn
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
 from nets.katago.model import (
     Activation,
+    AttentionBlock,
     Block,
     BottleneckBlock,
     Convolution,
+    FeedForwardBlock,
     FloatArray,
     Model,
     Multipliers,
@@ -18,10 +20,12 @@ from nets.katago.model import (
     OrdinaryBlock,
     PolicyHead,
     PoolingBlock,
+    Rope,
     Trunk,
     ValueHead,
 )
 from nets.katago.writer import VERSION
+from training.student import attention
 from training.student import blocks as student_blocks
 from training.student.layers import Norm
 from training.student.network import OPTIMISTIC, PLAIN, Student
@@ -54,6 +58,26 @@ def to_model(student: Student, name: str, has_optimistic: bool, pass_alive_under
 
 
 def _block(block: nn.Module) -> Block:
+    if isinstance(block, attention.AttentionBlock):
+        return AttentionBlock(
+            heads=block.heads,
+            kv_heads=block.heads,
+            norm=_array(block.norm),
+            epsilon=attention.EPSILON,
+            query=_matrix(block.query),
+            key=_matrix(block.key),
+            value=_matrix(block.value),
+            output=_matrix(block.second),
+            rope=Rope(_array(block.frequencies)),
+        )
+    if isinstance(block, attention.FeedForwardBlock):
+        return FeedForwardBlock(
+            norm=_array(block.norm),
+            epsilon=attention.EPSILON,
+            first=_matrix(block.first),
+            gate=_matrix(block.gate),
+            second=_matrix(block.second),
+        )
     if isinstance(block, student_blocks.BottleneckBlock):
         return BottleneckBlock(
             before=_normed(block.before),

@@ -1,11 +1,11 @@
 """The student: a convolutional network of any depth and width that runs on every board size.
 
     stem      3x3 convolution of the planes + matrix of the global features
-    blocks    training/student/blocks.py; every n-th one adds a board-wide pool inside
+    blocks    training/student/blocks.py; every n-th one adds a board-wide pool inside; attention.py after some
     tip       norm and activation
     heads     policy (four channels), value, score, ownership
 
-These are the layers of KataGo's convolutional networks, so a student can be written as a file of KataGo's, and all that
+These are layers of KataGo's networks, so a student can be written as a file of KataGo's, and all that
 reads those reads it. By default nothing is normalised: at the start each block's second convolution is zero and its
 first one scaled down by the root of the depth (Zhang, Dauphin and Ma, "Fixup initialization", 2019). Then batches may
 mix positions of every kind, and a position's output never depends on the others; with batch norm it does in training.
@@ -27,7 +27,8 @@ from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from training.config import NetworkConfig
 from training.errors import TrainingError
 from training.positions.canvas import OFF_BOARD
-from training.student.blocks import BottleneckBlock, PlainBlock, PoolingBlock, new_block
+from training.student.attention import AttentionBlock, FeedForwardBlock
+from training.student.blocks import BottleneckBlock, PlainBlock, PoolingBlock, new_blocks
 from training.student.board import Board
 from training.student.layers import Norm, activation_of
 
@@ -43,6 +44,10 @@ SIGNED = (True, False, True, False, False, False)
 """Which score columns (nets.evaluator) may be negative; the others pass through softplus."""
 BEFORE_SOFTPLUS = (1.0, 1.0, 1.0, 1.0, 0.5, 0.5)
 """Factors of the score outputs before softplus. These three constants are those of KataGo's model version 15."""
+
+
+CONVOLUTIONAL = (PlainBlock, PoolingBlock, BottleneckBlock)
+RESIDUAL = (*CONVOLUTIONAL, AttentionBlock, FeedForwardBlock)
 
 
 class Outputs(NamedTuple):
@@ -117,10 +122,12 @@ class Student(nn.Module):
             inner, inside = config.bottleneck, "network.bottleneck"
         if config.pooling_every and config.pooled_channels >= inner:
             raise TrainingError(f"network.pooled_channels must be smaller than {inside}")
+        if config.attention_every and config.channels % (2 * config.attention_heads):
+            raise TrainingError("network.channels must be a multiple of twice network.attention_heads")
         self.config = config
         self.stem = nn.Conv2d(SPATIAL_PLANES, config.channels, 3, padding=1, bias=False)
         self.stem_global = nn.Linear(GLOBAL_FEATURES, config.channels, bias=False)
-        self.blocks = nn.ModuleList(new_block(number, config) for number in range(config.blocks))
+        self.blocks = new_blocks(config)
         self.tip = Norm(config.channels, config, 1.0 / math.sqrt(1 + config.blocks))
         self.policy = PolicyHead(config)
         self.value = ValueHead(config)
@@ -154,6 +161,10 @@ class Student(nn.Module):
                 nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
+        for module in self.modules():
+            if isinstance(module, AttentionBlock):
+                for layer in (module.query, module.key, module.value):
+                    layer.weight.mul_(math.sqrt(0.5))
         if self.config.norm != "fixed":  # whose scales begin so that the blocks' sum does not grow
             self._begin_as_identities()
         for head in (self.policy.second, self.policy.pass_second, self.value.value, self.value.score):
@@ -161,17 +172,18 @@ class Student(nn.Module):
         self.value.ownership.weight.mul_(0.1)
 
     def _begin_as_identities(self) -> None:
-        """Set the last convolution of each block to zero; without a norm, scale the others down for the depth."""
+        """Set the last layer of each block to zero; without a norm, scale its convolutions down for the depth."""
         for block in self.modules():
-            if not isinstance(block, PlainBlock | PoolingBlock | BottleneckBlock):
-                continue
-            nn.init.zeros_(block.second.weight)
-            for name, module in block.named_children():
-                if name in ("first", "pooled", "narrow") and self.config.norm == "none":
-                    module.weight.mul_(1.0 / math.sqrt(self.config.blocks))
+            if isinstance(block, RESIDUAL):
+                nn.init.zeros_(block.second.weight)
+            if isinstance(block, CONVOLUTIONAL) and self.config.norm == "none":
+                for name, module in block.named_children():
+                    if name in ("first", "pooled", "narrow"):
+                        module.weight.mul_(1.0 / math.sqrt(self.config.blocks))
 
 
 def shape_name(config: NetworkConfig) -> str:
     """Return the shape as KataGo names its networks: `b10c64` has 10 blocks of 64 channels, nested bottlenecks where
-    `nbt` follows."""
-    return f"b{config.blocks}c{config.channels}{'nbt' if config.bottleneck else ''}"
+    `nbt` follows, and attention where `tf` does."""
+    inside = "nbt" if config.bottleneck else ""
+    return f"b{config.blocks}c{config.channels}{inside}{'tf' if config.attention_every else ''}"

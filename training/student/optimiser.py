@@ -1,4 +1,4 @@
-"""Optimisers: Muon on the convolutions with AdamW on the rest, or AdamW on everything; the schedule of the learning
+"""Optimisers: Muon on the large matrices with AdamW on the rest, or AdamW on everything; the schedule of the learning
 rate; and the average of the weights."""
 
 from __future__ import annotations
@@ -91,31 +91,37 @@ def rate_share(step: int, warm_up: int, spent: float, decay_share: float) -> flo
     return warm * min(1.0, max(0.0, (1.0 - spent) / decay_share)) if decay_share > 0 else warm
 
 
+def is_large(name: str, parameter: Tensor) -> bool:
+    """Return whether the weights of this name are a matrix or convolution of a block, or a 3x3 convolution."""
+    if name.startswith(BLOCKS):
+        return parameter.ndim in (2, 4)
+    return parameter.ndim == 4 and parameter.shape[-1] > 1
+
+
 class Optimisers:
     """The optimisers of a run, used as one."""
 
     def __init__(self, network: nn.Module, config: OptimiserConfig) -> None:
-        """Share out the parameters of `network`: convolutions, if configured, to Muon, and all others to AdamW. The 1x1
-        convolutions of the heads are for AdamW too."""
+        """Share out the parameters of `network`: its large matrices to Muon, if configured, and all others to AdamW."""
         self._config = config
-        convolutions, matrices, pooled, vectors = [], [], [], []
+        large, matrices, pooled, vectors = [], [], [], []
         for name, parameter in network.named_parameters():
             if name.endswith(POOLED):
                 pooled.append(parameter)
-            elif parameter.ndim == 4 and (parameter.shape[-1] > 1 or name.startswith(BLOCKS)):
-                convolutions.append(parameter)
-            elif parameter.ndim > 1:
+            elif is_large(name, parameter):
+                large.append(parameter)
+            elif parameter.ndim in (2, 4):
                 matrices.append(parameter)
             else:
                 vectors.append(parameter)
         rate, decay = config.rate, config.weight_decay
         self.parts: list[torch.optim.Optimizer] = []
         """Muon, if it is configured, and AdamW."""
-        if config.kind == "muon" and convolutions:
-            self.parts.append(Muon(convolutions, rate, config.momentum, decay))
-            convolutions = []
+        if config.kind == "muon" and large:
+            self.parts.append(Muon(large, rate, config.momentum, decay))
+            large = []
         groups = [
-            {"params": convolutions + matrices, "weight_decay": decay},
+            {"params": large + matrices, "weight_decay": decay},
             {"params": pooled, "weight_decay": decay, "share": POOLED_RATE},
             {"params": vectors, "weight_decay": 0.0},
         ]

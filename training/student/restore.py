@@ -39,11 +39,15 @@ def shape_of(model: Model) -> NetworkConfig:
     is_ours = model.version == VERSION and model.trunk.metadata is None
     if not (is_ours and isinstance(tip, Normed) and tip.activation is not Activation.IDENTITY):
         raise TrainingError(f"{model.name}: {FOREIGN}")
-    bottleneck = blocks[0].narrow.outputs if isinstance(blocks[0], BottleneckBlock) else 0
-    inner = [block.blocks[0] if isinstance(block, BottleneckBlock) else block for block in blocks]
+    attention = [block for block in blocks if isinstance(block, AttentionBlock)]
+    others = [block for block in blocks if not isinstance(block, AttentionBlock | FeedForwardBlock)]
+    if not others:
+        raise TrainingError(f"{model.name}: {FOREIGN}")
+    bottleneck = others[0].narrow.outputs if isinstance(others[0], BottleneckBlock) else 0
+    inner = [block.blocks[0] if isinstance(block, BottleneckBlock) else block for block in others]
     pooling = [block for block in inner if isinstance(block, PoolingBlock)]
     return NetworkConfig(
-        blocks=len(blocks),
+        blocks=len(others),
         channels=model.trunk.channels,
         pooling_every=inner.index(pooling[0]) + 1 if pooling else 0,
         pooled_channels=pooling[0].pooled.outputs if pooling else NetworkConfig().pooled_channels,
@@ -51,6 +55,8 @@ def shape_of(model: Model) -> NetworkConfig:
         value_channels=model.value.first.outputs,
         value_hidden=model.value.hidden.shape[1],
         bottleneck=bottleneck,
+        attention_every=blocks.index(attention[0]) if attention else 0,
+        attention_heads=attention[0].heads if attention else NetworkConfig().attention_heads,
         norm="none" if (tip.scale == 1.0).all() else "fixed",
         activation=tip.activation.name.lower(),
     )
@@ -84,7 +90,8 @@ def _load_trunk(student: Student, model: Model) -> None:
 def _load_block(layer: nn.Module, block: Block) -> None:
     """Copy a block. Raises AttributeError, RuntimeError or ValueError where the layer is of another kind or shape."""
     if isinstance(block, AttentionBlock | FeedForwardBlock):
-        raise ValueError("a block that no student has")
+        _load_transformer(layer, block)
+        return
     _norm(layer.before, block.before)
     if isinstance(block, BottleneckBlock):
         _convolution(layer.narrow, block.narrow)
@@ -100,6 +107,22 @@ def _load_block(layer: nn.Module, block: Block) -> None:
         _convolution(layer.pooled, block.pooled)
         _norm(layer.pooled_norm, block.pooled_norm)
         _matrix(layer.to_bias, block.pooled_to_bias)
+
+
+def _load_transformer(layer: nn.Module, block: AttentionBlock | FeedForwardBlock) -> None:
+    _set(layer.norm, block.norm)
+    if isinstance(block, FeedForwardBlock):
+        parts = ((layer.first, block.first), (layer.gate, block.gate), (layer.second, block.second))
+    else:
+        if block.rope is None:
+            raise ValueError("a student's attention knows where points are")
+        _set(layer.frequencies, block.rope.frequencies)
+        parts = ((layer.query, block.query), (layer.key, block.key), (layer.value, block.value))
+        _matrix(layer.second, block.output)
+    for matrix, source in parts:
+        if source is None:
+            raise ValueError("a student's feed-forward blocks have gates")
+        _matrix(matrix, source)
 
 
 def _load_policy(student: Student, model: Model) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray
+from training.student.attention import planes, rms_normed, tokens
 from training.student.board import Board
 from training.teacher.layers import constant, dense
 
@@ -32,9 +33,9 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         count, _, height, width = x.shape
-        tokens = _tokens(x)
+        rows = tokens(x)
         queries, keys, values = self.widths
-        joined = self.joined(_rms_normed(tokens, self.epsilon))
+        joined = self.joined(rms_normed(rows, self.epsilon))
         both, value = joined[..., : queries + keys], joined[..., -values:]
         if self.frequencies is not None:
             cosine, sine = self._angles(height, width, both.dtype)
@@ -47,7 +48,7 @@ class Attention(nn.Module):
             key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
         visible = None if board.mask is None else board.mask.flatten(2)[:, :, None, :] > 0
         mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
-        return board.cut(_planes(tokens + self.output(mixed.transpose(1, 2).flatten(2)), x))
+        return board.cut(planes(rows + self.output(mixed.transpose(1, 2).flatten(2)), x))
 
     def _angles(self, height: int, width: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Return cosine and sine [P, queries + keys] of the angle by which each point turns each channel."""
@@ -74,31 +75,14 @@ class FeedForward(nn.Module):
         self.second = dense(block.second)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
-        tokens = _tokens(x)
-        hidden = self.joined(_rms_normed(tokens, self.epsilon))
+        rows = tokens(x)
+        hidden = self.joined(rms_normed(rows, self.epsilon))
         if self.is_gated:
             hidden, gate = hidden.chunk(2, 2)
             hidden = functional.silu(hidden) * gate
         else:
             hidden = functional.silu(hidden)
-        return board.cut(_planes(tokens + self.second(hidden), x))
-
-
-def _rms_normed(tokens: Tensor, epsilon: float) -> Tensor:
-    """Divide by the root mean square over the channels."""
-    square = torch.linalg.vector_norm(tokens, dim=2, keepdim=True).square() / tokens.shape[2]
-    return tokens * torch.rsqrt(square + epsilon)
-
-
-def _tokens(x: Tensor) -> Tensor:
-    """Reshape [N, C, H, W] to [N, H*W, C], without a copy where the channels come last in memory."""
-    return x.permute(0, 2, 3, 1).flatten(1, 2).contiguous()
-
-
-def _planes(tokens: Tensor, like: Tensor) -> Tensor:
-    """Reshape tokens back to the shape of `like`: the inverse of `_tokens`."""
-    count, channels, height, width = like.shape
-    return tokens.view(count, height, width, channels).permute(0, 3, 1, 2)
+        return board.cut(planes(rows + self.second(hidden), x))
 
 
 def _turned(matrix: FloatArray) -> FloatArray:
