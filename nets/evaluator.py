@@ -63,7 +63,8 @@ class EvaluationRequest(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """A network's opinion of N positions of H×W points, seen by the side to move."""
+    """A network's opinion of N positions of H×W points, seen by the side to move. All arrays are np.float32 in C order,
+    which the search relies on."""
 
     policy: NDArray[np.float32]
     """[N, H*W + 1] logits, row by row from the top left, the pass last; illegal moves are not masked. Optimism is

@@ -23,7 +23,7 @@ from nets.evaluator import (
 from nets.human_profile import NEEDS_PROFILE, HumanProfile
 from nets.katago.model import FloatArray
 from nets.native.convolutions.tiling import SMALLEST
-from nets.native.outputs import VALUES, finish_batch
+from nets.native.outputs import VALUES
 from nets.native.packed import Packed
 from nets.native.profiles import ProfileEncoder
 from nets.native.workspace import Workspace
@@ -33,6 +33,7 @@ PROVIDER = "native"
 MOST_IDLE = 8
 """How many idle workspaces are kept. More callers at once, or more kinds of batches, allocate their own."""
 NO_SHARES = np.zeros(0, np.float32)
+FLOAT = NO_SHARES.dtype
 
 
 class NativeEvaluator(Evaluator):
@@ -125,7 +126,7 @@ class NativeEvaluator(Evaluator):
         results, total = [], 0.0
         for each in shares:
             result = Evaluation(*[np.empty((count, wide), np.float32) for wide in columns])
-            total += finish_batch(space.last, space.pools, space.policies, space.ownership, global_, each, *result)
+            total += space.finish(global_, each, *result)
             results.append(result)
         self._give_back(space)
         if not math.isfinite(total):
@@ -162,11 +163,12 @@ class NativeEvaluator(Evaluator):
 
     def _give_back(self, space: Workspace) -> None:
         with self._lock:
-            self._idle = [*self._idle, space][-MOST_IDLE:]
+            self._idle.append(space)
+            del self._idle[:-MOST_IDLE]
 
 
 def as_argument(array: FloatArray) -> FloatArray:
     """Return the array as the one kind that the kernels are compiled for; a copy if it is of another kind."""
-    if array.dtype == np.float32 and array.flags.c_contiguous and array.flags.writeable:
+    if array.dtype is FLOAT and array.flags.carray:
         return array
     return np.array(array, np.float32, order="C")

@@ -24,13 +24,14 @@ RUN = np.dtype([("kind", np.int64), ("first", np.int64), ("end", np.int64)])
 @kernel
 def run_network(
     network, runs, layers, blocks, matrices, heads, tiles, space, room, buffers, streams, finish, curves,
-    constant, spatial, global_, players, pools, policies, ownership, boards,
+    constant, players, pools, policies, ownership, boards, spatial, global_,
 ):  # fmt: skip
     """Compute a batch, `boards` boards at a time, which divides their number.
 
     The other arguments are arrays. Those of the first line hold records, one each except `runs`, `layers`, `blocks` and
     `matrices`; `layers` and `blocks` are None where there are none, `streams` has addresses, and `curves` is None or
-    activations.CURVES. `constant` is an address (write_stem). The last three get the results (run_heads).
+    activations.CURVES. `constant` is an address (write_stem). `pools`, `policies` and `ownership` get the results
+    (run_heads).
     """
     height, width = spatial.shape[2], spatial.shape[3]
     parameters = network[0].parameters

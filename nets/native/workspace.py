@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.machine.jit import specialised
 from nets.katago.model import FloatArray
 from nets.native.convolutions.finish import FINISH
 from nets.native.convolutions.layers import SPACE
 from nets.native.convolutions.tiling import POINTS, tiling
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.network import run_network
-from nets.native.outputs import last_layers
+from nets.native.outputs import finish_batch, last_layers
 from nets.native.packed import Packed
 from nets.native.parameters import aligned
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS
@@ -41,32 +43,35 @@ class Workspace:
         """Allocate the memory for a batch of `count` boards."""
         self.kind = count, height, width
         most, area = boards_at_once(packed, height, width), height * width
-        boards = self._boards = max(number for number in range(1, min(count, most) + 1) if count % number == 0)
-        self._packed, heads = packed, packed.heads[0]
-        self._tiles, self._finish = tiling(boards, height, width, packed.largest), np.zeros(1, FINISH)
+        boards = max(number for number in range(1, min(count, most) + 1) if count % number == 0)
+        heads = packed.heads[0]
+        tiles, finish_record = tiling(boards, height, width, packed.largest), np.zeros(1, FINISH)
         self._held: list[NDArray[np.uint8]] = []
-        self._space = self._allocated(SPACE, _space_sizes(packed, boards, height, width))
-        self._room = self._allocated(ROOM, _room_sizes(packed, boards, area))
-        self._buffers = self._allocated(HEAD_BUFFERS, _head_buffer_sizes(packed, area))
-        self._streams = np.array([self._allocate(boards * area * each * FLOAT_BYTES) for each in packed.streams])
+        space = self._allocated(SPACE, _space_sizes(packed, boards, height, width))
+        room = self._allocated(ROOM, _room_sizes(packed, boards, area))
+        buffers = self._allocated(HEAD_BUFFERS, _head_buffer_sizes(packed, area))
+        streams = np.array([self._allocate(boards * area * each * FLOAT_BYTES) for each in packed.streams])
         self.players = np.zeros((count, packed.channels), np.float32)
         self.pools = np.zeros((count, int(heads["pooled_blocks"] + heads["value_blocks"]), 3, OUTPUTS), np.float32)
         self.policies = np.zeros((count, packed.policies, area), np.float32)
         self.ownership = np.zeros((count, area), np.float32)
-        self.last = last_layers(packed.small, area)
-        self._constant = _constant(packed, height, width)
-
-    def run(self, spatial: FloatArray, global_: FloatArray) -> None:
-        """Compute `pools`, `policies` and `ownership` (heads.py) from `spatial` and `global_`, both C-contiguous.
-
-        `players` is added to the stream at every point."""
-        packed = self._packed
-        run_network(
-            packed.network, packed.runs, packed.layers, packed.blocks, packed.matrices, packed.heads, self._tiles,
-            self._space, self._room, self._buffers, self._streams, self._finish, packed.curves,
-            self._constant.ctypes.data, spatial, global_, self.players,
-            self.pools, self.policies, self.ownership, self._boards,
+        constant = _constant(packed, height, width)
+        self._held.append(constant)
+        memory = (
+            packed.network, packed.runs, packed.layers, packed.blocks, packed.matrices, packed.heads, tiles,
+            space, room, buffers, streams, finish_record, packed.curves,
+            constant.ctypes.data, self.players, self.pools, self.policies, self.ownership, boards,
         )  # fmt: skip
+        outputs = last_layers(packed.small, area), self.pools, self.policies, self.ownership
+        # Arrays with the types of what these are called with.
+        planes, rows, shares = np.zeros((0, 0, 0, 0), np.float32), np.zeros((0, 0), np.float32), np.zeros(0, np.float32)
+        run = specialised(run_network, *memory, planes, rows)
+        finish = specialised(finish_batch, *outputs, rows, shares, rows, rows, rows, rows)
+        self.run: Callable[[FloatArray, FloatArray], None] = partial(run, *memory)
+        """Compute `pools`, `policies` and `ownership` (heads.py) from the batch's features, `spatial` and `global_`.
+        `players` is added to the stream at every point. All arrays, here and below, must be np.float32 in C order."""
+        self.finish: Callable[..., float] = partial(finish, *outputs)
+        """Make an evaluation of them: `finish_batch` (outputs.py) with what comes after its `ownerships`."""
 
     def _allocate(self, size: int) -> int:
         """Allocate so many bytes, zeros, and return their address."""

@@ -11,10 +11,11 @@ Source: Silver et al., "Mastering the game of Go with deep neural networks and t
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from functools import partial
 
-from go_rules.machine.jit import kernel
+import numpy as np
+
+from go_rules.machine.jit import kernel, specialised
 from nets.evaluator import EvaluationRequest
 from nets.features import IN_TREE
 from search.puct.leaves.digest import digest_evaluation
@@ -24,7 +25,7 @@ from search.puct.tree.expand import expand_and_back_up
 from search.puct.tree.nodes import ROOT
 from search.puct.tree.rank import is_decided
 from search.puct.tree.select import select_leaves
-from search.puct.worker_buffers import WorkerBuffers
+from search.puct.worker_buffers import Kernels, WorkerBuffers
 from search.puct.workspace import Workspace
 
 VISITS_AT_ONCE = 256
@@ -64,61 +65,52 @@ def advance_tree(tree, cache, ctx, work, keys, missing, leaves, asked, room, lef
     return done + counted, leaves, asked, outcome
 
 
+def _bind(space: Workspace, buffers: WorkerBuffers) -> Kernels:
+    """Bind the kernels to a worker's memory, compiled or loaded if need be."""
+    context, work, missing = space.context, buffers.work, buffers.missing
+    tree = space.tree, space.cache, context, work, buffers.keys, missing
+    answer = context, work, missing, buffers.symmetries, space.images
+    input_ = *answer, buffers.features, buffers.planes, buffers.flat, buffers.global_
+    row = np.zeros((1, 1), np.float32)
+    buffers.kernels = Kernels(
+        encode=partial(specialised(encode_leaves, *input_, 0, IN_TREE, 0), *input_),
+        digest=partial(specialised(digest_evaluation, *answer, 0, row, row, row, row), *answer),
+        advance=partial(specialised(advance_tree, *tree, 0, 0, NO_ROOM, NOT_YET), *tree),
+    )
+    return buffers.kernels
+
+
 def advance(space: Workspace, buffers: WorkerBuffers, room: int, left: float) -> tuple[int, int]:
     """Expand a worker's leaves, back up their values and select new leaves (`advance_tree`), under the search's lock.
 
     Returns (visits completed, how the last descent ended).
     """
-    visits, buffers.under_way, buffers.asked, outcome = advance_tree(
-        space.tree,
-        space.cache,
-        space.context,
-        buffers.work,
-        buffers.keys,
-        buffers.missing,
-        buffers.under_way,
-        buffers.asked,
-        room,
-        left,
-    )
+    kernels = buffers.kernels or _bind(space, buffers)
+    visits, buffers.under_way, buffers.asked, outcome = kernels.advance(buffers.under_way, buffers.asked, room, left)
     return visits, outcome
 
 
 def evaluate_leaves(space: Workspace, buffers: WorkerBuffers) -> None:
     """Have the network evaluate the leaves that the cache does not know. Raises EvaluatorError."""
     count = buffers.asked
-    request = encode_request(space, buffers, count, IN_TREE, space.optimism[:count], len(space.images))
+    request = encode_request(space, buffers, count, IN_TREE, len(space.images))
     evaluation = space.evaluator.evaluate(request)
-    digest_evaluation(
-        space.context, buffers.work, buffers.missing, count, *evaluation, buffers.symmetries, space.images
-    )
+    kernels = buffers.kernels or _bind(space, buffers)
+    kernels.digest(count, *evaluation)
 
 
 def encode_request(
-    space: Workspace, buffers: WorkerBuffers, count: int, view: int, optimism: NDArray[np.float32], draw_of: int = 0
+    space: Workspace, buffers: WorkerBuffers, count: int, view: int, draw_of: int = 0
 ) -> EvaluationRequest:
     """Encode the first `count` leaves of `buffers.missing` for the network, each as one symmetry of the board shows it.
 
-    `view`: features.IN_TREE or AT_ROOT. `optimism` [count]: shares of the optimistic policy, in networks that have
-    one. `draw_of`: from how many symmetries to draw one for each leaf; 0 uses those in `buffers.symmetries`. The arrays
-    are the buffers' own.
+    `view`: features.IN_TREE or AT_ROOT. `draw_of`: from how many symmetries to draw one for each leaf; 0 uses those in
+    `buffers.symmetries`. The arrays are the buffers' own.
     """
-    encode_leaves(
-        space.context,
-        buffers.work,
-        buffers.missing,
-        count,
-        view,
-        draw_of,
-        buffers.symmetries,
-        space.images,
-        buffers.features,
-        buffers.planes,
-        buffers.flat,
-        buffers.global_,
-    )
-    colours = None
+    kernels = buffers.kernels or _bind(space, buffers)
+    kernels.encode(count, view, draw_of)
+    request = buffers.requests[count]
     if space.evaluator.attributes.needs_colours:
         leaves, chosen = buffers.leaves, buffers.missing[:count]
-        colours = leaves["stack"]["to_play"][chosen, leaves["last"][chosen]]
-    return EvaluationRequest(*buffers.inputs[count], optimism, colours)
+        return request._replace(colours=leaves["stack"]["to_play"][chosen, leaves["last"][chosen]])
+    return request

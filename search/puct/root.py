@@ -153,7 +153,7 @@ def evaluate_root(
         raise
     context["errors_known"] = int(average.score[0, net.SHORTTERM_WINLOSS_ERROR] >= 0)
     first = np.zeros(1, np.int64)
-    digest_evaluation(context, buffers.work, first, 1, *average, first, space.images)
+    digest_evaluation(context, buffers.work, first, first, space.images, 1, *average)
     leaf = buffers.leaves[0]
     legal = leaf["codes"][: space.area + 1] > 0
     policy = softmax(average.policy[0].astype(np.float64), legal)
@@ -210,8 +210,8 @@ def _averaged_evaluation(
     buffers.symmetries[:count] = chosen
     buffers.missing[:count] = 0
     view = AT_ROOT if parameters.conservative_pass else IN_TREE
-    optimism = np.full(count, parameters.root_policy_optimism, np.float32)
-    policy, value, score, ownership = evaluate(encode_request(space, buffers, count, view, optimism))
+    buffers.optimism[:] = parameters.root_policy_optimism
+    policy, value, score, ownership = evaluate(encode_request(space, buffers, count, view))
     logits = np.take_along_axis(policy, images.astype(np.int64), axis=1)
     owners = np.take_along_axis(ownership, images[:, :-1].astype(np.int64), axis=1)
     if len(images) > 1:

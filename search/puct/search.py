@@ -309,7 +309,7 @@ class Search:
         """One iteration of a worker (iteration.py). Returns False once the search is over or the worker has to rest."""
         buffers = space.workers[number]
         with self._lock:
-            is_spare = self._is_spare(number)
+            is_spare = number >= self._most_workers  # how many there are at all does not change during a search
             self._advance(run, space, buffers, is_spare)
             if run.reason is not None:
                 self._changed.notify_all()

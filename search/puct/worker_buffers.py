@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 
-from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluator
+from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest, Evaluator
 from nets.features import scratch_for
 from search.puct.context import new_work
+
+
+class Kernels(NamedTuple):
+    """The kernels of an iteration, bound to the memory of a worker and of its search (iteration.py)."""
+
+    encode: Callable[..., None]
+    """`encode_leaves` of (count, view, draw_of)"""
+    digest: Callable[..., None]
+    """`digest_evaluation` of (count, policy, value, score, ownership)"""
+    advance: Callable[..., tuple[int, int, int, int]]
+    """`advance_tree` of (leaves, asked, room, left)"""
 
 
 class WorkerBuffers:
@@ -16,11 +30,16 @@ class WorkerBuffers:
         """Make room for `batch` leaves on such boards. `seed`: for the random choices of the worker."""
         self.work = new_work(batch, seed)
         self.leaves = self.work.leaves
-        self.spatial = np.zeros((batch, SPATIAL_PLANES, height, width), np.float32)
-        self.flat = self.spatial.reshape(batch, SPATIAL_PLANES, height * width)
+        spatial = np.zeros((batch, SPATIAL_PLANES, height, width), np.float32)
+        self.flat = spatial.reshape(batch, SPATIAL_PLANES, height * width)
         self.global_ = np.zeros((batch, GLOBAL_FEATURES), np.float32)
-        self.inputs = [(self.spatial[:count], self.global_[:count]) for count in range(batch + 1)]
-        """The network's input for each number of leaves."""
+        self.optimism = np.zeros(batch, np.float32)
+        """The share of the optimistic policy, in networks that have one."""
+        self.requests = [
+            EvaluationRequest(spatial[:count], self.global_[:count], self.optimism[:count])
+            for count in range(batch + 1)
+        ]
+        """What the network is asked for each number of leaves. The arrays are these buffers' own."""
         self.planes = np.zeros((SPATIAL_PLANES, height, width), np.float32)
         self.symmetries = np.zeros(batch, np.int64)
         self.features = scratch_for(evaluator)
@@ -34,3 +53,5 @@ class WorkerBuffers:
         """How many leaves the network has to evaluate."""
         self.generation = 0
         """The search's generation in which the leaves were selected."""
+        self.kernels: Kernels | None = None
+        """None before the first iteration."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-import numpy as np
-
 from go_rules.game import Game
 from go_rules.points import NO_POINT
 from nets.evaluator import Evaluator
@@ -48,11 +46,12 @@ class Workspace:
         self.images = symmetry_images(width, height)
         self.points: list[int] = self.context["points"][0, : self.area].tolist()
         self.workers = [WorkerBuffers(width, height, parameters.batch, seed + i, evaluator) for i in range(workers)]
+        for each in self.workers:
+            each.optimism[:] = parameters.policy_optimism
         self.root_buffers = WorkerBuffers(width, height, len(self.images), seed - 1, evaluator)
         """For the root, which the calling thread evaluates before the workers begin."""
         self.cache = cache or _largest_cache(self.area, parameters.cache_memory * MEGABYTE)
         self.tree = new_tree(self.area, parameters.memory * MEGABYTE, with_ownership)
-        self.optimism = np.full(parameters.batch, parameters.policy_optimism, np.float32)
 
     def set_parameters(self, parameters: SearchParameters, analysis: bool) -> None:
         """Give the kernels these parameters. The centre of the dynamic score stays as it is."""

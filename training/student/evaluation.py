@@ -44,6 +44,6 @@ def evaluate_with(network: Student) -> Callable[[NDArray[np.float32], NDArray[np
         outputs = network(planes.contiguous(memory_format=torch.channels_last), numbers, True)
         value = value_of(outputs.value, numbers)
         parts = outputs.policy[:, PLAIN], value, score_of(outputs.score, value), outputs.ownership.tanh()
-        return Evaluation(*(part.cpu().numpy() for part in parts))
+        return Evaluation(*(part.cpu().contiguous().numpy() for part in parts))
 
     return evaluate

@@ -17,7 +17,7 @@ from search.puct.tree.nodes import encode_prior
 
 
 @kernel
-def digest_evaluation(ctx, work, chosen, count, policy, value, score, ownership, symmetries, images):
+def digest_evaluation(ctx, work, chosen, symmetries, images, count, policy, value, score, ownership):
     """Write row i of an evaluation into the i-th of the `count` leaves listed in `chosen`, for all i.
 
     The network saw that leaf under the symmetry `symmetries[i]`, a row of `images`.

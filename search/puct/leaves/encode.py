@@ -12,7 +12,7 @@ from nets.symmetry import turn_planes
 
 
 @kernel
-def encode_leaves(ctx, work, chosen, count, view, draw_of, symmetries, images, features, planes, spatial, global_):
+def encode_leaves(ctx, work, chosen, symmetries, images, features, planes, spatial, global_, count, view, draw_of):
     """Encode the `count` leaves listed in `chosen` into `spatial` [count, 22, H*W] and `global_` [count, 19].
 
     The i-th is shown under the symmetry `symmetries[i]`, a row of `images`: board point p is found at `images[., p]`.
