@@ -13,7 +13,7 @@ CONTAINER ?= podman
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help gtp install dev test lint types tests training-tests test-lowest conformance docs weights container container-pins \
+.PHONY: help gtp install dev test lint types tests training-tests test-lowest conformance docs weights gpu-folder container container-pins \
         format clean
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo 'make conformance         other programs'"'"' own code against Nobi; it downloads them (ARGS="--visits 20")'
 	@echo 'make campaign-NAME       a long check from tests/campaigns (ARGS="..." passes options)'
 	@echo 'make weights RUN=folder  embed the network of a training run (ROWS=kata-rows-1024.npz measures it)'
+	@echo 'make gpu-folder OUT=folder ARGS="-c docs/recipes/gpu.toml ..."   what a leg on another machine needs (ARGS=--help)'
 	@echo 'make docs                docs/parameters.md from the declarations'
 	@echo 'make container           the image of docs/container/ with podman (CONTAINER=docker: with docker)'
 	@echo 'make container-pins      the versions and hashes of that image'"'"'s packages, renewed'
@@ -84,6 +85,10 @@ docs: $(VENV)/.installed
 # RUN is a folder of `nobi train`, or of anything else that left a student.bin.gz there.
 weights: $(VENV)/.installed
 	@$(BIN)/python -m training.run.embed $(RUN) $(ROWS)
+
+# All that a leg on a machine with a GPU and PyTorch needs, in a new folder: docs/training.md.
+gpu-folder: $(VENV)/.installed
+	@$(BIN)/python -m training.run.pack $(OUT) $(ARGS)
 
 # Only what is committed goes into the image.
 container:

@@ -69,7 +69,7 @@ class RunConfig(ParameterTable, section="run"):
         "auto: the engine's int16 on a processor, else as precision",
         choices=("auto", "fp32", "bf16", "int16"),
     )
-    compile: bool = parameter(True, "torch.compile the networks (on cuda)")
+    compile: bool = parameter(True, "torch.compile the teacher (on cuda)")
     threads: int = parameter(0, "threads that make positions, and label in int16; 0: one for each core", low=0)
     yardstick: str = parameter("", "kata-rows-1024.npz; empty: not measured")
     measure_every: float = parameter(10.0, "minutes between yardstick measures and plots", above=0)

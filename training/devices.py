@@ -12,8 +12,10 @@ from torch import nn
 from torch.nn import functional
 
 from training.errors import TrainingError
+from training.status_line import StatusLine
 
 Network = TypeVar("Network", bound=nn.Module)
+Result = TypeVar("Result")
 
 TRIAL_SHAPE = (32, 64, 19, 19)
 TRIALS = 5
@@ -34,21 +36,33 @@ COMPILED_VARIANTS = 64
 
 
 class Compilation:
-    """Modules with compiled code, for tensors of any size. Modules of one kind share their code."""
+    """Modules with compiled code, for tensors of any size, as long as it works. Those of one kind share their code."""
 
     def __init__(self, modules: list[nn.Module]) -> None:
         """Compile the modules; torch does that when they are first used."""
-        limit = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
-        setattr(torch._dynamo.config, limit, COMPILED_VARIANTS)
         self._modules = modules
+        if modules:
+            limit = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
+            setattr(torch._dynamo.config, limit, COMPILED_VARIANTS)
         for module in modules:
             module.compile(dynamic=True)
 
-    def end(self) -> None:
-        """Go back to the modules' own code."""
+    def run(self, work: Callable[[], Result]) -> Result:
+        """Do some work with the modules. Where their compiled code fails, say so, and do it again without any."""
+        if not self._modules:
+            return work()
+        try:
+            return work()
+        except torch.cuda.OutOfMemoryError:
+            raise
+        except Exception as error:  # compilers have many errors of their own
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            StatusLine().note(f"the networks go on without compiled code: {reason[:200]}")
         for module in self._modules:
             module._compiled_call_impl = None
+        self._modules = []
         torch._dynamo.reset()
+        return work()
 
 
 def choose_device(name: str) -> torch.device:

@@ -41,7 +41,11 @@ SCORE_CHANNELS = {3: 1, 4: 2, 5: 2, 6: 2, 7: 2, 8: 4}
 
 def parse_model(content: bytes) -> Model:
     """Parse a model file's decompressed content. Raises ModelFormatError."""
-    reader = Reader(content)
+    return read_model(Reader(content))
+
+
+def read_model(reader: Reader) -> Model:
+    """Read a model from the beginning of a file's decompressed content. Raises ModelFormatError."""
     name = reader.word()
     version = reader.integer("model version", 0, 1 << 29)
     if not OLDEST_VERSION <= version <= NEWEST_VERSION:

@@ -16,6 +16,9 @@ from training.positions.replay import Records, draw_samples
 from training.positions.sgf_records import SIZE
 from training.positions.workers import WorkerBuffers, WorkerPool
 
+ARRAYS = ("moves", "offsets", "result", "komi", "first_player")
+"""The arrays of a file of game records."""
+
 
 class RecordPositions:
     """An endless stream of positions from records: sample n is the same in every run with the same seed."""
@@ -39,9 +42,7 @@ class RecordPositions:
 def load_records(path: Path, config: RecordsConfig) -> Records:
     """Read a file of game records (training/positions/sgf_records.py), without the passes that end a game. Raises
     TrainingError."""
-    moves, offsets, result, komi, first_player = read_arrays(
-        path, ("moves", "offsets", "result", "komi", "first_player"), "a file of game records"
-    )
+    moves, offsets, result, komi, first_player = read_arrays(path, ARRAYS, "a file of game records")
     games = len(offsets) - 1
     is_sound = moves.dtype == np.uint16 and offsets.dtype == np.int64 and offsets.ndim == 1 and games >= 1
     is_sound = is_sound and offsets[0] == 0 and offsets[-1] == len(moves) and bool((np.diff(offsets) >= 0).all())

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 CONFIG, CHECKPOINT, LEG = "training.toml", "checkpoint", "leg"
+LOG = "progress.jsonl"
 STUDENT, CARD = "student.bin.gz", "student.json"
 BEST, BEST_CARD = "best.bin.gz", "best.json"
 CANDIDATE, CANDIDATE_CARD = "candidate.bin.gz", "candidate.json"

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from training.run.folder import LOG
 from training.run.measure import Measure
 from training.status_line import StatusLine
 
@@ -18,7 +19,7 @@ class TrainingLog:
 
     def __init__(self, folder: Path, status: StatusLine) -> None:
         """What cannot be written is told on the `status` line, and left out."""
-        self._log = folder / "progress.jsonl"
+        self._log = folder / LOG
         self._plots = folder / "plots"
         self._status = status
         self._sums: dict[str, float] = defaultdict(float)

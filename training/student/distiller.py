@@ -11,22 +11,20 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from nets.evaluator import LEAD
 from training.config import TrainingConfig
 from training.devices import Compilation, choose_device, is_faster_in_bf16, place_on
-from training.errors import TrainingError
 from training.positions.batch import Batch, PendingPolicy
 from training.positions.batch_loader import BatchLoader
 from training.positions.komi_balancing import with_balanced_komi
 from training.positions.replay import REPLY
-from training.status_line import StatusLine
 from training.student.dormant_units import DormantUnitReset, can_be_dormant
 from training.student.losses import Targets, loss_of
 from training.student.network import PLAIN, Outputs, Student
@@ -37,8 +35,6 @@ from training.teacher.open import Teacher, open_teacher
 
 PolicyFunction = Callable[[Tensor, Tensor, bool], Tensor]
 """From planes [N, 22, S, S], global features [N, 19] and whether all boards fill the canvas to logits [N, S*S + 1]."""
-
-Result = TypeVar("Result")
 
 LEAST_RATE = 0.2
 """Dormant units are reset only at this share of the full learning rate or more; below, they could learn too little."""
@@ -78,10 +74,11 @@ class Distiller:
             self._dormant_units = DormantUnitReset(self.student, self.average.network, self.optimisers)
         self.units_reset = 0
         """How many dormant units were reset so far."""
-        self._loss = loss_of
-        self._compilation: Compilation | None = None
-        if config.run.compile and self.device.type == "cuda":
-            self._compile()
+        # The student is not compiled: that would take longer than a leg of some minutes gains by it.
+        compiled = []
+        if config.run.compile and self.device.type == "cuda" and isinstance(self.teacher, TorchTeacher):
+            compiled = self.teacher.parts()
+        self._compilation = Compilation(compiled)
         self.copying = 0.0
         """Seconds of waiting, so far, until positions were copied to the device."""
         self._uploads = torch.cuda.Stream() if self.device.type == "cuda" else None
@@ -107,12 +104,9 @@ class Distiller:
 
         Return the parts of the loss. They stay on the device, so that nothing waits for them.
         """
-        return self._with_compiled(partial(self._step, batch, rate_share))
-
-    def _step(self, batch: Batch, rate_share: float) -> dict[str, Tensor]:
         spatial, global_, targets, evaluation = self._labelled(batch)
         outputs = self._evaluated(spatial, global_, batch.fills_canvas)
-        total, parts = self._loss(outputs, targets, spatial[:, :1], self.config.loss)
+        total, parts = loss_of(outputs, targets, spatial[:, :1], self.config.loss)
         total.backward()
         norm = self.optimisers.step(rate_share)
         self.average.update(self.student)
@@ -130,7 +124,7 @@ class Distiller:
         That function lets the batch's games go on, which overwrites the batch. Moves are drawn by the teacher's policy,
         or, in the student's share of the games, by the student's logits that it is given.
         """
-        spatial, global_, targets, evaluation = self._with_compiled(partial(self._labelled, batch))
+        spatial, global_, targets, evaluation = self._labelled(batch)
         cpu = torch.device("cpu")
         whole = replace(batch, spatial=spatial.to(cpu, torch.uint8), global_=global_.to(cpu), komi_balancing=None)
 
@@ -158,19 +152,15 @@ class Distiller:
             torch.cuda.empty_cache()
         return size
 
-    def _policy_for(self, batch: Batch, student: PolicyFunction | None) -> PendingPolicy:
-        return self._with_compiled(partial(self._policy, batch, student))
-
     @torch.no_grad()
-    def _policy(self, batch: Batch, student: PolicyFunction | None) -> PendingPolicy:
-        assert self.teacher is not None
+    def _policy_for(self, batch: Batch, student: PolicyFunction | None) -> PendingPolicy:
         spatial, global_, _, _ = self._upload(batch)
         own = 0 if student is None else round(len(spatial) * self.config.data.play.student)
         parts = []
         if student is not None and own:
             parts.append(student(spatial[:own], global_[:own], batch.fills_canvas))
         if own < len(spatial):
-            parts.append(self.teacher(spatial[own:], global_[own:], batch.fills_canvas).policy)
+            parts.append(self._taught(spatial[own:], global_[own:], batch.fills_canvas).policy)
         return self._on_host(torch.cat(parts))
 
     def _evaluated(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Outputs:
@@ -188,7 +178,7 @@ class Distiller:
             return LabelledBatch(spatial, global_, targets, None)
         has_errors = self.teacher.has_errors
         with torch.no_grad():
-            evaluation = self.teacher(spatial, global_, batch.fills_canvas)
+            evaluation = self._taught(spatial, global_, batch.fills_canvas)
             reply = labels[:, REPLY].long()
             targets = targets_from_teacher(evaluation, reply, has_errors)
             if batch.komi_balancing is not None and len(batch.komi_balancing.index):
@@ -196,7 +186,7 @@ class Distiller:
                 boards = spatial[index]
                 lead, area = evaluation.score[index, LEAD], boards[:, 0].sum((1, 2))
                 balanced = with_balanced_komi(global_[index], lead, noise, area)
-                again = self.teacher(boards, balanced, batch.fills_canvas)
+                again = self._taught(boards, balanced, batch.fills_canvas)
                 spatial, global_ = torch.cat([spatial, boards]), torch.cat([global_, balanced])
                 targets = targets.joined_with(targets_from_teacher(again, reply[index], has_errors))
         return LabelledBatch(spatial.contiguous(memory_format=torch.channels_last), global_, targets, evaluation)
@@ -241,29 +231,10 @@ class Distiller:
             part.record_stream(torch.cuda.current_stream())
         return planes.float().contiguous(memory_format=torch.channels_last), global_, labels, targets
 
-    def _compile(self) -> None:
-        """Compile block by block, for any canvas: a minute instead of ten."""
-        modules: list[nn.Module] = []
-        for network in (self.student, self.teacher):
-            if isinstance(network, Student | TorchTeacher):
-                modules += [*network.blocks, network.policy, network.value]
-        self._compilation = Compilation(modules)
-        self._loss = torch.compile(loss_of, dynamic=True)
-
-    def _with_compiled(self, work: Callable[[], Result]) -> Result:
-        """Do some work. Where compiled code fails in it, say so, and do it again without any."""
-        if self._compilation is not None:
-            try:
-                return work()
-            except (TrainingError, torch.cuda.OutOfMemoryError):
-                raise
-            except Exception as error:  # compilers have many errors of their own
-                reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-                StatusLine().note(f"training goes on without compiled code: {reason}")
-            self._compilation.end()
-            self._compilation, self._loss = None, loss_of
-            self.student.zero_grad(set_to_none=True)
-        return work()
+    def _taught(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> TeacherEvaluation:
+        assert self.teacher is not None
+        teacher: Callable[[Tensor, Tensor, bool], TeacherEvaluation] = self.teacher
+        return self._compilation.run(lambda: teacher(spatial, global_, fills_canvas))
 
     def _open_teacher(self) -> Teacher | None:
         run, data = self.config.run, self.config.data

@@ -103,6 +103,10 @@ class TorchTeacher(nn.Module):
         optimistic = policy[:, OPTIMISTIC] if self.has_optimistic else None
         return TeacherEvaluation(policy[:, 0], optimistic, value, score, ownership)
 
+    def parts(self) -> list[nn.Module]:
+        """Return the parts that are worth compiling. Those of one kind share their code."""
+        return [*self.blocks, self.policy, self.value]
+
     def lower(self, dtype: torch.dtype) -> TorchTeacher:
         """Convolve and multiply in this precision from now on. Residual sums, norms and heads stay in float32."""
         for module in (self.stem, *self.blocks.modules()):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 
 from training.devices import is_faster_in_bf16, place_on
 from training.errors import TrainingError
-from training.teacher.native import NativeTeacher, load_native_teacher
 from training.teacher.network import TorchTeacher, load_torch_teacher
 
-Teacher = TorchTeacher | NativeTeacher
+if TYPE_CHECKING:
+    from training.teacher.native import NativeTeacher
+
+Teacher: TypeAlias = "TorchTeacher | NativeTeacher"
 """A network that evaluates batches for the student to learn from."""
 
 
@@ -25,6 +28,9 @@ def open_teacher(path: Path, device: torch.device, precision: str = "auto", thre
     if precision == "int16" and not can_be_native:
         raise TrainingError("run.teacher_precision: int16 is for processors")
     if can_be_native and precision in ("auto", "int16"):
+        # Not above: what converts networks for the engine is large, and training on a GPU needs none of it.
+        from training.teacher.native import load_native_teacher
+
         native = load_native_teacher(path, threads, is_required=precision == "int16")
         if native is not None:
             return native

@@ -1,0 +1,113 @@
+"""Packing what a leg on another machine needs."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.nets.random_networks import RandomNetwork
+from tests.training.games import random_games, write_records
+from training.config import DataConfig, RecordsConfig, TrainingConfig, read_config
+from training.errors import TrainingError
+from training.files import read_network
+from training.run import pack as module
+from training.run.pack import bf16, pack, packed_records, rounded_to_bf16, size_of
+
+ROOM = 64 << 20
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    return write_records(tmp_path / "games.npz", random_games(count=6, length=40, seed=3))
+
+
+@pytest.fixture
+def teacher(tmp_path: Path) -> Path:
+    network = RandomNetwork(8, channels=64)
+    network.write([{"kind": "ordinary_block"}])
+    path = tmp_path / "teacher.bin.gz"
+    path.write_bytes(network.content)
+    return path
+
+
+def test_rounding_to_bf16() -> None:
+    values = np.array([1.0, 1.0 + 2.0**-9, 1.0 + 2.0**-8, 1.0 + 3 * 2.0**-8, -1e-3, 0.0], np.float32)
+    rounded = bf16(values)
+    assert rounded[:4].tolist() == [1.0, 1.0, 1.0, 1.0 + 2.0**-6]  # ties go to even
+    assert not (rounded.view(np.uint32) & 0xFFFF).any()
+    assert (np.abs(rounded - values) <= np.abs(values) * 2.0**-8).all()
+
+
+def test_a_teachers_matrices_are_rounded_and_nothing_else(
+    teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MATRIX", 3000)
+    smaller = tmp_path / "smaller.bin.gz"
+    smaller.write_bytes(rounded_to_bf16(teacher))
+    before, after = read_network(teacher), read_network(smaller)
+    convolution = before.trunk.blocks[0].first.weights  # type: ignore[union-attr]
+    assert convolution.size > 3000
+    np.testing.assert_array_equal(after.trunk.blocks[0].first.weights, bf16(convolution))  # type: ignore[union-attr]
+    np.testing.assert_array_equal(after.value.hidden, before.value.hidden)
+    np.testing.assert_array_equal(after.trunk.stem_global, before.trunk.stem_global)
+
+
+def test_records_are_cut_to_the_room_there_is(records: Path) -> None:
+    whole, kept, count = packed_records(records, ROOM, skip=0)
+    assert kept == count == 6
+    part, kept, count = packed_records(records, len(whole) - 50, skip=0)
+    assert len(part) <= len(whole) - 50
+    assert 0 < kept < count
+    records.write_bytes(part)
+    archive = np.load(records)
+    assert len(archive["moves"]) == archive["offsets"][-1] == 40 * kept
+    with pytest.raises(TrainingError, match="no room"):
+        packed_records(records, 100, skip=0)
+
+
+def test_all_lies_in_one_folder(
+    records: Path, teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "download", lambda target, python: target.mkdir())
+    run, out = tmp_path / "begun", tmp_path / "out"
+    (run / "checkpoint").mkdir(parents=True)
+    (run / "training.toml").touch()
+    (run / "checkpoint" / "state.json").write_text("{}")
+    config = TrainingConfig(data=DataConfig(teacher=str(teacher), records=RecordsConfig(path=str(records))))
+    pack(out, config, run, "3.12", ROOM)
+    assert "6 of 6 games fit" in capsys.readouterr().err
+    packed = read_config(out / "gpu.toml").data
+    assert (packed.teacher, packed.records.path) == ("teacher.bin.gz", "games.npz")
+    assert gzip.decompress((out / packed.teacher).read_bytes())
+    assert (out / "code" / "training" / "run" / "loop.py").exists()
+    assert (out / "run" / "checkpoint" / "state.json").exists()
+    assert not list(out.rglob("__pycache__"))
+    subprocess.run(["sh", "-n", str(out / "leg.sh")], check=True)
+    with pytest.raises(TrainingError, match="exists already"):
+        pack(out, config, run, "3.12", ROOM)
+    with pytest.raises(TrainingError, match="no room"):
+        pack(tmp_path / "full", config, run, "3.12", size_of(out) // 2)
+    without = TrainingConfig(data=DataConfig(records_share=0.0))
+    with pytest.raises(TrainingError, match="larger than the 1 MiB"):
+        pack(tmp_path / "larger", without, None, "3.12", 1 << 20)
+
+
+def test_samples_do_not_travel(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="sample files do not travel"):
+        pack(tmp_path / "out", TrainingConfig(data=DataConfig(samples_share=0.5)), None, "3.12", ROOM)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed (extra `train`)")
+def test_training_imports_only_what_travels() -> None:
+    names = "import sys, gtp_engine.command_line, training.commands.train, training.run.loop, training.run.plots\n"
+    names += "print(*{name.partition('.')[0] for name in sys.modules})"
+    command = [sys.executable, "-c", names]
+    imported = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    assert "torch" in imported
+    assert not imported & {"onnx", "onnxruntime", "rich", "matplotlib", "scipy"}

@@ -1,0 +1,231 @@
+"""Pack all that a leg on another machine needs into one folder: `make gpu-folder OUT=folder ARGS="..."`.
+
+    OUT/code/        the packages of this project
+    OUT/packages/    the packages that these need beside numpy, numba and PyTorch, for the Python of that machine
+    OUT/gpu.toml     the configuration; the teacher, the records and the yardstick lie beside it
+    OUT/run/         the state of the run that goes on there, if one is given
+    OUT/leg.sh       trains a leg, and leaves the run's state in pieces that can be carried back
+
+What is only read in bf16 and what compresses better is made smaller: the teacher's matrices lose the bits that bf16 has
+no place for, and records are compressed by LZMA, and left out from the end where there is no room for all.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import shutil
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from nets.katago.parse import read_model
+from nets.katago.reader import MAX_BYTES, ModelFormatError, Reader, decompress
+from training.commands.options import config_option, read_settings, set_option
+from training.config import TrainingConfig, describe
+from training.errors import TrainingError
+from training.files import named_errors, read_arrays, write_whole
+from training.positions.records import ARRAYS, load_records
+from training.run.folder import CHECKPOINT, CONFIG, LOG
+
+ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
+PACKAGES = ("click", "msgspec", "platformdirs", "sgfmill", "tomlkit")
+"""What `nobi train` imports beside numpy, numba and PyTorch."""
+PLATFORMS = ("manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux_2_28_x86_64")
+MATRIX = 32768
+"""Arrays of a network with so many numbers are matrices and convolutions, which a GPU reads in bf16."""
+SPARE_BYTES = 1 << 18
+"""Room that records leave free."""
+LEG = """\
+#!/bin/sh
+# sh leg.sh [BUDGET] [FOLDER]: train a leg of 9 minutes, or of BUDGET; then leave the run in FOLDER, in pieces under
+# 16 MB. Carried back, `cat FOLDER/run.tar.* | tar -xf -` makes the run's folder of them again.
+cd "$(dirname "$0")" || exit
+out=${2:+$(cd "$OLDPWD" && cd "$2" && pwd)} || exit
+export PYTHONPATH="$PWD/code:$PWD/packages" NOBI_CACHE_DIR="$PWD/cache" PYTHONUNBUFFERED=1
+${PYTHON:-python3} -m gtp_engine.cli train run --config gpu.toml --budget "${1:-9m}"
+code=$?
+if [ -n "$out" ]; then
+    rm -f "$out"/run.tar.*
+    tar -cf - --exclude='run/leg*' --exclude='*.new' --exclude='*.old' run | split -b 15728640 - "$out/run.tar."
+fi
+exit $code
+"""
+
+
+@click.command(help=__doc__)
+@click.argument("out", type=click.Path(path_type=Path))
+@config_option
+@set_option
+@click.option(
+    "--run", "run", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A run to go on with."
+)
+@click.option("--python", default="3.12", show_default=True, help="The Python of the machine, on Linux and x86-64.")
+@click.option("--most", type=click.IntRange(1), default=64, show_default=True, help="How many MiB may travel.")
+def main(
+    out: Path, config_file: Path | None, settings: tuple[str, ...], run: Path | None, python: str, most: int
+) -> None:
+    """Run the command line."""
+    try:
+        pack(out, read_settings(config_file, settings), run, python, most << 20)
+    except TrainingError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def pack(out: Path, config: TrainingConfig, run: Path | None, python: str, most: int) -> None:
+    """Create the folder `out`, and say how large its parts are. Raises TrainingError, also where it is larger than
+    `most` bytes."""
+    if out.exists():
+        raise TrainingError(f"{out}: exists already; a new folder is made")
+    data = config.data
+    if data.samples_share or data.fresh_share:
+        raise TrainingError("sample files do not travel: set data.samples_share and data.fresh_share to 0")
+    with named_errors(out):
+        out.mkdir(parents=True)
+        _copy_code(out / "code")
+        download(out / "packages", python)
+        (out / "leg.sh").write_text(LEG, encoding="utf-8")
+        if run is not None:
+            _copy_run(run, out / "run")
+        if config.run.yardstick:
+            shutil.copyfile(config.run.yardstick, out / Path(config.run.yardstick).name)
+    if data.teacher:
+        write_whole(out / Path(data.teacher).name, rounded_to_bf16(Path(data.teacher)))
+    write_whole(out / "gpu.toml", describe(_beside(config)).encode())
+    if data.records_share:
+        records = Path(data.records.path)
+        load_records(records, data.records)
+        content, kept, count = packed_records(records, most - size_of(out) - SPARE_BYTES, data.records.skip)
+        write_whole(out / records.name, content)
+        click.echo(f"{kept:,} of {count:,} games fit", err=True)
+    for part in sorted(out.iterdir()):
+        click.echo(f"{size_of(part) / (1 << 20):8.2f} MiB  {part.name}", err=True)
+    total = size_of(out)
+    click.echo(f"{total / (1 << 20):8.2f} MiB  in all", err=True)
+    if total > most:
+        raise TrainingError(f"{out}: is larger than the {most >> 20} MiB that may travel")
+
+
+def rounded_to_bf16(path: Path) -> bytes:
+    """Return the content of a KataGo network's file with the numbers of all matrices rounded to bf16: half as large, it
+    computes the same where matrices are bf16. Raises TrainingError."""
+    with named_errors(path):
+        content = path.read_bytes()
+    try:
+        reader = _ArrayReader(decompress(content[:MAX_BYTES]))
+        read_model(reader)
+    except ModelFormatError as error:
+        raise TrainingError(f"{path}: not a usable KataGo network: {error}") from None
+    return gzip.compress(bytes(reader.rounded), mtime=0)
+
+
+class _ArrayReader(Reader):
+    """Rounds the matrices that are read from a model's content in a copy of it, `rounded`."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content)
+        self.rounded = bytearray(content)
+        self._after = 0
+
+    def floats(self, what: str, *shape: int) -> NDArray[np.float32]:
+        values = super().floats(what, *shape)
+        written = values.astype("<f4").tobytes()
+        at = self.rounded.find(written, self._after)
+        if at >= 0:  # decimal numbers stay as they are
+            self._after = at + len(written)
+            if values.size >= MATRIX:
+                self.rounded[at : self._after] = bf16(values).astype("<f4").tobytes()
+        return values
+
+
+def bf16(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Round to the nearest numbers that bf16 has, half to even."""
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    bits = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
+    return bits.view(np.float32)
+
+
+def packed_records(path: Path, room: int, skip: int) -> tuple[bytes, int, int]:
+    """Return a file of game records of at most `room` bytes with the first games of `path`, how many games it has, and
+    how many `path` has. Raises TrainingError, also where there is no room for more than the `skip` games that are left
+    out."""
+    arrays = dict(zip(ARRAYS, read_arrays(path, ARRAYS, "a file of game records"), strict=True))
+    count = kept = len(arrays["offsets"]) - 1
+    while kept > skip:
+        content = _compressed(_first_games(arrays, kept))
+        if len(content) <= room:
+            return content, kept, count
+        kept = min(kept - 1, int(kept * 0.98 * max(room, 0) / len(content)))
+    raise TrainingError(f"{path}: there is no room for any of its games")
+
+
+def _first_games(arrays: dict[str, NDArray[Any]], count: int) -> dict[str, NDArray[Any]]:
+    first = {name: array[:count] for name, array in arrays.items()}
+    offsets = arrays["offsets"][: count + 1]
+    return {**first, "offsets": offsets, "moves": arrays["moves"][: int(offsets[-1])]}
+
+
+def _compressed(arrays: dict[str, NDArray[Any]]) -> bytes:
+    """Return what np.load reads as an archive of these arrays."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_LZMA) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w") as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _copy_code(target: Path) -> None:
+    root = Path(__file__).parents[2]
+    for room in ROOMS:
+        shutil.copytree(root / room, target / room, ignore=shutil.ignore_patterns("__pycache__", "weights"))
+
+
+def _copy_run(run: Path, target: Path) -> None:
+    target.mkdir()
+    shutil.copyfile(run / CONFIG, target / CONFIG)
+    shutil.copytree(run / CHECKPOINT, target / CHECKPOINT)
+    if (run / LOG).exists():
+        shutil.copyfile(run / LOG, target / LOG)
+
+
+def download(target: Path, python: str) -> None:
+    """Put the packages that travel into `target`. Raises TrainingError."""
+    target.mkdir()
+    platforms = [word for platform in PLATFORMS for word in ("--platform", platform)]
+    command = [sys.executable, "-I", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--only-binary=:all:", "--python-version", python, "--implementation", "cp", *platforms]
+    done = subprocess.run([*command, "--dest", str(target), *PACKAGES], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        reason = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
+        raise TrainingError(f"packages for Python {python}: {reason}")
+    for wheel in sorted(target.glob("*.whl")):
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(target)
+        wheel.unlink()
+
+
+def _beside(config: TrainingConfig) -> TrainingConfig:
+    """Return the configuration with all files beside it."""
+    data, run = config.data, config.run
+    records = replace(data.records, path=Path(data.records.path).name)
+    data = replace(data, teacher=Path(data.teacher).name, records=records)
+    return replace(config, run=replace(run, yardstick=Path(run.yardstick).name), data=data)
+
+
+def size_of(path: Path) -> int:
+    """Return how many bytes a file has, or all files in a folder."""
+    if path.is_file():
+        return path.stat().st_size
+    return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+
+
+if __name__ == "__main__":
+    main()
