@@ -81,10 +81,12 @@ def draw_generations(history: list[dict[str, Any]], folder: Path) -> None:
             below = [score - each["low"] for score, (_, each) in zip(scores, anchored, strict=True)]
             over = [each["high"] - score for score, (_, each) in zip(scores, anchored, strict=True)]
             anchor.errorbar([i for i, _ in anchored], scores, [below, over], marker=".", capsize=2, label=label)
-    chain.set(xlabel="generation", ylabel="Elo", title="best network, by matches against the one before")
-    anchor.set(xlabel="generation", ylabel="score", ylim=(0, 1), title="against the anchor at equal time")
+    chain.set(ylabel="Elo", title="best network, by matches against the one before")
+    anchor.set(ylabel="score", ylim=(0, 1), title="against the anchor at equal time")
     anchor.axhline(0.5, linestyle=":", linewidth=1, color="grey")
     for axes in (chain, anchor):
+        axes.set(xlabel="generation", xlim=(0, len(history) + 0.5))
+        axes.xaxis.get_major_locator().set_params(integer=True)
         if axes.get_legend_handles_labels()[0]:
             axes.legend(fontsize=7)
     figure.savefig(folder / "generations.png", dpi=100)
