@@ -44,7 +44,7 @@ def play_anchor(best: Path, size: int, config: LearnConfig, out: Path, threads: 
 
 
 def _engine(network: Path, config: LearnConfig) -> str:
-    return f'nobi --net "{network.resolve()}" --precision {config.precision} --workers 1'
+    return f'nobi --net "{network.resolve()}" --precision {config.precision} --workers 1 --set lag=0'
 
 
 def _match(
