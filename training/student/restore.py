@@ -22,6 +22,7 @@ from nets.katago.model import (
     PoolingBlock,
 )
 from nets.katago.writer import VERSION, encode_model
+from search.parameters import ParameterError
 from training.config import NetworkConfig
 from training.errors import TrainingError
 from training.student.export import to_model
@@ -46,20 +47,23 @@ def shape_of(model: Model) -> NetworkConfig:
     bottleneck = others[0].narrow.outputs if isinstance(others[0], BottleneckBlock) else 0
     inner = [block.blocks[0] if isinstance(block, BottleneckBlock) else block for block in others]
     pooling = [block for block in inner if isinstance(block, PoolingBlock)]
-    return NetworkConfig(
-        blocks=len(others),
-        channels=model.trunk.channels,
-        pooling_every=inner.index(pooling[0]) + 1 if pooling else 0,
-        pooled_channels=pooling[0].pooled.outputs if pooling else NetworkConfig().pooled_channels,
-        policy_channels=model.policy.first.outputs,
-        value_channels=model.value.first.outputs,
-        value_hidden=model.value.hidden.shape[1],
-        bottleneck=bottleneck,
-        attention_every=blocks.index(attention[0]) if attention else 0,
-        attention_heads=attention[0].heads if attention else NetworkConfig().attention_heads,
-        norm="none" if (tip.scale == 1.0).all() else "fixed",
-        activation=tip.activation.name.lower(),
-    )
+    try:
+        return NetworkConfig(
+            blocks=len(others),
+            channels=model.trunk.channels,
+            pooling_every=inner.index(pooling[0]) + 1 if pooling else 0,
+            pooled_channels=pooling[0].pooled.outputs if pooling else NetworkConfig().pooled_channels,
+            policy_channels=model.policy.first.outputs,
+            value_channels=model.value.first.outputs,
+            value_hidden=model.value.hidden.shape[1],
+            bottleneck=bottleneck,
+            attention_every=blocks.index(attention[0]) if attention else 0,
+            attention_heads=attention[0].heads if attention else NetworkConfig().attention_heads,
+            norm="none" if (tip.scale == 1.0).all() else "fixed",
+            activation=tip.activation.name.lower(),
+        )
+    except ParameterError:  # more or less of something than a student can have
+        raise TrainingError(f"{model.name}: {FOREIGN}") from None
 
 
 @torch.no_grad()

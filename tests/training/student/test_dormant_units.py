@@ -9,18 +9,18 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
-from tests.training.student.test_network import inputs, new_student
+from tests.training.student.test_network import KINDS, inputs, new_student
 from training.config import OptimiserConfig
-from training.student.dormant_units import LARGE, LOOK_EVERY, LOOKS, DormantUnitReset, units_of
+from training.student.dormant_units import LARGE, LOOK_EVERY, LOOKS, DormantUnitReset, can_be_dormant, units_of
 from training.student.network import Student
 from training.student.optimiser import Optimisers
 
 DORMANT = [1, 3]
 
 
-def with_dormant_units() -> Student:
+def with_dormant_units(kind: str) -> Student:
     """In each layer the same units are far below zero, whatever the others do."""
-    student = new_student()
+    student = new_student(KINDS[kind])
     with torch.no_grad():
         for units in units_of(student):
             units.writer.weight[DORMANT] = 0.0
@@ -38,10 +38,10 @@ def learned(student: Student, optimisers: Optimisers, steps: int = 1) -> None:
         optimisers.step(1.0)
 
 
-@pytest.mark.parametrize("kind", ["muon", "adamw"])
-def test_dormant_units_get_new_weights_and_the_rest_stays(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "network"), [("muon", "plain"), ("adamw", "fixed"), ("muon", "nested")])
+def test_dormant_units_get_new_weights_and_the_rest_stays(kind: str, network: str) -> None:
     torch.manual_seed(3)
-    student = with_dormant_units()
+    student = with_dormant_units(network)
     optimisers = Optimisers(student, OptimiserConfig(kind=kind, rate=1e-6))
     learned(student, optimisers)
     average = deepcopy(student)
@@ -65,7 +65,7 @@ def test_dormant_units_get_new_weights_and_the_rest_stays(kind: str) -> None:
     assert sum(fires) > 0.7 * len(fires)  # half of all random units fire, more or less
     # Alive now, and learning.
     optimisers = Optimisers(student, OptimiserConfig(kind=kind, rate=1e-3))
-    columns = student.blocks[0].second.weight
+    columns = units_of(student)[0].readers[0].layer.weight
     assert not columns[:, DORMANT].any()
     learned(student, optimisers, steps=3)
     assert columns[:, DORMANT].any()
@@ -110,3 +110,9 @@ def test_units_that_fire_stay() -> None:
     assert reset.looks == LOOKS + 2
     for name, weights in student.state_dict().items():
         torch.testing.assert_close(weights, before[name], rtol=0, atol=0)
+
+
+def test_only_what_can_be_dormant_is_reset() -> None:
+    assert {kind for kind, config in KINDS.items() if can_be_dormant(config)} == {
+        "plain", "fixed", "nested", "attention", "attention-nested-fixed",
+    }  # fmt: skip

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 
@@ -124,3 +125,30 @@ def test_what_is_configured_survives_a_resumption(kind: str) -> None:
     groups = [group for optimiser in second.parts for group in optimiser.param_groups]
     assert {group["weight_decay"] for group in groups} == {0.0}
     assert {group["momentum"] for group in groups if "momentum" in group} <= {0.5}
+
+
+def test_muon_learns_the_matrices_of_the_blocks_and_nothing_of_the_heads() -> None:
+    student = Student(replace(SHAPE, channels=16, pooling_every=1, bottleneck=8, attention_every=1))
+    muon, adamw = Optimisers(student, OptimiserConfig(kind="muon")).parts
+    of_muon = {id(parameter) for group in muon.param_groups for parameter in group["params"]}
+    of_adamw = {id(parameter) for group in adamw.param_groups for parameter in group["params"]}
+    assert not of_muon & of_adamw
+    assert len(of_muon) + len(of_adamw) == len(list(student.parameters()))
+    names = {name for name, parameter in student.named_parameters() if id(parameter) in of_muon}
+    block, attention, feed_forward = ("blocks.0.", "blocks.1.", "blocks.2.")
+    assert {name for name in names if name.startswith((block, attention, feed_forward))} == {
+        *(f"{block}{layer}.weight" for layer in ("narrow", "second", "blocks.0.first", "blocks.0.pooled")),
+        *(f"{block}blocks.{layer}.weight" for layer in ("0.second", "1.first", "1.second")),
+        *(f"{attention}{layer}.weight" for layer in ("query", "key", "value", "second")),
+        *(f"{feed_forward}{layer}.weight" for layer in ("first", "gate", "second")),
+    }
+    assert {name for name in names if not name.startswith("blocks.")} == {"stem.weight"}
+
+
+def test_the_average_follows_the_statistics_of_batch_norms() -> None:
+    student = Student(replace(SHAPE, norm="batch"))
+    average = Average(student, 0.9)
+    student.tip.mean.fill_(2.0)
+    for _ in range(200):
+        average.update(student)
+    torch.testing.assert_close(average.network.tip.mean, student.tip.mean, atol=1e-4, rtol=0)

@@ -102,6 +102,10 @@ def test_foreign_networks_are_refused(tmp_path: Path, file: Path) -> None:
     random.write([{"kind": "ordinary_block"}])
     with pytest.raises(TrainingError, match="not a network that Nobi's training wrote"):
         shape_of(parse_model(decompress(random.compressed())))
+    attention = RandomNetwork(15, channels=16, heads=(2, 2, 2, 2))
+    attention.write([{"kind": kind} for kind in ("ordinary_block", "transformer_attention_block")])
+    with pytest.raises(TrainingError, match="not a network that Nobi's training wrote"):
+        shape_of(parse_model(decompress(attention.compressed())))
     model = read_network(file)
     value = dataclasses.replace(model.value, hidden_activation=Activation.MISH)
     for foreign in (
