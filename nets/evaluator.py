@@ -21,6 +21,8 @@ SCORE_MEAN, SCORE_STDEV, LEAD, VAR_TIME_LEFT, SHORTTERM_WINLOSS_ERROR, SHORTTERM
 """Columns of `Evaluation.score`."""
 SCORE_COLUMNS = 6
 
+FLOAT = np.dtype(np.float32)
+
 TAKES_NO_PROFILE = "a human profile is only for HumanSL networks, and this is none"
 
 
@@ -63,8 +65,7 @@ class EvaluationRequest(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """A network's opinion of N positions of H×W points, seen by the side to move. All arrays are np.float32 in C order,
-    which the search relies on."""
+    """A network's opinion of N positions of H×W points, seen by the side to move."""
 
     policy: NDArray[np.float32]
     """[N, H*W + 1] logits, row by row from the top left, the pass last; illegal moves are not masked. Optimism is
@@ -76,6 +77,13 @@ class Evaluation(NamedTuple):
     of the winning chance and of the score (-1 where the network has none)."""
     ownership: NDArray[np.float32]
     """[N, H*W] in [-1, 1]: +1 is the side to move's."""
+
+
+def as_floats(array: NDArray[Any]) -> NDArray[np.float32]:
+    """Return the array as the one kind that bound kernels take: np.float32 in C order; a copy if need be."""
+    if array.dtype is FLOAT and array.flags.carray:
+        return array
+    return np.array(array, np.float32, order="C")
 
 
 def softmax(logits: NDArray[Any], legal: NDArray[np.bool_] | None = None) -> NDArray[Any]:

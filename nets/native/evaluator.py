@@ -19,6 +19,7 @@ from nets.evaluator import (
     Evaluator,
     EvaluatorAttributes,
     EvaluatorError,
+    as_floats,
 )
 from nets.human_profile import NEEDS_PROFILE, HumanProfile
 from nets.katago.model import FloatArray
@@ -33,7 +34,6 @@ PROVIDER = "native"
 MOST_IDLE = 8
 """How many idle workspaces are kept. More callers at once, or more kinds of batches, allocate their own."""
 NO_SHARES = np.zeros(0, np.float32)
-FLOAT = NO_SHARES.dtype
 
 
 class NativeEvaluator(Evaluator):
@@ -115,7 +115,7 @@ class NativeEvaluator(Evaluator):
             or max(height, width) > MAX_SIZE
         ):
             raise EvaluatorError(f"{self._source}: evaluation failed: {planes} planes of {height}x{width}")
-        spatial, global_ = as_argument(spatial), as_argument(global_)
+        spatial, global_ = as_floats(spatial), as_floats(global_)
         area = height * width
         columns = area + 1, VALUES, SCORE_COLUMNS, area
         space = self._take(count, height, width)
@@ -141,7 +141,7 @@ class NativeEvaluator(Evaluator):
             return np.zeros(count, np.float32)
         if optimism is None:
             return np.full(count, self._optimism, np.float32)
-        return as_argument(optimism.reshape(-1))
+        return as_floats(optimism.reshape(-1))
 
     def _evaluate_line(self, request: EvaluationRequest) -> Evaluation:
         with self._lock:
@@ -165,10 +165,3 @@ class NativeEvaluator(Evaluator):
         with self._lock:
             self._idle.append(space)
             del self._idle[:-MOST_IDLE]
-
-
-def as_argument(array: FloatArray) -> FloatArray:
-    """Return the array as the one kind that the kernels are compiled for; a copy if it is of another kind."""
-    if array.dtype is FLOAT and array.flags.carray:
-        return array
-    return np.array(array, np.float32, order="C")

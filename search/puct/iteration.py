@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from go_rules.machine.jit import kernel, specialised
-from nets.evaluator import EvaluationRequest
+from nets.evaluator import EvaluationRequest, as_floats
 from nets.features import IN_TREE
 from search.puct.leaves.digest import digest_evaluation
 from search.puct.leaves.encode import encode_leaves
@@ -96,7 +96,7 @@ def evaluate_leaves(space: Workspace, buffers: WorkerBuffers) -> None:
     request = encode_request(space, buffers, count, IN_TREE, len(space.images))
     evaluation = space.evaluator.evaluate(request)
     kernels = buffers.kernels or _bind(space, buffers)
-    kernels.digest(count, *evaluation)
+    kernels.digest(count, *map(as_floats, evaluation))
 
 
 def encode_request(

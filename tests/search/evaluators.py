@@ -84,6 +84,15 @@ class CountingEvaluator(ConstantEvaluator):
         return evaluation
 
 
+class CarelessEvaluator(CountingEvaluator):
+    """Answers in numbers of other kinds, stored in another order, and as parts of larger arrays."""
+
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        policy, value, score, ownership = super().evaluate(request)
+        wide = np.hstack([ownership, ownership])[:, : ownership.shape[1]]
+        return Evaluation(np.asfortranarray(policy), value.astype(np.float64), np.asfortranarray(score), wide)
+
+
 class SlowEvaluator(ConstantEvaluator):
     """Takes its time."""
 

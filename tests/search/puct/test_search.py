@@ -22,7 +22,13 @@ from search.puct.player import PuctPlayer
 from search.puct.tree.nodes import EXPANDED, NODES
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import SearchResult, StopReason
-from tests.search.evaluators import CountingEvaluator, FailingEvaluator, FancifulEvaluator, SlowEvaluator
+from tests.search.evaluators import (
+    CarelessEvaluator,
+    CountingEvaluator,
+    FailingEvaluator,
+    FancifulEvaluator,
+    SlowEvaluator,
+)
 from tests.search.searches import SMALL, Maker, visits
 
 TROMP_TAYLOR = preset("tromp-taylor")[0]
@@ -333,7 +339,7 @@ def signature(player: PuctPlayer) -> str:
     return digest.hexdigest()[:12]
 
 
-@pytest.mark.parametrize("evaluator", [CountingEvaluator(), FancifulEvaluator()], ids=["counting", "fanciful"])
+@pytest.mark.parametrize("evaluator", [CountingEvaluator(), CarelessEvaluator(), FancifulEvaluator()])
 def test_same_seed_same_search(evaluator: Evaluator) -> None:
     signatures = []
     for _ in range(2):
