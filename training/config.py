@@ -122,9 +122,9 @@ class DataConfig(ParameterTable, section="data"):
     records_share: float = parameter(0.6, "steps on positions from records", low=0)
     play_share: float = parameter(0.4, "steps on positions from games by policy", low=0)
     samples_share: float = parameter(0.0, "steps on sample files", low=0)
-    samples: tuple[str, ...] = parameter((), "folders of sample files, searched anew as they grow")
+    samples: tuple[str, ...] = parameter((), "sample files, and folders of them, searched anew as they grow")
     fresh_share: float = parameter(0.0, "steps on other sample files, however few they are", low=0)
-    fresh: tuple[str, ...] = parameter((), "their folders; `nobi learn` adds its self-play")
+    fresh: tuple[str, ...] = parameter((), "their folders and files; `nobi learn` adds its self-play")
     canvas_shares: dict[str, float] = parameter(
         {"9": 0.3, "13": 0.3, "19": 0.4}, "shares of the games by policy on boards up to 9, 10 to 13, 14 to 19"
     )

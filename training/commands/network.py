@@ -37,14 +37,15 @@ def export(run: Path, out: Path) -> None:
 @click.argument("rows", type=click.Path(exists=True, path_type=Path))
 @precision_option
 def yardstick(network: Path, rows: Path, precision: str) -> None:
-    """Measure NETWORK (a KataGo file or .onnx) on ROWS, a file of KataGo's training rows that nothing is trained on, or
-    a folder of sample files."""
+    """Measure NETWORK (a KataGo file or .onnx) on ROWS, a file of KataGo's training rows that nothing is trained on, a
+    sample file, or a folder of such files."""
     from nets.open import open_network
     from training.run.measure import evaluate_function, measure_rows
     from training.run.yardstick import load_yardstick, rows_of_samples
+    from training.samples.sample_files import SUFFIX
 
     evaluate = evaluate_function(open_network(network, precision=precision))
-    if rows.is_dir():
+    if rows.is_dir() or rows.suffix == SUFFIX:
         measures = tuple(measure_rows(rows_of_samples(rows, full), evaluate) for full in (True, False))
     else:
         measures = load_yardstick(rows).measure(evaluate)

@@ -1,4 +1,4 @@
-"""`nobi records`, `nobi label` and `nobi selfplay`: making positions to learn from."""
+"""`nobi records`, `nobi label`, `nobi pack` and `nobi selfplay`: making positions to learn from."""
 
 from __future__ import annotations
 
@@ -37,6 +37,17 @@ def records(out: Path, sgf: tuple[Path, ...]) -> None:
     for reason, count in left_out.most_common():
         click.echo(f"{count:,} left out: {reason}", err=True)
     click.echo(f"{taken:,} games in {out}", err=True)
+
+
+@click.command()
+@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("sources", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
+def pack(out: Path, sources: tuple[Path, ...]) -> None:
+    """Gather sample files, and folders of them, in the one small file OUT (.samples), which data.samples can name."""
+    from training.samples.packer import pack as run
+
+    count = run(out, sources)
+    click.echo(f"{count:,} samples in {out}, {out.stat().st_size / count:,.0f} bytes each", err=True)
 
 
 @click.command()
@@ -100,6 +111,11 @@ def label(
     "--leaves", type=click.FloatRange(0, 1, min_open=True),
     help="Have the teacher label, without searching, this share of all positions that the player's searches look at.",
 )  # fmt: skip
+@click.option(
+    "--screen", type=existing,
+    help="A quicker network that judges the disagreement about leaves: the teacher labels only what is kept.",
+)  # fmt: skip
+@nice_option
 def selfplay(
     out: Path,
     net: Path,
@@ -112,6 +128,7 @@ def selfplay(
     teacher: Path | None,
     disagreement: float | None,
     leaves: float | None,
+    screen: Path | None,
 ) -> None:
     """Let a network play against itself, and write what its searches, or a teacher's, found out to sample files in
     OUT."""
@@ -125,10 +142,13 @@ def selfplay(
         raise click.UsageError("--disagreement needs a --teacher to disagree with")
     if teacher is None and leaves is not None:
         raise click.UsageError("--leaves needs a --teacher to label them")
+    if screen is not None and (leaves is None or disagreement is None):
+        raise click.UsageError("--screen needs --leaves and --disagreement: what the teacher labels of them")
     evaluator = open_network(net, precision)
     reanalysis = None
     if teacher is not None:
-        reanalysis = Reanalysis(open_network(teacher, precision), disagreement or 1.0, leaves)
+        quick = None if screen is None else open_network(screen, precision)
+        reanalysis = Reanalysis(open_network(teacher, precision), disagreement or 1.0, leaves, quick)
     seed = int.from_bytes(os.urandom(4), "little") if seed is None else seed
     data = read_settings(config_file, settings).data
     run(out, evaluator, data, games, threads or usable_cores(), seed, reanalysis)

@@ -20,7 +20,7 @@ from training.errors import TrainingError
 from training.files import read_arrays
 from training.positions.canvas import board_cells
 from training.run.measure import EvaluateFunction, Measure, Rows, measure_rows
-from training.samples.sample_files import read_samples, sample_files
+from training.samples.sample_files import SampleSources, read_chunk
 from training.samples.samples import (
     HAS_OWNERSHIP,
     HAS_POLICY,
@@ -103,14 +103,14 @@ def load_yardstick(path: Path) -> Yardstick:
     return Yardstick(full[0], tuple(rows for rows in groups if rows is not full[0]))
 
 
-def rows_of_samples(folder: Path, full: bool) -> Iterator[Rows]:
-    """Yield the samples of the files in `folder` as rows: those of 19×19 boards if `full`, else of smaller boards.
-    Raises TrainingError."""
-    paths = sample_files(folder)
-    if not paths:
-        raise TrainingError(f"{folder}: there are no sample files in it")
-    for path in paths:
-        samples = read_samples(path)
+def rows_of_samples(source: Path, full: bool) -> Iterator[Rows]:
+    """Yield the samples of a sample file, or of a folder's files, as rows: those of 19×19 boards if `full`, else of
+    smaller boards. Raises TrainingError."""
+    chunks = SampleSources((str(source),)).chunks()
+    if not chunks:
+        raise TrainingError(f"{source}: there are no sample files in it")
+    for chunk in chunks:
+        samples = read_chunk(chunk)
         canvas = samples.canvas
         spatial = unpack_planes(samples.planes, canvas)
         sides = spatial[:, 0, :, 0].sum(axis=1)

@@ -1,15 +1,20 @@
-"""The origin of labels: which networks made them. Sample folders and checkpoints record it."""
+"""The origin of labels: which networks made them. Sample folders, sample files and checkpoints record it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
+from go_rules.machine.files import opened_regular
 from training.errors import TrainingError
-from training.files import write_whole
+from training.files import named_errors, write_whole
 
 ORIGIN = "origin.json"
+FORMAT = b"nobi-samples-2 "
+"""How a sample file begins; the rest of its first line is the origin of the samples."""
+LONGEST_LINE = 1 << 16
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -32,9 +37,12 @@ class Origin(msgspec.Struct, frozen=True):
         )
 
 
-def read_origin(folder: Path) -> Origin:
-    """Return the origin of the samples in a folder, as far as the folder says it. Raises TrainingError."""
-    path = folder / ORIGIN
+def read_origin(source: Path) -> Origin:
+    """Return the origin of the samples in a file, or in a folder as far as the folder says it. Raises TrainingError."""
+    if source.is_file():
+        with named_errors(source), opened_regular(source) as file:
+            return read_first_line(file, source)
+    path = source / ORIGIN
     try:
         return msgspec.json.decode(path.read_bytes(), type=Origin)
     except FileNotFoundError:
@@ -48,3 +56,19 @@ def read_origin(folder: Path) -> Origin:
 def add_origin(folder: Path, origin: Origin) -> None:
     """Record that a folder has samples of this origin too. Raises TrainingError."""
     write_whole(folder / ORIGIN, msgspec.json.encode(read_origin(folder).joined_with(origin)) + b"\n")
+
+
+def first_line(origin: Origin) -> bytes:
+    """Return the first line of a file with samples of this origin."""
+    return FORMAT + msgspec.json.encode(origin) + b"\n"
+
+
+def read_first_line(file: BinaryIO, path: Path) -> Origin:
+    """Return the origin that the first line of a sample file says. Raises TrainingError."""
+    line = file.readline(LONGEST_LINE)
+    if not line.startswith(FORMAT) or not line.endswith(b"\n"):
+        raise TrainingError(f"{path}: not a sample file of this version")
+    try:
+        return msgspec.json.decode(line[len(FORMAT) :], type=Origin)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        raise TrainingError(f"{path}: a damaged sample file") from None

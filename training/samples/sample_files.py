@@ -1,41 +1,60 @@
 """Sample files: labelled positions that are kept to be learned from many times.
 
-A file is a .npz with samples of one canvas, named by the canvas and a serial number. It is written whole or not at all,
-and never over another one, so several processes can write to one folder.
+A file is a line of text, which says where the labels come from, and then chunks (compact.py). In a folder each file has
+one canvas, and is named by it and a serial number. It is written whole or not at all, and never over another one, so
+several processes can write to one folder. `nobi pack` makes one file of any number of them.
 """
 
 from __future__ import annotations
 
-import io
+import struct
 import time
+import zlib
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-import numpy as np
-
-from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
+from go_rules.machine.files import opened_regular
 from training.errors import TrainingError
-from training.files import make_folder, read_arrays, write_new
+from training.files import make_folder, named_errors, write_new
 from training.positions.canvas import CANVASES
-from training.samples.samples import Samples, concatenate
+from training.samples.compact import MAX_SAMPLES, DamagedChunk, decode_chunk, encode_chunk
+from training.samples.origin import Origin, add_origin, first_line, read_first_line
+from training.samples.samples import HAS_OPTIMISTIC, Samples, concatenate, with_optimistic
 
-FORMAT = "nobi-samples-1"
-SUFFIX = ".samples.npz"
-MAX_SAMPLES = 1 << 17
-"""A file with more samples is damaged or hostile."""
+SUFFIX = ".samples"
+HEADER = struct.Struct("<BBHII")
+"""Of a chunk: canvas, 1 where it has optimistic policies, number of samples, bytes that follow, and their CRC-32."""
+MAX_CHUNK_BYTES = 1 << 25
 KEPT_SECONDS = 120.0
 """A writer keeps no sample in memory for longer, as long as others come: so much is lost where the process is."""
-ROUNDING = 1e-3
-"""A probability may exceed 1 by this much."""
+
+
+class Chunk(NamedTuple):
+    """A part of a sample file: samples of one canvas."""
+
+    path: Path
+    start: int
+    """Where its bytes begin in the file."""
+    size: int
+    """How many they are."""
+    checksum: int
+    canvas: int
+    length: int
+    """How many samples it has."""
+    has_optimistic: bool
+    pass_alive_under_suicide: bool
+    """How the area features of its planes count (nets.features)."""
 
 
 class SampleWriter:
     """Collects samples and writes them to a folder in files of about `capacity` samples."""
 
-    def __init__(self, folder: Path, capacity: int = 8192) -> None:
-        """Create the folder unless it exists. Raises TrainingError."""
+    def __init__(self, folder: Path, origin: Origin, capacity: int = MAX_SAMPLES) -> None:
+        """Create the folder unless it exists, and record the origin of the samples there. Raises TrainingError."""
         make_folder(folder)
-        self._folder, self._capacity = folder, capacity
+        add_origin(folder, origin)
+        self._folder, self._origin, self._capacity = folder, origin, min(capacity, MAX_SAMPLES)
         self._parts: dict[int, list[Samples]] = {canvas: [] for canvas in CANVASES}
         self._written = time.monotonic()
         self.files = 0
@@ -55,13 +74,10 @@ class SampleWriter:
         self._written = time.monotonic()
         for canvas, parts in self._parts.items():
             if parts:
-                self._flush(canvas)
-
-    def _flush(self, canvas: int) -> None:
-        samples = concatenate(self._parts[canvas])
-        write_new(partial(next_path, self._folder, canvas), encode_samples(samples))
-        self._parts[canvas] = []
-        self.files += 1
+                content = first_line(self._origin) + encode_samples(concatenate(parts), self._origin)
+                write_new(partial(next_path, self._folder, canvas), content)
+                self._parts[canvas] = []
+                self.files += 1
 
 
 def next_path(folder: Path, canvas: int) -> Path:
@@ -78,60 +94,80 @@ def sample_files(folder: Path, canvas: int | None = None) -> list[Path]:
     )
 
 
-def encode_samples(samples: Samples) -> bytes:
-    """Return the content of a sample file."""
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, format=np.array(FORMAT), **samples._asdict())
-    return buffer.getvalue()
+def encode_samples(samples: Samples, origin: Origin) -> bytes:
+    """Return samples of one canvas as chunks."""
+    content = []
+    for first in range(0, samples.length, MAX_SAMPLES):
+        part = Samples._make(array[first : first + MAX_SAMPLES] for array in samples)
+        has_optimistic = bool((part.known & HAS_OPTIMISTIC).any())
+        if not has_optimistic:
+            part = part._replace(optimistic=part.optimistic[:, :0])
+        body = encode_chunk(part, origin.pass_alive_under_suicide)
+        header = HEADER.pack(part.canvas, has_optimistic, part.length, len(body), zlib.crc32(body))
+        content.append(header + body)
+    return b"".join(content)
+
+
+def read_chunks(path: Path) -> list[Chunk]:
+    """List the chunks of a file without reading their samples. Raises TrainingError."""
+    with named_errors(path), opened_regular(path) as file:
+        origin = read_first_line(file, path)
+        place, end = file.tell(), file.seek(0, 2)
+        chunks = []
+        while place < end:
+            file.seek(place)
+            header = file.read(HEADER.size)
+            if len(header) < HEADER.size:
+                raise _damaged(path)
+            canvas, has_optimistic, count, size, checksum = HEADER.unpack(header)
+            start = place + HEADER.size
+            place = start + size
+            is_sound = canvas in CANVASES and has_optimistic <= 1 and 0 < count <= MAX_SAMPLES
+            if not is_sound or size > MAX_CHUNK_BYTES or place > end:
+                raise _damaged(path)
+            flags = bool(has_optimistic), origin.pass_alive_under_suicide
+            chunks.append(Chunk(path, start, size, checksum, canvas, count, *flags))
+    return chunks
+
+
+def read_chunk(chunk: Chunk) -> Samples:
+    """Read the samples of a chunk. Raises TrainingError where it is damaged."""
+    with named_errors(chunk.path), opened_regular(chunk.path) as file:
+        file.seek(chunk.start)
+        content = file.read(chunk.size)
+    if zlib.crc32(content) != chunk.checksum:
+        raise _damaged(chunk.path)
+    try:
+        return decode_chunk(content, chunk.canvas, chunk.length, chunk.has_optimistic, chunk.pass_alive_under_suicide)
+    except DamagedChunk:
+        raise _damaged(chunk.path) from None
 
 
 def read_samples(path: Path) -> Samples:
-    """Read a sample file. Raises TrainingError where it is damaged, or something else."""
-    version, *arrays = read_arrays(path, ("format", *Samples._fields), "a sample file")
-    if version.shape != () or str(version) != FORMAT:
-        raise TrainingError(f"{path}: not a sample file of this version")
-    samples = Samples(*arrays)
-    for name, (dtype, shape) in _layout(samples).items():
-        array = getattr(samples, name)
-        if array.dtype != dtype or array.shape != shape:
-            raise TrainingError(f"{path}: a damaged sample file: {name} has an unexpected shape or type")
-    problem = _problem(samples)
-    if problem:
-        raise TrainingError(f"{path}: a damaged sample file: {problem}")
-    return samples
+    """Read all samples of a file that has samples of one canvas. Raises TrainingError."""
+    parts = [with_optimistic(read_chunk(chunk)) for chunk in read_chunks(path)]
+    if len({part.canvas for part in parts}) != 1:
+        raise TrainingError(f"{path}: it has no samples, or samples of several canvases")
+    return concatenate(parts)
 
 
-def _problem(samples: Samples) -> str | None:
-    """Say what is wrong with the content of arrays that have the right shapes, if anything is."""
-    if not all(np.isfinite(array).all() for array in (samples.global_, samples.value, samples.score)):
-        return "a label is not finite"
-    if (samples.value < 0.0).any() or (samples.value > 1.0 + ROUNDING).any():
-        return "a value is no probability"
-    canvas = samples.canvas
-    if (samples.reply < -1).any() or (samples.reply > canvas * canvas).any():
-        return "a reply lies outside the board"
-    boards = np.unpackbits(samples.planes[:, 0], axis=1, count=canvas * canvas).reshape(-1, canvas, canvas)
-    sides = boards[:, 0].sum(axis=1)[:, None]
-    inside = np.arange(canvas)[None] < sides
-    if (sides == 0).any() or (boards != inside[:, :, None] * inside[:, None, :]).any():
-        return "a board is not a square in the corner of its canvas"
-    return None
+class SampleSources:
+    """The chunks of some folders and files of samples. Folders are looked through again each time."""
+
+    def __init__(self, sources: tuple[str, ...]) -> None:
+        self._sources = [Path(source) for source in sources]
+        self._known: dict[Path, list[Chunk]] = {}
+
+    def chunks(self, canvas: int | None = None) -> list[Chunk]:
+        """List the chunks, of one canvas or of all. Raises TrainingError where a file is damaged."""
+        found = []
+        for source in self._sources:
+            for path in [source] if source.is_file() else sample_files(source, canvas):
+                if path not in self._known:  # what was written never changes
+                    self._known[path] = read_chunks(path)
+                found += [chunk for chunk in self._known[path] if canvas in (None, chunk.canvas)]
+        return found
 
 
-def _layout(samples: Samples) -> dict[str, tuple[type, tuple[int, ...]]]:
-    """Return the dtype and shape that each array must have, given those of `known` and `ownership`."""
-    count, canvas = len(samples.known), samples.canvas if samples.ownership.ndim == 2 else 0
-    canvas = canvas if canvas in CANVASES and count <= MAX_SAMPLES else 0
-    cells = canvas * canvas
-    optimistic = cells + 1 if samples.optimistic.size else 0
-    return {
-        "ownership": (np.int8, (count, cells)),
-        "planes": (np.uint8, (count, SPATIAL_PLANES, (cells + 7) // 8)),
-        "global_": (np.float32, (count, GLOBAL_FEATURES)),
-        "policy": (np.uint8, (count, cells + 1)),
-        "optimistic": (np.uint8, (count, optimistic)),
-        "reply": (np.int16, (count,)),
-        "value": (np.float32, (count, 3)),
-        "score": (np.float32, (count, SCORE_COLUMNS)),
-        "known": (np.uint8, (count,)),
-    }
+def _damaged(path: Path) -> TrainingError:
+    return TrainingError(f"{path}: a damaged sample file")

@@ -109,6 +109,13 @@ def concatenate(parts: list[Samples]) -> Samples:
     return Samples._make(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
+def with_optimistic(samples: Samples) -> Samples:
+    """Give samples without an optimistic policy the column, so that they can be joined with others; it is not known."""
+    if samples.optimistic.shape[1]:
+        return samples
+    return samples._replace(optimistic=np.zeros_like(samples.policy))
+
+
 def turned(samples: Samples, symmetries: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Samples]:
     """Turn each sample by its symmetry. Return the planes uint8 [N, 22, S, S], and the samples with turned labels."""
     canvas = samples.canvas

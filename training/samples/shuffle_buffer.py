@@ -1,16 +1,20 @@
-"""A shuffle buffer: batches are drawn at random from some sample files in memory, which others replace by and by."""
+"""A shuffle buffer: batches are drawn at random from chunks of samples in memory, which others replace by and by."""
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from go_rules.machine.cores import usable_cores
 from training.errors import TrainingError
 from training.positions.canvas import CANVASES
 from training.positions.encoding import SYMMETRIES
-from training.samples.sample_files import read_samples, sample_files
+from training.samples.compact import MAX_SAMPLES
+from training.samples.older_files import older_files
+from training.samples.sample_files import Chunk, SampleSources, read_chunk
 from training.samples.samples import (
     HAS_ERRORS,
     HAS_OPTIMISTIC,
@@ -22,29 +26,46 @@ from training.samples.samples import (
     concatenate,
     turned,
     unpack_probabilities,
+    with_optimistic,
 )
 from training.student.losses import Targets
 
-FILES_HELD = 24
-"""How many files of each canvas are in memory at once; each takes about 25 MB."""
-PASSES = 1.0
-"""How often a sample is drawn, on average, before another file takes its file's place, if there are more files."""
+FIRST_READ = 8
+"""How many chunks of a canvas are read before the first batch."""
+SAMPLES_HELD = 24 * MAX_SAMPLES
+"""How many samples of each canvas are in memory at once; a full chunk takes 20 MB."""
+PASSES = 2.0
+"""How often a sample is drawn, on average, before another chunk takes its chunk's place, if there are more. To read a
+sample costs about twice as much as to turn it."""
 
 
 class ShuffleBuffer:
-    """Draws batches from folders of sample files. It notices new files."""
+    """Draws batches from sample files and folders of them. It notices new files."""
 
-    def __init__(self, source: str, folders: tuple[str, ...]) -> None:
-        """`source` is the setting that names the folders. Raises TrainingError where there are no sample files."""
-        self._folders = [Path(folder) for folder in folders]
-        self._held: dict[int, list[tuple[Path, Samples]]] = {canvas: [] for canvas in CANVASES}
+    def __init__(self, setting: str, sources: tuple[str, ...], threads: int = 0) -> None:
+        """`setting` is the one that names the sources. `threads` threads read; 0 means one for each core. Raises
+        TrainingError where there are no samples."""
+        self._sources = SampleSources(sources)
+        self._held: dict[int, list[tuple[Chunk, Samples]]] = {canvas: [] for canvas in CANVASES}
+        self._next: dict[int, tuple[Chunk, Future[Samples]]] = {}
         self._drawn = dict.fromkeys(CANVASES, 0)
-        if not any(self._files(canvas) for canvas in CANVASES):
-            raise TrainingError(f"no sample files in {', '.join(folders) or f'data.{source}'}")
+        self._readers = ThreadPoolExecutor(threads or usable_cores(), thread_name_prefix="samples")
+        for source in sources:
+            if older_files(Path(source)):
+                raise TrainingError(f"{source}: it has sample files of the earlier version: `nobi pack` makes new ones")
+        if not self._sources.chunks():
+            raise TrainingError(f"no sample files in {', '.join(sources) or f'data.{setting}'}")
 
     def counts(self) -> dict[int, int]:
-        """Count the files of each canvas."""
-        return {canvas: len(self._files(canvas)) for canvas in CANVASES}
+        """Count the samples of each canvas."""
+        counts = dict.fromkeys(CANVASES, 0)
+        for chunk in self._sources.chunks():
+            counts[chunk.canvas] += chunk.length
+        return counts
+
+    def close(self) -> None:
+        """End the threads that read."""
+        self._readers.shutdown(wait=True, cancel_futures=True)
 
     def draw(self, canvas: int, count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, Targets]:
         """Return planes uint8[N, 22, S, S], global features [N, 19] and targets of N = `count` samples, each turned at
@@ -60,38 +81,40 @@ class ShuffleBuffer:
             first = lengths[number] - samples.length
             inside = places[(places >= first) & (places < lengths[number])] - first
             if len(inside):
-                parts.append(_with_optimistic(samples.chosen(inside)))
+                parts.append(with_optimistic(samples.chosen(inside)))
         joined = concatenate(parts)
         self._drawn[canvas] += count
         spatial, labels = turned(joined, generator.integers(0, SYMMETRIES, count))
         return spatial, joined.global_, targets_from_samples(labels)
 
-    def _files(self, canvas: int) -> list[Path]:
-        return [path for folder in self._folders for path in sample_files(folder, canvas)]
-
     def _refresh(self, canvas: int, generator: np.random.Generator) -> None:
-        """Read files up to FILES_HELD, and replace the oldest when its samples were drawn PASSES times."""
+        """Read the first chunks; later one more whenever as many samples were drawn as the oldest has PASSES times."""
         held = self._held[canvas]
-        typical = held[0][1].length if held else 1
-        is_due = self._drawn[canvas] >= PASSES * typical
-        if held and not is_due:
-            return
-        self._drawn[canvas] = 0
-        known = {path for path, _ in held}
-        waiting = [path for path in self._files(canvas) if path not in known]
+        if not held:
+            waiting = self._waiting(canvas, generator)[:FIRST_READ]
+            held += zip(waiting, self._readers.map(read_chunk, waiting), strict=True)
+            self._read_ahead(canvas, generator)
+        elif self._drawn[canvas] >= PASSES * held[0][1].length:
+            self._drawn[canvas] = 0
+            if canvas in self._next:
+                chunk, samples = self._next.pop(canvas)
+                while len(held) > 1 and sum(each.length for each, _ in held) + chunk.length > SAMPLES_HELD:
+                    held.pop(0)
+                held.append((chunk, samples.result()))
+            self._read_ahead(canvas, generator)
+
+    def _read_ahead(self, canvas: int, generator: np.random.Generator) -> None:
+        """Begin to read the chunk that will come next, if there is another one."""
+        waiting = self._waiting(canvas, generator)
+        if waiting:
+            self._next[canvas] = waiting[0], self._readers.submit(read_chunk, waiting[0])
+
+    def _waiting(self, canvas: int, generator: np.random.Generator) -> list[Chunk]:
+        """List the chunks that are not in memory, in random order."""
+        held = {chunk for chunk, _ in self._held[canvas]}
+        waiting = [chunk for chunk in self._sources.chunks(canvas) if chunk not in held]
         generator.shuffle(waiting)
-        free = FILES_HELD - len(held)
-        if free <= 0 and waiting:
-            held.pop(0)
-            free = 1
-        held += [(path, read_samples(path)) for path in waiting[:free]]
-
-
-def _with_optimistic(samples: Samples) -> Samples:
-    """Give samples without an optimistic policy the column, so that they can be joined with others; it is not known."""
-    if samples.optimistic.shape[1]:
-        return samples
-    return samples._replace(optimistic=np.zeros_like(samples.policy))
+        return waiting
 
 
 def targets_from_samples(samples: Samples) -> Targets:

@@ -7,6 +7,7 @@ the game do. They cost nothing to find: the searches of self-play evaluate them 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nets.evaluator import SHORTTERM_SCORE_ERROR, Evaluator, softmax
 from nets.recording import RecordedPosition
@@ -20,6 +21,7 @@ from training.samples.samples import (
     HAS_VALUE,
     Samples,
     pack_samples,
+    unpack_planes,
 )
 
 AT_ONCE = 8
@@ -29,9 +31,20 @@ AT_ONCE = 8
 def label_leaves(leaves: list[RecordedPosition], teacher: Evaluator, canvas: int) -> Samples:
     """Make samples of leaves on boards of one size, at least one; their labels are the teacher's evaluations. Raises
     EvaluatorError."""
-    count = len(leaves)
     boards = np.stack([leaf.spatial for leaf in leaves])
-    global_ = np.stack([leaf.global_ for leaf in leaves])
+    return _labelled(boards, np.stack([leaf.global_ for leaf in leaves]), teacher, canvas)
+
+
+def label_again(samples: Samples, teacher: Evaluator) -> Samples:
+    """Return samples of boards of one size, at least one, with another teacher's evaluations as labels. Raises
+    EvaluatorError."""
+    planes = unpack_planes(samples.planes, samples.canvas)
+    size = int(planes[0, 0, 0].sum())
+    return _labelled(planes[:, :, :size, :size], samples.global_, teacher, samples.canvas)
+
+
+def _labelled(boards: NDArray[np.uint8], global_: NDArray[np.float32], teacher: Evaluator, canvas: int) -> Samples:
+    count = len(boards)
     ask = evaluate_function(teacher)
     answers = [
         ask(boards[first : first + AT_ONCE].astype(np.float32), global_[first : first + AT_ONCE])

@@ -9,7 +9,7 @@ from pathlib import Path
 from nets.evaluator import Evaluator
 from training.config import DataConfig
 from training.interruption import interruptible
-from training.samples.origin import Origin, add_origin
+from training.samples.origin import Origin
 from training.samples.sample_files import SampleWriter
 from training.selfplay.worker import Reanalysis, SelfPlayWorker
 from training.status_line import StatusLine
@@ -32,10 +32,9 @@ def selfplay(
 
     Raises TrainingError, EvaluatorError, and, once what was played until Ctrl-C is written, KeyboardInterrupt.
     """
-    writer = SampleWriter(folder, SAMPLES_A_FILE)
-    searching = evaluator if reanalysis is None else reanalysis.evaluator
-    network = searching.attributes
-    add_origin(folder, Origin((network.name,), pass_alive_under_suicide=network.pass_alive_under_suicide))
+    network = (evaluator if reanalysis is None else reanalysis.evaluator).attributes
+    origin = Origin((network.name,), pass_alive_under_suicide=network.pass_alive_under_suicide)
+    writer = SampleWriter(folder, origin, SAMPLES_A_FILE)
     status = StatusLine()
     hard_examples = None if reanalysis is None else HardExampleFilter(reanalysis.share)
     workers = [SelfPlayWorker(evaluator, config, seed * 1009 + number, reanalysis) for number in range(threads)]
@@ -44,22 +43,19 @@ def selfplay(
     try:
         with interruptible() as stop, ThreadPoolExecutor(threads) as pool:
             begun = min(games, threads)
-            waiting = {pool.submit(worker.play, stop): worker for worker in workers[:begun]}
+            waiting = {pool.submit(worker.play_and_pick, stop, hard_examples): worker for worker in workers[:begun]}
             try:
                 while waiting:
                     finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
                     for future in finished:
                         worker, samples = waiting.pop(future), future.result()
                         done += 1
-                        if samples is not None:
-                            if hard_examples is not None:
-                                source = str(samples.canvas)
-                                samples = samples.chosen(hard_examples.pick(source, worker.disagreements(samples)))
+                        if samples is not None and samples.length:
                             count += samples.length
                             writer.add(samples)
                         if begun < games and not stop.is_set():
                             begun += 1
-                            waiting[pool.submit(worker.play, stop)] = worker
+                            waiting[pool.submit(worker.play_and_pick, stop, hard_examples)] = worker
                     speed = done / (time.monotonic() - started) * 60
                     status.show(f"{done} of {games} games, {count:,} samples, {speed:.1f} games a minute")
             except BaseException:

@@ -32,14 +32,14 @@ from training.positions.canvas import OFF_BOARD, read_canvas_shares, sizes_on, t
 from training.positions.game_conditions import choose_by_share
 from training.run.measure import evaluate_function
 from training.samples.samples import Samples, unpack_planes
-from training.selfplay.leaves import label_leaves
+from training.selfplay.leaves import label_again, label_leaves
 from training.selfplay.searched_positions import (
     SearchedPosition,
     samples_from_game,
     samples_from_searches,
     searched_position,
 )
-from training.teacher.hard_examples import disagreement
+from training.teacher.hard_examples import HardExampleFilter, disagreement
 
 MAX_LENGTH = 2.5
 """A game is given up after this many moves for each point of the board."""
@@ -58,6 +58,8 @@ class Reanalysis:
     leaves: float | None = None
     """The share of the positions evaluated by the player's searches that the teacher evaluates, without a search. None:
     the teacher searches positions of the game."""
+    screen: Evaluator | None = None
+    """A quicker network that labels leaves first, to judge the disagreement: the teacher labels those that are kept."""
 
 
 class SelfPlayWorker:
@@ -125,11 +127,22 @@ class SelfPlayWorker:
             game.play(result.colour, player.choose(game, result))
         if self._reanalysis is not None and self._recorder is not None:
             leaves = self._recorder.take_positions()
-            return label_leaves(leaves, self._reanalysis.evaluator, canvas) if leaves else None
+            labels_by = self._reanalysis.screen or self._reanalysis.evaluator
+            return label_leaves(leaves, labels_by, canvas) if leaves else None
         if self._reanalysis is not None:
             return samples_from_searches(game, positions, canvas) if positions else None
         is_too_long = len(game.moves) >= limit
         return samples_from_game(game, positions, canvas, loser, settings.result_weight, is_too_long)
+
+    def play_and_pick(self, stop: threading.Event, hard_examples: HardExampleFilter | None) -> Samples | None:
+        """Play a game and return those of its samples that are to be kept, all of them without `hard_examples`."""
+        samples = self.play(stop)
+        if samples is None or hard_examples is None:
+            return samples
+        samples = samples.chosen(hard_examples.pick(str(samples.canvas), self.disagreements(samples)))
+        if self._reanalysis is not None and self._reanalysis.screen is not None and samples.length:
+            samples = label_again(samples, self._reanalysis.evaluator)
+        return samples
 
     def disagreements(self, samples: Samples) -> NDArray[np.float32]:
         """Return [N]: how far the player's network, without a search, is from the teacher's labels of one game."""

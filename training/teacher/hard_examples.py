@@ -6,6 +6,7 @@ game, are worth more than many others (KataGo's training does the same with posi
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 
 import numpy as np
@@ -45,19 +46,21 @@ class HardExampleFilter:
 
     def __init__(self, share: float) -> None:
         self._share = share
+        self._lock = threading.Lock()
         self._recent: dict[str, deque[float]] = {}
         self._seen, self._kept, self._total, self._total_kept = 0, 0, 0.0, 0.0
 
     def pick(self, source: str, disagreements: NDArray[np.float32]) -> NDArray[np.int64]:
         """Return the indices [K] of the positions to keep. Each source is judged apart, so that one kind of positions
-        does not crowd out the others."""
-        recent = self._recent.setdefault(source, deque(maxlen=REMEMBERED))
-        recent.extend(disagreements.tolist())
-        chosen = np.flatnonzero(disagreements >= np.quantile(recent, 1.0 - self._share))
-        self._seen += len(disagreements)
-        self._kept += len(chosen)
-        self._total += float(disagreements.sum())
-        self._total_kept += float(disagreements[chosen].sum())
+        does not crowd out the others. Any thread may call."""
+        with self._lock:
+            recent = self._recent.setdefault(source, deque(maxlen=REMEMBERED))
+            recent.extend(disagreements.tolist())
+            chosen = np.flatnonzero(disagreements >= np.quantile(recent, 1.0 - self._share))
+            self._seen += len(disagreements)
+            self._kept += len(chosen)
+            self._total += float(disagreements.sum())
+            self._total_kept += float(disagreements[chosen].sum())
         return chosen
 
     def line(self) -> str:

@@ -20,7 +20,7 @@ from training.errors import TrainingError
 from training.files import write_whole
 from training.interruption import interruptible
 from training.positions.batch import Batch
-from training.samples.origin import Origin, add_origin
+from training.samples.origin import Origin
 from training.samples.sample_files import SampleWriter
 from training.samples.samples import (
     HAS_ERRORS,
@@ -115,9 +115,9 @@ def label(
         miner = HardExampleMiner(mining, distiller.device, config.run.threads)
         if screen is not None:
             teacher = miner.teacher = _second_teacher(config, distiller, first_teacher)
-    writer = SampleWriter(folder)
     state = _read_state(folder)
-    add_origin(folder, Origin((teacher.name,), teacher.has_optimistic, teacher.pass_alive_under_suicide))
+    origin = Origin((teacher.name,), teacher.has_optimistic, teacher.pass_alive_under_suicide)
+    writer = SampleWriter(folder, origin)
     status = StatusLine()
     batches = distiller.batches(state["records_drawn"], state["step"], None if miner is None else miner.policy)
     started, done = time.monotonic(), 0

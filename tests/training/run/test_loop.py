@@ -165,11 +165,11 @@ def test_a_damaged_sample_file_loses_nothing(tmp_path: Path, records: Path, monk
     original = opened.distiller.step
 
     def step(batch: Batch, share: float) -> dict[str, torch.Tensor]:
-        (samples / "19-000001.samples.npz").write_bytes(b"damaged")
+        (samples / "19-000001.samples").write_bytes(b"damaged")
         return original(batch, share)
 
     monkeypatch.setattr(opened.distiller, "step", step)
-    with pytest.raises(TrainingError, match=r"19-000001\.samples\.npz: not a sample file"):
+    with pytest.raises(TrainingError, match=r"19-000001\.samples: not a sample file"):
         opened.train(TrainingTime(budget=1e5))
     assert load_checkpoint(run / CHECKPOINT, CPU).progress.step > 0
 
