@@ -31,6 +31,8 @@ def place_on(network: Network, device: torch.device) -> Network:
     return network
 
 
+BF16_CAPABILITY = 8
+"""The first compute capability of NVIDIA's GPUs that multiply bf16; older ones compute it in float32."""
 COMPILED_VARIANTS = 64
 """How many versions of a module's compiled code torch may keep."""
 
@@ -47,9 +49,14 @@ class Compilation:
         for module in modules:
             module.compile(dynamic=True)
 
+    @property
+    def is_used(self) -> bool:
+        """Whether there is compiled code, and it has not failed."""
+        return bool(self._modules)
+
     def run(self, work: Callable[[], Result]) -> Result:
         """Do some work with the modules. Where their compiled code fails, say so, and do it again without any."""
-        if not self._modules:
+        if not self.is_used:
             return work()
         try:
             return work()
@@ -79,7 +86,7 @@ def is_faster_in_bf16(device: torch.device) -> bool:
     """Return whether convolutions are faster in bf16 than in fp32. Processors that multiply bf16 are tried, since some
     take longer for it."""
     if device.type == "cuda":
-        return True
+        return bool(torch.cuda.get_device_capability(device)[0] >= BF16_CAPABILITY)
     if not multiplies_bf16():
         return False
     low, full = trial_convolution(torch.bfloat16), trial_convolution(torch.float32)

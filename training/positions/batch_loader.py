@@ -99,6 +99,8 @@ class BatchLoader:
             if self._shares[source]:
                 self._samples[source] = ShuffleBuffer(source, folders, config.run.threads)
         self._drawn: dict[int, Future[Batch]] = {}
+        if self._records is not None:
+            self._prepare_records(self._records)
 
     def next(self, step: int) -> Batch:
         """Return the batch of `step`. Raises TrainingError."""
@@ -144,13 +146,17 @@ class BatchLoader:
             if source in self._samples:
                 self._drawn[each] = self._background.submit(self._from_samples, source, generator)
 
-    def _from_records(self) -> Batch:
-        assert self._records is not None
+    def _prepare_records(self, records: RecordPositions) -> None:
+        """Have batches of records made in the background."""
         while len(self._record_batches) <= AHEAD:
             positions = self._record_buffers[self._record_count % len(self._record_buffers)]
-            self._record_batches.append(self._background.submit(self._records.fill, positions, self._record_next))
+            self._record_batches.append(self._background.submit(records.fill, positions, self._record_next))
             self._record_next += len(positions.global_)
             self._record_count += 1
+
+    def _from_records(self) -> Batch:
+        assert self._records is not None
+        self._prepare_records(self._records)
         positions = self._record_batches.popleft().result()
         self.records_drawn += len(positions.global_)
         self.made += len(positions.global_)

@@ -81,7 +81,7 @@ class Run:
         """Begin a leg, or go on with the one that was interrupted, until it ends or the time is over.
 
         Return the progress at that moment; the budget of a leg that has ended is spent. Raises TrainingError."""
-        progress = self.progress
+        progress, began = self.progress, duration.began or time.monotonic()
         if progress.leg_budget <= 0:
             progress.leg_budget, progress.leg_began = duration.budget, progress.step
             progress.leg_spent = progress.reserved = 0.0
@@ -90,14 +90,25 @@ class Run:
         self._batches = self._open_batches()
         try:
             with interruptible() as interrupted:
-                self._train(duration, interrupted)
+                self._warm_up()  # while the first positions are made
+                self._train(duration, began, interrupted)
+        except RuntimeError as error:
+            if "CUDA" not in str(error):
+                raise
+            reason = str(error).splitlines()[0][:200]
+            raise TrainingError(f"the device failed: {reason}; the same command goes on from the last state") from None
         finally:
             self._batches.close()
         return progress
 
-    def _train(self, duration: TrainingTime, interrupted: threading.Event) -> None:
+    def _warm_up(self) -> None:
+        started = time.monotonic()
+        if self.distiller.warm_up():
+            self._status.note(f"the teacher was compiled in {time.monotonic() - started:.0f} s")
+
+    def _train(self, duration: TrainingTime, began: float, interrupted: threading.Event) -> None:
         progress, run, optimiser = self.progress, self._config.run, self._config.optimiser
-        clock, pace = LegClock(progress, duration.began or time.monotonic()), Pace()
+        clock, pace = LegClock(progress, began), Pace()
         started = now = measured = saved = clock.tick()
         while progress.spent < 1.0 and not interrupted.is_set():
             if duration.pause_after is not None and now - started >= duration.pause_after:

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from nets.evaluator import LEAD
+from nets.evaluator import GLOBAL_FEATURES, LEAD, SPATIAL_PLANES
 from training.config import TrainingConfig
 from training.devices import Compilation, choose_device, is_faster_in_bf16, place_on
 from training.positions.batch import Batch, PendingPolicy
@@ -35,6 +35,10 @@ from training.teacher.open import Teacher, open_teacher
 
 PolicyFunction = Callable[[Tensor, Tensor, bool], Tensor]
 """From planes [N, 22, S, S], global features [N, 19] and whether all boards fill the canvas to logits [N, S*S + 1]."""
+
+WARM_UP = ((19, 19), (13, 13), (13, 10))
+"""Canvases, and the boards on them, with which the teacher is compiled: for any size, with masks and without."""
+WARM_UP_BATCH = 8
 
 LEAST_RATE = 0.2
 """Dormant units are reset only at this share of the full learning rate or more; below, they could learn too little."""
@@ -98,6 +102,18 @@ class Distiller:
             records_drawn=records_drawn,
             first_step=first_step,
         )
+
+    def warm_up(self) -> bool:
+        """Compile what is to be compiled, on boards of zeros, which need no positions. Return whether there was any."""
+        if not self._compilation.is_used:
+            return False
+        for canvas, size in WARM_UP:
+            planes = torch.zeros(WARM_UP_BATCH, SPATIAL_PLANES, canvas, canvas, device=self.device)
+            planes[:, 0, :size, :size] = 1.0
+            global_ = torch.zeros(WARM_UP_BATCH, GLOBAL_FEATURES, device=self.device)
+            with torch.no_grad():
+                self._taught(planes.contiguous(memory_format=torch.channels_last), global_, size == canvas)
+        return True
 
     def step(self, batch: Batch, rate_share: float) -> dict[str, Tensor]:
         """Learn from one batch, at this share of the full learning rate. Games in the batch are told their next moves.
