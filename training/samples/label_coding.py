@@ -2,7 +2,7 @@
 
 | label | steps |
 | --- | --- |
-| policies | 22 levels of the square root of a probability, from 1/255 to 1, a seventh apart at the top |
+| policies | 32 levels of the square root of a probability, from 1/255 to 1, a sixteenth apart at the top |
 | winning and no result | 1/2047 |
 | score columns | 0.005 at 0, 2 % of larger numbers |
 | ownership | 1/5 |
@@ -32,7 +32,10 @@ from training.samples.samples import (
 
 OWNED, OWNED_STEPS = 11, 5
 """How many levels ownership has, and how many of them lie between nobody's and one side's."""
-LEVELS = np.array([0, 1, 2, 4, 7, 10, 14, 18, 23, 29, 36, 44, 53, 63, 75, 89, 105, 123, 144, 168, 195, 226], np.uint8)
+LEVELS = np.array(
+    [0, 1, 2, 4, 7, 10, 14, 18, 23, 28, 33, 39, 45, 52, 59, 67, 75, 84, 93, 103, 113, 124, 135, 147, 159, 172, 185, 199,
+     213, 227, 241, 255], np.uint8,
+)  # fmt: skip
 """255 * sqrt(probability) of each level."""
 LEVEL_OF = np.array([int(np.abs(LEVELS.astype(int) - value).argmin()) for value in range(256)], np.uint8)
 CHANCE_BITS, CHANCE_TOP = 11, 2047
@@ -50,8 +53,8 @@ OWNERS_AGAIN = OWNERS + OWNED * 3 * 7 * 16
 POLICY = OWNERS_AGAIN + OWNED * 5 * 16
 POLICY_ON_STONES = POLICY + 6 * 3 * 3 * 32
 POLICY_AGAIN = POLICY_ON_STONES + 32
-OPTIMISTIC = POLICY_AGAIN + 22 * 3 * 32
-PASSES = OPTIMISTIC + 22 * 3 * 32
+OPTIMISTIC = POLICY_AGAIN + len(LEVELS) * 3 * 32
+PASSES = OPTIMISTIC + len(LEVELS) * 3 * 32
 LABEL_CONTEXTS = PASSES + 3 * 32
 """The first contexts of each kind of decision, and the end of all of them."""
 
