@@ -108,7 +108,7 @@ class Run:
 
     def _train(self, duration: TrainingTime, began: float, interrupted: threading.Event) -> None:
         progress, run, optimiser = self.progress, self._config.run, self._config.optimiser
-        clock, pace = LegClock(progress, began), Pace()
+        clock, pace = LegClock(progress, began), Pace(progress.samples)
         started = now = measured = saved = clock.tick()
         while progress.spent < 1.0 and not interrupted.is_set():
             if duration.pause_after is not None and now - started >= duration.pause_after:
@@ -123,6 +123,8 @@ class Run:
                 speed = self._show(pace)
                 clock.reserve(self._seconds_to_measure(speed))
             now = clock.tick()
+            if progress.spent >= 1.0:  # the leg's end measures and saves
+                break
             if now - measured >= run.measure_every * 60:
                 measured = now
                 self._fetch()

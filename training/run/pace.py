@@ -56,10 +56,11 @@ class LegClock:
 class Pace:
     """Counts what was done, and waited for, since the last line."""
 
-    def __init__(self) -> None:
+    def __init__(self, learned: int) -> None:
+        """`learned` is how many positions were learned from before."""
         self._began = time.perf_counter()
         self._waits: dict[str, float] = defaultdict(float)
-        self._made = self._learned = 0
+        self._made, self._learned = 0, learned
         self._copying = 0.0
 
     @contextmanager
@@ -74,7 +75,8 @@ class Pace:
     def speeds(self, made: int, learned: int, copying: float) -> tuple[float, str]:
         """Return how many positions were learned from a second, and a line with all speeds and waits; begin anew.
 
-        `made` and `learned` count positions, `copying` the seconds of waiting for copies, all since training began."""
+        `learned` counts all positions of the run; `made` counts positions, and `copying` the seconds of waiting for
+        copies, since this object was made."""
         now = time.perf_counter()
         seconds = max(now - self._began, 1e-9)
         self._waits[COPIES] += copying - self._copying
