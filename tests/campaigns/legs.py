@@ -5,9 +5,10 @@
         [--seconds 180] [--seeds 3] [--pairs 20] [--only relu mish ...] [--nice 19] [-s optimiser.rate=0.002 ...]
 
 A variant's leg with one seed is a folder in FOLDER; one that is there is not made again, so the command can be stopped
-and given again. Budgets are processor time, so other work on the machine changes nothing. At the end the networks are
-opened in int16, timed in turns, and play without a search against the first variant of the same seed, judged by the
-teacher. Prints a table in Markdown. Exits with 1 if a leg failed.
+and given again. The budget is processor time, in which other work on the machine changes what is done by a tenth or
+two; with --steps 2000 it is steps. At the end the networks are opened in int16, timed in turns, and play without a
+search against the first variant of the same seed, judged by the teacher. Prints a table in Markdown. Exits with 1 if a
+leg failed.
 """
 
 from __future__ import annotations
@@ -95,13 +96,18 @@ class Leg:
         return json.loads(path.read_text()) if path.exists() else {}
 
 
-def train(config: TrainingConfig, seconds: float) -> tuple[Student, dict[str, Any]]:
-    """Train a student for so much processor time. Return the average of its weights, and the leg's facts."""
+def train(config: TrainingConfig, seconds: float, steps: int | None) -> tuple[Student, dict[str, Any]]:
+    """Train a student for so much processor time, or for so many steps. Return the average of its weights, and the
+    leg's facts."""
     distiller = Distiller(config)
     batches = distiller.batches(0, 0)
     optimiser, began, step, positions = config.optimiser, time.process_time(), 0, 0
+
+    def spent_share() -> float:
+        return step / steps if steps else (time.process_time() - began) / seconds
+
     try:
-        while (spent := (time.process_time() - began) / seconds) < 1.0:
+        while (spent := spent_share()) < 1.0:
             batch = batches.next(step)
             parts = distiller.step(batch, rate_share(step, optimiser.warm_up, spent, optimiser.decay_share))
             if not torch.isfinite(parts["total"]):
@@ -112,7 +118,7 @@ def train(config: TrainingConfig, seconds: float) -> tuple[Student, dict[str, An
         batches.close()
     student = distiller.average.network
     facts = {"steps": step, "positions": positions, "parameters": student.parameter_count}
-    return student, {**facts, "seconds": seconds, "units_reset": distiller.units_reset}
+    return student, {**facts, "seconds": time.process_time() - began, "units_reset": distiller.units_reset}
 
 
 def first(groups: Sequence[Rows], count: int) -> list[Rows]:
@@ -185,7 +191,7 @@ def run_leg(leg: Leg, options: argparse.Namespace) -> None:
     """Train and measure one variant with one seed, and write its network."""
     settings = (*BASE, f"run.seed={leg.seed}", f'data.samples=["{options.samples}"]')
     config = override(TrainingConfig(), (*settings, *options.set, *VARIANTS[leg.variant]))
-    student, facts = train(config, options.seconds)
+    student, facts = train(config, options.seconds, options.steps)
     origin = read_origin(options.samples)
     model = to_model(student, f"{leg.variant}-{leg.seed}", origin.has_optimistic, origin.pass_alive_under_suicide)
     leg.folder.mkdir(parents=True, exist_ok=True)
@@ -219,6 +225,7 @@ def play_legs(legs: list[Leg], options: argparse.Namespace) -> dict[str, float]:
 
 COLUMNS: dict[str, Callable[[dict[str, Any]], float]] = {
     "positions": lambda facts: facts["positions"],
+    "a second": lambda facts: facts["positions"] / facts["seconds"],
     "19×19: policy": lambda facts: facts["policy"],
     "value": lambda facts: facts["value"],
     "ownership": lambda facts: facts["ownership"],
@@ -264,6 +271,7 @@ def main() -> int:
     for name in ("samples", "held", "rows", "judge"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=180.0, help="of processor time, a leg")
+    parser.add_argument("--steps", type=int, help="the budget of a leg in place of time")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--pairs", type=int, default=20, help="of games against the first variant; 0: none")
     parser.add_argument("--rounds", type=int, default=20, help="in which the networks are timed")
