@@ -8,21 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 from go_rules.phases import count_pass, forget_moves, live_phase
-from go_rules.points import (
-    BLACK,
-    EAST,
-    EMPTY,
-    N_POINTS,
-    NO_POINT,
-    NORTH,
-    PASS,
-    SOUTH,
-    STRIDE,
-    WALL,
-    WEST,
-)
+from go_rules.points import BLACK, EAST, EMPTY, N_POINTS, NO_POINT, NORTH, PASS, SOUTH, STRIDE, WALL, WEST
 from go_rules.position import (
     HISTORY_MOVES,
     MARK_KO_RECAPTURE_BLOCKED,
@@ -202,7 +190,7 @@ def place_stone(pos, point, colour):
                 pos.liberties[head] -= 1
                 if pos.liberties[head] == 0:
                     captured_point = q
-                    captured += remove_chain(pos, head)
+                    captured += remove_chain(pos, np.int64(head))
 
     liberties = 0
     for i in range(4):
@@ -220,10 +208,10 @@ def place_stone(pos, point, colour):
                 _merge(pos, point, head)
     if merged > 0:
         head = pos.chain[point]
-        pos.liberties[head] = count_liberties(pos, head)
+        pos.liberties[head] = count_liberties(pos, np.int64(head))
     head = pos.chain[point]
     if pos.liberties[head] == 0:
-        return captured, remove_chain(pos, head), captured_point
+        return captured, remove_chain(pos, np.int64(head)), captured_point
     return captured, 0, captured_point
 
 
@@ -241,6 +229,7 @@ def remove_chain(pos, head):
         stone = pos.next[stone]
         if stone == head:
             break
+    stone = head
     while True:
         for i in range(4):
             q = neighbour(stone, i)
@@ -256,7 +245,7 @@ def remove_chain(pos, head):
     return removed
 
 
-@kernel
+@kernel_part
 def count_liberties(pos, head):
     """Count the liberties of a chain point by point, with a scratch bit of `pos.marks` to count each once."""
     count = 0
@@ -270,6 +259,7 @@ def count_liberties(pos, head):
         stone = pos.next[stone]
         if stone == head:
             break
+    stone = head
     while True:
         for i in range(4):
             pos.marks[neighbour(stone, i)] &= ~SCRATCH
@@ -331,9 +321,9 @@ def play(pos, point, colour, rules):
     if pos.phase == PHASE_OVER:
         # Someone plays on after the end: the networks see the last move, not what led to it.
         pos.phase = live_phase(pos, rules)
-        forget_moves(pos, 1)
+        forget_moves(pos, np.int64(1))
     if colour != pos.to_play:
-        forget_moves(pos, 0)
+        forget_moves(pos, np.int64(0))
     for i in range(HISTORY_MOVES - 1, 0, -1):
         pos.recent[i] = pos.recent[i - 1]
     pos.recent[0] = point

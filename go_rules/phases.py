@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from go_rules.machine.jit import kernel
+import numpy as np
+
+from go_rules.machine.jit import kernel, kernel_part
 from go_rules.points import BLACK, N_POINTS, NO_POINT, WHITE
 from go_rules.position import (
     HISTORY_MOVES,
@@ -29,7 +31,7 @@ def end_phase(pos, rules):
         return
     pos.phase += 1
     pos.passes = 0
-    forget_moves(pos, 0)
+    forget_moves(pos, np.int64(0))
     for point in range(N_POINTS):
         pos.marks[point] = 0
         if pos.phase == PHASE_CLEANUP_2:
@@ -39,7 +41,7 @@ def end_phase(pos, rules):
                 pos.marks[point] = MARK_WHITE_AT_CLEANUP_2
 
 
-@kernel
+@kernel_part
 def count_pass(pos, colour, rules):
     """Count a pass of `colour`: it takes the button if that is still there, else it may end the phase.
 

@@ -96,7 +96,7 @@ def position_key(pos, rules):
         return NO_KEY
     # Taking the button ends the history: positions before it never ban anything afterwards.
     button = BUTTON_KEY if pos.button == 1 else NO_KEY
-    return superko_key(pos.hash ^ button, pos.to_play, rules.ko)
+    return superko_key(pos.hash ^ button, np.int64(pos.to_play), rules.ko)
 
 
 @kernel
@@ -105,7 +105,7 @@ def history_key(before, after, rules):
     phase = live_phase(before, rules)
     if phase == PHASE_MAIN:
         return position_key(after, rules)
-    point = after.recent[0]
+    point = np.int64(after.recent[0])
     colour = 3 - after.to_play
     if point <= PASS or ko_capture(before, point, colour) == NO_POINT or after.board[point] != colour:
         return NO_KEY
@@ -141,9 +141,10 @@ def is_superko_banned(pos, point, colour, rules, table, path_keys, n_path):
 @kernel
 def drop_superko_banned(pos, colour, rules, table, points, n):
     """Remove from the first `n` of `points` those that superko bans, keep the order, and return how many are left."""
+    no_path = np.int64(0)
     kept = 0
     for i in range(n):
-        if not is_superko_banned(pos, points[i], colour, rules, table, table, 0):
+        if not is_superko_banned(pos, np.int64(points[i]), colour, rules, table, table, no_path):
             points[kept] = points[i]
             kept += 1
     return kept

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 from go_rules.phases import live_phase, pass_ends_phase
 from go_rules.points import BLACK, EMPTY, NO_POINT, PASS, STRIDE, WHITE
 from go_rules.position import (
@@ -208,7 +208,7 @@ def _encode_area(pos, colour, life, spatial):
                 spatial[OWN_AREA if owner == colour else OPPONENT_AREA, y, x] = 1.0
 
 
-@kernel
+@kernel_part
 def _encode_moves(pos, colour, turns, spatial, global_):
     """The last moves, at most `turns` of them; returns how many there were. None if `colour` moved last."""
     if colour != pos.to_play:

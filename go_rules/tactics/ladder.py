@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.board import neighbour
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 from go_rules.points import EMPTY, MAX_SIZE, NO_POINT, STRIDE, WALL
 from go_rules.tactics.ladder_board import (
     MAX_NODES,
@@ -237,7 +237,7 @@ def _is_double_ko(work, head, first, second):
     return True
 
 
-@kernel
+@kernel_part
 def _is_ko_mouth(work, point, defender):
     """Whether the attacker takes a ko there: all around is the defender's, and only a single stone of it in atari."""
     taken = np.int64(NO_POINT)
@@ -268,7 +268,7 @@ def _pressure(work, liberty, open_points, defender):
     return gain
 
 
-@kernel
+@kernel_part
 def _liberties_after(work, point, colour):
     """Bounds, (fewest, most), on the liberties of a new stone of `colour` at `point`."""
     enemy = 3 - colour

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import neighbour
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 from go_rules.points import EMPTY, N_POINTS, NO_POINT, WALL
 
 MAX_NODES = 25_000
@@ -234,7 +234,7 @@ def _join(work, keep, head):
     _set(work, STONES + keep, stones_of(work, keep) + stones_of(work, head))
 
 
-@kernel
+@kernel_part
 def _count_liberties(work, head):
     work.stamp += 1
     count = 0

@@ -59,7 +59,7 @@ def final_area(pos, rules, phase, suicide, work):
     allow suicide. Fills `work.area`. The points include group tax, but not komi, captures and bonuses.
     """
     pass_alive_area(pos, suicide, work)
-    _complete_area(pos, False, work)
+    _complete_area(pos, np.bool_(False), work)
     keeps_all = rules.scoring == SCORING_AREA and rules.tax == TAX_NONE
     regions = 0 if keeps_all else _independent_life(pos, work)
     score = -2 * regions if rules.tax == TAX_ALL else 0
@@ -91,7 +91,7 @@ def safe_area(pos, suicide, work):
     Fills `work.area`. `suicide` is as in `final_area`.
     """
     pass_alive_area(pos, suicide, work)
-    _complete_area(pos, True, work)
+    _complete_area(pos, np.bool_(True), work)
     for point in range(N_POINTS):
         work.area[point] = work.owned[point]
 
@@ -127,9 +127,9 @@ def _independent_life(pos, work):
     A connected region of one owner is left out, with its stones, if it touches a neutral empty point or one of its
     stones is in atari. Returns white's number of kept regions minus black's, which a tax on all groups counts.
     """
-    for point in range(N_POINTS):
-        work.area[point] = EMPTY
-        work.region[point] = NO_REGION
+    for any_point in range(N_POINTS):
+        work.area[any_point] = EMPTY
+        work.region[any_point] = NO_REGION
     difference = 0
     for y in range(pos.height):
         for x in range(pos.width):
@@ -143,7 +143,7 @@ def _independent_life(pos, work):
             work.members[0] = start
             work.region[start] = 0
             while done < size:
-                point = work.members[done]
+                point = np.int64(work.members[done])
                 done += 1
                 if pos.board[point] == owner and pos.liberties[pos.chain[point]] == 1:
                     alive = False
@@ -169,8 +169,8 @@ def _find_regions(pos, colour, suicide, work):
 
     Fills all fields about regions; returns their number.
     """
-    for point in range(N_POINTS):
-        work.region[point] = NO_REGION
+    for any_point in range(N_POINTS):
+        work.region[any_point] = NO_REGION
     region = 0
     end = 0
     for y in range(pos.height):
@@ -187,7 +187,7 @@ def _find_regions(pos, colour, suicide, work):
             done = end
             end += 1
             while done < end:
-                point = work.members[done]
+                point = np.int64(work.members[done])
                 done += 1
                 touches = False
                 # Bit k: the point is next to the k-th chain of `vital`, which starts with those next to `start`.
@@ -251,7 +251,7 @@ def _eliminate(pos, colour, n_regions, work):
                     n_doomed += 1
     done = 0
     while done < n_doomed and alive > 0:
-        head = work.doomed[done]
+        head = np.int64(work.doomed[done])
         done += 1
         stone = head
         while True:
@@ -279,8 +279,8 @@ def _complete_area(pos, only_safe, work):
     A connected empty region that reaches one colour only goes to that colour, and the other stones to their colours.
     With `only_safe`, stones that are not pass-alive and the regions that reach them stay nobody's.
     """
-    for point in range(N_POINTS):
-        work.region[point] = NO_REGION
+    for any_point in range(N_POINTS):
+        work.region[any_point] = NO_REGION
     for y in range(pos.height):
         for x in range(pos.width):
             start = (y + 1) * STRIDE + x + 1
@@ -295,7 +295,7 @@ def _complete_area(pos, only_safe, work):
             work.members[0] = start
             work.region[start] = 0
             while done < size:
-                point = work.members[done]
+                point = np.int64(work.members[done])
                 done += 1
                 for i in range(4):
                     q = neighbour(point, i)

@@ -7,7 +7,7 @@ result. Game does the same for the moves that were played.
 
 from __future__ import annotations
 
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY
 from go_rules.superko import situation_key
 from go_rules.zobrist import TO_PLAY_KEYS
@@ -56,7 +56,7 @@ def has_passed_before(nodes, links, ctx, leaf, level):
     return False
 
 
-@kernel
+@kernel_part
 def completes_cycle(nodes, links, ctx, leaf):
     """Whether the leaf's position came about for the third time, without a pass since the first."""
     depth = leaf.depth

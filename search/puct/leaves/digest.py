@@ -56,7 +56,7 @@ def _digest_row(ctx, scratch, leaf, policy, value, score, ownership, images):
         leaf.ownership[i] = np.int8(round(sign * 127.0 * min(1.0, max(-1.0, ownership[images[i]]))))
 
 
-@kernel
+@kernel_part
 def _score_range(rules, pos):
     """The lowest and the highest score (white's view) that this board can end with, whatever a network makes of it."""
     beside = np.float32(rules.komi + rules.handicap_bonus + pos.white_bonus)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 from go_rules.points import NO_POINT, PASS
 from go_rules.position import HISTORY_MOVES
 
@@ -87,7 +87,7 @@ def favour_mirror_moves(ctx, leaf, shares):
             shares[i] /= total
 
 
-@kernel
+@kernel_part
 def _centre_share(pos, i, hopeless):
     """What our move at network position i gets for being in the centre, or near it."""
     dx = abs(i % pos.width - 0.5 * (pos.width - 1))
@@ -100,7 +100,7 @@ def _centre_share(pos, i, hopeless):
     return NEAR_SHARE if hopeless and squared <= NEAR else 0.0
 
 
-@kernel
+@kernel_part
 def with_centre(ctx, pos, win_loss, decided, centre):
     """Win minus loss (white's view) of a position, with the ownership of the centre (white's view) taken into account.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 from go_rules.phases import live_phase
 from go_rules.points import BLACK, WHITE
 from go_rules.rules import SCORING_AREA
 from go_rules.tactics.life import final_area
 
 
-@kernel
+@kernel_part
 def ends_game(ctx, pos, depth):
     """Whether the passes that brought `pos` about, `depth` moves from the root, end the game for the search.
 
@@ -31,7 +31,7 @@ def score_terminal(ctx, scratch, pos, node):
     set_result(node, score, ctx.settings.draw_wins_for_white)
 
 
-@kernel
+@kernel_part
 def keep_owners(ctx, scratch, row):
     """Write the owners that `score_terminal` found to a row of the tree's ownership."""
     for i in range(ctx.moves - 1):
@@ -58,7 +58,7 @@ def set_result(node, score, draw_wins):
     node.own_score_error = 0.0
 
 
-@kernel
+@kernel_part
 def set_no_result(node):
     """Set the own evaluation of a node whose game ended without result."""
     node.own_win_loss = 0.0

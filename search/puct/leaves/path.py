@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.board import copy_position, is_legal, neighbour, play
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 from go_rules.phases import live_phase
 from go_rules.points import EMPTY, N_POINTS, NO_POINT, PASS
 from go_rules.position import PHASE_MAIN
@@ -91,7 +91,7 @@ def mark_banned(ctx, leaf):
             banned[point] = 1
 
 
-@kernel
+@kernel_part
 def _only_adds(pos, point, colour):
     """Whether a stone at an empty point surely captures nothing and is not captured itself."""
     alive = False

@@ -8,7 +8,7 @@ replaces the contribution of the one child that changed (`replace_contribution`)
 
 from __future__ import annotations
 
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 from search.puct.tree.formulas import (
     evaluation_weight,
     noise_pruned,
@@ -99,7 +99,7 @@ def averages(node):
     )
 
 
-@kernel
+@kernel_part
 def replace_contribution(node, link, child, before):
     """Replace a child's part in its parent's averages by its part after one more visit of the link."""
     weight0, weight_sq0, win_loss0, no_result0, score0, score_sq0, lead0, utility0, utility_sq0 = before

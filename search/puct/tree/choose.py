@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from go_rules.machine.jit import kernel
+import numpy as np
+
+from go_rules.machine.jit import kernel, kernel_part
 from go_rules.random import uniform
 from search.puct.tree.formulas import (
     explore_scaling,
@@ -43,11 +45,11 @@ def choose(nodes, links, ctx, scratch, node, is_root):
         utility = own_view(link.utility, to_play) if weight > 0.0 else urgency
         if link.in_flight > 0:
             utility, weight = with_virtual_losses(s, utility, weight, link.in_flight)
-        value = puct(utility, explore, link.prior, weight)
+        value = puct(utility, explore, np.float64(link.prior), weight)
         if value > best_value and link.prior >= 0.0:
             best_value = value
             best = i
-    if node.next_move != NONE and puct(urgency, explore, node.next_prior, 0.0) > best_value:
+    if node.next_move != NONE and puct(urgency, explore, np.float64(node.next_prior), 0.0) > best_value:
         best = UNTRIED
     return best
 
@@ -98,7 +100,7 @@ def _widened(s, scratch, utility, explore, prior, weight):
     return puct(utility, explore, prior, weight)
 
 
-@kernel
+@kernel_part
 def forced_choice(links, priors, pass_move, node, slot):
     """The move that a node must try because a pass may end the game: the pass, or the best other move.
 

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 from go_rules.points import WHITE
 from search.puct.tree.tables import (
     SCORE_MEANS,
@@ -129,7 +129,7 @@ def score_utility_slope(s, score):
     return slope * (2.0 / math.pi)
 
 
-@kernel
+@kernel_part
 def utility_of(s, table, win_loss, no_result, score, score_sq):
     """White's utility of an outcome or of an average of outcomes."""
     result = win_loss * s.win_loss_factor + no_result * s.no_result_utility

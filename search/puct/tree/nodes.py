@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 
 NONE = -1
 """No node, no link range, no bias entry."""
@@ -255,7 +255,7 @@ def allocate_links(tree, size):
     return np.int64(start)
 
 
-@kernel
+@kernel_part
 def room_class(links):
     """The smallest `size` of `allocate_links` that has room for so many links."""
     size = 0

@@ -65,7 +65,9 @@ def rank_moves(nodes, links, ctx, node, is_root, use_lcb, ranks):
         factor = utility_stdev_factor(s, node.weight, node.utility, node.utility_sq)
         explore = explore_scaling(s, total, factor)
         link = links[node.links + best]
-        reference = puct(_utility(nodes, ctx, node, link, is_root), explore, link.prior, link.weight)
+        reference = puct(
+            _utility(nodes, ctx, node, link, is_root), explore, np.float64(link.prior), np.float64(link.weight)
+        )
         for i in range(count):
             link = links[node.links + i]
             if i != best and values[i] > 0.0:

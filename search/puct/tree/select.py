@@ -178,7 +178,7 @@ def arrive(tree, ctx, scratch, leaf):
     return COUNTED if leaf.floor == 0 else UNCOUNTED
 
 
-@kernel
+@kernel_part
 def _is_on_path(leaf, index):
     for level in range(leaf.depth):
         if leaf.nodes[level] == index:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 from go_rules.points import BLACK, MAX_SIZE, N_POINTS, NO_POINT, PASS, STRIDE, WHITE
 from go_rules.zobrist import KO_KEYS, TO_PLAY_KEYS
 from search.puct.tree.nodes import NONE
@@ -57,7 +57,7 @@ def bias_key(before, after):
     return key | np.uint64(1)
 
 
-@kernel
+@kernel_part
 def find_bias(biases, key):
     """The index of the entry with this key, a new one if there is room, or NONE."""
     mask = len(biases) - 1
