@@ -37,7 +37,7 @@ def _in_haste(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, str]:
-    assert cli.run(["benchmark", "--size", "7", "--seconds", "1", *arguments]) == 0
+    assert cli.run(["benchmark", "--size", "7", "--seconds", "2", *arguments]) == 0
     return capsys.readouterr()
 
 

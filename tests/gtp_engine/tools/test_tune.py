@@ -142,7 +142,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return Precise("fp32" if configuration.engine.precision == "fp32" else "int8")
 
     monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
-    monkeypatch.setattr(benchmark_trials, "MIN_TRIAL_SECONDS", 0.02)
+    monkeypatch.setattr(benchmark_trials, "MIN_TRIAL_SECONDS", 0.08)
     monkeypatch.setattr(benchmark_choice, "MIN_EVALUATIONS", 1)
     monkeypatch.setattr(benchmark_choice, "MIN_BATCHES", 1)
     return seen
