@@ -37,13 +37,13 @@ def _in_haste(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, str]:
-    assert cli.run(["benchmark", "--size", "7", "--seconds", "2", *arguments]) == 0
+    assert cli.run(["benchmark", "--size", "7", "--seconds", "1", *arguments]) == 0
     return capsys.readouterr()
 
 
 @pytest.mark.usefixtures("_in_haste")
 def test_with_a_network(capsys: pytest.CaptureFixture[str]) -> None:
-    out, _ = run(capsys, "--net", "any.onnx", "--workers", "2", "--batch", "4", "--json")
+    out, _ = run(capsys, "--net", "any.onnx", "--workers", "2", "--batch", "4", "--seconds", "2", "--json")
     report = json.loads(out)
     assert (report["workers"], report["batch"], report["size"]) == (2, 4, "7")
     assert (report["network"], report["precision"], report["provider"]) == ("constant", "fp32", "none")
