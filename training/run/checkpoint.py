@@ -120,11 +120,7 @@ def load_checkpoint(folder: Path, device: torch.device) -> Checkpoint:
     present = _present(folder)
     if present is None:
         raise TrainingError(f"{folder}: there is no checkpoint")
-    parts = _read_state(present, _Parts).parts
-    if not parts:
-        loaded = {name: _load(present, present / f"{name}.pt", device) for name in (WEIGHTS, AVERAGE, OPTIMISER)}
-    else:
-        loaded = _load(present, io.BytesIO(_joined(present, parts)), device)
+    loaded = _load(present, _joined(present, _read_state(present, _Parts).parts), device)
     try:
         return Checkpoint(loaded[WEIGHTS], loaded[AVERAGE], loaded[OPTIMISER], _read_state(present, Progress))
     except (KeyError, TypeError):
@@ -172,6 +168,8 @@ def _part_name(number: int) -> str:
 
 def _joined(folder: Path, checksums: tuple[str, ...]) -> bytes:
     """Read the pieces of a checkpoint. Raises TrainingError where one is not what was written."""
+    if not checksums:
+        raise TrainingError(f"{folder}: a checkpoint of an earlier version, which this one cannot resume")
     if len(checksums) > MOST_PARTS:
         raise TrainingError(f"{folder}: a damaged checkpoint: {len(checksums)} pieces")
     pieces = []
@@ -187,9 +185,9 @@ def _joined(folder: Path, checksums: tuple[str, ...]) -> bytes:
     return b"".join(pieces)
 
 
-def _load(folder: Path, source: Path | io.BytesIO, device: torch.device) -> Any:
+def _load(folder: Path, content: bytes, device: torch.device) -> Any:
     try:
-        return torch.load(source, map_location=device, weights_only=True)
+        return torch.load(io.BytesIO(content), map_location=device, weights_only=True)
     except Exception as error:  # torch and pickle have many errors of their own for damaged content
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TrainingError(f"{folder}: a damaged checkpoint: {reason[:200]}") from None
