@@ -57,14 +57,14 @@ training-tests: $(VENV)/.train
 	$(BIN)/pytest -n $(JOBS) $$(grep -rl --include='*.py' 'importorskip("torch"' tests)
 
 # The oldest packages are the lower bounds of setup.cfg: they are written there once. Their wheels end with Python 3.12.
-test-lowest: $(LOWEST)/.dev
+test-lowest: $(LOWEST)/.lowest
 	NOBI_CACHE_DIR=$(abspath $(LOWEST))/cache $(LOWEST)/bin/python -m pytest -n $(JOBS) $(ARGS)
 
 $(LOWEST)/constraints.txt: setup.cfg
 	@mkdir -p $(LOWEST)
 	@sed -n '/^install_requires/,/^$$/s/^ *\([a-z]*\)>=\([0-9.]*\).*/\1==\2/p' setup.cfg > $@
 
-$(LOWEST)/.dev: $(LOWEST)/constraints.txt pyproject.toml
+$(LOWEST)/.lowest: $(LOWEST)/constraints.txt pyproject.toml
 	@$(MAKE) VENV=$(LOWEST) CANDIDATES='$(PYTHON) python3.11 python3.12 python3.10 python3' $(LOWEST)/bin/python
 	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOWEST)/constraints.txt \
 	    --editable . pytest pytest-xdist hypothesis setuptools </dev/null >&2
