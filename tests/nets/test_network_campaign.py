@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaigns.networks import Child, Samples
+from tests.campaigns.mutated_networks import Samples
+from tests.campaigns.networks import Child
 from tests.nets.random_networks import RandomNetwork
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits memory the POSIX way")
