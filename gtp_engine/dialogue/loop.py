@@ -8,20 +8,17 @@ The process then ends without waiting for any thread.
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
-import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
-from types import FrameType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from gtp_engine.commands import carry_out
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.channel import Input, Output, guard_stdout
+from gtp_engine.dialogue.ending import EXIT_DONE, EXIT_FAILURE, GRACE, await_order, handle_signals, leave
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.inbox import Inbox, Line
 from gtp_engine.dialogue.protocol import MAX_LINE, decode_line, parse_line, parse_long_line
@@ -31,18 +28,11 @@ from gtp_engine.stderr import note
 if TYPE_CHECKING:
     from search.player import Player
 
-GRACE = 0.7
-"""Seconds that a running command may still take once the session is ending."""
 LISTENER_CHECK = 0.2
 """Seconds between two looks at our listener while nothing is read."""
-WAKE_UP = 0.2
-"""Seconds after which the main thread, which waits for the end, looks for signals. A signal that comes to another
-thread, or just before the wait begins, does not end the wait, and on Windows none does."""
 
 READY = "GTP ready"
 """LizGoban waits for these words of KataGo's on stderr before it sends anything, where the user wants that."""
-
-EXIT_DONE, EXIT_FAILURE = 0, 1
 
 
 class End(NamedTuple):
@@ -73,7 +63,7 @@ class Loop:
         self._engine.loader.begin()
         threading.Thread(target=self._read, name="reading", daemon=True).start()
         threading.Thread(target=self._work, name="commands", daemon=True).start()
-        end = self._await_end()
+        end = await_order(self._ends)
         if end is None:
             return EXIT_DONE
         if end.drop_input:
@@ -86,22 +76,9 @@ class Loop:
                 pass
         return end.code
 
-    def handle_signals(self) -> None:
-        """Let SIGTERM, SIGINT and SIGHUP end the session, but under `nohup` not SIGHUP. For the main thread only."""
-
-        def on_signal(number: int, _frame: FrameType | None) -> None:
-            self._ends.put(End(128 + number, True))
-
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, on_signal)
-        hangup = getattr(signal, "SIGHUP", None)
-        if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
-            signal.signal(hangup, on_signal)
-
-    def _await_end(self) -> End | None:
-        while True:
-            with contextlib.suppress(queue.Empty):
-                return self._ends.get(timeout=WAKE_UP)
+    def end_on_signals(self) -> None:
+        """Let signals end the session. For the main thread only."""
+        handle_signals(lambda code: self._ends.put(End(code, True)))
 
     # --- The reading thread -----------------------------------------------------------------------------------
 
@@ -166,17 +143,11 @@ class Loop:
 
 def run_gtp(
     settings: EngineSettings, make_player: Callable[[], Player], on_compile: Callable[[], None] = lambda: None
-) -> int:
+) -> NoReturn:
     """Speak GTP on stdin and stdout, and end the process; this function does not return.
 
     `make_player` is called in another thread. `on_compile` is called there once, if anything has to be compiled.
-
-    Leaving by `os._exit` is deliberate: searching, loading and compiling threads may be anywhere, and neither
-    waiting for them nor taking the interpreter down around them ends in time.
     """
     loop = Loop(Engine(settings, make_player, on_compile), 0, guard_stdout())
-    loop.handle_signals()
-    code = loop.run()
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.flush()
-    os._exit(code)
+    loop.end_on_signals()
+    leave(loop.run())

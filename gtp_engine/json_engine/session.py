@@ -8,32 +8,22 @@ within a second: what is being searched replies with what it has found, and what
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
-import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
-from types import FrameType
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from gtp_engine.dialogue.channel import Input, Output, guard_stdout
+from gtp_engine.dialogue.ending import EXIT_DONE, EXIT_FAILURE, GRACE, await_order, handle_signals, leave
 from gtp_engine.dialogue.protocol import MAX_LINE
 from gtp_engine.errors import explain
 from gtp_engine.json_engine.engine import JsonEngine, Send
 from gtp_engine.json_engine.outbox import Outbox
 from gtp_engine.stderr import note
 
-GRACE = 0.7
-"""Seconds that searches and replies may still take once the session has to end."""
-WAKE_UP = 0.2
-"""Seconds between two looks of the main thread whether a signal has come."""
-
 FINISH_CHECK = 0.02
 """Seconds between two looks whether everything is answered."""
-
-EXIT_DONE, EXIT_FAILURE = 0, 1
 
 READY = "Started, ready to begin handling requests"
 """The end of KataGo's words on stderr, for which scripts wait."""
@@ -67,23 +57,15 @@ class Session:
         self._engine: JsonEngine | None = None
         self._ends: queue.SimpleQueue[End] = queue.SimpleQueue()
 
-    def handle_signals(self) -> None:
-        """Let SIGTERM, SIGINT and SIGHUP end the session, but under `nohup` not SIGHUP. For the main thread only."""
-
-        def on_signal(number: int, _frame: FrameType | None) -> None:
-            self._ends.put(End(128 + number, False))
-
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, on_signal)
-        hangup = getattr(signal, "SIGHUP", None)
-        if hangup is not None and signal.getsignal(hangup) is not signal.SIG_IGN:
-            signal.signal(hangup, on_signal)
+    def end_on_signals(self) -> None:
+        """Let signals end the session. For the main thread only."""
+        handle_signals(lambda code: self._ends.put(End(code, False)))
 
     def run(self) -> int:
         """Run the session and return the exit code of the process."""
         self._output.write("")
         threading.Thread(target=self._load_and_read, name="reading", daemon=True).start()
-        end = self._await_end()
+        end = await_order(self._ends)
         if end.is_patient:
             end = self._finish(end)
         if not end.is_patient and self._engine is not None:
@@ -91,11 +73,6 @@ class Session:
         return end.code
 
     # --- The main thread --------------------------------------------------------------------------------------
-
-    def _await_end(self) -> End:
-        while True:
-            with contextlib.suppress(queue.Empty):
-                return self._ends.get(timeout=WAKE_UP)
 
     def _finish(self, end: End) -> End:
         """Wait until everything is answered. Returns an end that could not wait so long, or `end`."""
@@ -155,15 +132,11 @@ class Session:
         self._ends.put(End(EXIT_FAILURE, False))
 
 
-def run_session(make_engine: Callable[[Send, Callable[[], bool]], JsonEngine], is_patient: bool) -> int:
+def run_session(make_engine: Callable[[Send, Callable[[], bool]], JsonEngine], is_patient: bool) -> NoReturn:
     """Answer queries on stdin and stdout, and end the process; this function does not return.
 
-    The arguments are those of `Session`. Leaving by `os._exit` is deliberate: threads may be anywhere, and waiting for
-    them does not end in time.
+    The arguments are those of `Session`.
     """
     session = Session(make_engine, is_patient, 0, guard_stdout())
-    session.handle_signals()
-    code = session.run()
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.flush()
-    os._exit(code)
+    session.end_on_signals()
+    leave(session.run())
