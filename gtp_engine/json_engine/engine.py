@@ -24,6 +24,7 @@ from gtp_engine.json_engine.options import Options
 from gtp_engine.json_engine.query import read_query
 from gtp_engine.json_engine.records import Replayer
 from gtp_engine.json_engine.schedule import Position, Schedule
+from gtp_engine.stderr import note
 from nets.human_profile import HumanProfile
 from search.puct.parameters import SearchParameters
 from search.puct.player import PuctPlayer
@@ -122,6 +123,8 @@ class JsonEngine:
                 raise FieldError("analyzeTurns", "Too many positions are waiting to be analyzed")
         except FieldError as error:
             self._send({"id": id, "field": error.field, "error": error.text})
+        except Exception as error:  # out of memory, for example: what was asked before goes on
+            self._send({"id": id, "error": explain(error)})
 
     def _clear(self) -> None:
         """Have every search forget what it has evaluated, before it begins anew."""
@@ -132,15 +135,22 @@ class JsonEngine:
     def _work(self, slot: int) -> None:
         while (position := self._schedule.take(slot)) is not None:
             try:
-                self._send(self._analyse(slot, position))
-            except Exception as error:
-                self._send({"id": position.query.id, "error": explain(error)})
-                self._send(replies.no_results(position))
+                self._answer(slot, position)
+            except Exception as error:  # even the error could not be sent; whoever waits behind it is answered
+                note(f"a reply was lost: {explain(error)}")
             self._schedule.finish(position)
             self._share()
         player = self._players.pop(slot, None)
         if player is not None:
             player.close()
+
+    def _answer(self, slot: int, position: Position) -> None:
+        """Search a position and send its last reply. Raises what sending an error raises."""
+        try:
+            self._send(self._analyse(slot, position))
+        except Exception as error:
+            self._send({"id": position.query.id, "error": explain(error)})
+            self._send(replies.no_results(position))
 
     def _analyse(self, slot: int, position: Position) -> dict[str, Any]:
         """Search a position and return its last reply. Raises whatever a search may raise."""

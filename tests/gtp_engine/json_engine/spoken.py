@@ -39,12 +39,13 @@ class Spoken:
         human: HumanModel | None = None,
     ) -> None:
         self.replies: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.send: Callable[[dict[str, Any]], None] = self.replies.put
         self.is_behind: Callable[[], bool] = lambda: False
         parameters = SearchParameters(memory=64, cache_memory=8, seed=1)
         path = Path("human.bin.gz") if human is not None else None
         models = Models(evaluator or ConstantEvaluator(), Path("constant.bin.gz"), 4, human, path)
         self.engine = JsonEngine(
-            models, Options(parameters), slots, workers, self.replies.put, lambda: self.is_behind()
+            models, Options(parameters), slots, workers, lambda reply: self.send(reply), lambda: self.is_behind()
         )
         self.engine.start()
 

@@ -99,6 +99,28 @@ def test_a_search_that_fails_is_answered_and_ends_nothing() -> None:
     own.end()
 
 
+def test_a_reply_that_cannot_be_sent_ends_nothing(own: Spoken, capsys: pytest.CaptureFixture[str]) -> None:
+    def send(reply: dict[str, Any]) -> None:
+        if reply["id"] == "bad":
+            raise MemoryError
+        own.replies.put(reply)
+
+    own.send = send
+    own.say(asking("bad"))
+    assert own.ask(asking("good"))[0]["rootInfo"]["visits"] == 5
+    assert capsys.readouterr().err == "nobi: a reply was lost: out of memory\n"
+
+
+def test_a_query_that_cannot_be_read_is_answered(own: Spoken, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: object) -> Query:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gtp_engine.json_engine.engine.read_query", read)
+        assert own.ask(asking("bad")) == [{"id": "bad", "error": "out of memory"}]
+    assert own.ask(asking("good"))[0]["rootInfo"]["visits"] == 5
+
+
 def test_many_positions_many_slots_and_much_termination() -> None:
     """Whatever happens in whatever order, each position has one last reply."""
     own = Spoken(slots=5, workers=3)
