@@ -64,7 +64,7 @@ class Instructions:
     byte_zero: int
     """What is added to a level of -127 to 127 in 8 bits; weights always have a sign."""
     fade: Emit
-    """(builder, x, y) Shift the unsigned 16-bit lanes of x to the right by those of y; 0 from 16 bits on."""
+    """(builder, x, y) Shift the unsigned 16-bit lanes of x to the right by those of y, 1 or more; 0 from 16 bits on."""
     add_shares: Emit
     """(builder, sums, shares) Add pairs of neighbouring 16-bit shares, each up to 32767, to sums of 32 bits."""
 

@@ -12,8 +12,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
-from nets.native.simd.instructions import GroupProduct, Instructions, Product, plain_add_shares, plain_fade
-from nets.native.simd.vectors import I16, I32, INTS, SHORTS, spread
+from nets.native.simd.instructions import GroupProduct, Instructions, Product
+from nets.native.simd.vectors import HALF_SHORTS, I8, I16, I32, INTS, SHORTS, spread
 
 WIDE, NARROW = "avx512bw", "avx2"
 """Processor features; one of them is needed."""
@@ -58,7 +58,7 @@ def instructions(features: Collection[str]) -> Instructions:
         # 24 of 32 registers hold sums.
         return _made(_Register(16), 12, 4, WIDE_BYTES in features, _fade_wide, _add_shares_wide)
     # 8 of 16 do; with more, some sums would be kept in memory.
-    return _made(_Register(8), 2, 1, NARROW_BYTES in features, plain_fade, plain_add_shares)
+    return _made(_Register(8), 2, 1, NARROW_BYTES in features, _fade_narrow, _add_shares_narrow)
 
 
 def _made(of: _Register, most_rows: int, more_rows: int, has_bytes: bool, fade: Any, add_shares: Any) -> Instructions:
@@ -76,3 +76,37 @@ def _fade_wide(builder: Any, x: Any, y: Any) -> Any:
 
 def _add_shares_wide(builder: Any, sums: Any, shares: Any) -> Any:
     return _Register(16).add_pairs(builder, sums, shares, ir.Constant(SHORTS.llvm, [1] * 32))
+
+
+def _fade_narrow(builder: Any, x: Any, y: Any) -> Any:
+    """Take the higher half of x * 2^(16 - y), since only lanes of 32 bits can be shifted by numbers of their own.
+
+    The power's lower byte is number y - 9 of a table of 2^7, 2^6 and so on, its higher byte number y - 1."""
+    bytes_kind, most = ir.VectorType(I8, 32), ir.Constant(HALF_SHORTS, [16] * 16)
+    powers = ir.Constant(bytes_kind, [1 << 7 - bit if bit < 8 else 0 for bit in range(16)] * 2)
+    lacking = ir.Constant(bytes_kind, [-9, -1] * 16)  # a place below 0 gives 0
+    results = []
+    for number, bits in zip(_halves(builder, x), _halves(builder, y), strict=True):
+        bits = builder.select(builder.icmp_unsigned("<", bits, most), bits, most)
+        both = builder.bitcast(builder.mul(bits, ir.Constant(HALF_SHORTS, [257] * 16)), bytes_kind)
+        at = builder.add(both, lacking)
+        power = builder.bitcast(_Register(8).call(builder, "avx2.pshuf.b", bytes_kind, powers, at), HALF_SHORTS)
+        results.append(_Register(8).call(builder, "avx2.pmulhu.w", HALF_SHORTS, number, power))
+    return _joined(builder, results)
+
+
+def _add_shares_narrow(builder: Any, sums: Any, shares: Any) -> Any:
+    parts = zip(_halves(builder, sums), _halves(builder, shares), strict=True)
+    ones = ir.Constant(HALF_SHORTS, [1] * 16)
+    return _joined(builder, [_Register(8).add_pairs(builder, each, ours, ones) for each, ours in parts])
+
+
+def _halves(builder: Any, vector: Any) -> list[Any]:
+    half = vector.type.count // 2
+    lanes = [ir.Constant(ir.VectorType(I32, half), [at + lane for lane in range(half)]) for at in (0, half)]
+    return [builder.shuffle_vector(vector, vector, each) for each in lanes]
+
+
+def _joined(builder: Any, halves: list[Any]) -> Any:
+    lanes = ir.Constant(ir.VectorType(I32, 2 * halves[0].type.count), list(range(2 * halves[0].type.count)))
+    return builder.shuffle_vector(*halves, lanes)

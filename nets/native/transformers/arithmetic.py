@@ -178,7 +178,7 @@ share_of = _of_shorts(_high_half)
 
 
 fade = _of_shorts(HERE.fade)
-"""Shift unsigned `x` to the right by `y` bits; the result is 0 from 16 bits on."""
+"""Shift unsigned `x` to the right by `y` bits, 1 or more; the result is 0 from 16 bits on."""
 
 
 @intrinsic

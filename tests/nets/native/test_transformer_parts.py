@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 
@@ -10,6 +11,8 @@ from nets.native.pack import pack
 from nets.native.parameters import aligned
 from nets.native.simd.groups import LARGEST_GROUP, group_numbers
 from nets.native.simd.products import multiply_rows
+from nets.native.simd.vectors import load_shorts, store
+from nets.native.transformers.arithmetic import fade
 from nets.native.transformers.attention import fraction_bits, write_shares
 from nets.native.transformers.products import IN_GROUPS, multiply_bytes, score_block
 from nets.native.transformers.rows import BYTE_ZERO, SHORT_LEVELS
@@ -51,6 +54,22 @@ def test_products_of_bytes(rows: int) -> None:
     given[:], packed[:] = (levels + BYTE_ZERO).ravel() & 255, weights.reshape(16, 4, 32).transpose(0, 2, 1).ravel()
     multiply_bytes(given.ctypes.data, packed.ctypes.data, sums.ctypes.data, rows, 64)
     np.testing.assert_array_equal(sums.reshape(rows, 32), (levels + BYTE_ZERO) @ weights)
+
+
+@needs_kernels
+@pytest.mark.parametrize("start", [1, 16, 32735])
+def test_fade(start: int) -> None:
+    """Each lane is shifted by another number of bits."""
+
+    @numba.njit
+    def run(x, y, to):
+        store(to, 0, fade(load_shorts(x, 0), load_shorts(y, 0)))
+
+    numbers, bits = np.random.default_rng(start).integers(0, 1 << 16, 32), start + np.arange(32)
+    x, y, to = (aligned(64).view(np.uint16) for _ in range(3))
+    x[:], y[:] = numbers, bits
+    run(x.ctypes.data, y.ctypes.data, to.ctypes.data)
+    np.testing.assert_array_equal(to, numbers >> np.minimum(bits, 16))
 
 
 @needs_kernels

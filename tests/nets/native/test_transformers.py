@@ -201,7 +201,8 @@ def test_processors_with_narrower_vectors() -> None:
         "evaluator = opened(network.compressed())\n"
         "for size in SIZES:\n"
         "    check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0))\n"
-        "from tests.nets.native.test_transformer_parts import test_products_of_bytes, test_shares\n"
+        "from tests.nets.native.test_transformer_parts import test_fade, test_products_of_bytes, test_shares\n"
+        "test_fade(1)\n"
         "test_shares(81, 40.0)\n"
         "test_products_of_bytes(5)\n"
     )
