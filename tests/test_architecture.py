@@ -38,7 +38,7 @@ VECTORS = {
 }
 ONLY_IN = {
     "numba": {"go_rules/machine/jit.py", *VECTORS},
-    "llvmlite": VECTORS,
+    "llvmlite": {"go_rules/machine/jit.py", *VECTORS},
     "onnxruntime": {"nets/onnx/runtime.py"},
     "torch": {"training/"},
     "matplotlib": {"training/", "gtp_engine/experiments/report.py"},

@@ -42,16 +42,20 @@ def read_entry(path: Path, key: str) -> bytes | None:
     if folder is None:
         return None
     try:
-        entry = read_owned(folder / path.name, MAX_BYTES)
-        content = memoryview(entry)[CHECKSUM_BYTES:]
-        if _checksum(key, content) != entry[:CHECKSUM_BYTES]:
-            return None
-        found = bytes(content)
+        found = entry_content(read_owned(folder / path.name, MAX_BYTES), key)
     except (OSError, MemoryError):
+        return None
+    if found is None:
         return None
     with contextlib.suppress(OSError):  # a cache that is only read serves as well
         os.utime(folder / path.name)
     return found
+
+
+def entry_content(entry: bytes, key: str) -> bytes | None:
+    """Return the content of an entry; None if it is damaged or not this key's. Raises MemoryError."""
+    content = memoryview(entry)[CHECKSUM_BYTES:]
+    return bytes(content) if _checksum(key, content) == entry[:CHECKSUM_BYTES] else None
 
 
 def write_entry(path: Path, key: str, content: bytes, unused_days: float) -> None:

@@ -3,9 +3,10 @@
 Numba's own disk cache misses edits in other files, fails on corrupt entries and shares one index between processes.
 This cache has a file for each compiled signature, with a hash in its name of all that the machine code depends on: the
 sources of the kernel's module and of our modules that it imports, the signature, the processor and the versions of
-Python and numba. To load such a file is to execute it, so only entries of our own are loaded (cache.py). What cannot be
-read is compiled again, and what cannot be written stays in memory. While another process compiles a kernel, this one
-waits for it (locks.py).
+Python, numba, LLVM and numpy. To load such a file is to execute it, so only entries of our own are loaded (cache.py).
+What cannot be read is compiled again, and what cannot be written stays in memory. While another process compiles a
+kernel, this one waits for it (locks.py). A wheel may bring kernels along that were compiled for processors like this
+one (shipped.py).
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,14 +23,19 @@ from go_rules.machine.directories import cache_root
 from go_rules.machine.fingerprint import source_fingerprint
 from go_rules.machine.locks import acquire, release
 from go_rules.machine.numba_file import without_numba_file
+from go_rules.machine.shipped import Family, family_of, folder_name, python_abi, read_shipped, usable_shipped
 
 with without_numba_file():
+    import llvmlite.binding
     import numba
+    import numpy
     from numba.core import serialize
     from numba.core.caching import CompileResultCacheImpl, _Cache
     from numba.core.runtime.nrt import rtsys
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_settings: Any = numba.config
 
 UNUSED_DAYS = 30
 """A file that nobody has loaded for so long is removed."""
@@ -41,6 +46,34 @@ _pickling: Any = CompileResultCacheImpl
 _listener: Callable[[str], None] | None = None
 compilations = 0
 """How many kernel signatures this process has compiled because the cache did not have them."""
+
+
+def shippable() -> tuple[Family, str] | None:
+    """Return the family of this processor, and the name of a folder of shipped kernels that this process could use.
+
+    None if the processor is of no family, and if it may not be asked for all that it can.
+    """
+    try:
+        family = family_of(llvmlite.binding.get_host_cpu_features()) if _settings.ENABLE_AVX else None
+    except RuntimeError:  # LLVM does not know how to ask this kind of processor
+        return None
+    return (family, folder_name(family, numba.__version__, llvmlite.__version__)) if family else None
+
+
+def _use_shipped() -> Path | None:
+    """Return the folder of the shipped kernels for this process, and have numba compile for their family.
+
+    None if there is none, and if NUMBA_CPU_NAME or NUMBA_CPU_FEATURES say what to compile for.
+    """
+    found = shippable() if (_settings.CPU_NAME, _settings.CPU_FEATURES) == (None, None) else None
+    folder = usable_shipped(found[1]) if found else None
+    if found and folder:
+        _settings.CPU_NAME, _settings.CPU_FEATURES = found[0].processor, found[0].switches()
+    return folder
+
+
+shipped_folder = _use_shipped()
+"""The folder of the shipped kernels that this process uses; None if it uses none."""
 
 
 def kernel(function: F) -> F:
@@ -108,10 +141,12 @@ class KernelCache(_Cache):
         global compilations
         rtsys.initialize(target_context)  # what compiled code needs; all that only compiling needs would take longer
         path, key = self._entry(sig, target_context)
-        compiled = _load(path, key, target_context)
+        compiled = _rebuilt(read_entry(path, key), target_context)
+        if compiled is None and shipped_folder is not None:
+            compiled = _rebuilt(read_shipped(shipped_folder / path.name, key), target_context)
         if compiled is None:
             acquire(path)
-            compiled = _load(path, key, target_context)  # another process may have compiled it meanwhile
+            compiled = _rebuilt(read_entry(path, key), target_context)  # another process may have compiled it meanwhile
             if compiled is not None:
                 release(path)
         if compiled is not None:
@@ -125,7 +160,9 @@ class KernelCache(_Cache):
         path, key = self._entry(sig, data.target_context)
         try:
             if not data.lifted and not data.library.has_dynamic_globals:
-                write_entry(path, key, serialize.dumps(_pickling.reduce(None, data)), UNUSED_DAYS)
+                # Annotations tell people about types, and name folders. A third of a file would be theirs.
+                content = serialize.dumps(_pickling.reduce(None, data._replace(type_annotation="")))
+                write_entry(path, key, content, UNUSED_DAYS)
         except Exception:  # numba's, for code that it cannot write; that stays in memory
             pass
         finally:
@@ -143,8 +180,11 @@ class KernelCache(_Cache):
     def _entry(self, sig: Any, target_context: Any) -> tuple[Path, str]:
         """The file of a signature's code, and the key to it."""
         depends_on = (
-            sys.version,
+            python_abi(),
             numba.__version__,
+            llvmlite.__version__,
+            _settings.USING_SVML,
+            numpy.__version__.partition(".")[0],  # by which numba decides what type a result has
             str(sig),
             target_context.codegen().magic_tuple(),
             self._fingerprint,
@@ -153,9 +193,8 @@ class KernelCache(_Cache):
         return cache_directory() / f"{self._name}-{digest[:24]}.kernel", f"{self._name} {digest}"
 
 
-def _load(path: Path, key: str, target_context: Any) -> Any:
+def _rebuilt(content: bytes | None, target_context: Any) -> Any:
     """The compiled code that a file holds; None if it cannot be used."""
-    content = read_entry(path, key)
     if content is None:
         return None
     try:

@@ -17,9 +17,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 """The folder that holds Nobi's packages."""
 
 
-def python_command(module: str, *arguments: str) -> list[str]:
-    """Return the command that runs one of our modules as a program, in a Python like this one."""
-    return [sys.executable, *_flags(), os.path.abspath(__file__), module, *arguments]
+def python_command(module: str, *arguments: str, root: str = ROOT) -> list[str]:
+    """Return the command that runs one of our modules as a program, in a Python like this one.
+
+    `root` is the folder of the packages, where others than these are meant.
+    """
+    launch = os.path.join(root, "go_rules", "machine", "launch.py")
+    return [sys.executable, *_flags(), launch, module, *arguments]
 
 
 def forget_current_directory() -> None:

@@ -32,17 +32,25 @@ def trusted_folder(folder: Path) -> Path:
     return real
 
 
+def is_private(status: os.stat_result) -> bool:
+    """Whether nobody but this user and the administrator can write to a file or folder, by a group of theirs or not.
+
+    Programs that install files leave them to the user's group where the system is arranged so.
+    """
+    return is_ours(status) or _is_safe(status, is_above=False)
+
+
 def _is_safe(status: os.stat_result, is_above: bool) -> bool:
     """Whether a folder that is writable by others than its owner cannot be used by other users to harm this one."""
     if status.st_uid not in (ADMINISTRATOR, os.geteuid()):
         return False
     if is_above and status.st_mode & stat.S_ISVTX:
         return True
-    return not status.st_mode & stat.S_IWOTH and _is_private(status.st_gid)
+    return not status.st_mode & stat.S_IWOTH and _is_own_group(status.st_gid)
 
 
 @functools.cache
-def _is_private(group: int) -> bool:
+def _is_own_group(group: int) -> bool:
     """Whether a group is this user's own: it has the user's name and no other members, as many systems arrange it.
 
     There new folders are writable by their group, which is no danger.

@@ -6,7 +6,9 @@ What is committed is copied, `python -m build` makes a source distribution of it
 distribution must have every file that git has, the wheel every module and the network and nothing else, and the same as
 a wheel that is made of the checkout directly; `twine check` must pass both. Then the wheel is installed into an empty
 environment of each Python that can be found, and what was installed plays, analyses and examines itself, in an empty
-folder with an empty cache; at last by pipx, where that is installed. FOLDER keeps the packages.
+folder with an empty cache. Where the processor allows it, that Python makes a wheel with compiled kernels of it, as
+`make wheel` does, and an installation of that is used in the same way: it must compile nothing, and a damaged file must
+do no harm. At last the plain wheel is installed by pipx, where that is installed. FOLDER keeps the packages.
 
 Packages come from the registry that pip is set up for. Prints a line for each check, with the processor seconds of the
 first move and of the next start, and exits with 1 if one failed.
@@ -35,6 +37,7 @@ LONGEST = 3600.0
 """Seconds after which a command counts as hung."""
 MOST_BYTES = 3_000_000
 """The largest wheel that we publish; the network is 1.5 million of them."""
+MOST_BYTES_WITH_KERNELS = 8_000_000
 ANALYSE = ("--visits", "50", "--size", "9")
 QUERY = {"id": "a", "moves": [["B", "E5"]], "rules": "chinese", "komi": 7, "boardXSize": 9, "boardYSize": 9}
 
@@ -55,7 +58,9 @@ def main() -> int:
                 report.skip(f"Python {version}: not found here")
                 continue
             tried += 1
-            installed(wheel, python, folder / f"environment-{tried}", report)
+            fresh = installed(wheel, python, folder / f"environment-{tried}", report)
+            if fresh is not None:
+                with_kernels(wheel, fresh, python, folder / f"compiled-{tried}", report)
         report.check("some Python of those wanted is here", tried > 0)
         by_pipx(wheel, folder / "pipx", report)
     print(f"{report.passed} checks passed, {report.failed} failed, {report.skipped} skipped")
@@ -169,17 +174,51 @@ def expect(done: subprocess.CompletedProcess[str]) -> None:
         raise SystemExit(f"{' '.join(map(str, done.args))} failed:\n{(done.stdout + done.stderr)[-3000:]}")
 
 
-def installed(wheel: Path, python: Path, folder: Path, report: Report) -> None:
-    """Install the wheel into an empty environment, and use what is there."""
+def installed(wheel: Path, python: Path, folder: Path, report: Report) -> Path | None:
+    """Install the wheel into an empty environment, and use what is there. Returns its Python; None if that failed."""
     version = run([python, "--version"]).stdout.strip()
     fresh = environment(python, folder)
     done = run([fresh, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel])
-    if not report.check(f"{version}: the wheel is installed", done.returncode == 0, done.stderr):
-        return
+    if not report.check(f"{version}: {wheel.name} is installed", done.returncode == 0, done.stderr):
+        return None
     report.check(f"{version}: pip check", run([fresh, "-m", "pip", "check"]).returncode == 0)
     used(fresh.with_name("nobi"), folder, version, report)
     where = run([fresh, "-I", "-c", "import gtp_engine.cli; print(gtp_engine.cli.__file__)"], cwd=folder).stdout
     report.check(f"{version}: it is the installed one that ran", where.startswith(str(folder)), where)
+    return fresh
+
+
+def with_kernels(plain: Path, builder: Path, python: Path, folder: Path, report: Report) -> None:
+    """Have an installation make a wheel with compiled kernels of the plain one; install that elsewhere, and use it."""
+    folder.mkdir()
+    shutil.copy(plain, folder / plain.name)
+    began = processor_seconds()
+    done = run([builder, "-I", "-m", "gtp_engine.tools.wheel", folder / plain.name], cwd=folder)
+    if "compiled ahead only for" in done.stderr:
+        report.skip(f"a wheel with kernels: {done.stderr.strip()}")
+        return
+    if not report.check("a wheel with kernels is made", done.returncode == 0, done.stderr):
+        return
+    wheel = Path(done.stdout.strip())
+    size = wheel.stat().st_size
+    cost = f"{processor_seconds() - began:.0f} processor seconds"
+    text = f"{wheel.name}, {cost}, has {size:,} bytes, {MOST_BYTES_WITH_KERNELS:,} at most"
+    report.check(text, size <= MOST_BYTES_WITH_KERNELS)
+    place = folder / "environment"
+    fresh = installed(wheel, python, place, report)
+    if fresh is None:
+        return
+    kernels = sorted(path for path in (place / "cache" / "kernels").glob("*.kernel"))
+    report.check("it compiles nothing for a first move, analysis and an examination", not kernels, str(kernels[:5]))
+    shipped = sorted(place.glob("lib/python*/site-packages/go_rules/machine/kernels/*/*.kernel"))
+    if report.check(f"{len(shipped)} kernels are installed", len(shipped) > 20):
+        shipped[0].write_bytes(shipped[0].read_bytes()[:-1])
+        variables = {**os.environ, "NOBI_CACHE_DIR": str(folder / "another cache")}
+        done = run([fresh.with_name("nobi"), "gtp", "--visits", "50"], input="genmove b\nquit\n", env=variables)
+        good = done.returncode == 0 and done.stdout.startswith("= ")
+        report.check(f"a damaged {shipped[0].name} is compiled again", good, done.stdout + done.stderr)
+        compiled = [path.name for path in (folder / "another cache" / "kernels").glob("*.kernel")]
+        report.check("and kept in the cache", shipped[0].name in compiled, str(compiled[:5]))
 
 
 def used(nobi: Path, folder: Path, version: str, report: Report) -> None:

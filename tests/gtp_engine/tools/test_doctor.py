@@ -57,6 +57,17 @@ def test_a_full_disk_is_a_remark(only: Doctor, monkeypatch: pytest.MonkeyPatch, 
     assert said.endswith("Nobi can play here.\n")
 
 
+def test_kernels_of_the_installation(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("go_rules.machine.shipped.SHIPPED", tmp_path / "kernels")
+    assert "ok      kernels of the rules: " in only.says(named("kernels"))
+    (tmp_path / "kernels" / "x86-64-v9").mkdir(parents=True)
+    said = only.says(named("kernels"))
+    assert "the installation has some that do not serve here: for x86-64-v9\n" in said
+    assert "-> a wheel that `make wheel` makes on this computer" in said
+    monkeypatch.setattr("go_rules.machine.jit.shipped_folder", tmp_path / "kernels" / "x86-64-v9")
+    assert "; the installation has compiled ones for x86-64-v9\n" in only.says(named("kernels"))
+
+
 def test_devices(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(checks, "NVIDIA_DRIVER", tmp_path / "none")
     assert "ok      devices: " in only.says(named("device"))

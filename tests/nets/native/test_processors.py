@@ -11,6 +11,7 @@ import llvmlite.binding as llvm
 import pytest
 from llvmlite import ir
 
+from go_rules.machine.shipped import FAMILIES
 from nets.native.simd import neon, x86
 from nets.native.simd.instructions import Instructions
 from nets.native.simd.processor import is_arm, is_available
@@ -26,6 +27,9 @@ X86 = {
     "icelake-server": VNNI,
     "znver4": VNNI,
 }
+SHIPPED = {f"family {each.name}": each for each in FAMILIES}
+"""What kernels in a wheel are compiled for."""
+X86 |= {name: set(family.features) for name, family in SHIPPED.items()}
 HAS_DOT = {"cortex-a53": False, "cortex-a72": False, "cortex-a76": True, "neoverse-n1": True, "apple-m1": True}
 EXPECTED = {
     "x86-64-v3": ("vpmaddwd", "", 8),
@@ -38,6 +42,8 @@ EXPECTED = {
     "neoverse-n1": ("smlal", "sdot", 48),
     "apple-m1": ("smlal", "sdot", 48),
 }
+SAME = {"x86-64-v3": "x86-64-v3", "x86-64-v3-vnni": "alderlake", "x86-64-v4": "x86-64-v4", "x86-64-v4-vnni": "znver4"}
+EXPECTED |= {f"family {name}": EXPECTED[processor] for name, processor in SAME.items()}
 """For each processor the instruction that multiplies and adds in the loops of 16-bit and of 8-bit levels, and how many
 the loop has. `sdot` does what two of `smlal` and `smlal2` do."""
 MULTIPLIES = ("vpmaddwd", "vpdp", "smlal", "sdot")
@@ -48,6 +54,11 @@ tells the weights of two inputs apart."""
 
 def triple(processor: str) -> str:
     return LINUX_X86 if processor in X86 else MAC_ARM if processor.startswith("apple") else LINUX_ARM
+
+
+def target(processor: str) -> dict[str, str]:
+    family = SHIPPED.get(processor)
+    return {"cpu": family.processor, "features": family.switches()} if family else {"cpu": processor}
 
 
 def instructions_of(processor: str) -> Instructions:
@@ -71,7 +82,7 @@ def loop(processor: str, kind: str) -> list[str]:
     builder = ir.IRBuilder(function.append_basic_block())
     emit_product(builder, function.args, here.most_rows, getattr(here, kind), here, put_sums)
     builder.ret_void()
-    machine = llvm.Target.from_triple(module.triple).create_target_machine(cpu=processor, opt=3)
+    machine = llvm.Target.from_triple(module.triple).create_target_machine(**target(processor), opt=3)
     parsed, passes = llvm.parse_assembly(str(module)), llvm.create_pipeline_tuning_options(speed_level=3)
     builder_of_passes = llvm.create_pass_builder(machine, passes)
     builder_of_passes.getModulePassManager().run(parsed, builder_of_passes)

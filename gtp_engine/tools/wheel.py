@@ -1,0 +1,177 @@
+"""Puts compiled kernels into a wheel, for processors like this one: `make wheel`.
+
+    python -m gtp_engine.tools.wheel dist/nobi-0.1.0-py3-none-any.whl [NETWORK...]
+
+The wheel is unpacked, and what lies there plays and analyses with an empty cache, with the embedded network and with
+others that are named. That compiles all kernels for the family of this processor (go_rules/machine/shipped.py). Then
+the same is done once more, without cached networks: the kernels that are loaded this time are those that a first start
+needs, and they are added. A last run, of the finished packages on an empty cache, must compile nothing.
+
+The new wheel lies beside the plain one. It is for this Python and this system only, and it asks for numba and llvmlite
+in the versions that are installed here, because kernels fit no others. On processors of another family it compiles like
+the plain one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+import zipfile
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from go_rules.machine.jit import shippable
+from go_rules.machine.launch import python_command
+from go_rules.machine.shipped import SHIPPED, Family
+from gtp_engine.errors import UserError, explain
+
+KERNELS = f"go_rules/machine/{SHIPPED.name}"
+"""Where shipped kernels lie in a wheel."""
+COMPILERS = ("numba", "llvmlite")
+GTP = """boardsize 19
+genmove b
+genmove w
+undo
+kata-raw-nn 0
+kata-genmove_analyze w 10 ownership true
+final_score
+final_status_list dead
+boardsize 9
+place_free_handicap 2
+genmove w
+kata-set-rules japanese
+genmove b
+undo
+quit
+"""
+QUERY = {"id": "a", "moves": [["B", "Q16"]], "rules": "chinese", "komi": 7, "boardXSize": 19, "boardYSize": 19}
+Sessions = Sequence[tuple[tuple[str, ...], str]]
+SESSIONS: Sessions = (
+    (("gtp", "--visits", "50"), GTP),
+    (("analysis",), json.dumps({**QUERY, "maxVisits": 50, "includeOwnership": True}) + "\n"),
+)
+"""What a user's first start may be: arguments of `nobi`, and what it reads."""
+HOUR = 3600.0
+
+
+def add_kernels(plain: Path, networks: Sequence[Path]) -> Path:
+    """Write a wheel with compiled kernels beside a plain one. Returns its path. Raises UserError and OSError.
+
+    It has the kernels of the embedded network, and those of these files' kinds of networks.
+    """
+    sessions = list(SESSIONS)
+    sessions += [(("gtp", "--visits", "50", "--net", str(path.resolve())), GTP) for path in networks]
+    found = shippable()
+    if found is None:
+        raise UserError("kernels can be compiled ahead only for x86-64 processors with AVX2, and this one is another")
+    family, folder = found
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name).resolve()
+        try:
+            with zipfile.ZipFile(plain) as wheel:
+                wheel.extractall(place / "installed")
+        except zipfile.BadZipFile:
+            raise UserError(f"{plain}: this is no wheel") from None
+        kernels = place / "installed" / KERNELS / folder
+        if kernels.parent.exists():
+            raise UserError(f"{plain}: it has kernels already")
+        kernels.mkdir(parents=True)
+        for path in _compiled(place, family, sessions):
+            shutil.copyfile(path, kernels / path.name)
+        _play(place, place / "another", {}, sessions)
+        anew = [path.name for path in (place / "another" / "kernels").glob("*.kernel")]
+        if anew:
+            raise UserError(f"what was packed does not serve: {len(anew)} kernels were compiled anew, {anew[0]} first")
+        return pack_again(plain, place / "installed")
+
+
+def _compiled(place: Path, family: Family, sessions: Sessions) -> list[Path]:
+    """Compile what first starts need. Returns the files of the kernels that they load."""
+    target = {"NUMBA_CPU_NAME": family.processor, "NUMBA_CPU_FEATURES": family.switches()}
+    cache = place / "cache"
+    _play(place, cache, target, sessions)
+    shutil.rmtree(cache / "networks")
+    before = time.time() - HOUR
+    for path in (cache / "kernels").glob("*.kernel"):
+        os.utime(path, (before, before))
+    _play(place, cache, target, sessions)
+    return [path for path in sorted((cache / "kernels").glob("*.kernel")) if path.stat().st_mtime > before + 1]
+
+
+def _play(place: Path, cache: Path, target: dict[str, str], sessions: Sessions) -> None:
+    """Run all sessions with what is unpacked in `place`. Raises UserError if one fails."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "NOBI_"))}
+    variables |= {"NOBI_CACHE_DIR": str(cache), "NOBI_CONFIG_DIR": str(place / "config"), **target}
+    for arguments, text in sessions:
+        command = python_command("gtp_engine.cli", *arguments, root=str(place / "installed"))
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, check=False, env=variables, cwd=place
+        )
+        wrong = done.returncode != 0 or re.search(r'^\?|"error"', done.stdout, re.MULTILINE)
+        if wrong or not done.stdout:
+            raise UserError(f"nobi {' '.join(arguments)} failed: {done.stdout[-300:]}{done.stderr[-1000:]}")
+
+
+def pack_again(plain: Path, unpacked: Path) -> Path:
+    """Write the wheel of what was unpacked, with tags and requirements for this Python, beside `plain`.
+
+    Returns its path. Raises UserError if the wheel's own files are not as expected, and OSError.
+    """
+    python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    tag = f"{python}-{python}{getattr(sys, 'abiflags', '')}-{re.sub('[-.]', '_', sysconfig.get_platform())}"
+    (about,) = unpacked.glob("*.dist-info")
+    _rewrite(about / "WHEEL", "^Tag: .*$", f"Tag: {tag}")
+    _rewrite(about / "WHEEL", "^Root-Is-Purelib: .*$", "Root-Is-Purelib: false")
+    needed = "\n".join(f"Requires-Dist: {name}=={version(name)}" for name in COMPILERS)
+    _rewrite(about / "METADATA", rf"^Requires-Dist: {COMPILERS[0]}\b.*$", needed)
+    record = about / "RECORD"
+    record.unlink()
+    files = {path.relative_to(unpacked).as_posix(): path for path in sorted(unpacked.rglob("*")) if path.is_file()}
+    lines = [f"{name},{_hash(path)},{path.stat().st_size}\n" for name, path in files.items()]
+    own = record.relative_to(unpacked).as_posix()
+    record.write_text("".join([*lines, f"{own},,\n"]), encoding="utf-8")
+    made = plain.with_name("-".join([*plain.stem.split("-")[:2], tag]) + ".whl")
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
+        for name, path in {**files, own: record}.items():
+            wheel.write(path, name)
+    return made
+
+
+def _rewrite(path: Path, pattern: str, text: str) -> None:
+    """Replace the one line of a file that matches."""
+    changed, count = re.subn(pattern, text, path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    if count != 1:
+        raise UserError(f"{path.name}: {count} lines match {pattern}")
+    path.write_text(changed, encoding="utf-8")
+
+
+def _hash(path: Path) -> str:
+    digest = base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest())
+    return f"sha256={digest.decode().rstrip('=')}"
+
+
+def main() -> int:
+    """Add kernels to the wheel that the command line names. Returns the exit code."""
+    try:
+        if len(sys.argv) < 2:
+            raise UserError("usage: python -m gtp_engine.tools.wheel WHEEL [NETWORK...]")
+        plain, *networks = map(Path, sys.argv[1:])
+        print(add_kernels(plain, networks))
+    except (UserError, OSError) as error:
+        print(f"nobi: {explain(error)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

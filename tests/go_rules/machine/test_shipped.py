@@ -1,0 +1,135 @@
+"""Kernels that a wheel brings along: loaded where everything fits, and never where anything does not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from go_rules.machine import jit
+from go_rules.machine.shipped import FAMILIES, family_of, folder_name, python_abi
+
+V3, V4 = dict.fromkeys(FAMILIES[3].features, True), dict.fromkeys(FAMILIES[1].features, True)
+
+
+@pytest.mark.parametrize(
+    ("features", "name"),
+    [
+        ({**V3, "sha": True}, "x86-64-v3"),
+        ({**V3, "avxvnni": True}, "x86-64-v3-vnni"),
+        ({**V3, "avx512f": True, "avx512vnni": True}, "x86-64-v3"),
+        (V4, "x86-64-v4"),
+        ({**V4, "avx512vnni": True, "avxvnni": True}, "x86-64-v4-vnni"),
+        ({**V4, "avx512vnni": False, "avxvnni": True}, "x86-64-v4"),
+        ({**V4, "fma": False}, None),
+        ({**V3, "avx2": False}, None),
+        ({"neon": True, "dotprod": True}, None),
+        ({}, None),
+    ],
+)
+def test_a_processor_belongs_to_the_best_family_that_it_contains(features: dict[str, bool], name: str | None) -> None:
+    family = family_of(features)
+    assert (family and family.name) == name
+
+
+PROGRAM = """
+import os, pathlib
+from go_rules.machine import shipped
+shipped.SHIPPED = pathlib.Path(os.environ["SHIPPED"])
+from go_rules.machine import jit
+from go_rules.random import next_u64, seed_state
+print(int(next_u64(seed_state(1))), jit.compilations, jit.shipped_folder is not None)
+"""
+
+
+class Installation:
+    """A folder of shipped kernels, and what a process with them and an empty cache finds."""
+
+    def __init__(self, folder: Path) -> None:
+        found = jit.shippable()
+        if found is None:
+            pytest.skip("this processor is of no family that kernels are shipped for")
+        self.family, name = found
+        self.folder = folder
+        self.shipped = folder / "shipped" / name
+
+    def run(self, cache: str, **environment: str) -> tuple[int, int, bool]:
+        """Run a kernel. Returns its result, how many were compiled, and whether the process uses shipped kernels."""
+        variables = {"NOBI_CACHE_DIR": str(self.folder / cache), "SHIPPED": str(self.shipped.parent), **environment}
+        command = [sys.executable, "-c", PROGRAM]
+        done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=True)
+        assert done.stderr == ""
+        value, compiled, uses = done.stdout.split()
+        return int(value), int(compiled), uses == "True"
+
+    def file(self) -> Path:
+        (path,) = self.shipped.iterdir()
+        return path
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """The kernel compiled for the family, and shipped."""
+    made = Installation(tmp_path_factory.mktemp("built"))
+    target = {"NUMBA_CPU_NAME": made.family.processor, "NUMBA_CPU_FEATURES": made.family.switches()}
+    assert made.run("build", **target)[1:] == (1, False)
+    made.shipped.parent.mkdir()
+    shutil.copytree(made.folder / "build" / "kernels", made.shipped, copy_function=shutil.copyfile)
+    return made
+
+
+@pytest.fixture
+def installation(built: Installation, tmp_path: Path) -> Installation:
+    """A copy of it, to be damaged."""
+    shutil.copytree(built.shipped.parent, tmp_path / "shipped")
+    return Installation(tmp_path)
+
+
+def test_a_process_with_shipped_kernels_compiles_nothing_and_keeps_nothing(installation: Installation) -> None:
+    before = installation.file().stat()
+    value, *others = installation.run("empty")
+    assert others == [0, True]
+    assert not (installation.folder / "empty").exists()
+    assert installation.file().stat().st_mtime_ns == before.st_mtime_ns
+    # Who asks numba for another processor gets it, and its code is no substitute for what was shipped.
+    assert installation.run("other", NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="") == (value, 1, False)
+    (other,) = (installation.folder / "other" / "kernels").iterdir()
+    shutil.copyfile(other, installation.file())
+    assert installation.run("cache") == (value, 1, True)
+
+
+@pytest.mark.parametrize("wrong", ["damaged", "missing", "others may write"])
+def test_what_cannot_be_used_is_compiled_for_the_same_family(installation: Installation, wrong: str) -> None:
+    file = installation.file()
+    if wrong == "damaged":
+        file.write_bytes(file.read_bytes()[:-1])
+    elif wrong == "missing":
+        file.unlink()
+    elif hasattr(os, "geteuid"):
+        file.chmod(0o666)
+    else:
+        pytest.skip("this system tells no owners")
+    assert installation.run("cache")[1:] == (1, True)
+    # Its name says what it was compiled for: the same.
+    assert [path.name for path in (installation.folder / "cache" / "kernels").iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize("wrong", ["another version", "others may write"])
+def test_a_folder_that_cannot_be_used_is_ignored(installation: Installation, wrong: str) -> None:
+    if wrong == "another version":
+        installation.shipped.rename(installation.shipped.with_name(f"{installation.shipped.name}.1"))
+    elif hasattr(os, "geteuid"):
+        installation.shipped.chmod(0o777)
+    else:
+        pytest.skip("this system tells no owners")
+    assert installation.run("cache")[1:] == (1, False)
+
+
+def test_a_folder_is_for_one_family_and_for_one_version_of_all_that_kernels_depend_on() -> None:
+    name = folder_name(FAMILIES[0], "0.68.1", "0.50.0")
+    assert name == f"x86-64-v4-vnni-{python_abi()}-numba-0.68.1-llvmlite-0.50.0"
+    assert f"{sys.version_info[0]}{sys.version_info[1]}" in python_abi()
