@@ -152,7 +152,7 @@ class SequentialHalving(_BestIsPlayed):
         self._survived = np.zeros(len(logits), np.int64)
         """How many phases each edge has come to, and its visits in this search."""
         self._visits = np.zeros(len(logits), np.int64)
-        self._target = self._left = 0
+        self._left = 0
         self._ended = not self._begin_phase()
 
     def next_edge(self, tree: Tree, in_flight: int) -> int:

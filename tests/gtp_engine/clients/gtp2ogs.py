@@ -25,8 +25,7 @@ class Bot:
         return self.talk.ask(line + "\r")
 
     def load(self, *moves: str, size: str = "9", komi: str = "6.5") -> None:
-        self.capped = "fischer-capped" in self.command("kata-list_time_settings")
-        for line in (f"boardsize {size}", "clear_board", f"komi {komi}"):
+        for line in ("kata-list_time_settings", f"boardsize {size}", "clear_board", f"komi {komi}"):
             self.command(line)
         for number, move in enumerate(moves):
             self.command(f"play {('black', 'white')[number % 2]} {move}")
