@@ -114,8 +114,9 @@ def _version(name: str) -> str:
 
 
 def _system(_: Installation) -> str:
+    cores = usable_cores()
     return (
-        f"nobi {VERSION}, Python {platform.python_version()}, {platform.platform()}, {usable_cores()} cores, "
+        f"nobi {VERSION}, Python {platform.python_version()}, {platform.platform()}, {cores} core{'s' * (cores > 1)}, "
         f"{memory_for_search() >> 20:,} MiB for searches"
     )
 
