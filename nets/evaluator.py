@@ -132,3 +132,20 @@ class Evaluator(ABC):
     def use_profile(self, profile: HumanProfile) -> None:
         """Imitate other players from the next evaluation on. Raises EvaluatorError if this is no HumanSL network."""
         raise EvaluatorError(f"{self.attributes.name}: {TAKES_NO_PROFILE}")
+
+
+class ForwardingEvaluator(Evaluator):
+    """An evaluator that has another one answer its requests; a subclass does something more in `evaluate`."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        """`evaluator` is the other one."""
+        self.evaluator = evaluator
+
+    @property
+    def attributes(self) -> EvaluatorAttributes:
+        """The attributes of the other evaluator."""
+        return self.evaluator.attributes
+
+    def use_profile(self, profile: HumanProfile) -> None:
+        """Have the other evaluator imitate other players, as `Evaluator.use_profile` says."""
+        self.evaluator.use_profile(profile)

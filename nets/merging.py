@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes
-from nets.human_profile import HumanProfile
+from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, ForwardingEvaluator
 
 
 class _Entry:
@@ -29,25 +28,16 @@ class _Entry:
         return (*self.request.spatial.shape[1:], self.request.optimism is None, self.request.colours is None)
 
 
-class MergingEvaluator(Evaluator):
+class MergingEvaluator(ForwardingEvaluator):
     """Passes requests on to another evaluator, several at a time where they come together."""
 
     def __init__(self, evaluator: Evaluator, most: int, at_once: int = 1) -> None:
         """`most`: positions of a merged request, unless a single one has more; `at_once`: calls at the same time."""
-        self.evaluator = evaluator
+        super().__init__(evaluator)
         self._most = most
         self._free = at_once
         self._changed = threading.Condition()
         self._waiting: list[_Entry] = []
-
-    @property
-    def attributes(self) -> EvaluatorAttributes:
-        """The attributes of the other evaluator."""
-        return self.evaluator.attributes
-
-    def use_profile(self, profile: HumanProfile) -> None:
-        """Imitate other players from now on, as `Evaluator.use_profile` says."""
-        self.evaluator.use_profile(profile)
 
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
         """Evaluate a request together with those that wait beside it, as `Evaluator.evaluate` says."""

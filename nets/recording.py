@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes
-from nets.human_profile import HumanProfile
+from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, ForwardingEvaluator
 
 
 class RecordedPosition(NamedTuple):
@@ -23,7 +22,7 @@ class RecordedPosition(NamedTuple):
     """[19]"""
 
 
-class RecordingEvaluator(Evaluator):
+class RecordingEvaluator(ForwardingEvaluator):
     """Counts the batches that another evaluator is given, and keeps some of their positions."""
 
     def __init__(
@@ -31,21 +30,12 @@ class RecordingEvaluator(Evaluator):
     ) -> None:
         """Once `most` positions are kept, no more are. `chosen` is told the number of positions in a request and
         returns the rows to keep."""
-        self.evaluator = evaluator
+        super().__init__(evaluator)
         self.batches: Counter[int] = Counter()
         """How many requests of each size there were."""
         self.positions: list[RecordedPosition] = []
         self._most, self._chosen = most, chosen
         self._lock = threading.Lock()
-
-    @property
-    def attributes(self) -> EvaluatorAttributes:
-        """The attributes of the other evaluator."""
-        return self.evaluator.attributes
-
-    def use_profile(self, profile: HumanProfile) -> None:
-        """Imitate other players from now on, as `Evaluator.use_profile` says."""
-        self.evaluator.use_profile(profile)
 
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
         """Have the other evaluator answer the request."""

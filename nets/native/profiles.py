@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.points import WHITE
-from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes
+from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, ForwardingEvaluator
 from nets.human_profile import HumanProfile, metadata_row, parse_profile
 from nets.katago.model import Activation, FloatArray, MetadataEncoder
 
@@ -61,14 +61,11 @@ def varied(evaluator: Evaluator) -> Evaluator:
     return evaluator if evaluator.attributes.profile is None else _VariedProfiles(evaluator)
 
 
-class _VariedProfiles(Evaluator):
+class _VariedProfiles(ForwardingEvaluator):
     def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator, self._calls = evaluator, count()
-
-    @property
-    def attributes(self) -> EvaluatorAttributes:
-        return self._evaluator.attributes
+        super().__init__(evaluator)
+        self._calls = count()
 
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
-        self._evaluator.use_profile(PROFILES[next(self._calls) % len(PROFILES)])
-        return self._evaluator.evaluate(request)
+        self.use_profile(PROFILES[next(self._calls) % len(PROFILES)])
+        return self.evaluator.evaluate(request)
