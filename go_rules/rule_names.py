@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from go_rules.machine.texts import shown
+from go_rules.machine.printable import shown
 from go_rules.rules import (
     BONUS_N,
     BONUS_N_MINUS_1,

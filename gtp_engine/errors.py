@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gtp_engine.printable import printable
+from go_rules.machine.printable import printable
 
 LONGEST = 2000
 """Characters of the longest explanation."""

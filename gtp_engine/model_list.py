@@ -7,7 +7,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from go_rules.machine.files import opened_regular, printable_path
+from go_rules.machine.files import opened_regular
+from go_rules.machine.printable import printable_path
 from nets.evaluator import Evaluator
 
 HEADER = 400

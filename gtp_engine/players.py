@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from go_rules.machine.files import printable_path
+from go_rules.machine.printable import printable_path
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION

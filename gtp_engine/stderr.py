@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from gtp_engine.printable import printable
+from go_rules.machine.printable import printable
 
 LONGEST_NOTE = 2000
 """Characters of the longest note."""

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
 from go_rules.machine.memory import memory_for_search
-from go_rules.machine.texts import MOST_DIGITS, parse_integer, parse_json, parse_number, shown
+from go_rules.machine.printable import shown
+from go_rules.machine.texts import MOST_DIGITS, parse_integer, parse_json, parse_number
 
 T = TypeVar("T", bound="ParameterTable")
 

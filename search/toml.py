@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from go_rules.machine.files import printable_path, read_regular
-from go_rules.machine.texts import shown
+from go_rules.machine.files import read_regular
+from go_rules.machine.printable import printable_path, shown
 from search.parameters import ParameterError
 
 MAX_FILE_BYTES = 1 << 18

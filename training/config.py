@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from go_rules.machine.files import printable_path
-from go_rules.machine.texts import parse_json, shown
+from go_rules.machine.printable import printable_path, shown
+from go_rules.machine.texts import parse_json
 from search.parameters import ParameterError, ParameterTable, declared, from_values, parameter
 from search.toml import read_toml, toml_value
 from training.errors import TrainingError

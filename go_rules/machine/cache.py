@@ -22,6 +22,7 @@ from pathlib import Path
 from go_rules.machine.directories import NOWHERE
 from go_rules.machine.files import read_owned, written_beside
 from go_rules.machine.owners import trusted_folder
+from go_rules.machine.printable import escaped
 
 FOLDER_MODE = 0o700
 CHECKSUM_BYTES = 32
@@ -109,7 +110,7 @@ def _report(folder: Path, error: OSError | ValueError) -> None:
         return
     place = getattr(error, "filename", None) or folder
     reason = getattr(error, "strerror", None) or error
-    _problem = "".join(c if c.isprintable() else "?" for c in f"{place}: {reason}")
+    _problem = escaped(f"{place}: {reason}")
     with contextlib.suppress(OSError, ValueError, AttributeError):
         print(f"nobi: the cache cannot be used, so every start takes longer: {_problem}", file=sys.stderr, flush=True)
 

@@ -187,12 +187,7 @@ def append_regular(path: Path, content: bytes, durable: bool = False) -> None:
             os.fsync(descriptor)
 
 
-# --- Names and reasons --------------------------------------------------------------------------------------------
-
-
-def printable_path(path: Name) -> str:
-    """Return a path as text for a message of one line: what cannot be printed becomes `?`."""
-    return "".join(c if c.isprintable() else "?" for c in str(path))
+# --- Opening and its errors ---------------------------------------------------------------------------------------
 
 
 def _open(path: Name, flags: int, mode: int = PUBLIC) -> int:

@@ -15,7 +15,6 @@ MOST_DIGITS = 18
 """Of a whole number: every such number fits into 64 bits."""
 LONGEST_NUMBER = 400
 """Characters of a decimal number. The largest double has 309 digits, the smallest one 324 zeros."""
-LONGEST_SHOWN = 60
 
 _INTEGER = re.compile(rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
@@ -48,16 +47,6 @@ def parse_json(text: str) -> Any:
         )
     except (ValueError, RecursionError):
         raise ValueError("JSON") from None
-
-
-def shown(value: object) -> str:
-    """Return what somebody wrote as a part of a message of one line: cut, and `?` for what cannot be printed."""
-    try:
-        text = str(value)
-    except (ValueError, RecursionError):  # an integer of too many digits, or too deep a list
-        text = f"such {type(value).__name__}"
-    cut = text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
-    return "".join(character if character.isprintable() else "?" for character in cut)
 
 
 def _refuse(constant: str) -> float:

@@ -16,7 +16,8 @@ from sgfmill import sgf_grammar
 
 from go_rules.game import Game, Move, RuleViolation
 from go_rules.handicap import fixed_handicap, max_fixed_handicap
-from go_rules.machine.files import printable_path, read_regular
+from go_rules.machine.files import read_regular
+from go_rules.machine.printable import printable_path
 from go_rules.machine.texts import parse_number
 from go_rules.points import (
     BLACK,

@@ -10,7 +10,8 @@ import numpy as np
 from sgfmill import sgf_grammar
 
 from go_rules.game import Game
-from go_rules.machine.files import create_whole, printable_path
+from go_rules.machine.files import create_whole
+from go_rules.machine.printable import printable_path
 from go_rules.points import COLOUR_LETTERS, PASS, WHITE, column_of, row_of
 from go_rules.rule_names import rules_to_sgf
 from go_rules.sgf.reader import SgfError, is_in_hundredths

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from go_rules.machine.texts import shown
+from go_rules.machine.printable import shown
 from gtp_engine.configuration.fixed import FIXED, fixed_name, require_fixed, value_text
 from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.settings import EngineSettings

@@ -11,7 +11,8 @@ from typing import Any
 
 import tomlkit
 
-from go_rules.machine.files import PUBLIC, printable_path, read_regular, written_beside
+from go_rules.machine.files import PUBLIC, read_regular, written_beside
+from go_rules.machine.printable import printable_path
 from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from go_rules.machine.files import printable_path, read_regular
-from go_rules.machine.texts import shown
+from go_rules.machine.files import read_regular
+from go_rules.machine.printable import printable_path, shown
 from gtp_engine.errors import UserError
 
 MOST_BYTES = 1 << 20

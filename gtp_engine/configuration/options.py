@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
-from go_rules.machine.texts import parse_integer, parse_number, shown
+from go_rules.machine.printable import shown
+from go_rules.machine.texts import parse_integer, parse_number
 from gtp_engine.configuration.parameters import parameters
 from search.parameters import Parameter, ParameterError
 

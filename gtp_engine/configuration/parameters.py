@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 
-from go_rules.machine.texts import shown
+from go_rules.machine.printable import shown
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.players import PLAYERS
 from search.parameters import Parameter, ParameterError, ParameterTable, declared_by, extended, folded

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from go_rules.machine.directories import expand_home
-from go_rules.machine.texts import shown
+from go_rules.machine.printable import shown
 from nets.devices import AUTO
 from nets.devices import NAMES as DEVICE_NAMES
 from nets.human_profile import parse_profile

@@ -13,8 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from go_rules.machine.directories import NOWHERE, config_root
-from go_rules.machine.files import printable_path
-from go_rules.machine.texts import shown
+from go_rules.machine.printable import printable_path, shown
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.errors import UserError

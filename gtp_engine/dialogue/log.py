@@ -7,8 +7,8 @@ import time
 import traceback
 from pathlib import Path
 
-from go_rules.machine.files import append_regular, printable_path
-from gtp_engine.printable import escaped
+from go_rules.machine.files import append_regular
+from go_rules.machine.printable import escaped, printable_path
 from gtp_engine.stderr import note
 
 

@@ -9,7 +9,7 @@ import click
 
 from go_rules.machine.files import PUBLIC, write_whole
 from go_rules.machine.launch import python_command
-from go_rules.machine.texts import shown
+from go_rules.machine.printable import printable, shown
 from gtp_engine.configuration.options import Count, Number
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
@@ -18,7 +18,6 @@ from gtp_engine.experiments.report import MISSING, as_csv, as_markdown, can_draw
 from gtp_engine.match.command import EXIT_FAULTS
 from gtp_engine.match.conditions import BoardSize, Conditions, read_conditions
 from gtp_engine.players import check
-from gtp_engine.printable import printable
 from gtp_engine.tournament.progress import play_series
 from gtp_engine.tournament.report import write_results
 from gtp_engine.tournament.results import Results

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from go_rules.game import Game
-from go_rules.machine.texts import parse_json, shown
+from go_rules.machine.printable import shown
+from go_rules.machine.texts import parse_json
 from gtp_engine.errors import explain
 from gtp_engine.json_engine import replies
 from gtp_engine.json_engine.actions import Actions

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from go_rules.machine.files import printable_path
+from go_rules.machine.printable import printable_path
 from gtp_engine.json_engine.human import HumanModel
 from gtp_engine.model_list import described
 from nets.evaluator import Evaluator

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from go_rules.machine.texts import shown
+from go_rules.machine.printable import shown
 from go_rules.points import BLACK, EMPTY, WHITE
 from gtp_engine.configuration.fixed import fixed_name, require_fixed
 from gtp_engine.configuration.parameters import find_parameter

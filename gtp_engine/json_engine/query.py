@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from go_rules.machine.texts import shown
+from go_rules.machine.printable import shown
 from go_rules.points import BLACK, MAX_SIZE, WHITE, to_vertex
 from go_rules.rules import SCORING_TERRITORY, Rules, RulesError
 from gtp_engine.commands.rules import interpret_rules

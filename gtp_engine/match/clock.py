@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from go_rules.machine.texts import parse_number, shown
+from go_rules.machine.printable import shown
+from go_rules.machine.texts import parse_number
 from gtp_engine.thinking.clock import System, TimeControl, after_move, enter_overtime, full_time
 from gtp_engine.thinking.time_management import most_seconds
 

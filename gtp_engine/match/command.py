@@ -9,13 +9,13 @@ from typing import Any
 import click
 import msgspec
 
+from go_rules.machine.printable import printable
 from gtp_engine.configuration.options import Count
 from gtp_engine.match.conditions import condition_options, read_conditions, termination_interrupts
 from gtp_engine.match.engines import engine_command
 from gtp_engine.match.play import Match
 from gtp_engine.match.record import FAULTS, SIDES, GameRecord, MatchRecord
 from gtp_engine.match.table import Progress, print_table, summary
-from gtp_engine.printable import printable
 
 EXIT_FAULTS = 3
 """All games were played, but an engine misbehaved or the engines' scores differed."""

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 import click
 
-from go_rules.machine.texts import parse_number, shown
+from go_rules.machine.printable import printable, shown
+from go_rules.machine.texts import parse_number
 from go_rules.rule_names import preset
 from go_rules.rules import Rules
 from gtp_engine.configuration.options import Count, Number
@@ -26,7 +27,6 @@ from gtp_engine.match.record import MatchTerms
 from gtp_engine.match.referee import Conduct
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.verdict import scores_on_board
-from gtp_engine.printable import printable
 from gtp_engine.thinking.clock import TimeControl
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from go_rules.machine.launch import python_command
+from go_rules.machine.printable import printable
 from go_rules.machine.texts import parse_number
 from go_rules.points import COLOUR_NAMES, PASS, VertexError, from_vertex, to_vertex
 from go_rules.rules import Rules
@@ -19,7 +20,6 @@ from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError, EngineTimeout, GtpClient, GtpFailure
 from gtp_engine.match.clock import announcements
 from gtp_engine.match.pipes import ErrorLog
-from gtp_engine.printable import printable
 from gtp_engine.thinking.clock import TimeControl
 
 Answer = TypeVar("Answer")

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from go_rules.game import Game, RuleViolation
-from go_rules.machine.files import printable_path, read_regular
+from go_rules.machine.files import read_regular
+from go_rules.machine.printable import printable_path
 from go_rules.points import VertexError, column_of, from_vertex, point_at, row_of
 from go_rules.rule_names import DEFAULT_RULES
 from go_rules.rules import Rules

@@ -11,8 +11,8 @@ import click
 
 from go_rules.machine.cores import usable_cores
 from go_rules.machine.directories import expand_home
-from go_rules.machine.files import printable_path
-from go_rules.machine.texts import parse_integer, shown
+from go_rules.machine.printable import printable_path, shown
+from go_rules.machine.texts import parse_integer
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.katago_config import read_config, read_overrides
 from gtp_engine.configuration.options import Count, config_options

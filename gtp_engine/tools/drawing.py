@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterator
 
 from go_rules.game import Game
+from go_rules.machine.printable import printable
 from go_rules.points import (
     BLACK,
     COLOUR_LETTERS,
@@ -62,8 +63,7 @@ def draw(game: Game, result: SearchResult, title: str) -> str:
 def _title(game: Game, result: SearchResult, title: str, width: int) -> Iterator[str]:
     """The players, the number of moves, and a bar with black's winning chances."""
     black = result.winrate if result.colour == BLACK else 1 - result.winrate
-    plain = "".join(c for c in title if c.isprintable())
-    yield _text(EDGE / 2, 27, plain, 17, "#f2f2f2", anchor="start", bold=True)
+    yield _text(EDGE / 2, 27, printable(title), 17, "#f2f2f2", anchor="start", bold=True)
     yield _text(width - EDGE / 2, 27, f"move {len(game.moves)}", 15, "#c8c8c8", anchor="end")
     bar, left = width - EDGE, EDGE / 2
     yield f'<rect x="{left}" y="40" width="{bar}" height="8" rx="4" fill="#f4f4f4"/>'

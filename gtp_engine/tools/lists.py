@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from go_rules.machine.files import create_whole, printable_path
+from go_rules.machine.files import create_whole
+from go_rules.machine.printable import printable_path
 from gtp_engine.configuration.options import config_options
 from gtp_engine.configuration.parameters import TABLES, parameters
 from gtp_engine.configuration.sources import file_to_change, load, user_file

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from go_rules.machine.printable import printable
 from gtp_engine.configuration.options import Count
 from gtp_engine.errors import UserError
-from gtp_engine.printable import printable
 from search.reference.formulas import evenly, puct, rave, ucb1, widening
 from search.reference.games import CONNECT_FOUR, TIC_TAC_TOE, InARow
 from search.reference.gumbel import Gumbel

@@ -11,11 +11,11 @@ from typing import Any
 import click
 import msgspec
 
+from go_rules.machine.printable import printable
 from gtp_engine.configuration.options import Count
 from gtp_engine.match.command import EXIT_FAULTS
 from gtp_engine.match.conditions import condition_options, read_conditions, termination_interrupts
 from gtp_engine.match.engines import engine_command
-from gtp_engine.printable import printable
 from gtp_engine.tournament.progress import play_series
 from gtp_engine.tournament.report import print_results, write_results
 from gtp_engine.tournament.results import as_json

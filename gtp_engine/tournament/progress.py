@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
+from go_rules.machine.printable import printable
 from gtp_engine.match.conditions import Conditions, termination_interrupts
-from gtp_engine.printable import printable
 from gtp_engine.tournament.series import Contest, Series
 
 

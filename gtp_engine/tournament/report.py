@@ -16,11 +16,11 @@ from pathlib import Path
 import msgspec
 
 from go_rules.machine.files import PUBLIC, write_whole
+from go_rules.machine.printable import printable
 from gtp_engine.errors import UserError
 from gtp_engine.match.record import MatchTerms
 from gtp_engine.match.table import METHOD as METHOD_OF_A_MATCH
 from gtp_engine.match.table import WIDTH_IN_FILES, points
-from gtp_engine.printable import printable
 from gtp_engine.tournament.results import METHOD, Results, as_json, results
 from gtp_engine.tournament.series import Contest
 

@@ -9,17 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, defs, helper, numpy_helper
 
+from go_rules.machine.printable import printable, shown
 from go_rules.points import MAX_SIZE
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES, EvaluatorError
 from nets.human_profile import META_FEATURES
 from nets.onnx.protobuf import check_fields
 from nets.onnx.shapes import RULES
-from nets.onnx.sizes import GraphSizes, printable
+from nets.onnx.sizes import GraphSizes
 from nets.onnx.values import NUMBERS, REALS, ShapeError
 
 FORMAT_KEY, FORMAT = "nobi.format", "1"
 """A model whose metadata has this key and value returns the fields of an `Evaluation`, post-processed."""
 NAME_KEY = "nobi.name"
+LONGEST_NAME = 100
 PRECISION_KEY = "nobi.precision"
 PASS_ALIVE_KEY = "nobi.pass_alive_under_suicide"
 SAFE_AREA_KEY = "nobi.only_safe_area"
@@ -100,7 +102,7 @@ def check_onnx(content: bytes, source: str) -> NetworkFacts:
     if metadata.get(FORMAT_KEY) != FORMAT:
         raise EvaluatorError(f"{source}: not a network for this engine: its metadata lacks {FORMAT_KEY}={FORMAT}")
     return NetworkFacts(
-        name=printable(metadata.get(NAME_KEY, "")) or "unnamed",
+        name=printable(str(metadata.get(NAME_KEY, "")), LONGEST_NAME) or "unnamed",
         precision=metadata.get(PRECISION_KEY, "fp32") if metadata.get(PRECISION_KEY) in ("int8", "fp16") else "fp32",
         inputs=inputs,
         pass_alive_under_suicide=metadata.get(PASS_ALIVE_KEY) == "1",
@@ -125,7 +127,7 @@ def _check_structure(model: ModelProto) -> None:
         raise _Refused(f"it has more than {MOST_NODES} nodes")
     for opset in model.opset_import:
         if opset.domain not in DOMAINS:
-            raise _Refused(f"it needs operators of {printable(opset.domain)}")
+            raise _Refused(f"it needs operators of {shown(opset.domain)}")
         known = DOMAINS[opset.domain]
         if opset.version not in known:
             raise _Refused(f"operator set {opset.version} is not one of {known[0]} to {known[-1]}")
@@ -134,7 +136,7 @@ def _check_structure(model: ModelProto) -> None:
         raise _Refused("it does not say, or not clearly, which operator sets it needs")
     for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
         if value.type.WhichOneof("value") not in ("tensor_type", None):
-            raise _Refused(f"{printable(value.name)} is no tensor")
+            raise _Refused(f"{shown(value.name)} is no tensor")
 
 
 def _check_operators(model: ModelProto) -> None:
@@ -142,7 +144,7 @@ def _check_operators(model: ModelProto) -> None:
     for node in model.graph.node:
         is_known = node.op_type in OPERATORS and node.domain in DOMAINS
         if not is_known or (node.domain == "com.microsoft" and node.op_type not in MICROSOFT):
-            raise _Refused(f"operator {printable(node.op_type)} is not supported")
+            raise _Refused(f"operator {shown(node.op_type)} is not supported")
         for attribute in node.attribute:
             if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) or attribute.HasField("g"):
                 raise _Refused("it has nested graphs")
@@ -155,7 +157,7 @@ def _check_operators(model: ModelProto) -> None:
         if node.domain != "com.microsoft":
             _check_against_schema(node, opset)
         elif node.op_type == "MatMulIntegerToFloat" and not any(node.input[WEIGHTS_ZERO:][:1]):
-            raise _Refused(f"{node.op_type} {printable(node.name)} lacks an input")
+            raise _Refused(f"{node.op_type} {shown(node.name)} lacks an input")
 
 
 def _check_against_schema(node: NodeProto, opset: int) -> None:
@@ -170,12 +172,12 @@ def _check_against_schema(node: NodeProto, opset: int) -> None:
         known = schema.attributes.get(attribute.name)
         fits = fits and known is not None and known.type.value == attribute.type  # type: ignore[attr-defined]
     if not fits:
-        raise _Refused(f"{node.op_type} {printable(node.name)} has inputs, outputs or attributes it should not have")
+        raise _Refused(f"{node.op_type} {shown(node.name)} has inputs, outputs or attributes it should not have")
 
 
 def _check_tensors(model: ModelProto) -> None:
     for tensor in _tensors(model):
-        name = printable(tensor.name)
+        name = shown(tensor.name)
         if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
             raise _Refused(f"tensor {name} lies outside the file")
         if tensor.HasField("segment") or tensor.data_type not in NUMBERS:
@@ -217,7 +219,7 @@ def _check_interface(model: ModelProto) -> frozenset[str]:
         raise _Refused(f"it has no input or output named {', '.join(sorted(missing))}")
     unknown = (inputs.keys() - INPUTS.keys()) | (outputs.keys() - OUTPUTS.keys())
     if unknown:
-        raise _Refused(f"it has an unknown input or output {printable(min(unknown))}")
+        raise _Refused(f"it has an unknown input or output {shown(min(unknown))}")
     for name, shape in (*INPUTS.items(), *OUTPUTS.items()):
         value = inputs.get(name) or outputs.get(name)
         if value is not None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
+from go_rules.machine.printable import shown
 from nets.evaluator import SCORE_COLUMNS
 from nets.onnx.shapes import infer
 from nets.onnx.values import FLOAT, INT32, INT64, MOST_KNOWN, Node, ShapeError, Value
@@ -67,7 +68,7 @@ class GraphSizes:
             try:
                 result = infer(node, [values[name] if name else None for name in node.inputs])
             except KeyError as missing:
-                raise ShapeError(f"nothing makes the input {printable(missing.args[0])} of {node.label}") from None
+                raise ShapeError(f"nothing makes the input {shown(missing.args[0])} of {node.label}") from None
             except ShapeError as error:
                 raise ShapeError(f"{node.label}: {error}") from None
             if len(node.outputs) > len(result.outputs) or any(name in values for name in node.outputs):
@@ -89,17 +90,10 @@ class GraphSizes:
         wanted = {"policy": area + 1, "value": 3, "score": SCORE_COLUMNS, "ownership": area}
         for name in self._outputs:
             if name not in values:
-                raise ShapeError(f"nothing makes the output {printable(name)}")
+                raise ShapeError(f"nothing makes the output {shown(name)}")
             shape = values[name].shape
             if name in wanted and shape != (count, wanted[name]):
                 raise ShapeError(f"{name} has the shape {list(shape)} where {[count, wanted[name]]} is needed")
-
-
-def printable(text: str | bytes) -> str:
-    """Text from a file, fit for one line. Protobuf hands over bytes where they are no UTF-8."""
-    if isinstance(text, bytes):
-        text = text.decode("ascii", "replace")
-    return "".join(letter for letter in text if letter.isprintable())[:100]
 
 
 def _dimensions(value: Any) -> list[int]:
@@ -116,12 +110,12 @@ def _constant(tensor: TensorProto) -> Value:
 
 def _constant_of(node: NodeProto) -> Value:
     if len(node.output) != 1 or len(node.attribute) != 1 or node.attribute[0].name != "value":
-        raise ShapeError(f"the constant {printable(node.name)} is no tensor")
+        raise ShapeError(f"the constant {shown(node.name)} is no tensor")
     return _constant(node.attribute[0].t)
 
 
 def _node(node: NodeProto) -> Node:
-    label = f"{printable(node.op_type)} {printable(node.name)}".strip()
+    label = f"{shown(node.op_type)} {shown(node.name)}".strip()
     attributes: dict[str, Any] = {}
     for attribute in node.attribute:
         if attribute.name in attributes or attribute.type not in _ATTRIBUTES:

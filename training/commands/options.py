@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from go_rules.machine.texts import parse_number, shown
+from go_rules.machine.printable import shown
+from go_rules.machine.texts import parse_number
 from training.priority import give_way
 
 if TYPE_CHECKING:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from go_rules.machine.texts import LONGEST_SHOWN, parse_integer, parse_json, parse_number, shown
+from go_rules.machine.texts import parse_integer, parse_json, parse_number
 
 NO_NUMBERS = [
     "",
@@ -100,15 +99,3 @@ def test_no_json(text):
     with pytest.raises(ValueError, match=r"^JSON$"):
         parse_json(text)
     assert time.process_time() - started < 5
-
-
-def test_what_is_shown_is_one_short_line():
-    deep: list[object] = []
-    for _ in range(100_000):
-        deep = [deep]
-    for value in ("x" * 10_000, "a\nb\x1b[31m\udcff", 10**10_000, deep, None, math.nan, list(range(1000))):
-        text = shown(value)
-        assert text.isprintable()
-        assert 0 < len(text) <= LONGEST_SHOWN + 3
-    assert shown("a\nb") == "a?b"
-    assert shown(7.5) == "7.5"

@@ -74,7 +74,7 @@ def test_files_whose_names_are_not_utf8(tmp_path: Path) -> None:
     assert dialogue.ask("get_komi") == "3.5"
     assert os.path.exists(path)
     text = dialogue.refuse(decode_line(b"printsgf " + path))
-    assert text == f"cannot write {tmp_path}/jos? ?.sgf: File exists"
+    assert text == rf"cannot write {tmp_path}/jos\udce9 \udcff.sgf: File exists"
 
 
 def test_a_printsgf_that_fails_leaves_nothing(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_stones_candidates_and_the_best_line_are_drawn(game: Game) -> None:
     assert filled(picture, "circle", "url(#white)") == 1 + 2
     assert candidates(picture) == {"G3": ["62.5", "1.2k", "+2.3"], "D3": ["62.5", "30", "+2.3"]}
     told = texts(picture)
-    assert told[:2] == ["A <game> & more", "move 3"]
+    assert told[:2] == [r"A <game> & more\x00", "move 3"]
     assert told[-7:] == ["White to play: 62.5 %, W+2.3 after 1234 visits", "1", "G3", "2", "C7", "3", "pass"]
 
 
@@ -120,8 +120,9 @@ def test_a_position_of_a_record(tmp_path: Path, arguments: tuple[str, ...], ston
     [
         (["out.png"], "out.png: the picture must be a file .svg in a folder that exists"),
         (["nowhere/out.svg"], "nowhere/out.svg: the picture must be a file .svg in a folder that exists"),
-        (["out.svg", "missing.sgf"], "cannot read missing.sgf: No such file or directory"),
-        (["out.svg", "broken.sgf"], "no SGF game found"),
+        (["out.svg", "missing.sgf"], "missing.sgf: No such file or directory"),
+        (["out.svg", "broken.sgf"], "broken.sgf: no SGF game found"),
+        (["out.svg", "illegal.sgf"], "illegal.sgf: move 2 (white E5) is illegal: occupied"),
         (["out.svg", "game.sgf", "--move", "5"], "game.sgf: the game has 4 moves, not 5"),
         (["out.svg", "--net", "missing.bin.gz"], "missing.bin.gz: No such file or directory"),
     ],
@@ -136,6 +137,7 @@ def test_mistakes_get_one_line(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "game.sgf").write_text(RECORD)
     (tmp_path / "broken.sgf").write_text("hello")
+    (tmp_path / "illegal.sgf").write_text("(;SZ[9];B[ee];W[ee])")
     assert cli.run(["picture", *arguments]) == 1
     assert capsys.readouterr() == ("", f"nobi: {message}\n")
     assert not (tmp_path / "out.svg").exists()

@@ -232,7 +232,7 @@ def sequence(model: ModelProto) -> None:
         (operator("Tile"), "Tile"),
         (operator("RandomNormal"), "RandomNormal"),
         (operator("Relu", "evil.domain"), "Relu"),
-        (operator("Bad\nname"), "Badname"),
+        (operator("Bad\nname"), r"Bad\nname"),
         (nested_graph, "nested"),
         (oversized_tensor, "announces"),
         (negative_tensor, "impossible"),
