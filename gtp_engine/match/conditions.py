@@ -157,7 +157,8 @@ class Conditions:
                 said = engine.name()
                 engine.prepare(self.terms)
             except EngineError as error:
-                raise UserError(f"{engine.label}: {error}") from error
+                words = engine.last_words()
+                raise UserError(f"{engine.label}: {error}{words and f'; its last words: {words}'}") from error
             finally:
                 engine.close()
             names.append(chosen or said)

@@ -188,6 +188,11 @@ class Engine:
             self._client.stderr_is_read()
         return self._log.lines()
 
+    def last_words(self) -> str:
+        """The last line that the engine has written to stderr, in printable characters; empty if there is none."""
+        self.stderr_lines()
+        return self._log.last_line()
+
     def stray_lines(self) -> int:
         """How many lines of the present process's stdout belonged to no reply."""
         return self._client.stray_lines if self._client else 0

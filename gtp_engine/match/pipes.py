@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from go_rules.machine.files import append_regular
+from go_rules.machine.printable import printable
 
 CHUNK = 1 << 16
 """Bytes that are read at once."""
@@ -27,6 +28,8 @@ MOST_LOGGED = 1 << 23
 """Bytes of a file for stderr. When it is full, it replaces the one that was full before it: the newest are kept."""
 LOG_BURST = 2 * MOST_LOGGED
 """Bytes that an engine may write to stderr as fast as it can."""
+LONGEST_TAIL = 2000
+"""Bytes of the newest of it that are remembered too, to show its last line."""
 LOG_RATE = float(1 << 20)
 """Bytes a second that it may write beyond that; then it waits, and does not keep the disk and our processor busy."""
 
@@ -92,6 +95,7 @@ class ErrorLog:
         """Without a path, nothing is kept."""
         self.path = path
         self._lines = 0
+        self._tail = b""
         self._size = -1
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -108,10 +112,16 @@ class ErrorLog:
             self._thread.join(seconds)
         return self._lines
 
+    def last_line(self) -> str:
+        """The last line so far that is not empty, in printable characters; empty if there is none."""
+        text = self._tail.decode("utf-8", "replace").strip()
+        return printable(text.splitlines()[-1]) if text else ""
+
     def write(self, data: bytes) -> None:
         """Count and keep `data`. A file that cannot be written loses it, and nothing else happens."""
         with self._lock:
             self._lines += data.count(b"\n")
+            self._tail = (self._tail + data)[-LONGEST_TAIL:]
             if self.path is not None:
                 with contextlib.suppress(OSError):
                     self._keep(self.path, data)

@@ -211,6 +211,10 @@ def test_an_engine_that_dies_at_once(tmp_path: Path, capsys: pytest.CaptureFixtu
     code, _, err = run(capsys, "false", WINNER, *small(tmp_path))
     assert code == 1
     assert err == "nobi: engine A: exited (1) at 'name'\n"
+    code, _, err = run(capsys, "nobi --foo", WINNER, *small(tmp_path))
+    assert code == 1
+    words = "nobi: No such option '--foo'. (see `nobi gtp --help`)"
+    assert err == f"nobi: engine A: exited (2) at 'name'; its last words: {words}\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")

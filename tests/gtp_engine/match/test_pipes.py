@@ -10,6 +10,7 @@ from typing import IO
 
 import pytest
 
+from go_rules.machine.printable import LONGEST
 from gtp_engine.match import pipes
 from gtp_engine.match.pipes import ErrorLog, Incoming
 
@@ -65,6 +66,16 @@ def test_the_log_keeps_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     text = old.read_text() + path.read_text()
     assert text.endswith("line 998\nline 999\n")
     assert text == "".join(f"line {number}\n" for number in range(1000 - text.count("\n"), 1000))
+
+
+def test_the_log_remembers_the_last_line() -> None:
+    log = ErrorLog()
+    assert log.last_line() == ""
+    for part in (b"\n", b"first\nsec", b"ond \x1b[2J\xff\n\n", b" "):
+        log.write(part)
+    assert log.last_line() == "second \\x1b[2J\N{REPLACEMENT CHARACTER}"
+    log.write(b"x" * 10_000)
+    assert len(log.last_line()) == LONGEST
 
 
 def test_a_log_that_cannot_be_written_is_counted(tmp_path: Path) -> None:
