@@ -143,11 +143,12 @@ class SgfGame:
 
 
 def read_sgf(path: str | os.PathLike[str]) -> SgfGame:
-    """Parse a regular file of at most MAX_BYTES. Raises SgfError."""
+    """Parse a regular file of at most MAX_BYTES. Raises SgfError, whose text begins with the path."""
     try:
         return parse_sgf(read_regular(path, MAX_BYTES))
-    except OSError as error:
-        raise SgfError(f"cannot read {printable_path(path)}: {error.strerror}") from None
+    except (OSError, SgfError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SgfError(f"{printable_path(path)}: {reason}") from None
 
 
 def parse_sgf(data: bytes) -> SgfGame:

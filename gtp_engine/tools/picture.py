@@ -39,7 +39,7 @@ def picture(
     from go_rules.game import Game
     from go_rules.machine.files import PUBLIC, write_whole
     from go_rules.rule_names import preset
-    from go_rules.sgf.reader import read_sgf
+    from go_rules.sgf.reader import SgfError, read_sgf
     from gtp_engine.players import make_player
     from gtp_engine.tools.drawing import draw
     from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
@@ -52,7 +52,10 @@ def picture(
         loaded = read_sgf(record)
         if move is not None and move > len(loaded.moves):
             raise UserError(f"{record}: the game has {len(loaded.moves)} moves, not {move}")
-        game = loaded.to_game(None if move is None else move + 1, rules, komi)
+        try:
+            game = loaded.to_game(None if move is None else move + 1, rules, komi)
+        except SgfError as error:
+            raise UserError(f"{record}: {error}") from None
         title = " – ".join(name for name in (loaded.black, loaded.white) if name) or record.stem
     player = make_player(configuration)
     player.warm_up(game.width, game.height)
