@@ -17,7 +17,7 @@ from search.alphazero.tree import Tree
 from search.alphazero.walk import Walk
 from search.playouts.board import new_playout_boards
 from search.playouts.parameters import PlayoutParameters
-from search.playouts.playout import new_policy, new_tools
+from search.playouts.playout import new_tools, policy_of
 from search.puct.context import uniform_share
 
 
@@ -55,9 +55,7 @@ class Batch:
         self._planes = np.zeros((SPATIAL_PLANES, height, width), np.float32)
         self._features = scratch_for(evaluator)
         self._board = new_playout_boards(1)
-        rates = PlayoutParameters()
-        policy = new_policy(rates.capture_rate, rates.pattern_rate, rates.self_atari_rate)
-        self._tools = new_tools(int(generator.integers(1 << 62)), policy)
+        self._tools = new_tools(int(generator.integers(1 << 62)), policy_of(PlayoutParameters()))
 
     @property
     def next_path(self) -> NDArray[np.int64]:
