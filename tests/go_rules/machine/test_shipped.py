@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from go_rules.machine import jit
+from go_rules.machine.owners import is_private
 from go_rules.machine.shipped import FAMILIES, family_of, folder_name, python_abi
 
 V3, V4 = dict.fromkeys(FAMILIES[3].features, True), dict.fromkeys(FAMILIES[1].features, True)
@@ -133,3 +136,22 @@ def test_a_folder_is_for_one_family_and_for_one_version_of_all_that_kernels_depe
     name = folder_name(FAMILIES[0], "0.68.1", "0.50.0")
     assert name == f"x86-64-v4-vnni-{python_abi()}-numba-0.68.1-llvmlite-0.50.0"
     assert f"{sys.version_info[0]}{sys.version_info[1]}" in python_abi()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system tells no owners")
+@pytest.mark.parametrize(
+    ("group", "mode", "members", "expected"),
+    [
+        (70001, 0o644, ["stranger"], True),
+        (70002, 0o664, ["stranger"], False),
+        (70003, 0o664, [], True),
+        (70004, 0o666, [], False),
+    ],
+)
+def test_files_that_an_installer_left_to_the_users_own_group_are_private(
+    monkeypatch: pytest.MonkeyPatch, group: int, mode: int, members: list[str], expected: bool
+) -> None:
+    monkeypatch.setattr("grp.getgrgid", lambda gid: SimpleNamespace(gr_name="me", gr_mem=members))
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: SimpleNamespace(pw_name="me", pw_gid=group))
+    status = os.stat_result((stat.S_IFREG | mode, 1, 1, 1, os.geteuid(), group, 0, 0, 0, 0))
+    assert is_private(status) == expected
