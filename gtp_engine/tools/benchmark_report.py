@@ -133,11 +133,13 @@ def _best_lines(best: Sequence[dict[str, Any]]) -> list[str]:
 
 @contextmanager
 def progress_bar(total: float) -> Iterator[Tick]:
-    """Show a bar on stderr for `total` seconds of work. The body calls what it gets with the seconds that are done."""
+    """Show a bar on stderr, if that is a terminal, for `total` seconds of work. The body calls what it gets with the
+    seconds that are done."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("measuring"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2) as progress:
+    columns, console = (TextColumn("measuring"), BarColumn(), TimeRemainingColumn()), Console(stderr=True)
+    bar = Progress(*columns, console=console, transient=True, refresh_per_second=2, disable=not console.is_terminal)
+    with bar as progress:
         task = progress.add_task("", total=total)
         yield lambda seconds: progress.advance(task, seconds)

@@ -78,6 +78,11 @@ def test_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     assert " playouts/s" in run(capsys, "--net", "none")[0]
 
 
+def test_nothing_but_the_reason_of_a_failure_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["benchmark", "--net", "any.onnx", "--precision", "int8"]) == 1
+    assert capsys.readouterr() == ("", "nobi: any.onnx: int8 is only for other networks\n")
+
+
 def test_many_settings_make_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     several = ("--net", "a.onnx", "--net", "b.onnx", "--batch", "1,4", "--workers", "1", "--precision", "fp32,int8")
     report = json.loads(run(capsys, *several, "--json")[0])
