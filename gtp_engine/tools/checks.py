@@ -239,12 +239,14 @@ def _move(installation: Installation) -> str:
 
 
 def _speed(installation: Installation) -> str:
+    from search.result import StopReason
+
     installation.player.clear()
     installation.player.warm_up(SPEED_SIZE, SPEED_SIZE)
     started = time.perf_counter()
-    visits = installation.search(SPEED_SIZE, seconds=SPEED_SECONDS).visits
-    rate = visits / (time.perf_counter() - started)
-    if visits <= 1:
+    result = installation.search(SPEED_SIZE, seconds=SPEED_SECONDS)
+    rate = result.visits / (time.perf_counter() - started)
+    if result.visits <= 1 and result.reason is not StopReason.TIME:
         return "speed: this player does not search"
     found = f"speed: {rate:,.0f} visits a second on {SPEED_SIZE}x{SPEED_SIZE}"
     if rate < SLOW:

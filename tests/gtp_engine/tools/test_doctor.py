@@ -114,6 +114,7 @@ def test_the_network_the_move_and_the_speed(only: Doctor, monkeypatch: pytest.Mo
     assert "ok      a move: " in said
     assert " visits a second on 19x19" in said
     monkeypatch.setattr(checks, "SLOW", 1e9)
+    monkeypatch.setattr(checks, "SPEED_SECONDS", 1e-3)  # enough for a visit: a search all the same
     assert "-> analysis will be slow; `nobi tune`" in only.says(wanted)
     assert "this player does not search" in only.says(wanted, "--player", "policy")
 
