@@ -24,10 +24,9 @@ from nets.precision.calibration import Positions
 from nets.precision.weight_rounding import Groups, round_in_groups, round_weights
 
 Moments = NDArray[np.float64]
-EQUALIZATION = 0.5
-"""How much of the differences between a matrix's rows goes to what they read, as in SmoothQuant."""
-NARROWEST = 1e-2
-"""The least factor of an input, as a share of the largest factor."""
+LEAST = 0.1
+"""Added to the mean squares of inputs and of their weights, as a share of the mean of all: what inputs are where the
+calibration saw little of them is not known."""
 BATCH = 4
 POINTS = 30_000
 """Second moments are taken over about so many points of boards."""
@@ -78,8 +77,7 @@ def _bytes(matrix: FloatArray, norm: FloatArray, moments: Moments, places: NDArr
     """`matrix` [inputs, outputs], whose inputs are multiplied by `norm` and then have these second moments.
 
     `places` [inputs] are the places of inputs in the kernels' rows."""
-    reach = np.abs(matrix).max(axis=1) ** EQUALIZATION
-    factors = np.maximum(reach / max(reach.max(), 1e-30), NARROWEST).astype(np.float32)
+    factors = _factors(np.square(matrix).sum(axis=1), np.diag(moments))
     scaled = moments * np.outer(factors, factors)
     order = np.argsort(-np.diag(scaled))  # what is rounded first is made good best, so the largest inputs are
     even = (matrix / factors[:, None]).T[:, order]
@@ -87,6 +85,17 @@ def _bytes(matrix: FloatArray, norm: FloatArray, moments: Moments, places: NDArr
     weights = np.empty(matrix.shape, np.int8)
     weights[order] = integers.T
     return Bytes(factors * norm, weights, scale)
+
+
+def _factors(weights: Moments, inputs: Moments) -> FloatArray:
+    """Return what inputs are multiplied by, and their weights divided by, before both are rounded.
+
+    The arguments have the sums of their squares. An input's part of a row's step is its square times the factor's, and
+    of the errors that a step makes its weights' squares divided by the factor's. By the inequality of Cauchy and
+    Schwarz the product of both sums is least where those parts are equal. For the weights' errors it is the same."""
+    read, written = (each / max(each.mean(), 1e-30) + LEAST for each in (inputs, weights))
+    factors = (written / read) ** 0.25
+    return np.asarray(factors / factors.max(), np.float32)
 
 
 def _quantized(matrix: FloatArray, moments: Moments, places: NDArray[np.int64]) -> tuple[NDArray[np.int8], FloatArray]:

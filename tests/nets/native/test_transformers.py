@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from nets.conversion.convert import load_model
+from nets.conversion.transformer import NORMED
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.katago.model import AttentionBlock, BottleneckBlock, FeedForwardBlock
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
+from nets.native.taps import recorded
 from nets.native.transformers.products import HAS_BYTES
 from nets.native.transformers.rounding import of_feed_forward, rounded
 from tests.conftest import REPOSITORY
@@ -108,6 +110,30 @@ def test_blocks_in_bytes(gated: bool) -> None:
         ours = integers.evaluate(EvaluationRequest(*inputs(*size)))
         check(ours, truth, coarseness=3.0)
         assert (ours.policy != shorts.evaluate(EvaluationRequest(*inputs(*size))).policy).any()
+
+
+def test_inputs_of_unequal_sizes_lose_little_in_bytes() -> None:
+    """Some inputs are large and have small weights: then each row's step is small only by the factors of inputs."""
+    losses = []
+    for spread in (0.0, 0.7):
+        network = RandomNetwork(15, channels=64, seed=1)
+        network.write([FEED_FORWARD, FEED_FORWARD])
+        model = load_model(network.compressed(), "random")
+        block = model.trunk.blocks[1]
+        assert isinstance(block, FeedForwardBlock)
+        assert block.gate is not None
+        sizes = np.exp(spread * np.random.default_rng(2).standard_normal(64)).astype(np.float32)
+        block.norm[:] *= sizes
+        for matrix in (block.first, block.gate):
+            matrix[:] /= sizes[:, None]
+        factors, weights, scale = rounded(model, [inputs(9, 9, seed=1)])["block1_first"]
+        normed = next(values for _, values in recorded(model, [inputs(9, 9, seed=2)], 4, {f"block1{NORMED}"}))
+        read = normed / block.norm * factors
+        steps = np.abs(read).max(axis=-1, keepdims=True) / 127
+        ours = np.rint(read / steps) * steps @ (weights * scale)
+        truth = normed @ np.concatenate([block.first, block.gate], axis=1)
+        losses.append(np.sqrt(np.square(ours - truth).mean() / np.square(truth).mean()))
+    assert losses[1] < 1.25 * losses[0], losses
 
 
 def test_which_matrices_in_bottlenecks_get_bytes() -> None:
