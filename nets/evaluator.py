@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from go_rules.machine.chain import Given, Step
     from nets.human_profile import HumanProfile
 
 SPATIAL_PLANES = 22
@@ -79,6 +80,15 @@ class Evaluation(NamedTuple):
     """[N, H*W] in [-1, 1]: +1 is the side to move's."""
 
 
+class EvaluationSteps(NamedTuple):
+    """An evaluation as calls of kernels, which a caller may put into a chain of its own (go_rules/machine/chain.py)."""
+
+    steps: list[Step]
+    """They raise FloatingPointError where `Evaluator.evaluate` would raise EvaluatorError."""
+    multiple: int
+    """Only a multiple of so many positions can be evaluated by them."""
+
+
 def as_floats(array: NDArray[Any]) -> NDArray[np.float32]:
     """Return the array as the one kind that bound kernels take: np.float32 in C order; a copy if need be."""
     if array.dtype is FLOAT and array.flags.carray:
@@ -120,6 +130,14 @@ class Evaluator(ABC):
     @abstractmethod
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
         """Evaluate the positions of a request. Raises EvaluatorError."""
+
+    def steps(self, request: EvaluationRequest, evaluation: Evaluation, count: Given) -> EvaluationSteps | None:
+        """Return the calls of kernels that evaluate the first `count` positions of a request, again and again.
+
+        They read what the request's arrays hold by then, and write to those of `evaluation`; all must be np.float32 in
+        C order. None, as by default, where it takes more than kernels to evaluate these positions.
+        """
+        return None
 
     def warm_up(self, count: int, height: int, width: int) -> None:
         """Do now what a first evaluation of `count` boards of this size would wait for. Raises EvaluatorError.

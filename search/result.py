@@ -6,7 +6,8 @@ All values are from the view of the side to move at the root, unless a field say
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,6 +131,8 @@ class SearchResult:
     """Visits added by this search, without those of a reused tree."""
     evaluations: int = 0
     """Network evaluations (or playouts) computed, without cache hits."""
+    batches: Mapping[int, int] = field(default_factory=dict)
+    """How often so many positions were evaluated together, where that is counted."""
     reason: StopReason = StopReason.VISITS
     raw: RawEvaluation | None = None
     """The network's own evaluation of the root; None without a network."""

@@ -37,8 +37,8 @@ VECTORS = {
     "nets/native/transformers/products.py",
 }
 ONLY_IN = {
-    "numba": {"go_rules/machine/jit.py", *VECTORS},
-    "llvmlite": {"go_rules/machine/jit.py", *VECTORS},
+    "numba": {"go_rules/machine/jit.py", "go_rules/machine/chain.py", *VECTORS},
+    "llvmlite": {"go_rules/machine/jit.py", "go_rules/machine/chain.py", *VECTORS},
     "onnxruntime": {"nets/onnx/runtime.py"},
     "torch": {"training/"},
     "matplotlib": {"training/", "gtp_engine/experiments/report.py"},

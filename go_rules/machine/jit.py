@@ -100,20 +100,6 @@ def _compiled(function: F, inline: str) -> F:
     return dispatcher
 
 
-def specialised(compiled: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """Return a kernel's machine code for arguments of the types of these, compiled or loaded if need be.
-
-    A kernel looks at the types of all its arguments at every call, which takes longer than many kernels do, and longest
-    with records, tuples and cold caches: 17 to 30 us of 50 to 80 us are left without it. The code that is returned does
-    not look. It must be given arguments of these very types; of arrays it checks no more than the size of an element.
-    """
-    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
-        return compiled
-    dispatcher: Any = compiled
-    code: Callable[..., Any] = dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))
-    return code
-
-
 def on_compile(listener: Callable[[str], None] | None) -> None:
     """Call `listener(kernel name)` before each compilation from now on, or nothing if it is None."""
     global _listener

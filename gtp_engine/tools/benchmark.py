@@ -165,13 +165,13 @@ def new_trial(configuration: Configuration, evaluator: Evaluator) -> Trial:
 
 def variations(present: Trial, evaluator: Evaluator | None = None) -> list[Trial]:
     """Trials of all other workers and batches that may be good with the same evaluator, or with another one."""
-    evaluator = evaluator or present.recorder.evaluator
+    evaluator = evaluator or present.evaluator
     cores = usable_cores()
     workers: Sequence[int] = sorted({max(1, cores // 2), cores, cores + 1})
     batches: Sequence[int] = BATCHES
     if device_of(evaluator.attributes.provider) is not CPU:
         workers, batches = ACCELERATOR_WORKERS, ACCELERATOR_BATCHES
-    is_same = evaluator.attributes.precision == present.recorder.attributes.precision
+    is_same = evaluator.attributes.precision == present.evaluator.attributes.precision
     return [
         Trial(
             evaluator,

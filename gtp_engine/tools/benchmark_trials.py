@@ -51,9 +51,11 @@ class Trial:
     """One setting, and what has been measured of it."""
 
     def __init__(self, evaluator: Evaluator, parameters: SearchParameters, width: int, height: int) -> None:
-        self.recorder = RecordingEvaluator(evaluator, most=SAMPLE)
+        self.evaluator = evaluator
         self.parameters = parameters
         self.width, self.height = width, height
+        self.positions: list[RecordedPosition] = []
+        """What the bare loop evaluates; empty before the first search."""
         self.batches: Counter[int] = Counter()
         """How often the network was asked for so many positions at a time."""
         self._searched: list[float] = []
@@ -87,22 +89,23 @@ class Trial:
         """
         from search.puct.search import Search
 
-        search = Search(self.recorder, self.parameters)
-        try:
-            game = position(number, self.width, self.height)
+        game = position(number, self.width, self.height)
+        if not self.positions:
+            recorder = RecordingEvaluator(self.evaluator, most=SAMPLE)
+            with contextlib.closing(Search(recorder, self.parameters)) as search:
+                _warm_up(search, game, max(seconds, MIN_TRIAL_SECONDS))
+            self.positions = recorder.positions
+        with contextlib.closing(Search(self.evaluator, self.parameters)) as search:
             _warm_up(search, game, max(seconds, MIN_TRIAL_SECONDS))
-            self.recorder.batches.clear()
             result = search.run(SearchRequest(game, game.to_play, Limits(seconds=seconds, may_stop_early=False)))
-        finally:
-            search.close()
-        self.batches.update(self.recorder.batches)
+        self.batches.update(result.batches)
         self._searched.append(result.evaluations / result.seconds)
         self._visited.append(result.new_visits / result.seconds)
         return self._searched[-1]
 
     def call_bare(self, seconds: float) -> None:
         """Call the network with the positions of the search for so many seconds. Raises EvaluatorError."""
-        self._bare.append(bare_rate(self.recorder, self.workers, self.parameters.batch, seconds))
+        self._bare.append(bare_rate(self.evaluator, self.positions, self.workers, self.parameters.batch, seconds))
 
     def spread(self) -> float | None:
         """Half of the 95 % interval of the evaluations a second; None after a single search."""
@@ -112,7 +115,7 @@ class Trial:
     def outline(self) -> dict[str, Any]:
         """The setting and its speed, for JSON."""
         return {
-            "precision": self.recorder.attributes.precision,
+            "precision": self.evaluator.attributes.precision,
             "workers": self.workers,
             "batch": self.parameters.batch,
             "evals_per_second": round(self.evals_per_second, 1),
@@ -121,7 +124,7 @@ class Trial:
 
     def figures(self) -> dict[str, Any]:
         """All that was measured, for JSON."""
-        network = self.recorder.attributes
+        network = self.evaluator.attributes
         return {
             "network": network.name,
             "precision": network.precision,
@@ -159,11 +162,12 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     return mean, t * statistics.stdev(values) / math.sqrt(len(values))
 
 
-def bare_rate(recorder: RecordingEvaluator, workers: int, batch: int, seconds: float) -> float:
+def bare_rate(
+    evaluator: Evaluator, positions: Sequence[RecordedPosition], workers: int, batch: int, seconds: float
+) -> float:
     """The evaluations a second of `workers` threads that do nothing else. Raises what the evaluator raises."""
-    requests = [request_of(recorder.positions, batch, i * batch) for i in range(workers)]
+    requests = [request_of(positions, batch, i * batch) for i in range(workers)]
     counts = [0] * workers
-    evaluator = recorder.evaluator
     begin = threading.Barrier(workers + 1)
     end = [0.0]
     errors: list[BaseException] = []

@@ -60,7 +60,7 @@ def tune(
         choice = choose(present, others, seconds, tick)
     best = choice.best
     names = {evaluator.attributes.precision: name for name, evaluator in evaluators.items()}
-    precision = names.get(best.recorder.attributes.precision, configuration.engine.precision)
+    precision = names.get(best.evaluator.attributes.precision, configuration.engine.precision)
     found = {"precision": precision, "workers": best.workers, "batch": best.parameters.batch}
     writes = not dry_run and not choice.needed
     if writes:
@@ -87,7 +87,7 @@ def _with(configuration: Configuration, precision: str) -> Configuration:
 
 def _print(found: dict[str, object], choice: Choice, path: Path, is_dry: bool) -> None:
     best = choice.best
-    click.echo(f"network   {best.recorder.attributes.name}, {best.recorder.attributes.provider}")
+    click.echo(f"network   {best.evaluator.attributes.name}, {best.evaluator.attributes.provider}")
     click.echo(f"board     {best.width}x{best.height}")
     click.echo(f"so far    {_setting(choice.present)}")
     if choice.needed:
@@ -115,8 +115,8 @@ def _print_json(found: dict[str, object], choice: Choice, path: Path | None) -> 
 
     best, advice = choice.best, advice_of(choice)
     report = {
-        "network": best.recorder.attributes.name,
-        "provider": best.recorder.attributes.provider,
+        "network": best.evaluator.attributes.name,
+        "provider": best.evaluator.attributes.provider,
         "size": f"{best.width}x{best.height}",
         "best": {**found, **_speed(best)},
         "present": choice.present.outline(),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from nets.evaluator import (
     TAKES_NO_PROFILE,
     Evaluation,
     EvaluationRequest,
+    EvaluationSteps,
     Evaluator,
     EvaluatorAttributes,
     EvaluatorError,
@@ -95,6 +96,15 @@ class NativeEvaluator(Evaluator):
             return self._evaluate_line(request)
         return self._computed(spatial, global_, [self._shares(len(spatial), optimism)], colours)[0]
 
+    def steps(self, request: EvaluationRequest, evaluation: Evaluation, count: Any) -> EvaluationSteps | None:
+        """Return the steps of an evaluation as `Evaluator.steps` says, in memory of their own."""
+        spatial, global_, optimism, _ = request
+        if self._profile_encoder is not None or min(spatial.shape[2:]) < SMALLEST or optimism is None:
+            return None
+        space = Workspace(self._packed, len(spatial), *spatial.shape[2:])
+        shares = optimism if self._attributes.has_optimism else NO_SHARES
+        return EvaluationSteps(space.steps(count, spatial, global_, shares, *evaluation), space.boards)
+
     def evaluate_both(self, spatial: FloatArray, global_: FloatArray) -> tuple[Evaluation, FloatArray | None]:
         """Evaluate without optimism, and return the logits [N, H*W + 1] of the optimistic policy too, or None.
 
@@ -118,19 +128,19 @@ class NativeEvaluator(Evaluator):
         spatial, global_ = as_floats(spatial), as_floats(global_)
         area = height * width
         columns = area + 1, VALUES, SCORE_COLUMNS, area
+        results = [Evaluation(*(np.empty((count, wide), np.float32) for wide in columns)) for _ in shares]
         space = self._take(count, height, width)
         if self._profile_encoder is not None and self._attributes.profile is not None:
             added = self._profile_encoder.added(self._attributes.profile, count, colours, area)
             space.players[:, : added.shape[1]] = added
-        space.run(spatial, global_)
-        results, total = [], 0.0
-        for each in shares:
-            result = Evaluation(*[np.empty((count, wide), np.float32) for wide in columns])
-            total += space.finish(global_, each, *result)
-            results.append(result)
-        self._give_back(space)
-        if not math.isfinite(total):
-            raise EvaluatorError(f"{self._source}: an output is not finite")
+        try:
+            space.evaluate(count, spatial, global_, shares[0], *results[0])
+            for each, result in zip(shares[1:], results[1:], strict=True):
+                space.finish(count, global_, each, result)
+        except FloatingPointError as error:
+            raise EvaluatorError(f"{self._source}: {error}") from None
+        finally:
+            self._give_back(space)
         return results
 
     def _shares(self, count: int, optimism: FloatArray | None) -> FloatArray:

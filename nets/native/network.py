@@ -24,9 +24,9 @@ RUN = np.dtype([("kind", np.int64), ("first", np.int64), ("end", np.int64)])
 @kernel
 def run_network(
     network, runs, layers, blocks, matrices, heads, tiles, space, room, buffers, streams, finish, curves,
-    constant, players, pools, policies, ownership, boards, spatial, global_,
+    constant, players, pools, policies, ownership, boards, count, spatial, global_,
 ):  # fmt: skip
-    """Compute a batch, `boards` boards at a time, which divides their number.
+    """Compute the first `count` boards of a batch, `boards` at a time, which divides their number.
 
     The other arguments are arrays. Those of the first line hold records, one each except `runs`, `layers`, `blocks` and
     `matrices`; `layers` and `blocks` are None where there are none, `streams` has addresses, and `curves` is None or
@@ -35,7 +35,7 @@ def run_network(
     """
     height, width = spatial.shape[2], spatial.shape[3]
     parameters = network[0].parameters
-    for start in range(0, len(spatial), boards):
+    for start in range(0, count, boards):
         part = slice(start, start + boards)
         write_stem(spatial[part], global_[part], players[part], network[0], constant, streams[0])
         for number in range(len(runs)):

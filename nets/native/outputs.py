@@ -62,8 +62,8 @@ class LastLayers(NamedTuple):
     outputs_bias: FloatArray
     factors: FloatArray
     """Factors of the outputs that pass through softplus."""
-    has_root: bool
-    """The short-term errors are the square root of that product."""
+    has_root: int
+    """1: the short-term errors are the square root of that product."""
     sums: FloatArray
     """[2, most outputs of a matrix]: work space."""
 
@@ -87,7 +87,7 @@ def last_layers(small: SmallLayers, area: int) -> LastLayers:
         outputs=_matrix(outputs),
         outputs_bias=_matrix(np.concatenate([small.value_bias, small.score.bias])),
         factors=_matrix(small.score.factors),
-        has_root=small.score.has_root,
+        has_root=int(small.score.has_root),
         sums=np.zeros((2, max(matrix.shape[1] for matrix in matrices)), np.float32),
     )
 
@@ -98,22 +98,23 @@ def _matrix(numbers: FloatArray) -> FloatArray:
 
 
 @kernel
-def finish_batch(layers, pools, policies, ownerships, global_, shares, policy, value, score, ownership):
-    """Fill the fields of an `Evaluation`, the last four arguments, from what `run_heads` wrote and from `global_`.
+def finish_batch(layers, pools, policies, ownerships, count, global_, shares, policy, value, score, ownership):
+    """Fill `count` rows of the fields of an `Evaluation`, the last four arguments, from what `run_heads` wrote and from
+    `global_`.
 
-    `shares` [N] are those of the second policy, if there are two. Returns a sum that is finite only if all outputs are.
+    `shares` [N] are those of the second policy, if there are two. Raises FloatingPointError if an output is not finite.
     """
     area = ownership.shape[1]
     first, second = layers.sums[0], layers.sums[1]
     total = 0.0
-    for board in range(len(pools)):
+    last = policies.shape[1] - 1
+    for board in range(count):
         _pass_logits(layers, pools[board], first, second)
-        count = policies.shape[1]
-        share = shares[board] if count > 1 else np.float32(0.0)
-        policy[board, area] = second[0] + (second[count - 1] - second[0]) * share
+        share = shares[board] if last > 0 else np.float32(0.0)
+        policy[board, area] = second[0] + (second[last] - second[0]) * share
         for point in range(area):
             plain = policies[board, 0, point]
-            policy[board, point] = plain + (policies[board, count - 1, point] - plain) * share
+            policy[board, point] = plain + (policies[board, last, point] - plain) * share
         _value_and_score(layers, pools[board], first, second, global_[board], area, value[board], score[board])
         for point in range(area):
             ownership[board, point] = tanh(ownerships[board, point])
@@ -124,7 +125,8 @@ def finish_batch(layers, pools, policies, ownerships, global_, shares, policy, v
             total += score[board, i]
         for i in range(VALUES):
             total += value[board, i]
-    return total
+    if not math.isfinite(total):
+        raise FloatingPointError("an output is not finite")
 
 
 @kernel
@@ -187,7 +189,7 @@ def _value_and_score(layers, pools, hidden, outputs, global_, area, value, score
     score[SCORE_STDEV] = math.sqrt((stdev * stdev + mean * mean * value[NO_RESULT]) * result)
     for i in range(1, len(layers.factors)):
         positive = _softplus(outputs[VALUES + PLAIN + i]) * layers.factors[i]
-        score[LEAD + i] = math.sqrt(positive) if layers.has_root and LEAD + i > VAR_TIME_LEFT else positive
+        score[LEAD + i] = math.sqrt(positive) if layers.has_root == 1 and LEAD + i > VAR_TIME_LEFT else positive
 
 
 @kernel

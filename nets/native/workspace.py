@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import specialised
+from go_rules.machine.chain import Given, Step, chain
+from nets.evaluator import Evaluation
 from nets.katago.model import FloatArray
 from nets.native.convolutions.finish import FINISH
 from nets.native.convolutions.layers import SPACE
@@ -46,7 +47,7 @@ class Workspace:
         boards = max(number for number in range(1, min(count, most) + 1) if count % number == 0)
         heads = packed.heads[0]
         tiles, finish_record = tiling(boards, height, width, packed.largest), np.zeros(1, FINISH)
-        self._held: list[NDArray[np.uint8]] = []
+        self._held: list[object] = [packed]
         space = self._allocated(SPACE, _space_sizes(packed, boards, height, width))
         room = self._allocated(ROOM, _room_sizes(packed, boards, area))
         buffers = self._allocated(HEAD_BUFFERS, _head_buffer_sizes(packed, area))
@@ -57,26 +58,39 @@ class Workspace:
         self.ownership = np.zeros((count, area), np.float32)
         constant = _constant(packed, height, width)
         self._held.append(constant)
-        memory = (
+        self._memory = (
             packed.network, packed.runs, packed.layers, packed.blocks, packed.matrices, packed.heads, tiles,
             space, room, buffers, streams, finish_record, packed.curves,
             constant.ctypes.data, self.players, self.pools, self.policies, self.ownership, boards,
         )  # fmt: skip
-        outputs = last_layers(packed.small, area), self.pools, self.policies, self.ownership
-        # Arrays with the types of what these are called with.
-        planes, rows, shares = np.zeros((0, 0, 0, 0), np.float32), np.zeros((0, 0), np.float32), np.zeros(0, np.float32)
-        run = specialised(run_network, *memory, planes, rows)
-        finish = specialised(finish_batch, *outputs, rows, shares, rows, rows, rows, rows)
-        self.run: Callable[[FloatArray, FloatArray], None] = partial(run, *memory)
-        """Compute `pools`, `policies` and `ownership` (heads.py) from the batch's features, `spatial` and `global_`.
-        `players` is added to the stream at every point. All arrays, here and below, must be np.float32 in C order."""
-        self.finish: Callable[..., float] = partial(finish, *outputs)
-        """Make an evaluation of them: `finish_batch` (outputs.py) with what comes after its `ownerships`."""
+        self.boards = boards
+        """How many boards are computed together."""
+        self._outputs = last_layers(packed.small, area), self.pools, self.policies, self.ownership
+        planes, row, shares = np.zeros((1, 1, 1, 1), np.float32), np.zeros((1, 1), np.float32), np.zeros(1, np.float32)
+        examples = count, planes, row, shares, row, row, row, row
+        self.evaluate = chain(self.steps(*map(Given, range(len(examples)))), *examples)
+        """Evaluate a batch, with the arguments of `steps`."""
+
+    def steps(self, count: Any, spatial: Any, global_: Any, shares: Any, *evaluation: Any) -> list[Step]:
+        """The calls that evaluate `count` boards, a multiple of `boards`: from their features to the fields of an
+        `Evaluation`.
+
+        `shares` are those of the optimistic policy. All arrays are np.float32 in C order. `players` is added to the
+        stream at every point. The last call raises FloatingPointError if an output is not finite.
+        """
+        run = *self._memory, count, spatial, global_
+        finish = *self._outputs, count, global_, shares, *evaluation
+        return [Step(run_network, run, self._held), Step(finish_batch, finish)]
+
+    def finish(self, count: int, global_: FloatArray, shares: FloatArray, evaluation: Evaluation) -> None:
+        """Make another evaluation of the batch that was evaluated last, with other `shares`."""
+        finish_batch(*self._outputs, count, global_, shares, *evaluation)
 
     def _allocate(self, size: int) -> int:
         """Allocate so many bytes, zeros, and return their address."""
-        self._held.append(aligned(size))
-        return int(self._held[-1].ctypes.data)
+        memory = aligned(size)
+        self._held.append(memory)
+        return int(memory.ctypes.data)
 
     def _allocated(self, kind: np.dtype[np.void], sizes: Sizes) -> NDArray[np.void]:
         """Return a record with the addresses of memory of these sizes; fields without a size are 0."""

@@ -11,12 +11,13 @@ Source: Silver et al., "Mastering the game of Go with deep neural networks and t
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
 
 import numpy as np
 
-from go_rules.machine.jit import kernel, specialised
-from nets.evaluator import EvaluationRequest, as_floats
+from go_rules.machine.chain import Given, Step, chain
+from go_rules.machine.jit import kernel
+from nets.evaluator import SCORE_COLUMNS, Evaluation, EvaluationRequest, as_floats
 from nets.features import IN_TREE
 from search.puct.leaves.digest import digest_evaluation
 from search.puct.leaves.encode import encode_leaves
@@ -25,7 +26,7 @@ from search.puct.tree.expand import expand_and_back_up
 from search.puct.tree.nodes import ROOT
 from search.puct.tree.rank import is_decided
 from search.puct.tree.select import select_leaves
-from search.puct.worker_buffers import Kernels, WorkerBuffers
+from search.puct.worker_buffers import EvaluationKernels, Kernels, WorkerBuffers
 from search.puct.workspace import Workspace
 
 VISITS_AT_ONCE = 256
@@ -65,21 +66,6 @@ def advance_tree(tree, cache, ctx, work, keys, missing, leaves, asked, room, lef
     return done + counted, leaves, asked, outcome
 
 
-def _bind(space: Workspace, buffers: WorkerBuffers) -> Kernels:
-    """Bind the kernels to a worker's memory, compiled or loaded if need be."""
-    context, work, missing = space.context, buffers.work, buffers.missing
-    tree = space.tree, space.cache, context, work, buffers.keys, missing
-    answer = context, work, missing, buffers.symmetries, space.images
-    input_ = *answer, buffers.features, buffers.planes, buffers.flat, buffers.global_
-    row = np.zeros((1, 1), np.float32)
-    buffers.kernels = Kernels(
-        encode=partial(specialised(encode_leaves, *input_, 0, IN_TREE, 0), *input_),
-        digest=partial(specialised(digest_evaluation, *answer, 0, row, row, row, row), *answer),
-        advance=partial(specialised(advance_tree, *tree, 0, 0, NO_ROOM, NOT_YET), *tree),
-    )
-    return buffers.kernels
-
-
 def advance(space: Workspace, buffers: WorkerBuffers, room: int, left: float) -> tuple[int, int]:
     """Expand a worker's leaves, back up their values and select new leaves (`advance_tree`), under the search's lock.
 
@@ -93,9 +79,14 @@ def advance(space: Workspace, buffers: WorkerBuffers, room: int, left: float) ->
 def evaluate_leaves(space: Workspace, buffers: WorkerBuffers) -> None:
     """Have the network evaluate the leaves that the cache does not know. Raises EvaluatorError."""
     count = buffers.asked
-    request = encode_request(space, buffers, count, IN_TREE, len(space.images))
-    evaluation = space.evaluator.evaluate(request)
-    kernels = buffers.kernels or _bind(space, buffers)
+    kernels = buffers.evaluation or _bind_evaluation(space, buffers)
+    if kernels.at_once is not None and count % kernels.multiple == 0:
+        try:
+            kernels.at_once(count)
+            return
+        except FloatingPointError:
+            pass  # The evaluator says below what is wrong.
+    evaluation = space.evaluator.evaluate(encode_request(space, buffers, count, IN_TREE, len(space.images)))
     kernels.digest(count, *map(as_floats, evaluation))
 
 
@@ -114,3 +105,38 @@ def encode_request(
         leaves, chosen = buffers.leaves, buffers.missing[:count]
         return request._replace(colours=leaves["stack"]["to_play"][chosen, leaves["last"][chosen]])
     return request
+
+
+def _bind(space: Workspace, buffers: WorkerBuffers) -> Kernels:
+    """Bind the kernels to a worker's memory, compiled or loaded if need be."""
+    tree = space.tree, space.cache, space.context, buffers.work, buffers.keys, buffers.missing
+    advance = Step(advance_tree, (*tree, Given(0), Given(1), Given(2), Given(3)))
+    encode = _encoding(space, buffers, Given(0), Given(1), Given(2))
+    buffers.kernels = Kernels(chain([encode], 0, IN_TREE, 0), chain([advance], 0, 0, NO_ROOM, NOT_YET))
+    return buffers.kernels
+
+
+def _bind_evaluation(space: Workspace, buffers: WorkerBuffers) -> EvaluationKernels:
+    """Bind the evaluation stage to a worker's memory: as one chain too, where the evaluator is nothing but kernels."""
+    rows, area = len(buffers.flat), space.area
+    own = Evaluation(*(np.zeros((rows, wide), np.float32) for wide in (area + 1, 3, SCORE_COLUMNS, area)))
+    digest = chain([_digestion(space, buffers, *map(Given, range(5)))], 0, *own)
+    network = space.evaluator.steps(buffers.requests[-1], own, Given(0))
+    at_once, multiple = None, 1
+    if network is not None:
+        encoding = _encoding(space, buffers, Given(0), IN_TREE, len(space.images))
+        at_once = chain([encoding, *network.steps, _digestion(space, buffers, Given(0), *own)], 0)
+        multiple = network.multiple
+    buffers.evaluation = EvaluationKernels(at_once, multiple, digest)
+    return buffers.evaluation
+
+
+def _encoding(space: Workspace, buffers: WorkerBuffers, count: Any, view: Any, draw_of: Any) -> Step:
+    leaves = space.context, buffers.work, buffers.missing, buffers.symmetries, space.images
+    features = buffers.features, buffers.planes, buffers.flat, buffers.global_
+    return Step(encode_leaves, (*leaves, *features, count, view, draw_of))
+
+
+def _digestion(space: Workspace, buffers: WorkerBuffers, count: Any, *evaluation: Any) -> Step:
+    leaves = space.context, buffers.work, buffers.missing, buffers.symmetries, space.images
+    return Step(digest_evaluation, (*leaves, count, *evaluation))

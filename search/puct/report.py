@@ -50,7 +50,8 @@ def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -
         ownership_stdev=deviation if request is not None and request.ownership_stdev else None,
         seconds=run.seconds(),
         new_visits=run.visits - run.first_visits,
-        evaluations=run.evaluations,
+        evaluations=sum(size * calls for size, calls in run.batches.items()),
+        batches=dict(run.batches),
         reason=run.reason or StopReason.VISITS,
         raw=game_tree.raw,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 from search.request import SearchRequest
 from search.result import StopReason
@@ -20,7 +21,10 @@ class Run:
         """Visits of the root."""
         self.in_flight = 0
         """Visits whose evaluation is under way."""
-        self.evaluations = 0
+        self.batches: Counter[int] = Counter()
+        """How often a worker had so many positions evaluated."""
+        self.turns = 0
+        """How often a worker has checked whether the search is over."""
         self.reason: StopReason | None = None
         """Why the search ended; None while it goes on."""
         self.error: BaseException | None = None

@@ -36,8 +36,10 @@ from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import SearchResult, StopReason
 
 POLL_SECONDS = 0.01
-"""How often the waiting thread checks whether it has to stop. Each check holds up a worker; the workers check after
-every evaluation themselves."""
+"""How often somebody checks at least whether the search has to stop. Workers check after every evaluation. Where that
+is too rarely the waiting thread does it, and each of its checks holds up a worker."""
+REST_SECONDS = 0.1
+"""How long the waiting thread rests where the workers check often enough."""
 
 ONCE = Limits(visits=2)
 """Limits of the searches to warm up with: large networks need long for each visit."""
@@ -254,8 +256,12 @@ class Search:
         next_report = float("inf")
         if report is not None:
             next_report = run.started + (report.every if report.first is None else report.first)
+        pause, turns, since = POLL_SECONDS, run.turns, time.perf_counter()
         while run.reason is None:
             now = time.perf_counter()
+            if now >= since + POLL_SECONDS:
+                pause = REST_SECONDS if run.turns - turns > (now - since) / POLL_SECONDS else POLL_SECONDS
+                turns, since = run.turns, now
             if report is not None and now >= next_report:
                 snapshot = take_snapshot(tree, self._parameters, run)
                 self._changed.release()
@@ -264,7 +270,7 @@ class Search:
                 finally:
                     self._changed.acquire()
                 next_report = max(next_report + report.every, time.perf_counter())
-            self._changed.wait(max(0.0, min(POLL_SECONDS, next_report - now, run.seconds_left())))
+            self._changed.wait(max(0.0, min(pause, next_report - now, run.seconds_left())))
             run.check()
 
     # --- The workers ------------------------------------------------------------------------------------------
@@ -332,8 +338,10 @@ class Search:
         if run.reason is None and not is_spare:
             room, left = run.room(), self._visits_left(run, leaves)
         visits, outcome = advance(space, buffers, room, left)
+        run.turns += 1
         run.visits += visits
-        run.evaluations += asked
+        if asked > 0:
+            run.batches[asked] += 1
         run.in_flight += buffers.under_way - leaves
         self._outstanding += buffers.under_way - leaves
         if leaves > 0 and self._waiting > 0:

@@ -13,14 +13,24 @@ from search.puct.context import new_work
 
 
 class Kernels(NamedTuple):
-    """The kernels of an iteration, bound to the memory of a worker and of its search (iteration.py)."""
+    """Kernels bound to the memory of a worker and of its search (iteration.py)."""
 
-    encode: Callable[..., None]
+    encode: Callable[[int, int, int], None]
     """`encode_leaves` of (count, view, draw_of)"""
+    advance: Callable[[int, int, int, float], tuple[int, int, int, int]]
+    """`advance_tree` of (leaves, asked, room, left)"""
+
+
+class EvaluationKernels(NamedTuple):
+    """The evaluation stage, bound in the same way."""
+
+    at_once: Callable[[int], None] | None
+    """The whole stage, of (count); None where the evaluator is more than kernels. Raises FloatingPointError where the
+    evaluator would raise EvaluatorError."""
+    multiple: int
+    """What counts for `at_once` have to be a multiple of."""
     digest: Callable[..., None]
     """`digest_evaluation` of (count, policy, value, score, ownership)"""
-    advance: Callable[..., tuple[int, int, int, int]]
-    """`advance_tree` of (leaves, asked, room, left)"""
 
 
 class WorkerBuffers:
@@ -54,4 +64,5 @@ class WorkerBuffers:
         self.generation = 0
         """The search's generation in which the leaves were selected."""
         self.kernels: Kernels | None = None
-        """None before the first iteration."""
+        self.evaluation: EvaluationKernels | None = None
+        """Both are None before they are needed."""

@@ -29,25 +29,6 @@ def run(cache: Path, program: str = PROGRAM, **environment: str) -> list[str]:
     return done.stdout.split()
 
 
-SPECIALISED = """
-import numpy as np
-from go_rules.machine import jit
-from go_rules.random import next_u64, seed_state
-code = jit.specialised(next_u64, seed_state(1))
-print(int(code(seed_state(1))), jit.compilations)
-try:
-    code(np.zeros(2, np.uint32))
-except TypeError:
-    print("refused")
-"""
-
-
-def test_machine_code_gives_what_its_kernel_gives(tmp_path):
-    value, _ = run(tmp_path)
-    assert run(tmp_path, SPECIALISED) == [value, "0", "refused"]
-    assert run(tmp_path, SPECIALISED, NUMBA_DISABLE_JIT="1")[0] == value
-
-
 def test_second_process_compiles_nothing(tmp_path):
     value, compiled = run(tmp_path)
     assert compiled == "1"

@@ -14,7 +14,7 @@ from gtp_engine.tools.benchmark_choice import MIN_ROUNDS, choose
 from gtp_engine.tools.benchmark_trials import Trial, interval, request_of
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError
-from nets.recording import RecordingEvaluator
+from nets.recording import RecordedPosition, RecordingEvaluator
 from search.puct.parameters import SearchParameters
 
 
@@ -195,11 +195,9 @@ def test_a_network_that_fails_ends_the_bare_loop() -> None:
         def evaluate(self, request: EvaluationRequest) -> Evaluation:
             raise EvaluatorError("it broke")
 
-    recorder = RecordingEvaluator(ConstantEvaluator())
-    recorder.evaluate(EvaluationRequest(np.zeros((1, 22, 9, 9), np.float32), np.zeros((1, 19), np.float32)))
-    recorder.evaluator = Failing()
+    positions = [RecordedPosition(np.zeros((22, 9, 9), np.uint8), np.zeros(19, np.float32))]
     with pytest.raises(EvaluatorError, match="it broke"):
-        benchmark_trials.bare_rate(recorder, 2, 1, 0.1)
+        benchmark_trials.bare_rate(Failing(), positions, 2, 1, 0.1)
 
 
 def test_bare_requests_repeat_what_was_recorded() -> None:
