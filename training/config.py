@@ -53,7 +53,7 @@ class NetworkConfig(ParameterTable, section="network"):
         "before activations; fixed: learned scales; batch: batch norm, which becomes fixed in the network's file",
         choices=("none", "fixed", "batch"),
     )
-    activation: str = parameter("relu", "of all layers", choices=("relu", "mish", "silu"))
+    activation: str = parameter("relu", "of all layers", choices=("relu", "silu"))
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class DataConfig(ParameterTable, section="data"):
 
 @dataclass(frozen=True)
 class LossWeights(ParameterTable, section="loss"):
-    """Loss weights, one for each part of the loss, in which points are divided by 20; and how policies are learned."""
+    """Loss weights, one for each part of the loss, in which points are divided by 20."""
 
     policy: float = parameter(1.0, "the next move", low=0)
     optimistic: float = parameter(0.3, "the teacher's optimistic policy, if it has one", low=0)
@@ -151,18 +151,12 @@ class LossWeights(ParameterTable, section="loss"):
     ownership: float = parameter(1.0, "the owner of each point", low=0)
     score: float = parameter(0.6, "lead, expected score and its deviation", low=0)
     errors: float = parameter(0.1, "short-term errors and the time left", low=0)
-    surprise: float = parameter(
-        0.0, "added weight of a policy for each nat by which the teacher prefers its first move to the student's", low=0
-    )
-    temperature: float = parameter(1.0, "of the policy that is learned; below 1 it is sharper than its label", above=0)
-    noise: float = parameter(0.0, "standard deviation of noise on the logits of the policy that is learned", low=0)
 
 
 @dataclass(frozen=True)
 class OptimiserConfig(ParameterTable, section="optimiser"):
-    """How weights follow gradients, and the schedule of the learning rate: warm-up, full rate, decay."""
+    """How weights follow gradients (Muon and AdamW), and the learning rate of a leg: warm-up, full rate, decay."""
 
-    kind: str = parameter("muon", "muon: on blocks' matrices, adamw on everything else", choices=("muon", "adamw"))
     rate: float = parameter(0.005, "the full learning rate", above=0)
     momentum: float = parameter(0.95, "momentum of muon", low=0, below=1)
     weight_decay: float = parameter(0.05, "a step takes rate * this share off every matrix", low=0)

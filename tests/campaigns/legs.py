@@ -2,7 +2,7 @@
 
     nobi label SAMPLES --config label.toml ...      (and HELD, of other games)
     python -m tests.campaigns.legs FOLDER --samples SAMPLES --held HELD --rows kata-rows-1024.npz --judge NET.bin.gz \\
-        [--seconds 180] [--seeds 3] [--pairs 20] [--only relu mish ...] [--nice 19] [-s optimiser.rate=0.002 ...]
+        [--seconds 180] [--seeds 3] [--pairs 20] [--only relu silu ...] [--nice 19] [-s optimiser.rate=0.002 ...]
 
 A variant's leg with one seed is a folder in FOLDER; one that is there is not made again, so the command can be stopped
 and given again. The budget is processor time, in which other work on the machine changes what is done by a tenth or
@@ -53,17 +53,12 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "relu": (),
     "batch-norm": ("network.norm=batch",),
     "fixed-norm": ("network.norm=fixed",),
-    "mish": ("network.activation=mish",),
     "silu": ("network.activation=silu",),
-    "batch-norm-mish": ("network.norm=batch", "network.activation=mish"),
+    "batch-norm-silu": ("network.norm=batch", "network.activation=silu"),
     "nested": ("network.blocks=5", "network.channels=96", "network.bottleneck=48"),
     "attention": ("network.blocks=5", "network.attention_every=5"),
     "b8c96": ("network.blocks=8", "network.channels=96"),
     "b10c64": ("network.blocks=10",),
-    "adamw": ("optimiser.kind=adamw",),
-    "surprise": ("loss.surprise=1",),
-    "sharper": ("loss.temperature=0.8",),
-    "noise": ("loss.noise=0.3",),
 }
 """What each variant changes; the first is what the others play against."""
 

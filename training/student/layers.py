@@ -14,7 +14,7 @@ EPSILON = 1e-4
 STATISTICS_RATE = 0.02
 """How far a step moves the running mean and variance of batch norm towards those of its batch."""
 
-ACTIVATIONS = {"relu": functional.relu, "mish": functional.mish, "silu": functional.silu}
+ACTIVATIONS = {"relu": functional.relu, "silu": functional.silu}
 
 
 class Norm(nn.Module):
@@ -82,4 +82,4 @@ class Norm(nn.Module):
 
 def activation_of(config: NetworkConfig) -> nn.Module:
     """Return the activation as a layer of its own."""
-    return {"relu": nn.ReLU, "mish": nn.Mish, "silu": nn.SiLU}[config.activation]()
+    return {"relu": nn.ReLU, "silu": nn.SiLU}[config.activation]()

@@ -17,9 +17,6 @@ SOFT_TEMPERATURE = 4.0
 SOFT_FLOOR = 1e-7
 """Added to probabilities before the soft policy takes their fourth root (KataGo, docs/KataGoMethods.md)."""
 
-SURPRISE_FLOOR = 1e-3
-"""Added to probabilities before their ratio is taken: a surprise has at most 7 nats."""
-
 SCORE_PARTS = (SCORE_MEAN, SCORE_STDEV, LEAD)
 ERROR_PARTS = (VAR_TIME_LEFT, SHORTTERM_WINLOSS_ERROR, SHORTTERM_SCORE_ERROR)
 HUBER = 0.5
@@ -70,14 +67,11 @@ def loss_of(outputs: Outputs, targets: Targets, mask: Tensor, weights: LossWeigh
     on_board = mask.flatten(1)
     moves = torch.cat([on_board, torch.ones_like(on_board[:, :1])], 1)
     logs = functional.log_softmax(outputs.policy, dim=2)
-    policy = learned_policy(targets.policy, weights.temperature, weights.noise)
-    policy_weight = targets.policy_weight
-    if weights.surprise > 0:
-        policy_weight = policy_weight * (1.0 + weights.surprise * surprise(outputs.policy[:, PLAIN], targets.policy))
+    policy, policy_weight = targets.policy, targets.policy_weight
     parts = {
         "policy": _mean(_cross_entropy(logs[:, PLAIN], policy), policy_weight),
         "optimistic": _mean(_cross_entropy(logs[:, OPTIMISTIC], targets.optimistic), targets.optimistic_weight),
-        "soft": _mean(_cross_entropy(logs[:, SOFT], softened(targets.policy, moves)), policy_weight),
+        "soft": _mean(_cross_entropy(logs[:, SOFT], softened(policy, moves)), policy_weight),
         "reply": _reply(logs[:, REPLY], targets.reply),
         "value": _mean(
             _cross_entropy(functional.log_softmax(outputs.value, dim=1), targets.value), targets.value_weight
@@ -88,25 +82,6 @@ def loss_of(outputs: Outputs, targets: Targets, mask: Tensor, weights: LossWeigh
     }
     total = torch.stack([getattr(weights, name) * part for name, part in parts.items()]).sum()
     return Loss(total, parts)
-
-
-def learned_policy(policy: Tensor, temperature: float, noise: float) -> Tensor:
-    """Return the policy [N, S*S + 1] at a temperature, with normal noise of this deviation on its logits."""
-    if temperature != 1.0:
-        policy = policy.pow(1.0 / temperature)
-    if noise > 0:
-        policy = policy * torch.exp(noise * torch.randn_like(policy))
-    if temperature != 1.0 or noise > 0:
-        policy = policy / policy.sum(1, keepdim=True).clamp(min=1e-6)
-    return policy
-
-
-@torch.no_grad()
-def surprise(logits: Tensor, policy: Tensor) -> Tensor:
-    """Return [N]: by how many nats a policy prefers its own first move to that of these logits; 0 where it is not
-    known."""
-    first = policy.gather(1, logits.argmax(1, keepdim=True))[:, 0]
-    return ((policy.amax(1) + SURPRISE_FLOOR) / (first + SURPRISE_FLOOR)).log()
 
 
 def softened(policy: Tensor, moves: Tensor) -> Tensor:

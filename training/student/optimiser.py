@@ -1,5 +1,5 @@
-"""Optimisers: Muon on the large matrices with AdamW on the rest, or AdamW on everything; the schedule of the learning
-rate; and the average of the weights."""
+"""The optimisers, Muon for large matrices and AdamW for the rest; the schedule of the learning rate; and the average of
+the weights."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Optimisers:
     """The optimisers of a run, used as one."""
 
     def __init__(self, network: nn.Module, config: OptimiserConfig) -> None:
-        """Share out the parameters of `network`: its large matrices to Muon, if configured, and all others to AdamW."""
+        """Share out the parameters of `network`: its large matrices to Muon, and all others to AdamW."""
         self._config = config
         large, matrices, pooled, vectors = [], [], [], []
         for name, parameter in network.named_parameters():
@@ -115,19 +115,15 @@ class Optimisers:
             else:
                 vectors.append(parameter)
         rate, decay = config.rate, config.weight_decay
-        self.parts: list[torch.optim.Optimizer] = []
-        """Muon, if it is configured, and AdamW."""
-        if config.kind == "muon" and large:
-            self.parts.append(Muon(large, rate, config.momentum, decay))
-            large = []
         groups = [
-            {"params": large + matrices, "weight_decay": decay},
+            {"params": matrices, "weight_decay": decay},
             {"params": pooled, "weight_decay": decay, "share": POOLED_RATE},
             {"params": vectors, "weight_decay": 0.0},
         ]
         groups = [group for group in groups if group["params"]]
         on_cuda = next(network.parameters()).is_cuda
-        self.parts.append(torch.optim.AdamW(groups, rate, ADAM_BETAS, fused=on_cuda))
+        adamw = torch.optim.AdamW(groups, rate, ADAM_BETAS, fused=on_cuda)
+        self.parts: list[torch.optim.Optimizer] = [Muon(large, rate, config.momentum, decay), adamw]
         self._parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
 
     def step(self, rate_share: float) -> Tensor:

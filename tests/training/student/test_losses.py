@@ -3,15 +3,13 @@
 # ruff: noqa: E402
 from __future__ import annotations
 
-import math
-
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from training.config import LossWeights
 from training.positions.canvas import OFF_BOARD
-from training.student.losses import Targets, learned_policy, loss_of, softened, surprise
+from training.student.losses import Targets, loss_of, softened
 from training.student.network import POLICIES, Outputs
 from training.teacher.labels import targets_from_records
 
@@ -117,36 +115,3 @@ def test_the_soft_policy_keeps_order_and_board() -> None:
     assert soft[0, 3] == 0.0
     ratio = (soft[0, 0] / soft[0, 2]).item()
     assert ratio == pytest.approx(6**0.25, rel=1e-3)
-
-
-def test_surprise_counts_the_nats_between_the_first_moves() -> None:
-    policy = torch.tensor([[0.7, 0.2, 0.1, 0.0], [0.7, 0.2, 0.1, 0.0], [0.7, 0.2, 0.1, 0.0], [0.0, 0.0, 0.0, 0.0]])
-    logits = torch.tensor([[9.0, 0, 0, 0], [0, 9.0, 0, 0], [0, 0, 0, 9.0], [0, 0, 9.0, 0]])
-    want = torch.tensor([0.0, 3.5, 701.0, 1.0]).log()
-    want[0] = 0.0
-    torch.testing.assert_close(surprise(logits, policy), want, atol=5e-3, rtol=0)
-
-
-def test_surprising_positions_weigh_more() -> None:
-    outputs, mask = random_outputs(), board_mask()
-    targets = same_as(outputs, mask)
-    targets = targets._replace(policy=torch.cat([targets.policy[:1].roll(40, 1), targets.policy[1:]]))
-    plain, weighted = (loss_of(outputs, targets, mask, LossWeights(surprise=weight)).parts for weight in (0.0, 2.0))
-    assert weighted["policy"] > plain["policy"]  # only the first position is far from its label
-    assert weighted["soft"] != plain["soft"]
-    assert weighted["value"] == plain["value"]
-
-
-def test_temperature_and_noise_of_the_learned_policy() -> None:
-    policy = torch.tensor([[0.6, 0.3, 0.1, 0.0], [0.0, 0.0, 0.0, 0.0]])
-    torch.testing.assert_close(learned_policy(policy, 1.0, 0.0), policy)
-    sharper = learned_policy(policy, 0.5, 0.0)
-    torch.testing.assert_close(sharper[0], torch.tensor([0.36, 0.09, 0.01, 0.0]) / 0.46)
-    assert not sharper[1].any()
-    torch.manual_seed(1)
-    noisy = torch.stack([learned_policy(policy, 1.0, 0.5)[0] for _ in range(400)])
-    torch.testing.assert_close(noisy.sum(1), torch.ones(400))
-    ratio = (noisy[:, 0] / noisy[:, 1]).log()
-    assert ratio.mean().item() == pytest.approx(math.log(2.0), abs=0.15)
-    assert ratio.std().item() == pytest.approx(0.5 * math.sqrt(2.0), abs=0.1)
-    assert not noisy[:, 3].any()

@@ -39,13 +39,12 @@ def test_orthogonal_has_singular_values_near_one(shape: tuple[int, ...]) -> None
     assert values.max() < 1.3
 
 
-@pytest.mark.parametrize("kind", ["muon", "adamw"])
-def test_a_step_goes_downhill_and_moves_everything(kind: str) -> None:
+def test_a_step_goes_downhill_and_moves_everything() -> None:
     torch.manual_seed(1)
     student = Student(SHAPE)
     for block in student.blocks:
         torch.nn.init.normal_(block.second.weight, std=0.05)
-    optimisers = Optimisers(student, OptimiserConfig(kind=kind, rate=0.002, weight_decay=0.0))
+    optimisers = Optimisers(student, OptimiserConfig(rate=0.002, weight_decay=0.0))
     spatial, global_ = torch.rand(4, 22, 9, 9), torch.rand(4, 19)
     spatial[:, 0] = 1
 
@@ -64,10 +63,9 @@ def test_a_step_goes_downhill_and_moves_everything(kind: str) -> None:
         assert (parameter != before[name]).any(), name
 
 
-@pytest.mark.parametrize("kind", ["muon", "adamw"])
-def test_what_is_pooled_moves_channels_slowly(kind: str) -> None:
+def test_what_is_pooled_moves_channels_slowly() -> None:
     student = Student(SHAPE)
-    optimisers = Optimisers(student, OptimiserConfig(kind=kind, rate=0.01, weight_decay=0.0, momentum=0.0, clip=1e9))
+    optimisers = Optimisers(student, OptimiserConfig(rate=0.01, weight_decay=0.0, momentum=0.0, clip=1e9))
     block, head = student.blocks[1], student.value
     watched = (block.to_bias.weight, head.hidden.weight)
     before = [weight.detach().clone() for weight in watched]
@@ -116,11 +114,10 @@ def test_the_average_follows() -> None:
     assert other.state_dict()["updates"] == 200
 
 
-@pytest.mark.parametrize("kind", ["muon", "adamw"])
-def test_what_is_configured_survives_a_resumption(kind: str) -> None:
+def test_what_is_configured_survives_a_resumption() -> None:
     student = Student(SHAPE)
-    first = Optimisers(student, OptimiserConfig(kind=kind, weight_decay=0.1, momentum=0.9))
-    second = Optimisers(student, OptimiserConfig(kind=kind, weight_decay=0.0, momentum=0.5))
+    first = Optimisers(student, OptimiserConfig(weight_decay=0.1, momentum=0.9))
+    second = Optimisers(student, OptimiserConfig(weight_decay=0.0, momentum=0.5))
     second.load_state_dict(first.state_dict())
     groups = [group for optimiser in second.parts for group in optimiser.param_groups]
     assert {group["weight_decay"] for group in groups} == {0.0}
@@ -129,7 +126,7 @@ def test_what_is_configured_survives_a_resumption(kind: str) -> None:
 
 def test_muon_learns_the_matrices_of_the_blocks_and_nothing_of_the_heads() -> None:
     student = Student(replace(SHAPE, channels=16, pooling_every=1, bottleneck=8, attention_every=1))
-    muon, adamw = Optimisers(student, OptimiserConfig(kind="muon")).parts
+    muon, adamw = Optimisers(student, OptimiserConfig()).parts
     of_muon = {id(parameter) for group in muon.param_groups for parameter in group["params"]}
     of_adamw = {id(parameter) for group in adamw.param_groups for parameter in group["params"]}
     assert not of_muon & of_adamw
