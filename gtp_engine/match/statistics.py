@@ -46,6 +46,10 @@ def score_interval(tally: Tally) -> tuple[float, float]:
     return max(0.0, centre - half) if s > 0 else 0.0, min(1.0, centre + half) if s < 1 else 1.0
 
 
+LARGEST = 1e5
+"""A side that is weaker by more Elo has the same score, 0: ten to a higher power is no float."""
+
+
 def elo(score: float) -> float:
     """The rating difference in Elo at which this score is expected. It is infinite at 0 and 1."""
     if score <= 0:
@@ -57,16 +61,41 @@ def elo(score: float) -> float:
 
 def expected_score(difference: float) -> float:
     """The score that is expected at a rating difference in Elo."""
-    return 1 / (1 + 10 ** (-difference / 400))
+    return 1 / (1 + 10 ** (-max(difference, -LARGEST) / 400))
+
+
+UNSEEN = 1e-3
+"""How often wins, draws and losses count that never happened, so that no outcome is impossible."""
+SURE = 1e-6
+"""A score that is expected is no nearer to 0 and 1 than this, which is 2400 Elo."""
+HALVINGS = 50
+
+
+def log_likelihood(tally: Tally, score: float) -> float:
+    """How well an expected score explains a match: the logarithm of the likelihood.
+
+    It is the best that any shares of wins, draws and losses with this expected score explain the match. They are
+    c / (n (1 + t (a - score))) for c of n games of outcome a, where t is such that they have this score.
+    """
+    score = min(max(score, SURE), 1 - SURE)
+    counts = [max(count, UNSEEN) for count in (tally.wins, tally.draws, tally.losses)]
+    distances = (1 - score, 0.5 - score, -score)
+    low, high = -1 / (1 - score), 1 / score  # between these all shares are positive, and the sum below falls
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if sum(c * d / (1 + middle * d) for c, d in zip(counts, distances, strict=True)) > 0:
+            low = middle
+        else:
+            high = middle
+    return sum(c * math.log(c / (1 + middle * d) / sum(counts)) for c, d in zip(counts, distances, strict=True))
 
 
 @dataclass(frozen=True)
 class Sprt:
     """Wald's sequential test of "stronger by `elo1`" against "stronger by `elo0`", with 5 % errors of either kind.
 
-    The log-likelihood ratio is the normal approximation with the variance estimated from the games so far (the
-    generalised SPRT that engine test farms use). Half a draw and half of a win and a loss are added, so that a
-    one-sided start does not have variance 0.
+    How often games are drawn is estimated from the games so far under each of the two (the generalised SPRT that engine
+    test farms use).
     """
 
     elo0: float
@@ -80,14 +109,8 @@ class Sprt:
 
     def log_likelihood_ratio(self, tally: Tally) -> float:
         """How much better `elo1` explains the score than `elo0`, as the logarithm of the ratio."""
-        if not tally.games:
-            return 0.0
-        wins, draws, losses = tally.wins + 0.5, tally.draws + 0.5, tally.losses + 0.5
-        n = wins + draws + losses
-        s = (wins + draws / 2) / n
-        variance = (wins * (1 - s) ** 2 + draws * (0.5 - s) ** 2 + losses * s**2) / n
         s0, s1 = expected_score(self.elo0), expected_score(self.elo1)
-        return n * (s1 - s0) * (2 * s - s0 - s1) / (2 * variance)
+        return log_likelihood(tally, s1) - log_likelihood(tally, s0) if tally.games else 0.0
 
     def decision(self, tally: Tally) -> int | None:
         """The hypothesis that the test accepts, 1 or 0; None if more games are needed."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
+from functools import cache
+from itertools import count
 
 import pytest
 
@@ -56,3 +59,48 @@ def test_sprt_accepts_what_is_plain() -> None:
 def test_sprt_needs_more_games_for_closer_hypotheses() -> None:
     tally = Tally(wins=60, losses=40)
     assert Sprt(0, 50).log_likelihood_ratio(tally) > Sprt(0, 5).log_likelihood_ratio(tally) > 0
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(4, 0), (0, 3), (60, 40), (700, 1)])
+def test_without_draws_the_ratio_is_that_of_coins(wins: int, losses: int) -> None:
+    s0, s1 = expected_score(-20), expected_score(190)
+    expected = wins * math.log(s1 / s0) + losses * math.log((1 - s1) / (1 - s0))
+    assert Sprt(-20, 190).log_likelihood_ratio(Tally(wins, 0, losses)) == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize("tally", [Tally(wins=1), Tally(losses=1), Tally(10**6, 3, 10**6)])
+def test_hypotheses_beyond_measure_are_decided_too(tally: Tally) -> None:
+    assert math.isfinite(Sprt(-1e12, 1e12).log_likelihood_ratio(tally))
+    assert math.isfinite(Sprt(5000, 1e300).log_likelihood_ratio(tally))
+
+
+def test_the_ratio_is_the_best_shares_of_draws_to_the_best() -> None:
+    tally = Tally(12, 5, 4)
+
+    def best(score: float) -> float:
+        """Of all shares of draws, by trying them."""
+        draws = [i / 10000 for i in range(1, 10000) if i / 20000 < min(score, 1 - score)]
+        return max(12 * math.log(score - d / 2) + 5 * math.log(d) + 4 * math.log(1 - score - d / 2) for d in draws)
+
+    ratio = best(expected_score(100)) - best(expected_score(0))
+    assert Sprt(0, 100).log_likelihood_ratio(tally) == pytest.approx(ratio, abs=1e-3)
+
+
+@pytest.mark.parametrize("draws", [0.0, 0.3])
+def test_sprt_errs_as_rarely_as_it_says(draws: float) -> None:
+    decide, coin, matches = cache(Sprt(0, 190).decision), random.Random(5), 400
+
+    def accepted(score: float) -> int:
+        tally = Tally()
+        for _ in count():
+            drawn = coin.random()
+            won = drawn >= draws and coin.random() < (score - draws / 2) / (1 - draws)
+            tally = Tally(tally.wins + won, tally.draws + (drawn < draws), tally.losses + (drawn >= draws and not won))
+            decision = decide(tally)
+            if decision is not None:
+                return decision
+        raise AssertionError
+
+    for truth, elo_difference in ((0, 0), (1, 190)):
+        errors = sum(accepted(expected_score(elo_difference)) != truth for _ in range(matches))
+        assert errors / matches < 0.075  # 5 %, and twice what 400 matches vary by
