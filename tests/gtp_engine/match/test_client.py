@@ -83,7 +83,10 @@ def test_a_flood_is_neither_kept_nor_followed(flood: str) -> None:
 
 
 def test_a_flood_between_questions_waits_in_the_pipe(tmp_path: Path) -> None:
-    """The engine counts what it could write: that is what the pipe and the referee hold, whatever the time."""
+    """The engine counts what it could write: that is what the pipe and the referee hold, whatever the time.
+
+    The referee holds what came with the last reply, which on a busy machine is as much as may wait, and what waits.
+    """
     written = tmp_path / "written"
     code = rf"""
 import os
@@ -103,7 +106,7 @@ with open({str(written)!r}, 'w') as file:
     while (now := int((written.exists() and written.read_text()) or 0)) != before:
         before = now
         time.sleep(0.3)
-    assert 0 < now <= client.MAX_REPLY_BYTES + 3 * CHUNK
+    assert 0 < now <= 2 * client.MAX_REPLY_BYTES + 3 * CHUNK
     with pytest.raises(EngineGarbled, match="flooded its stdout before 'genmove b'"):
         engine.send("genmove b", 60)
     engine.kill()
