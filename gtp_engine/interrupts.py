@@ -43,6 +43,14 @@ def _on_unraisable(unraisable: UnraisableHookArgs) -> None:
     """Raise a KeyboardInterrupt again a little later, where Python itself would print and forget it: in `__del__`, and
     in what importing calls."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
-        threading.Timer(0.01, signal.raise_signal, (signal.SIGINT,)).start()
+        threading.Timer(0.01, _interrupt_main_thread).start()
     else:
         sys.__unraisablehook__(unraisable)
+
+
+def _interrupt_main_thread() -> None:
+    """Send SIGINT to the main thread, so that it also ends a wait there for input."""
+    if sys.platform == "win32":
+        signal.raise_signal(signal.SIGINT)
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

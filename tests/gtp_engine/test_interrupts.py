@@ -53,6 +53,33 @@ def test_a_signal_while_starting_prints_nothing(arguments: list[str], tmp_path: 
         assert code in (0, EXIT_INTERRUPTED, -signal.SIGINT), output
 
 
+UNRAISABLE = """
+import sys
+from gtp_engine.interrupts import EXIT_INTERRUPTED, end_at_once, raise_interrupts
+
+class Deaf:
+    def __del__(self):
+        raise KeyboardInterrupt
+
+end_at_once()
+raise_interrupts()
+try:
+    Deaf()
+    sys.stdin.buffer.readline()
+except KeyboardInterrupt:
+    sys.exit(EXIT_INTERRUPTED)
+"""
+
+
+def test_a_signal_that_python_would_forget_ends_a_wait_for_input() -> None:
+    process = subprocess.Popen([sys.executable, "-c", UNRAISABLE], stdin=subprocess.PIPE, env=environment())
+    try:
+        assert process.wait(LONGEST) == EXIT_INTERRUPTED
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(REPOSITORY)}
 

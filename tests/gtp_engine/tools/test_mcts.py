@@ -146,5 +146,6 @@ def test_an_interrupt_ends_it_without_a_traceback() -> None:
     while b"to move" not in process.stdout.read1():
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    process.wait(60)  # before its input ends, which would end it too
+    _, err = process.communicate()
     assert (process.returncode, err.strip()) == (130, b"")
