@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--net", type=Path, nargs="+", required=True)
     parser.add_argument("--precision", nargs="+", default=["int8", "fp32"])
     parser.add_argument("--size", type=int, default=19)
-    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=0, help="0: what the engine chooses")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--katago", type=Path)

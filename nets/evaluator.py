@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nets.devices import USUAL_BATCH
+
 if TYPE_CHECKING:
     from go_rules.machine.chain import Given, Step
     from nets.human_profile import HumanProfile
@@ -139,6 +141,10 @@ class Evaluator(ABC):
         """
         return None
 
+    def suited_batch(self, points: int) -> int:
+        """Return how many positions of boards with so many points a search should have evaluated at a time."""
+        return USUAL_BATCH
+
     def warm_up(self, count: int, height: int, width: int) -> None:
         """Do now what a first evaluation of `count` boards of this size would wait for. Raises EvaluatorError.
 
@@ -163,6 +169,10 @@ class ForwardingEvaluator(Evaluator):
     def attributes(self) -> EvaluatorAttributes:
         """The attributes of the other evaluator."""
         return self.evaluator.attributes
+
+    def suited_batch(self, points: int) -> int:
+        """Return what suits the other evaluator, as `Evaluator.suited_batch` says."""
+        return self.evaluator.suited_batch(points)
 
     def use_profile(self, profile: HumanProfile) -> None:
         """Have the other evaluator imitate other players, as `Evaluator.use_profile` says."""

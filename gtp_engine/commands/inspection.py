@@ -87,5 +87,6 @@ def kata_get_models(engine: Engine, _call: Call) -> str:
     if evaluator is None:
         return "[]"
     path = Path(engine.settings.net) if engine.settings.net else embedded_network() or Path(evaluator.attributes.name)
-    model = described(evaluator, path, engine.player.parameters.batch)
+    batch = engine.player.parameters.batch_for(evaluator, engine.game.width, engine.game.height)
+    model = described(evaluator, path, batch)
     return json.dumps([model], sort_keys=True, separators=(",", ":"))

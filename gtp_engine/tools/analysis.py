@@ -113,13 +113,14 @@ def _make_engine(
         human = HumanModel(open_evaluator(Configuration(values)))
     assert configuration.net is not None
     path = None if human_model is None else expand_home(human_model)
-    models = Models(evaluator, configuration.net, parameters.batch, human, path)
+    batch = parameters.batch_for(evaluator, *configuration.engine.board)
+    models = Models(evaluator, configuration.net, batch, human, path)
     engine = configuration.engine
     options, _, _ = Options(parameters, engine.visits or DEFAULT_VISITS, seconds=engine.time).with_settings(given)
     workers = parameters.workers or usable_cores()
     if device_of(evaluator.attributes.provider) is not CPU:
         # Small searches fill no batch of a device: many at once do.
-        models = dataclasses.replace(models, evaluator=MergingEvaluator(evaluator, MERGED * parameters.batch, workers))
+        models = dataclasses.replace(models, evaluator=MergingEvaluator(evaluator, MERGED * batch, workers))
         workers *= SEARCHES_A_BATCH
     slots = min(threads or workers, SLOTS_A_THREAD * workers)
     return JsonEngine(models, options, slots, workers, send, is_behind)

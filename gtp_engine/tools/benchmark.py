@@ -160,7 +160,9 @@ def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -
 def new_trial(configuration: Configuration, evaluator: Evaluator) -> Trial:
     """A trial of the configured search with an opened network."""
     width, height = configuration.engine.board
-    return Trial(evaluator, configuration.fill(suited_to(evaluator)), width, height)
+    parameters = configuration.fill(suited_to(evaluator))
+    batch = parameters.batch_for(evaluator, width, height)
+    return Trial(evaluator, dataclasses.replace(parameters, batch=batch), width, height)
 
 
 def variations(present: Trial, evaluator: Evaluator | None = None) -> list[Trial]:

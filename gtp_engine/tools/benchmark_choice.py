@@ -1,9 +1,9 @@
 """Which of many settings of the search is the best, said only where the measurements can tell.
 
-A search of a slow network makes few evaluations a second, and ends up to one batch of every worker late. So the length
-of a trial follows from the number of evaluations that it needs, not the other way round. First every setting is tried
-once. Then the fastest and the present setting take turns, and each round gives one ratio of their speeds. Another
-setting is recommended if the 95 % interval of that ratio says so.
+A search of a slow network makes few evaluations a second, and at its end workers wait for each other's last batch. So
+the length of a trial follows from the number of evaluations that it needs, not the other way round. First every setting
+is tried once. Then the fastest and the present setting take turns, and each round gives one ratio of their speeds.
+Another setting is recommended if the 95 % interval of that ratio says so.
 """
 
 from __future__ import annotations

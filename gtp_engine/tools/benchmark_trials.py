@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nets.evaluator import Evaluator
     from nets.recording import RecordedPosition
     from search.puct.search import Search
+    from search.result import SearchResult
 
 ROUND_SECONDS = 2.5
 """The length of one measurement, if there is time for MIN_ROUNDS of each kind."""
@@ -83,9 +84,10 @@ class Trial:
         return self.workers * self.parameters.batch
 
     def search(self, number: int, seconds: float) -> float:
-        """Search the position `number` for so many seconds, after a warm-up, and return the evaluations a second.
+        """Search the position `number` for about so many seconds, after a warm-up, and return the evaluations a second.
 
-        Raises EvaluatorError.
+        The search is given visits, not a time: at the end of a time it would drop the evaluations under way, which are
+        many of those that a slow network makes. Raises EvaluatorError.
         """
         from search.puct.search import Search
 
@@ -96,8 +98,9 @@ class Trial:
                 _warm_up(search, game, max(seconds, MIN_TRIAL_SECONDS))
             self.positions = recorder.positions
         with contextlib.closing(Search(self.evaluator, self.parameters)) as search:
-            _warm_up(search, game, max(seconds, MIN_TRIAL_SECONDS))
-            result = search.run(SearchRequest(game, game.to_play, Limits(seconds=seconds, may_stop_early=False)))
+            before = _warm_up(search, game, max(seconds, MIN_TRIAL_SECONDS))
+            playouts = max(self.under_way, math.ceil(before.new_visits / before.seconds * seconds))
+            result = search.run(SearchRequest(game, game.to_play, Limits(playouts=playouts, may_stop_early=False)))
         self.batches.update(result.batches)
         self._searched.append(result.evaluations / result.seconds)
         self._visited.append(result.new_visits / result.seconds)
@@ -206,11 +209,11 @@ def request_of(positions: Sequence[RecordedPosition], batch: int, first: int) ->
     return EvaluationRequest(spatial, np.stack([each.global_ for each in chosen]))
 
 
-def _warm_up(search: Search, game: Game, seconds: float) -> None:
+def _warm_up(search: Search, game: Game, seconds: float) -> SearchResult:
     """Have kernels, threads and the network's buffers ready, and batches as large as they get in so many seconds."""
     search.warm_up(game.width, game.height)
     visits = max(4 * search.workers, VISITS_TO_FILL) * search.parameters.batch
-    search.run(SearchRequest(game, game.to_play, Limits(visits, seconds, may_stop_early=False)))
+    return search.run(SearchRequest(game, game.to_play, Limits(visits, seconds, may_stop_early=False)))
 
 
 def position(number: int, width: int, height: int) -> Game:

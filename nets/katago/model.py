@@ -7,6 +7,7 @@ at inference, one scale and one bias per channel: `scale * x + bias`.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -186,6 +187,20 @@ class MetadataEncoder:
 
 
 @dataclass(frozen=True)
+class Work:
+    """About what an evaluation costs, by the sizes of a trunk: the heads are small beside it."""
+
+    by_point: int
+    """Multiplications for each point of the board: one by each weight."""
+    by_pair: int
+    """Multiplications for each pair of points, in attention."""
+
+    def multiplications(self, points: int) -> int:
+        """Return how many there are on a board of so many points."""
+        return points * (self.by_point + points * self.by_pair)
+
+
+@dataclass(frozen=True)
 class Trunk:
     stem: Convolution
     stem_global: FloatArray
@@ -193,6 +208,12 @@ class Trunk:
     metadata: MetadataEncoder | None
     blocks: tuple[Block, ...]
     tip: Normed | RmsTip
+
+    @property
+    def work(self) -> Work:
+        """What an evaluation costs."""
+        pairs = sum(block.query.shape[1] + block.output.shape[0] for block in _attention_blocks(self.blocks))
+        return Work(sum(array.size for array in _arrays((self.stem, self.blocks))), pairs)
 
     @property
     def channels(self) -> int:
@@ -269,6 +290,15 @@ class Model:
     def parameters(self) -> int:
         """The number of weights in all layers."""
         return sum(array.size for array in _arrays(self))
+
+
+def _attention_blocks(blocks: Sequence[Block]) -> Iterator[AttentionBlock]:
+    """The attention blocks, those inside of bottlenecks too."""
+    for block in blocks:
+        if isinstance(block, AttentionBlock):
+            yield block
+        elif isinstance(block, BottleneckBlock):
+            yield from _attention_blocks(block.blocks)
 
 
 def _arrays(part: object) -> list[FloatArray]:

@@ -34,6 +34,9 @@ PRECISION = "int16"
 PROVIDER = "native"
 MOST_IDLE = 8
 """How many idle workspaces are kept. More callers at once, or more kinds of batches, allocate their own."""
+LONG = 400_000_000
+"""An evaluation of so many multiplications takes long, some milliseconds. What a search does beside it is little to
+that, and a batch would still be under way long after the search's time, and in the way of the next move's."""
 NO_SHARES = np.zeros(0, np.float32)
 
 
@@ -85,6 +88,11 @@ class NativeEvaluator(Evaluator):
         if self._profile_encoder is None:
             raise EvaluatorError(f"{self._source}: {TAKES_NO_PROFILE}")
         self._attributes = replace(self._attributes, profile=profile)
+
+    def suited_batch(self, points: int) -> int:
+        """Return 1 where an evaluation takes long, else the usual batch, as `Evaluator.suited_batch` says: the kernels
+        themselves gain nothing by batches."""
+        return 1 if self._packed.work.multiplications(points) >= LONG else super().suited_batch(points)
 
     def warm_up(self, count: int, height: int, width: int) -> None:
         """Do nothing: the kernels are the same for batches and boards of every size."""

@@ -78,6 +78,7 @@ def pack(
         planes=trunk.stem.inputs,
         global_features=len(trunk.stem_global),
         small=small_layers(model),
+        work=trunk.work,
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.katago.model import MetadataEncoder
+from nets.katago.model import MetadataEncoder, Work
 from nets.native.outputs import SmallLayers
 from nets.native.parameters import aligned
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
@@ -58,6 +58,8 @@ class Packed:
     planes: int
     global_features: int
     small: SmallLayers
+    work: Work
+    """What an evaluation costs."""
 
 
 def packed_key() -> str:

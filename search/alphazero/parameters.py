@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from go_rules.machine.memory import MEGABYTE, memory_for_search
 from search.parameters import ParameterTable, parameter, require_memory
+
+if TYPE_CHECKING:
+    from nets.evaluator import Evaluator
 
 
 @dataclass(frozen=True)
@@ -107,9 +111,8 @@ class AlphaZeroParameters(ParameterTable, section="alphazero", title="The textbo
     )
     tree_memory: int = parameter(512, "Memory for the tree at most.", unit="MB", low=4, high=1 << 20)
 
-    @property
-    def batch(self) -> int:
-        """The most positions that are evaluated together."""
+    def batch_for(self, _evaluator: Evaluator, _width: int, _height: int) -> int:
+        """Return the most positions that are evaluated together, whatever the network and the board."""
         return self.leaves_in_flight
 
     def check_memory(self) -> None:

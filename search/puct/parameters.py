@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from go_rules.machine.cores import usable_cores
 from go_rules.machine.memory import MEGABYTE, memory_for_search
 from go_rules.points import BLACK, WHITE
+from nets.devices import USUAL_BATCH
 from search.parameters import ParameterTable, parameter, require_memory
+
+if TYPE_CHECKING:
+    from nets.evaluator import Evaluator
 
 LEAF_BYTES = MEGABYTE // 4
 """What a position takes that waits for its evaluation: its path, and what a network of usual size computes of it."""
@@ -300,10 +305,10 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         commands=("gtp", "benchmark"),
     )
     batch: int = parameter(
-        4,
-        "Positions each of them has evaluated at a time.",
+        0,
+        "Positions each of them has evaluated at a time; 0 is 4, or 1 where one alone takes long.",
         unit="positions",
-        low=1,
+        low=0,
         high=1024,
         commands=("gtp", "benchmark"),
     )
@@ -330,6 +335,10 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         side = {"root": colour, "black": BLACK, "white": WHITE}[self.playout_doublings_side]
         return self.playout_doublings if side == WHITE else 0.0 - self.playout_doublings
 
+    def batch_for(self, evaluator: Evaluator, width: int, height: int) -> int:
+        """Return how many positions of such boards each worker has evaluated at a time: at least 1."""
+        return self.batch or evaluator.suited_batch(width * height)
+
     def suited(self) -> SearchParameters:
         """These parameters with less memory where the machine has little."""
         room = memory_for_search() >> 20
@@ -343,7 +352,7 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         needs = {
             "memory": self.memory * MEGABYTE,
             "cache_memory": self.cache_memory * MEGABYTE,
-            "batch": workers * self.batch * LEAF_BYTES,
+            "batch": workers * (self.batch or USUAL_BATCH) * LEAF_BYTES,
         }
         if self.workers > self.batch:
             values["workers"], needs["workers"] = self.workers, needs.pop("batch")

@@ -134,7 +134,7 @@ class Search:
             del space  # its memory is to be free before the next is taken
         self._release()
         self._workspace(last)
-        self.evaluator.warm_up(self._parameters.batch, height, width)
+        self.evaluator.warm_up(self._parameters.batch_for(self.evaluator, width, height), height, width)
 
     def clear(self) -> None:
         """Forget the tree and all evaluations."""

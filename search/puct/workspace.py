@@ -45,7 +45,8 @@ class Workspace:
         self.context = new_context(width, height, parameters.value_weight_exponent)
         self.images = symmetry_images(width, height)
         self.points: list[int] = self.context["points"][0, : self.area].tolist()
-        self.workers = [WorkerBuffers(width, height, parameters.batch, seed + i, evaluator) for i in range(workers)]
+        batch = parameters.batch_for(evaluator, width, height)
+        self.workers = [WorkerBuffers(width, height, batch, seed + i, evaluator) for i in range(workers)]
         for each in self.workers:
             each.optimism[:] = parameters.policy_optimism
         self.root_buffers = WorkerBuffers(width, height, len(self.images), seed - 1, evaluator)

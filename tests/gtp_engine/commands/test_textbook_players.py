@@ -27,7 +27,7 @@ def test_a_session(name: str) -> None:
     assert "info move" in dialogue.ask("kata-genmove_analyze w")
     assert dialogue.ask("kata-search_analyze b ownership true").count("info move") > 1
     assert name in dialogue.ask("gomill-describe_engine")
-    assert json.loads(dialogue.ask("kata-get-models"))[0]["maxBatchSize"] == AlphaZeroParameters().batch
+    assert json.loads(dialogue.ask("kata-get-models"))[0]["maxBatchSize"] == AlphaZeroParameters().leaves_in_flight
     assert "symmetry 0" in dialogue.ask("kata-raw-nn 0")
     dialogue.ask("clear_board")
     for move in ("b C1", "b C2", "b C3", "b C4", "b C5", "w A1", "b pass", "w pass"):

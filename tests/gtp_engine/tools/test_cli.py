@@ -57,6 +57,7 @@ def test_every_subcommand_has_help(name: str, capsys: pytest.CaptureFixture[str]
     ("arguments", "code", "message"),
     [
         (["frobnicate"], 2, "No such command 'frobnicate'"),
+        (["trian"], 2, "No such command 'trian'. Did you mean train?"),
         (["--frobnicate"], 2, "No such option"),
         (["gtp", "--visits", "many"], 2, "visits must be a whole number, not many"),
         (["gtp", "--size", "26"], 2, "26 is no board size"),

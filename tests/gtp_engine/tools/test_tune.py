@@ -18,8 +18,8 @@ from gtp_engine.configuration.texts import template
 from gtp_engine.errors import UserError
 from gtp_engine.tools import benchmark_choice, benchmark_trials, tune
 from nets.constant import ConstantEvaluator
+from nets.devices import USUAL_BATCH
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes, EvaluatorError
-from search.puct.parameters import SearchParameters
 
 FOUND = {"precision": "auto", "workers": 3, "batch": 4}
 
@@ -165,7 +165,7 @@ def test_the_best_is_written(opened: list[str], user_file: Path, capsys: pytest.
     assert report["seconds_needed"] == 0
     low, high = report["faster_interval"]
     assert low <= report["faster"] <= high
-    assert report["present"]["batch"] == SearchParameters().batch
+    assert report["present"]["batch"] == USUAL_BATCH
     settings = [(each["precision"], each["workers"], each["batch"]) for each in report["tried"]]
     assert len(set(settings)) == len(settings)
     assert {"auto", "fp32"} == set(opened)

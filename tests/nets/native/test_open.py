@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 
 from nets.conversion.convert import load_model
+from nets.devices import USUAL_BATCH
 from nets.evaluator import EvaluationRequest, EvaluatorError
+from nets.katago.model import AttentionBlock
 from nets.native.calibrate import Verdict, calibrate, from_bytes
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
@@ -25,7 +28,7 @@ from nets.precision.loss import compare, reason_against
 from tests.conftest import REPOSITORY
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, ORDINARY, POOLING, inputs
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
-from tests.nets.native.networks import made, needs_kernels, plain
+from tests.nets.native.networks import made, needs_kernels, opened, plain
 from tests.nets.random_networks import RandomNetwork
 from tests.nets.small_series import SMALL_SERIES
 
@@ -235,3 +238,30 @@ def test_limits_of_transformers_on_golden_positions(
         candidate = NativeEvaluator(packed, net, lambda: reference)
         loss, _ = compare(reference, candidate, batches)  # type: ignore[arg-type]
         assert reason_against(loss, 0.0, tolerance) == "", loss
+
+
+def weights_of(part: Any) -> int:
+    if isinstance(part, np.ndarray):
+        return part.size
+    return sum(map(weights_of, part.values() if isinstance(part, dict) else part if isinstance(part, tuple) else ()))
+
+
+@needs_kernels
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_a_search_asks_for_one_position_at_a_time_where_that_takes_long(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = made(8 if kind == "convolutions" else 15, BLOCKS[kind], channels=16)[0].compressed()
+    model = load_model(content, "random")
+    weights = sum(weights_of(asdict(part)) for part in (model.trunk.stem, *model.trunk.blocks))
+    attention = [block for block in model.trunk.blocks if isinstance(block, AttentionBlock)]
+    pairs = sum(block.heads * (block.query_dimension + block.value_dimension) for block in attention)
+    assert (pairs > 0) == (kind != "convolutions")
+    network = opened(content)
+    for points in (4, 81, 361):
+        multiplications = points * weights + points * points * pairs
+        assert model.trunk.work.multiplications(points) == multiplications
+        for more, batch in ((0, 1), (1, USUAL_BATCH)):
+            monkeypatch.setattr("nets.native.evaluator.LONG", multiplications + more)
+            assert network.suited_batch(points) == batch
+    assert plain(content).suited_batch(361) == USUAL_BATCH
