@@ -6,12 +6,10 @@ imports, and while the interpreter ends. So there the process ends at once inste
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -34,20 +32,6 @@ def end_at_once() -> None:
 def raise_interrupts() -> None:
     """Have SIGINT raise KeyboardInterrupt from now on, where `end_at_once` had it end the process."""
     if signal.getsignal(signal.SIGINT) is _end:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@contextlib.contextmanager
-def ended_by_the_system() -> Iterator[None]:
-    """Have the system end the process on SIGINT, for a wait for input in the main thread: Python does not notice an
-    interrupt that comes just before such a wait until the input comes. A shell reports EXIT_INTERRUPTED then, too."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        yield
-    finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -15,7 +15,6 @@ import click
 from go_rules.machine.printable import printable
 from gtp_engine.configuration.options import Count
 from gtp_engine.errors import UserError
-from gtp_engine.interrupts import ended_by_the_system
 from search.reference.formulas import evenly, puct, rave, ucb1, widening
 from search.reference.games import CONNECT_FOUR, TIC_TAC_TOE, InARow
 from search.reference.gumbel import Gumbel
@@ -208,8 +207,7 @@ def _lines(prompt: str, console: Console) -> Iterator[str]:
     while True:
         console.print(prompt, end="")
         sys.stdout.flush()
-        with ended_by_the_system():
-            raw = sys.stdin.buffer.readline(LONGEST_LINE) if sys.stdin else b""
+        raw = sys.stdin.buffer.readline(LONGEST_LINE) if sys.stdin else b""
         if not raw:
             console.print()
             return
