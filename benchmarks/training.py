@@ -1,8 +1,9 @@
 """How fast this machine labels positions and learns from them: positions a second.
 
-A teacher labels in PyTorch and on the engine's own kernels, a student learns in fp32 and in bf16, on as many cores as
-there are. Kinds take turns in several rounds and the best round of each counts, since other programs only ever slow
-things down. Positions have random planes: what they cost does not depend on them.
+A teacher labels in PyTorch and on the engine's own kernels. A student learns in fp32, by Winograd's method and by
+PyTorch's convolutions ("direct"), and in bf16. All use as many cores as there are. Kinds take turns in several rounds
+and the best round of each counts, since other programs only ever slow things down. Positions have random planes: what
+they cost does not depend on them.
 
 python -m benchmarks.training TEACHER [--blocks 6] [--channels 64] [--sizes 9,13,19] [--batch N] [--rounds N]
 
@@ -14,9 +15,11 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 
@@ -31,6 +34,8 @@ from training.teacher.labels import targets_from_teacher
 from training.teacher.open import open_teacher
 
 CPU = torch.device("cpu")
+IS_SUITED = "training.convolutions.convolve.is_suited"
+"""What says where Winograd's method is used."""
 
 
 def main() -> None:
@@ -51,6 +56,7 @@ def main() -> None:
         f"learn {kind}": Distiller(TrainingConfig(network=shape, run=RunConfig(device="cpu", precision=kind)))
         for kind in ("fp32", "bf16")
     }
+    students["learn direct"] = students["learn fp32"]
     print(f"{options.teacher.name} and {shape_name(shape)}, {torch.get_num_threads()} threads, positions a second")
     for size in map(int, options.sizes.split(",")):
         count = batch_size_on(size, options.batch)
@@ -69,7 +75,8 @@ def main() -> None:
         best = dict.fromkeys(kinds, 0.0)
         for _ in range(options.rounds + 1):  # the first of them warms up
             for name, run in kinds.items():
-                with torch.set_grad_enabled(name.startswith("learn")):
+                is_direct = patch(IS_SUITED, return_value=False) if name == "learn direct" else nullcontext()
+                with is_direct, torch.set_grad_enabled(name.startswith("learn")):
                     start = time.perf_counter()
                     run()
                     best[name] = max(best[name], count / (time.perf_counter() - start))

@@ -56,6 +56,9 @@ class NetworkConfig(ParameterTable, section="network"):
     activation: str = parameter("relu", "of all layers", choices=("relu", "silu"))
 
 
+DEFAULT_NETWORK = NetworkConfig()
+
+
 @dataclass(frozen=True)
 class RunConfig(ParameterTable, section="run"):
     """Sizes and intervals of the run itself."""
@@ -193,7 +196,7 @@ class LearnConfig(ParameterTable, section="learn"):
 class TrainingConfig(ParameterTable):
     """All that a training configuration file can say, a table for each field."""
 
-    network: NetworkConfig = NetworkConfig()
+    network: NetworkConfig = DEFAULT_NETWORK
     run: RunConfig = RunConfig()
     data: DataConfig = DataConfig()
     loss: LossWeights = LossWeights()
@@ -201,12 +204,15 @@ class TrainingConfig(ParameterTable):
     learn: LearnConfig = LearnConfig()
 
 
-def read_config(path: Path) -> TrainingConfig:
-    """Read a TOML file. Raises TrainingError."""
+def read_config(path: Path, network: NetworkConfig = DEFAULT_NETWORK) -> TrainingConfig:
+    """Read a TOML file. `network` has the values that its table `[network]` leaves out. Raises TrainingError."""
     try:
         content = read_toml(path)
     except ParameterError as error:
         raise TrainingError(str(error)) from None
+    named = content.get("network", {})
+    if isinstance(named, dict):
+        content["network"] = dataclasses.asdict(network) | named
     try:
         return from_values(TrainingConfig, content)
     except ParameterError as error:

@@ -12,7 +12,7 @@ from go_rules.machine.texts import parse_number
 from training.priority import give_way
 
 if TYPE_CHECKING:
-    from training.config import TrainingConfig
+    from training.config import NetworkConfig, TrainingConfig
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -59,9 +59,11 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
         return seconds
 
 
-def read_settings(file: Path | None, settings: tuple[str, ...]) -> TrainingConfig:
-    """Return the configuration of a file, or the default one, with `settings` in place of its values. Raises
-    TrainingError."""
-    from training.config import TrainingConfig, override, read_config
+def read_settings(file: Path | None, settings: tuple[str, ...], network: NetworkConfig | None = None) -> TrainingConfig:
+    """Return the configuration of a file, or the default one, with `settings` in place of its values. `network` is the
+    shape where neither says anything of it. Raises TrainingError."""
+    from training.config import DEFAULT_NETWORK, TrainingConfig, override, read_config
 
-    return override(read_config(file) if file is not None else TrainingConfig(), settings)
+    network = network or DEFAULT_NETWORK
+    config = read_config(file, network) if file is not None else TrainingConfig(network=network)
+    return override(config, settings)

@@ -24,7 +24,6 @@ from training.commands.options import (
 from training.errors import TrainingError, require_torch
 
 if TYPE_CHECKING:
-    from training.config import TrainingConfig
     from training.run.loop import Run
 
 
@@ -34,8 +33,9 @@ if TYPE_CHECKING:
 @set_option
 @click.option("--budget", type=Duration(), default="25m", show_default=True, help="Wall-clock time of a new leg.")
 @click.option(
-    "--from", "source", metavar="FILE", help="Begin with the weights of a student.bin.gz, or of the `embedded` network."
-)
+    "--from", "source", metavar="FILE",
+    help="Begin with the weights of a student.bin.gz, or of the `embedded` network; grown where [network] says so.",
+)  # fmt: skip
 @click.option("--pause-after", type=Duration(), help="Save and end after this time, in the middle of a leg.")
 @nice_option
 @click.option("--defaults", is_flag=True, help="Print a configuration file with every value explained, and end.")
@@ -69,13 +69,13 @@ def train(
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
-    config = read_settings(config_file, settings)
     if source is not None and has_checkpoint(run / CHECKPOINT):
         click.echo(f"nobi: {run} has begun already; it goes on, --from has no effect", err=True)
         source = None
     if source is not None:
-        opened = _begun_from(source, run, config)
+        opened = _begun_from(source, run, config_file, settings)
     else:
+        config = read_settings(config_file, settings)
         opened = open_run(run, config, None if settings else config_file)
     opened.train(TrainingTime(budget, pause_after, began))
 
@@ -106,24 +106,23 @@ def learn(
     run_generations(run, read_settings(config_file, settings), generations, budget, threads or usable_cores())
 
 
-def _begun_from(source: str, folder: Path, config: TrainingConfig) -> Run:
-    """Create a run that begins with a network's weights and has that network's shape. Raises TrainingError."""
-    from dataclasses import replace
-
+def _begun_from(source: str, folder: Path, config_file: Path | None, settings: tuple[str, ...]) -> Run:
+    """Create a run that begins with a network's weights and has that network's shape, or the larger one that the
+    configuration names. Raises TrainingError."""
     from nets.embedded import embedded_network
-    from training.config import NetworkConfig
     from training.files import read_network
     from training.run.loop import open_run
     from training.run.trained_network import progress_of
-    from training.student.restore import shape_of
+    from training.student.growth import grow
+    from training.student.restore import restore
 
     path = embedded_network() if source == "embedded" else Path(source)
     if path is None:
         raise TrainingError("this installation lacks its network")
     model = read_network(path)
-    shape = shape_of(model)
-    if config.network not in (NetworkConfig(), shape):
-        raise TrainingError(f"{path} has another shape than [network] says; leave that out, its own will be used")
-    run = open_run(folder, replace(config, network=shape))
-    run.begin_from(model, progress_of(model, path))
+    student = restore(model)
+    config = read_settings(config_file, settings, student.config)
+    student = grow(student, config.network)
+    run = open_run(folder, config)
+    run.begin_from(student, progress_of(model, path))
     return run

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import torch
 
-from nets.katago.model import Model
 from training.config import NetworkConfig, TrainingConfig, describe, read_config
 from training.errors import TrainingError
 from training.files import make_folder, write_whole
@@ -39,9 +38,8 @@ from training.samples.origin import Origin, read_origin
 from training.status_line import StatusLine
 from training.student.distiller import Distiller
 from training.student.evaluation import evaluate_with
-from training.student.network import shape_name
+from training.student.network import Student, shape_name
 from training.student.optimiser import rate_share
-from training.student.restore import load_weights
 
 FETCH_EVERY = 20
 """Steps between two readings of the losses, at most; each reading waits for the device."""
@@ -199,13 +197,13 @@ class Run:
         trained = describe_network(self.distiller.average.network, self._config, self.progress)
         write_trained_network(self._folder, trained, measures)
 
-    def begin_from(self, model: Model, learned: Progress) -> None:
-        """Start a run that has not begun with the weights of another run's network, which had `learned` so much. Raises
-        TrainingError."""
+    def begin_from(self, student: Student, learned: Progress) -> None:
+        """Start a run that has not begun with the weights of a student of its shape, which had `learned` so much.
+        Raises TrainingError."""
         if has_checkpoint(self._folder / CHECKPOINT):
             raise TrainingError(f"{self._folder} has begun already; --from begins a new run")
-        load_weights(self.distiller.student, model)
-        load_weights(self.distiller.average.network, model)
+        self.distiller.student.load_state_dict(student.state_dict())
+        self.distiller.average.network.load_state_dict(student.state_dict())
         self.progress = learned
         self._save()  # or an interruption before the first checkpoint would begin from nothing
 

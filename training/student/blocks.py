@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from training.config import NetworkConfig
 from training.student.attention import AttentionBlock, FeedForwardBlock
 from training.student.board import Board
-from training.student.layers import Norm
+from training.student.layers import Convolution, Norm
 
 
 class PlainBlock(nn.Module):
@@ -19,9 +19,9 @@ class PlainBlock(nn.Module):
         """`scale` is what a fixed norm of the block's input begins with, as for all blocks."""
         super().__init__()
         self.before = Norm(channels, config, scale)
-        self.first = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.first = Convolution(channels, channels, 3)
         self.between = Norm(channels, config)
-        self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.second = Convolution(channels, channels, 3)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         return x + self.second(self.between.after(self.first, self.before(x, board), board))
@@ -35,12 +35,12 @@ class PoolingBlock(nn.Module):
         pooled = config.pooled_channels
         regular = channels - pooled
         self.before = Norm(channels, config, scale)
-        self.first = nn.Conv2d(channels, regular, 3, padding=1, bias=False)
-        self.pooled = nn.Conv2d(channels, pooled, 3, padding=1, bias=False)
+        self.first = Convolution(channels, regular, 3)
+        self.pooled = Convolution(channels, pooled, 3)
         self.pooled_norm = Norm(pooled, config)
         self.to_bias = nn.Linear(3 * pooled, regular, bias=False)
         self.between = Norm(regular, config)
-        self.second = nn.Conv2d(regular, channels, 3, padding=1, bias=False)
+        self.second = Convolution(regular, channels, 3)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         given = self.before(x, board)
@@ -57,10 +57,10 @@ class BottleneckBlock(nn.Module):
         inner = config.bottleneck
         first = PoolingBlock(inner, config) if pools else PlainBlock(inner, config)
         self.before = Norm(channels, config, scale)
-        self.narrow = nn.Conv2d(channels, inner, 1, bias=False)
+        self.narrow = Convolution(channels, inner, 1)
         self.blocks = nn.ModuleList([first, PlainBlock(inner, config, math.sqrt(0.5))])
         self.after = Norm(inner, config, math.sqrt(1.0 / 3.0))
-        self.second = nn.Conv2d(inner, channels, 1, bias=False)
+        self.second = Convolution(inner, channels, 1)
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         hidden = self.narrow(self.before(x, board))

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from training.config import NetworkConfig
+from training.convolutions.convolve import convolve
 from training.student.board import Board
 
 EPSILON = 1e-4
@@ -14,7 +15,8 @@ EPSILON = 1e-4
 STATISTICS_RATE = 0.02
 """How far a step moves the running mean and variance of batch norm towards those of its batch."""
 
-ACTIVATIONS = {"relu": functional.relu, "silu": functional.silu}
+ACTIVATIONS = {"relu": functional.relu_, "silu": functional.silu}
+"""Of what nobody else reads: it may be overwritten."""
 
 
 class Norm(nn.Module):
@@ -52,10 +54,9 @@ class Norm(nn.Module):
             return self(hidden if added is None else hidden + added[:, :, None, None].to(hidden.dtype), board)
         scale, bias = self.folded()
         weight = layer.weight if scale is None else layer.weight * scale[:, None, None, None]
-        hidden = functional.conv2d(x, weight, bias, padding=layer.padding)
         if added is not None:
-            added = added if scale is None else added * scale
-            hidden = hidden + added[:, :, None, None].to(hidden.dtype)
+            bias = bias + (added if scale is None else added * scale)
+        hidden = convolve(x, weight, bias)
         return board.cut(self._activate(hidden))
 
     def folded(self) -> tuple[Tensor | None, Tensor]:
@@ -78,6 +79,17 @@ class Norm(nn.Module):
             self.mean.lerp_(mean, STATISTICS_RATE)
             self.variance.lerp_(variance, STATISTICS_RATE)
         return self._folded(mean, variance)
+
+
+class Convolution(nn.Conv2d):
+    """A convolution without a bias, with zeros around the board."""
+
+    def __init__(self, inputs: int, outputs: int, side: int) -> None:
+        super().__init__(inputs, outputs, side, padding=side // 2, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Convolve x [N, C, S, S]."""
+        return convolve(x, self.weight)
 
 
 def activation_of(config: NetworkConfig) -> nn.Module:

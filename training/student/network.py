@@ -30,7 +30,7 @@ from training.positions.canvas import OFF_BOARD
 from training.student.attention import AttentionBlock, FeedForwardBlock
 from training.student.blocks import BottleneckBlock, PlainBlock, PoolingBlock, new_blocks
 from training.student.board import Board
-from training.student.layers import Norm, activation_of
+from training.student.layers import Convolution, Norm, activation_of
 
 PLAIN, OPTIMISTIC, SOFT, REPLY = range(4)
 """Channels of the policy head: the next move, the teacher's optimistic policy, the next move at temperature 4, and the
@@ -69,11 +69,11 @@ class PolicyHead(nn.Module):
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
         channels, width = config.channels, config.policy_channels
-        self.first = nn.Conv2d(channels, width, 1, bias=False)
-        self.pooled = nn.Conv2d(channels, width, 1, bias=False)
+        self.first = Convolution(channels, width, 1)
+        self.pooled = Convolution(channels, width, 1)
         self.pooled_norm, self.first_norm = Norm(width, config), Norm(width, config)
         self.to_bias = nn.Linear(3 * width, width, bias=False)
-        self.second = nn.Conv2d(width, POLICIES, 1, bias=False)
+        self.second = Convolution(width, POLICIES, 1)
         self.pass_first = nn.Linear(3 * width, width)
         self.pass_second = nn.Linear(width, POLICIES, bias=False)
         self.activation = activation_of(config)
@@ -93,13 +93,13 @@ class ValueHead(nn.Module):
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
         width, hidden = config.value_channels, config.value_hidden
-        self.first = nn.Conv2d(config.channels, width, 1, bias=False)
+        self.first = Convolution(config.channels, width, 1)
         self.norm = Norm(width, config)
         self.hidden = nn.Linear(3 * width, hidden)
         self.activation = activation_of(config)
         self.value = nn.Linear(hidden, 3)
         self.score = nn.Linear(hidden, SCORE_COLUMNS)
-        self.ownership = nn.Conv2d(width, 1, 1, bias=False)
+        self.ownership = Convolution(width, 1, 1)
         for name, values in (("units", SCORE_UNITS), ("signed", SIGNED), ("before", BEFORE_SOFTPLUS)):
             self.register_buffer(name, torch.tensor(values), persistent=False)
 
@@ -125,7 +125,7 @@ class Student(nn.Module):
         if config.attention_every and config.channels % (2 * config.attention_heads):
             raise TrainingError("network.channels must be a multiple of twice network.attention_heads")
         self.config = config
-        self.stem = nn.Conv2d(SPATIAL_PLANES, config.channels, 3, padding=1, bias=False)
+        self.stem = Convolution(SPATIAL_PLANES, config.channels, 3)
         self.stem_global = nn.Linear(GLOBAL_FEATURES, config.channels, bias=False)
         self.blocks = new_blocks(config)
         self.tip = Norm(config.channels, config, 1.0 / math.sqrt(1 + config.blocks))

@@ -66,6 +66,13 @@ def shape_of(model: Model) -> NetworkConfig:
         raise TrainingError(f"{model.name}: {FOREIGN}") from None
 
 
+def restore(model: Model) -> Student:
+    """Return a student with the shape and the weights of `model`. Raises TrainingError where none can have them."""
+    student = Student(shape_of(model))
+    load_weights(student, model)
+    return student
+
+
 @torch.no_grad()
 def load_weights(student: Student, model: Model) -> None:
     """Copy a model's weights to a student of the shape `shape_of(model)`. Raises TrainingError where the model has

@@ -152,5 +152,10 @@ def test_nobi_train_from(tmp_path: Path, file: Path, capsys: pytest.CaptureFixtu
         assert load_checkpoint(run / CHECKPOINT, torch.device("cpu")).progress.step > step
     assert "has begun already; it goes on" in capsys.readouterr().err
     command[1] = str(tmp_path / "other")
-    assert cli.run([*command, "-s", "network.blocks=5", "--from", str(file)]) == 1
-    assert "another shape than [network]" in capsys.readouterr().err
+    assert cli.run([*command, "-s", "network.blocks=2", "--from", str(file)]) == 1
+    assert "nobi: network.blocks must be 3 at least" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
+    assert cli.run([*command, "-s", "network.channels=24", "--from", str(file)]) == 0
+    assert cli.run(command) == 0
+    grown = read_trained_network(tmp_path / "other").model
+    assert (grown.trunk.channels, len(grown.trunk.blocks), grown.policy.first.outputs) == (24, 3, 8)

@@ -1,0 +1,302 @@
+"""The kernels of Winograd's method in fp32: transforms of tiles, and products of matrices at each place of a tile.
+
+nets/native/convolutions/tiling.py says how boards are cut into tiles; here its parts have 3 or 4 points. Boards lie in
+memory point by point, [H, W, channels], channels in steps of 16. Addresses, offsets and steps are in bytes.
+"""
+
+from __future__ import annotations
+
+from go_rules.machine.jit import kernel
+from nets.native.simd.vectors import VECTOR_BYTES, floats, load_everywhere, load_floats, store
+
+FLOAT_BYTES = 4
+LANES = 16
+TOGETHER = 4
+"""Rows of a product that are computed together."""
+
+
+@kernel
+def convolve(x, y, weights, room, tiles, boards, inputs, outputs):
+    """Convolve boards `x` [boards, H, W, inputs] to `y` [boards, H, W, outputs].
+
+    `weights` are [places, outputs / 16, inputs, 16]. `room` has place for `room_of` floats.
+    """
+    places, sums, rows, frame = _rooms(room, tiles, inputs, outputs)
+    x_row, row = stride(inputs), stride(outputs)
+    _spread(x, places, rows, frame, tiles, boards, inputs * FLOAT_BYTES, x_row)
+    for place in range(36):
+        count, start = tiles.counts[place], tiles.starts[place]
+        if count > 0:
+            _multiply(
+                places + start * x_row,
+                weights + place * inputs * outputs * FLOAT_BYTES,
+                sums + start * row,
+                count,
+                inputs,
+                outputs,
+            )
+    _gather(y, sums, rows, tiles, boards, outputs * FLOAT_BYTES, row)
+
+
+@kernel
+def add_gradient(x, dy, gradient, room, tiles, boards, inputs, outputs):
+    """Add to `gradient` [places, inputs, outputs] what `dy` [boards, H, W, outputs] says of the weights that made
+    `y` of `x`."""
+    places, sums, rows, frame = _rooms(room, tiles, inputs, outputs)
+    x_row, row = stride(inputs), stride(outputs)
+    _spread(x, places, rows, frame, tiles, boards, inputs * FLOAT_BYTES, x_row)
+    _spread_gradient(dy, sums, rows, tiles, boards, outputs * FLOAT_BYTES, row)
+    for place in range(36):
+        count, start = tiles.counts[place], tiles.starts[place]
+        if count > 0:
+            _add_products(
+                places + start * x_row,
+                sums + start * row,
+                gradient + place * inputs * outputs * FLOAT_BYTES,
+                count,
+                inputs,
+                outputs,
+            )
+
+
+@kernel
+def _rooms(room, tiles, inputs, outputs):
+    """Cut the room: tiles of all places as they are read and as sums, six rows of a board, a board in its frame."""
+    total = tiles.starts[35] + tiles.counts[35]
+    sums = room + total * stride(inputs)
+    rows = sums + total * stride(outputs)
+    frame = rows + 6 * (tiles.width + 2) * max(inputs, outputs) * FLOAT_BYTES
+    return room, sums, rows, frame
+
+
+@kernel
+def _multiply(x, weights, to, count, inputs, outputs):
+    """Multiply `x` [count, inputs] by `weights` [outputs / 16, inputs, 16] to `to` [count, outputs]."""
+    row, to_row = stride(inputs), stride(outputs)
+    most = count - count % TOGETHER
+    for column in range(0, outputs * FLOAT_BYTES, VECTOR_BYTES):
+        block = weights + column * inputs
+        for first in range(0, most, TOGETHER):
+            a0 = a1 = a2 = a3 = floats(0.0)
+            x0 = x + first * row
+            x1, x2, x3 = x0 + row, x0 + 2 * row, x0 + 3 * row
+            for k in range(inputs):
+                w = load_floats(block, k * VECTOR_BYTES)
+                at = k * FLOAT_BYTES
+                a0 = a0 + load_everywhere(x0, at) * w
+                a1 = a1 + load_everywhere(x1, at) * w
+                a2 = a2 + load_everywhere(x2, at) * w
+                a3 = a3 + load_everywhere(x3, at) * w
+            target = to + first * to_row + column
+            store(target, 0, a0)
+            store(target, to_row, a1)
+            store(target, 2 * to_row, a2)
+            store(target, 3 * to_row, a3)
+        for number in range(most, count):
+            a0 = floats(0.0)
+            x0 = x + number * row
+            for k in range(inputs):
+                a0 = a0 + load_everywhere(x0, k * FLOAT_BYTES) * load_floats(block, k * VECTOR_BYTES)
+            store(to, number * to_row + column, a0)
+
+
+@kernel
+def _add_products(x, dy, gradient, count, inputs, outputs):
+    """Add the product of `x` [count, inputs], transposed, and `dy` [count, outputs] to `gradient` [inputs, outputs]."""
+    x_row, dy_row, row = stride(inputs), stride(outputs), outputs * FLOAT_BYTES
+    for column in range(0, row, VECTOR_BYTES):
+        for first in range(0, inputs, TOGETHER):
+            target = gradient + first * row + column
+            a0, a1 = load_floats(target, 0), load_floats(target, row)
+            a2, a3 = load_floats(target, 2 * row), load_floats(target, 3 * row)
+            read, given = x + first * FLOAT_BYTES, dy + column
+            for _ in range(count):
+                d = load_floats(given, 0)
+                a0 = a0 + load_everywhere(read, 0) * d
+                a1 = a1 + load_everywhere(read, FLOAT_BYTES) * d
+                a2 = a2 + load_everywhere(read, 2 * FLOAT_BYTES) * d
+                a3 = a3 + load_everywhere(read, 3 * FLOAT_BYTES) * d
+                read += x_row
+                given += dy_row
+            store(target, 0, a0)
+            store(target, row, a1)
+            store(target, 2 * row, a2)
+            store(target, 3 * row, a3)
+
+
+@kernel
+def stride(channels):
+    """Return the bytes from one tile to the next at a place: an odd number of the cache's lines, so that columns of a
+    matrix do not share a few of its sets."""
+    return (channels * FLOAT_BYTES // VECTOR_BYTES | 1) * VECTOR_BYTES
+
+
+@kernel
+def _place(places, tiles, i, index, j, step):
+    """Return where the first tile of row of tiles number `index` has place (i, j)."""
+    return places + (tiles.starts[6 * i + j] + index * tiles.columns_with[j]) * step
+
+
+@kernel
+def _spread(x, places, rows, frame, tiles, boards, point, step):
+    """Transform boards to the inputs [tiles of all places, channels] of products. `frame` has room for a board and the
+    points around it, `rows` for [6, W + 2, channels]; `point` is the bytes of a point's channels."""
+    row = (tiles.width + 2) * point
+    inner = tiles.width * point
+    for at in range(0, (tiles.height + 2) * row, VECTOR_BYTES):
+        store(frame, at, floats(0.0))
+    for board in range(boards):
+        for line in range(tiles.height):
+            source = x + (board * tiles.height + line) * inner
+            target = frame + (line + 1) * row + point
+            for at in range(0, inner, VECTOR_BYTES):
+                store(target, at, load_floats(source, at))
+        top = frame
+        for number in range(tiles.tile_rows):
+            height = tiles.heights[number]
+            _inputs(
+                height, top, row, rows, rows + row, rows + 2 * row, rows + 3 * row, rows + 4 * row, rows + 5 * row, row
+            )
+            top += height * row
+            for i in range(height + 2):
+                left = rows + i * row
+                index = board * tiles.rows_with[i] + number
+                to0, to1 = _place(places, tiles, i, index, 0, step), _place(places, tiles, i, index, 1, step)
+                to2, to3 = _place(places, tiles, i, index, 2, step), _place(places, tiles, i, index, 3, step)
+                to4, to5 = _place(places, tiles, i, index, 4, step), _place(places, tiles, i, index, 5, step)
+                for column in range(tiles.tile_columns):
+                    width, at = tiles.widths[column], column * step
+                    _inputs(width, left, point, to0 + at, to1 + at, to2 + at, to3 + at, to4 + at, to5 + at, point)
+                    left += width * point
+
+
+@kernel
+def _inputs(size, first, step, to0, to1, to2, to3, to4, to5, length):
+    """Apply B^T to `size` + 2 lines of `length` bytes that are `step` apart; writes as many."""
+    two, four, five = floats(2.0), floats(4.0), floats(5.0)
+    for at in range(0, length, VECTOR_BYTES):
+        x0, x1 = load_floats(first, at), load_floats(first + step, at)
+        x2, x3 = load_floats(first + 2 * step, at), load_floats(first + 3 * step, at)
+        x4 = load_floats(first + 4 * step, at)
+        if size == 4:
+            x5 = load_floats(first + 5 * step, at)
+            even, odd = x4 - four * x2, x3 - four * x1
+            store(to0, at, four * x0 - five * x2 + x4)
+            store(to1, at, even + odd)
+            store(to2, at, even - odd)
+            store(to3, at, four * x1 - five * x3 + x5)
+            even, odd = x4 - x2, two * (x3 - x1)
+            store(to4, at, even + odd)
+            store(to5, at, even - odd)
+        else:
+            twice = two * x1
+            store(to0, at, two * (x0 - x2) - x1 + x3)
+            store(to1, at, x3 - x2 - twice)
+            store(to2, at, x3 - floats(3.0) * x2 + twice)
+            store(to3, at, twice - two * x3 - x2 + x4)
+            store(to4, at, x3 - x1)
+
+
+@kernel
+def _gather(y, sums, rows, tiles, boards, point, step):
+    """Transform the sums [tiles of all places, channels] to boards `y`. `rows` has room for [6, W, channels]."""
+    row = tiles.width * point
+    for board in range(boards):
+        top = y + board * tiles.height * row
+        for number in range(tiles.tile_rows):
+            height = tiles.heights[number]
+            for i in range(height + 2):
+                left = rows + i * row
+                index = board * tiles.rows_with[i] + number
+                from0, from1 = _place(sums, tiles, i, index, 0, step), _place(sums, tiles, i, index, 1, step)
+                from2, from3 = _place(sums, tiles, i, index, 2, step), _place(sums, tiles, i, index, 3, step)
+                from4, from5 = _place(sums, tiles, i, index, 4, step), _place(sums, tiles, i, index, 5, step)
+                for column in range(tiles.tile_columns):
+                    width, at = tiles.widths[column], column * step
+                    _outputs(
+                        width,
+                        from0 + at,
+                        from1 + at,
+                        from2 + at,
+                        from3 + at,
+                        from4 + at,
+                        from5 + at,
+                        left,
+                        point,
+                        point,
+                    )
+                    left += width * point
+            _outputs(
+                height, rows, rows + row, rows + 2 * row, rows + 3 * row, rows + 4 * row, rows + 5 * row, top, row, row
+            )
+            top += height * row
+
+
+@kernel
+def _outputs(size, from0, from1, from2, from3, from4, from5, to, step, length):
+    """Apply A^T to `size` + 2 lines of `length` bytes; writes `size` lines that are `step` apart."""
+    for at in range(0, length, VECTOR_BYTES):
+        x0, x1, x2 = load_floats(from0, at), load_floats(from1, at), load_floats(from2, at)
+        x3, x4 = load_floats(from3, at), load_floats(from4, at)
+        if size == 4:
+            x5 = load_floats(from5, at)
+            even, odd = floats(-1 / 3) * (x1 + x2), floats(-1 / 3) * (x1 - x2)
+            even2, odd2 = floats(1 / 6) * (x4 + x5), floats(1 / 6) * (x4 - x5)
+            store(to, at, floats(0.25) * x0 + even + even2)
+            store(to + step, at, odd + floats(2.0) * odd2)
+            store(to + 2 * step, at, even + floats(4.0) * even2)
+            store(to + 3 * step, at, odd + floats(8.0) * odd2 + x3)
+        else:
+            x2, x4 = floats(-1 / 3) * x2, floats(2 / 3) * x4
+            even = x2 - x1
+            store(to, at, floats(0.5) * x0 + even + x4)
+            store(to + step, at, floats(2.0) * x4 - x1 - x2)
+            store(to + 2 * step, at, even + floats(4.0) * x4 + x3)
+
+
+@kernel
+def _spread_gradient(dy, places, rows, tiles, boards, point, step):
+    """Transform gradients of boards to those of sums: the transpose of `_gather`."""
+    row = tiles.width * point
+    for board in range(boards):
+        top = dy + board * tiles.height * row
+        for number in range(tiles.tile_rows):
+            height = tiles.heights[number]
+            _outputs_back(
+                height, top, row, rows, rows + row, rows + 2 * row, rows + 3 * row, rows + 4 * row, rows + 5 * row, row
+            )
+            top += height * row
+            for i in range(height + 2):
+                left = rows + i * row
+                index = board * tiles.rows_with[i] + number
+                to0, to1 = _place(places, tiles, i, index, 0, step), _place(places, tiles, i, index, 1, step)
+                to2, to3 = _place(places, tiles, i, index, 2, step), _place(places, tiles, i, index, 3, step)
+                to4, to5 = _place(places, tiles, i, index, 4, step), _place(places, tiles, i, index, 5, step)
+                for column in range(tiles.tile_columns):
+                    width, at = tiles.widths[column], column * step
+                    _outputs_back(width, left, point, to0 + at, to1 + at, to2 + at, to3 + at, to4 + at, to5 + at, point)
+                    left += width * point
+
+
+@kernel
+def _outputs_back(size, first, step, to0, to1, to2, to3, to4, to5, length):
+    """Apply A to `size` lines of `length` bytes that are `step` apart; writes `size` + 2."""
+    for at in range(0, length, VECTOR_BYTES):
+        y0, y1, y2 = load_floats(first, at), load_floats(first + step, at), load_floats(first + 2 * step, at)
+        if size == 4:
+            y3 = load_floats(first + 3 * step, at)
+            store(to0, at, floats(0.25) * y0)
+            even, odd = y0 + y2, y1 + y3
+            store(to1, at, floats(-1 / 3) * (even + odd))
+            store(to2, at, floats(-1 / 3) * (even - odd))
+            store(to3, at, y3)
+            even, odd = y0 + floats(4.0) * y2, floats(2.0) * y1 + floats(8.0) * y3
+            store(to4, at, floats(1 / 6) * (even + odd))
+            store(to5, at, floats(1 / 6) * (even - odd))
+        else:
+            even = y0 + y2
+            store(to0, at, floats(0.5) * y0)
+            store(to1, at, floats(-1.0) * (even + y1))
+            store(to2, at, floats(-1 / 3) * (even - y1))
+            store(to3, at, y2)
+            store(to4, at, floats(2 / 3) * (y0 + floats(2.0) * y1 + floats(4.0) * y2))

@@ -1,0 +1,78 @@
+"""Growing a student: the same function in a larger shape, with room to learn more.
+
+The method is that of Chen, Goodfellow and Shlens, "Net2Net: Accelerating learning via knowledge transfer" (2016), with
+new units in place of copied ones. The larger network begins at random. Then the weights of the smaller one take their
+places, and whatever would carry something new to the units that were there before is set to zero. New blocks come
+last, and begin as the identity.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+from torch import Tensor, nn
+
+from training.config import NetworkConfig
+from training.errors import TrainingError
+from training.student.dormant_units import POOLED
+from training.student.network import Student
+
+GROWING = (
+    "blocks",
+    "channels",
+    "pooled_channels",
+    "policy_channels",
+    "value_channels",
+    "value_hidden",
+    "bottleneck",
+)
+"""What of a shape may be larger than before. The rest stays."""
+READ_POOLS = ("to_bias.weight", "pass_first.weight", "value.hidden.weight")
+"""Ends of the names of the matrices that read pooled units: their inputs hold the units POOLED times."""
+
+
+def check_growth(small: NetworkConfig, large: NetworkConfig) -> None:
+    """Raise TrainingError, which says where, unless a student of shape `small` can grow to the shape `large`."""
+    for field in dataclasses.fields(NetworkConfig):
+        name, before, after = field.name, getattr(small, field.name), getattr(large, field.name)
+        if name not in GROWING and before != after:
+            raise TrainingError(f"network.{name} must stay {before!r}: a network grows in {', '.join(GROWING)}")
+        if name in GROWING and (before > after or (name == "bottleneck" and before == 0 < after)):
+            raise TrainingError(f"network.{name} must be {before} at least, as in the network to begin with")
+    if _regular(small) > _regular(large):
+        raise TrainingError("network.pooled_channels leaves fewer channels that are not pooled than there were")
+    if small.attention_every and small != large:
+        raise TrainingError("a network with attention cannot grow")
+
+
+@torch.no_grad()
+def grow(small: Student, config: NetworkConfig) -> Student:
+    """Return a student of the shape `config` whose outputs are those of `small`, up to rounding. Raises TrainingError
+    where that cannot be."""
+    check_growth(small.config, config)
+    large = Student(config)
+    known = small.state_dict()
+    for name, weights in large.state_dict().items():
+        if name in known:
+            _place(weights, known[name].to(weights), POOLED if name.endswith(READ_POOLS) else 1)
+    for block in large.blocks[len(small.blocks) :]:
+        nn.init.zeros_(block.second.weight)
+    return large
+
+
+def _place(large: Tensor, small: Tensor, copies: int) -> None:
+    """Put the weights [out, in, ...] or [out] of a layer into those of a larger one, in place. The inputs are `copies`
+    groups, each of which has grown. What reads new inputs for old outputs becomes zero."""
+    if large.ndim < 2:
+        large[: len(small)] = small
+        return
+    outputs = len(small)
+    groups, source = (each.unflatten(1, (copies, -1)) for each in (large, small))
+    groups[:outputs] = 0.0
+    groups[:outputs, :, : source.shape[2]] = source
+
+
+def _regular(config: NetworkConfig) -> int:
+    """Return how many hidden channels of a pooling block are not pooled; 0 where none pools."""
+    return (config.bottleneck or config.channels) - config.pooled_channels if config.pooling_every else 0
