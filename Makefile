@@ -26,7 +26,7 @@ help:
 	@echo 'make conformance         other programs'"'"' own code against Nobi; it downloads them (ARGS="--visits 20")'
 	@echo 'make campaign-NAME       a long check from tests/campaigns (ARGS="..." passes options)'
 	@echo 'make weights RUN=folder  embed the network of a training run (ROWS=kata-rows-1024.npz measures it)'
-	@echo 'make wheel               dist/: a plain wheel, and one with kernels for processors like this one (NETS="FILE ...": for these too)'
+	@echo 'make wheel               dist/: a plain wheel, and one with compiled kernels (NETS="FILE ...": for these networks too)'
 	@echo 'make gpu-folder OUT=folder ARGS="-c docs/recipes/gpu.toml ..."   what a leg on another machine needs (ARGS=--help)'
 	@echo 'make docs                docs/parameters.md from the declarations'
 	@echo 'make container           the image of docs/container/ with podman (CONTAINER=docker: with docker)'
@@ -87,12 +87,12 @@ docs: $(VENV)/.installed
 weights: $(VENV)/.installed
 	@$(BIN)/python -m training.run.embed $(RUN) $(ROWS)
 
-# Two wheels in dist/: a plain one, and one with kernels for this Python, this numba and processors like this one. NETS names
-# files of networks whose kernels are wanted too.
+# Two wheels in dist/: a plain one, and one with kernels for this Python, this numba, and x86-64 processors with AVX2 or
+# AVX-512. NETS names files of networks whose kernels are wanted too.
 wheel: $(VENV)/.installed
 	@rm -rf build dist/nobi-*.whl
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . >&2
-	@echo "nobi: compiling kernels; this takes a minute or two" >&2
+	@echo "nobi: compiling kernels; this takes some minutes" >&2
 	@$(BIN)/python -m gtp_engine.tools.wheel dist/*-py3-none-any.whl $(NETS)
 
 # All that a leg on a machine with a GPU and PyTorch needs, in a new folder: docs/training.md.

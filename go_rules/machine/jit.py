@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from go_rules.machine.cache import read_entry, write_entry
+from go_rules.machine.cache import CHECKSUM_BYTES, read_entry, write_entry
 from go_rules.machine.directories import cache_root
 from go_rules.machine.fingerprint import source_fingerprint
 from go_rules.machine.locks import acquire, release
@@ -177,6 +177,12 @@ class KernelCache(_Cache):
         )
         digest = hashlib.sha256(repr(depends_on).encode()).hexdigest()
         return cache_directory() / f"{self._name}-{digest[:24]}.kernel", f"{self._name} {digest}"
+
+
+def compiled_from(entry: bytes) -> tuple[str, str, tuple[Any, ...]]:
+    """Return the module, the name and the types of the arguments of the kernel that an entry of our own holds."""
+    _library, descriptor, _environment, signature, *_ = pickle.loads(entry[CHECKSUM_BYTES:])
+    return descriptor.modname, descriptor.qualname, signature.args
 
 
 def _rebuilt(content: bytes | None, target_context: Any) -> Any:

@@ -1,15 +1,16 @@
-"""Puts compiled kernels into a wheel, for processors like this one: `make wheel`.
+"""Puts compiled kernels into a wheel: `make wheel`.
 
     python -m gtp_engine.tools.wheel dist/nobi-0.1.0-py3-none-any.whl [NETWORK...]
 
 The wheel is unpacked, and what lies there plays and analyses with an empty cache, with the embedded network and with
 others that are named. That compiles all kernels for the family of this processor (go_rules/machine/shipped.py). Then
 the same is done once more, without cached networks: the kernels that are loaded this time are those that a first start
-needs, and they are added. A last run, of the finished packages on an empty cache, must compile nothing.
+needs, and they are added. A last run, of the finished packages on an empty cache, must compile nothing. For the other
+families the same kernels are compiled without being run (gtp_engine/tools/cross_compile.py).
 
 The new wheel lies beside the plain one. It is for this Python and this system only, and it asks for numba and llvmlite
-in the versions that are installed here, because kernels fit no others. On processors of another family it compiles like
-the plain one.
+in the versions that are installed here, because kernels fit no others. On processors of no family it compiles like the
+plain one.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ import sysconfig
 import tempfile
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from go_rules.machine.jit import shippable
 from go_rules.machine.launch import python_command
-from go_rules.machine.shipped import SHIPPED, Family
+from go_rules.machine.shipped import FAMILIES, SHIPPED, Family, folder_name
 from gtp_engine.errors import UserError, explain
 
 KERNELS = f"go_rules/machine/{SHIPPED.name}"
@@ -82,44 +83,83 @@ def add_kernels(plain: Path, networks: Sequence[Path]) -> Path:
                 wheel.extractall(place / "installed")
         except zipfile.BadZipFile:
             raise UserError(f"{plain}: this is no wheel") from None
-        kernels = place / "installed" / KERNELS / folder
-        if kernels.parent.exists():
+        shipped = place / "installed" / KERNELS
+        if shipped.exists():
             raise UserError(f"{plain}: it has kernels already")
-        kernels.mkdir(parents=True)
-        for path in _compiled(place, family, sessions):
-            shutil.copyfile(path, kernels / path.name)
-        _play(place, place / "another", {}, sessions)
-        anew = [path.name for path in (place / "another" / "kernels").glob("*.kernel")]
-        if anew:
-            raise UserError(f"what was packed does not serve: {len(anew)} kernels were compiled anew, {anew[0]} first")
+        _add_own(place, shipped / folder, family, sessions)
+        for other in FAMILIES:
+            if other != family:
+                _add_other(place, shipped, folder, other)
         return pack_again(plain, place / "installed")
 
 
-def _compiled(place: Path, family: Family, sessions: Sessions) -> list[Path]:
-    """Compile what first starts need. Returns the files of the kernels that they load."""
-    target = {"NUMBA_CPU_NAME": family.processor, "NUMBA_CPU_FEATURES": family.switches()}
+def _add_own(place: Path, to: Path, family: Family, sessions: Sessions) -> None:
+    """Compile for this processor's family what first starts need, and put it into the folder `to`. Raises UserError."""
     cache = place / "cache"
-    _play(place, cache, target, sessions)
+
+    def play() -> None:
+        _play(place, cache, _target(family), sessions)
+
+    play()
     shutil.rmtree(cache / "networks")
+    _copy(_loaded_by(play, cache), to)
+    _play(place, place / "another", {}, sessions)
+    anew = [path.name for path in (place / "another" / "kernels").glob("*.kernel")]
+    if anew:
+        raise UserError(f"what was packed does not serve: {len(anew)} kernels were compiled anew, {anew[0]} first")
+
+
+def _add_other(place: Path, shipped: Path, own: str, family: Family) -> None:
+    """Compile for another family what the folder `own` has, and put that into a folder beside it. Raises UserError."""
+    cache = place / family.name
+
+    def compile_all() -> None:
+        _run(place, cache, _target(family), "gtp_engine.tools.cross_compile", (str(shipped / own),), "")
+
+    compile_all()
+    found = _loaded_by(compile_all, cache)
+    if len(found) != len(list((shipped / own).iterdir())):
+        raise UserError(f"{family.name}: {len(found)} kernels were compiled, not as many as for this processor")
+    _copy(found, shipped / folder_name(family, *map(version, COMPILERS)))
+
+
+def _target(family: Family) -> dict[str, str]:
+    """Return the environment variables that have numba compile for a family."""
+    return {"NUMBA_CPU_NAME": family.processor, "NUMBA_CPU_FEATURES": family.switches()}
+
+
+def _loaded_by(run: Callable[[], None], cache: Path) -> list[Path]:
+    """Return the files of the kernels that `run` loads from the cache."""
     before = time.time() - HOUR
     for path in (cache / "kernels").glob("*.kernel"):
         os.utime(path, (before, before))
-    _play(place, cache, target, sessions)
+    run()
     return [path for path in sorted((cache / "kernels").glob("*.kernel")) if path.stat().st_mtime > before + 1]
+
+
+def _copy(files: Sequence[Path], to: Path) -> None:
+    to.mkdir(parents=True)
+    for path in files:
+        shutil.copyfile(path, to / path.name)
 
 
 def _play(place: Path, cache: Path, target: dict[str, str], sessions: Sessions) -> None:
     """Run all sessions with what is unpacked in `place`. Raises UserError if one fails."""
+    for arguments, text in sessions:
+        answers = _run(place, cache, target, "gtp_engine.cli", arguments, text)
+        if not answers or re.search(r'^\?|"error"', answers, re.MULTILINE):
+            raise UserError(f"nobi {' '.join(arguments)} failed: {answers[-300:]}")
+
+
+def _run(place: Path, cache: Path, target: dict[str, str], module: str, arguments: tuple[str, ...], text: str) -> str:
+    """Run a module of what is unpacked in `place`. Returns what it prints. Raises UserError if it fails."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "NOBI_"))}
     variables |= {"NOBI_CACHE_DIR": str(cache), "NOBI_CONFIG_DIR": str(place / "config"), **target}
-    for arguments, text in sessions:
-        command = python_command("gtp_engine.cli", *arguments, root=str(place / "installed"))
-        done = subprocess.run(
-            command, input=text, capture_output=True, text=True, check=False, env=variables, cwd=place
-        )
-        wrong = done.returncode != 0 or re.search(r'^\?|"error"', done.stdout, re.MULTILINE)
-        if wrong or not done.stdout:
-            raise UserError(f"nobi {' '.join(arguments)} failed: {done.stdout[-300:]}{done.stderr[-1000:]}")
+    command = python_command(module, *arguments, root=str(place / "installed"))
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, env=variables, cwd=place)
+    if done.returncode != 0:
+        raise UserError(f"{module} {' '.join(arguments)} failed: {done.stdout[-300:]}{done.stderr[-1000:]}")
+    return done.stdout
 
 
 def pack_again(plain: Path, unpacked: Path) -> Path:
