@@ -2,13 +2,14 @@
 
     nobi label SAMPLES --config label.toml ...      (and HELD, of other games)
     python -m tests.campaigns.legs FOLDER --samples SAMPLES --held HELD --rows kata-rows-1024.npz --judge NET.bin.gz \\
-        [--seconds 180] [--seeds 3] [--pairs 20] [--only relu silu ...] [--nice 19] [-s optimiser.rate=0.002 ...]
+        [--from FILE] [--seconds 180] [--seeds 3] [--pairs 20] [--only relu silu ...] [--nice 19] \\
+        [-s optimiser.rate=0.002 ...]
 
-A variant's leg with one seed is a folder in FOLDER; one that is there is not made again, so the command can be stopped
-and given again. The budget is processor time, in which other work on the machine changes what is done by a tenth or
-two; with --steps 2000 it is steps. At the end the networks are opened in int16, timed in turns, and play without a
-search against the first variant of the same seed, judged by the teacher. Prints a table in Markdown. Exits with 1 if a
-leg failed.
+With --from all legs begin with a network's weights, grown to their shapes. A variant's leg with one seed is a folder in
+FOLDER; one that is there is not made again, so the command can be stopped and given again. The budget is processor
+time, in which other work on the machine changes what is done by a tenth or two; with --steps 2000 it is steps. At the
+end the networks are opened in int16, timed in turns, and play without a search against the first variant of the same
+seed, judged by the teacher. Prints a table in Markdown. Exits with 1 if a leg failed.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from nets.open import open_network
 from tests.campaigns.policy_match import play_policies
 from tests.campaigns.stopping import until_stopped
 from training.config import TrainingConfig, override
+from training.files import read_network
 from training.run.measure import Rows, measure_rows
 from training.run.yardstick import load_yardstick, rows_of_samples
 from training.samples.origin import read_origin
@@ -41,11 +43,15 @@ from training.student.distiller import Distiller
 from training.student.dormant_units import DormantUnitReset
 from training.student.evaluation import evaluate_with
 from training.student.export import to_model
+from training.student.growth import grow
 from training.student.network import Student
 from training.student.optimiser import Optimisers, rate_share
+from training.student.restore import restore
 
+SHAPE = ("network.blocks=6",)
+"""Of students that begin with random weights."""
 BASE = (
-    "network.blocks=6", "run.batch=64", "run.device=cpu", "run.threads=1", "data.records_share=0", "data.play_share=0",
+    "run.batch=64", "run.device=cpu", "run.threads=1", "data.records_share=0", "data.play_share=0",
     "data.samples_share=1", "optimiser.rate=0.003", "optimiser.warm_up=40", "optimiser.decay_share=0.6",
     "optimiser.average=0.99",
 )  # fmt: skip
@@ -59,6 +65,8 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "attention": ("network.blocks=5", "network.attention_every=5"),
     "b8c96": ("network.blocks=8", "network.channels=96"),
     "b10c64": ("network.blocks=10",),
+    "b8c64": ("network.blocks=8",),
+    "c96": ("network.channels=96",),
 }
 """What each variant changes; the first is what the others play against."""
 
@@ -91,10 +99,14 @@ class Leg:
         return json.loads(path.read_text()) if path.exists() else {}
 
 
-def train(config: TrainingConfig, seconds: float, steps: int | None) -> tuple[Student, dict[str, Any]]:
+def train(
+    config: TrainingConfig, begun: Student | None, seconds: float, steps: int | None
+) -> tuple[Student, dict[str, Any]]:
     """Train a student for so much processor time, or for so many steps. Return the average of its weights, and the
-    leg's facts."""
+    leg's facts. It grows out of `begun`, or begins with random weights."""
     distiller = Distiller(config)
+    if begun is not None:
+        distiller.begin_with(grow(begun, config.network))
     batches = distiller.batches(0, 0)
     optimiser, began, step, positions = config.optimiser, time.process_time(), 0, 0
 
@@ -185,8 +197,10 @@ def evaluations_per_second(networks: dict[str, Evaluator], rows: Rows, rounds: i
 def run_leg(leg: Leg, options: argparse.Namespace) -> None:
     """Train and measure one variant with one seed, and write its network."""
     settings = (*BASE, f"run.seed={leg.seed}", f'data.samples=["{options.samples}"]')
-    config = override(TrainingConfig(), (*settings, *options.set, *VARIANTS[leg.variant]))
-    student, facts = train(config, options.seconds, options.steps)
+    begun = None if options.source is None else restore(read_network(options.source))
+    default = override(TrainingConfig(), SHAPE) if begun is None else TrainingConfig(network=begun.config)
+    config = override(default, (*settings, *options.set, *VARIANTS[leg.variant]))
+    student, facts = train(config, begun, options.seconds, options.steps)
     origin = read_origin(options.samples)
     model = to_model(student, f"{leg.variant}-{leg.seed}", origin.has_optimistic, origin.pass_alive_under_suicide)
     leg.folder.mkdir(parents=True, exist_ok=True)
@@ -265,6 +279,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     for name in ("samples", "held", "rows", "judge"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--from", dest="source", type=Path, help="a network to begin with, grown to each shape")
     parser.add_argument("--seconds", type=float, default=180.0, help="of processor time, a leg")
     parser.add_argument("--steps", type=int, help="the budget of a leg in place of time")
     parser.add_argument("--seeds", type=int, default=3)

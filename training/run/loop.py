@@ -202,8 +202,7 @@ class Run:
         Raises TrainingError."""
         if has_checkpoint(self._folder / CHECKPOINT):
             raise TrainingError(f"{self._folder} has begun already; --from begins a new run")
-        self.distiller.student.load_state_dict(student.state_dict())
-        self.distiller.average.network.load_state_dict(student.state_dict())
+        self.distiller.begin_with(student)
         self.progress = learned
         self._save()  # or an interruption before the first checkpoint would begin from nothing
 

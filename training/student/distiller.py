@@ -78,6 +78,7 @@ class Distiller:
             self._dormant_units = DormantUnitReset(self.student, self.average.network, self.optimisers)
         self.units_reset = 0
         """How many dormant units were reset so far."""
+
         # The student is not compiled: that would take longer than a leg of some minutes gains by it.
         compiled = []
         if config.run.compile and self.device.type == "cuda" and isinstance(self.teacher, TorchTeacher):
@@ -86,6 +87,11 @@ class Distiller:
         self.copying = 0.0
         """Seconds of waiting, so far, until positions were copied to the device."""
         self._uploads = torch.cuda.Stream() if self.device.type == "cuda" else None
+
+    def begin_with(self, student: Student) -> None:
+        """Give the student, and the average of its weights, the weights of another student of its shape."""
+        self.student.load_state_dict(student.state_dict())
+        self.average.network.load_state_dict(student.state_dict())
 
     def batches(self, records_drawn: int, first_step: int, student: PolicyFunction | None = None) -> BatchLoader:
         """Open the sources of batches, from `first_step` on, after `records_drawn` samples of records.
