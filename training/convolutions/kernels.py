@@ -19,7 +19,7 @@ TOGETHER = 4
 def convolve(x, y, weights, room, tiles, boards, inputs, outputs):
     """Convolve boards `x` [boards, H, W, inputs] to `y` [boards, H, W, outputs].
 
-    `weights` are [places, outputs / 16, inputs, 16]. `room` has place for `room_of` floats.
+    `weights` are [places, outputs / 16, inputs, 16]. `room` is memory for what lies between (winograd.py).
     """
     places, sums, rows, frame = _rooms(room, tiles, inputs, outputs)
     x_row, row = stride(inputs), stride(outputs)
@@ -151,23 +151,44 @@ def _spread(x, places, rows, frame, tiles, boards, point, step):
             target = frame + (line + 1) * row + point
             for at in range(0, inner, VECTOR_BYTES):
                 store(target, at, load_floats(source, at))
-        top = frame
-        for number in range(tiles.tile_rows):
-            height = tiles.heights[number]
-            _inputs(
-                height, top, row, rows, rows + row, rows + 2 * row, rows + 3 * row, rows + 4 * row, rows + 5 * row, row
-            )
-            top += height * row
-            for i in range(height + 2):
-                left = rows + i * row
-                index = board * tiles.rows_with[i] + number
-                to0, to1 = _place(places, tiles, i, index, 0, step), _place(places, tiles, i, index, 1, step)
-                to2, to3 = _place(places, tiles, i, index, 2, step), _place(places, tiles, i, index, 3, step)
-                to4, to5 = _place(places, tiles, i, index, 4, step), _place(places, tiles, i, index, 5, step)
-                for column in range(tiles.tile_columns):
-                    width, at = tiles.widths[column], column * step
-                    _inputs(width, left, point, to0 + at, to1 + at, to2 + at, to3 + at, to4 + at, to5 + at, point)
-                    left += width * point
+        _spread_board(False, frame, places, rows, tiles, board, row, point, step)
+
+
+@kernel
+def _spread_gradient(dy, places, rows, tiles, boards, point, step):
+    """Transform gradients of boards to those of sums: the transpose of `_gather`."""
+    row = tiles.width * point
+    for board in range(boards):
+        _spread_board(True, dy + board * tiles.height * row, places, rows, tiles, board, row, point, step)
+
+
+@kernel
+def _spread_board(is_gradient, top, places, rows, tiles, board, row, point, step):
+    """Transform a board at `top`, whose rows are `row` bytes apart: first all columns, then all rows."""
+    for number in range(tiles.tile_rows):
+        height = tiles.heights[number]
+        to3, to4, to5 = rows + 3 * row, rows + 4 * row, rows + 5 * row
+        _transform(is_gradient, height, top, row, rows, rows + row, rows + 2 * row, to3, to4, to5, row)
+        top += height * row
+        for i in range(height + 2):
+            left = rows + i * row
+            index = board * tiles.rows_with[i] + number
+            to0, to1 = _place(places, tiles, i, index, 0, step), _place(places, tiles, i, index, 1, step)
+            to2, to3 = _place(places, tiles, i, index, 2, step), _place(places, tiles, i, index, 3, step)
+            to4, to5 = _place(places, tiles, i, index, 4, step), _place(places, tiles, i, index, 5, step)
+            for column in range(tiles.tile_columns):
+                width = tiles.widths[column]
+                _transform(is_gradient, width, left, point, to0, to1, to2, to3, to4, to5, point)
+                left += width * point
+                to0, to1, to2, to3, to4, to5 = to0 + step, to1 + step, to2 + step, to3 + step, to4 + step, to5 + step
+
+
+@kernel
+def _transform(is_gradient, size, first, step, to0, to1, to2, to3, to4, to5, length):
+    if is_gradient:
+        _outputs_back(size, first, step, to0, to1, to2, to3, to4, to5, length)
+    else:
+        _inputs(size, first, step, to0, to1, to2, to3, to4, to5, length)
 
 
 @kernel
@@ -212,23 +233,13 @@ def _gather(y, sums, rows, tiles, boards, point, step):
                 from2, from3 = _place(sums, tiles, i, index, 2, step), _place(sums, tiles, i, index, 3, step)
                 from4, from5 = _place(sums, tiles, i, index, 4, step), _place(sums, tiles, i, index, 5, step)
                 for column in range(tiles.tile_columns):
-                    width, at = tiles.widths[column], column * step
-                    _outputs(
-                        width,
-                        from0 + at,
-                        from1 + at,
-                        from2 + at,
-                        from3 + at,
-                        from4 + at,
-                        from5 + at,
-                        left,
-                        point,
-                        point,
-                    )
+                    width = tiles.widths[column]
+                    _outputs(width, from0, from1, from2, from3, from4, from5, left, point, point)
                     left += width * point
-            _outputs(
-                height, rows, rows + row, rows + 2 * row, rows + 3 * row, rows + 4 * row, rows + 5 * row, top, row, row
-            )
+                    from0, from1, from2 = from0 + step, from1 + step, from2 + step
+                    from3, from4, from5 = from3 + step, from4 + step, from5 + step
+            from3, from4, from5 = rows + 3 * row, rows + 4 * row, rows + 5 * row
+            _outputs(height, rows, rows + row, rows + 2 * row, from3, from4, from5, top, row, row)
             top += height * row
 
 
@@ -252,30 +263,6 @@ def _outputs(size, from0, from1, from2, from3, from4, from5, to, step, length):
             store(to, at, floats(0.5) * x0 + even + x4)
             store(to + step, at, floats(2.0) * x4 - x1 - x2)
             store(to + 2 * step, at, even + floats(4.0) * x4 + x3)
-
-
-@kernel
-def _spread_gradient(dy, places, rows, tiles, boards, point, step):
-    """Transform gradients of boards to those of sums: the transpose of `_gather`."""
-    row = tiles.width * point
-    for board in range(boards):
-        top = dy + board * tiles.height * row
-        for number in range(tiles.tile_rows):
-            height = tiles.heights[number]
-            _outputs_back(
-                height, top, row, rows, rows + row, rows + 2 * row, rows + 3 * row, rows + 4 * row, rows + 5 * row, row
-            )
-            top += height * row
-            for i in range(height + 2):
-                left = rows + i * row
-                index = board * tiles.rows_with[i] + number
-                to0, to1 = _place(places, tiles, i, index, 0, step), _place(places, tiles, i, index, 1, step)
-                to2, to3 = _place(places, tiles, i, index, 2, step), _place(places, tiles, i, index, 3, step)
-                to4, to5 = _place(places, tiles, i, index, 4, step), _place(places, tiles, i, index, 5, step)
-                for column in range(tiles.tile_columns):
-                    width, at = tiles.widths[column], column * step
-                    _outputs_back(width, left, point, to0 + at, to1 + at, to2 + at, to3 + at, to4 + at, to5 + at, point)
-                    left += width * point
 
 
 @kernel
