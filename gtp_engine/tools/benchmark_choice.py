@@ -51,8 +51,7 @@ def choose(present: Trial, others: Sequence[Trial], seconds: float, tick: Tick) 
     """Find the best setting in at most about so many seconds. Raises EvaluatorError."""
     if not present.searches:
         present.search(0, benchmark_trials.MIN_TRIAL_SECONDS)
-    # A search may be too short for a single evaluation.
-    rate = present.evals_per_second or present.search(0, seconds / MIN_ROUNDS) or 1 / seconds
+    rate = present.evals_per_second or 1 / seconds  # without evaluations, where the tree had answers to all of it
     lengths = {trial: _length(trial, rate) for trial in (present, *others)}
     cost = {trial: 2 * length for trial, length in lengths.items()}  # a search is warmed up as long as it lasts
     candidates = _affordable(present, others, cost, seconds)
