@@ -5,7 +5,8 @@ PyTorch's convolutions ("direct"), and in bf16. All use as many cores as there a
 and the best round of each counts, since other programs only ever slow things down. Positions have random planes: what
 they cost does not depend on them.
 
-python -m benchmarks.training TEACHER [--blocks 6] [--channels 64] [--sizes 9,13,19] [--batch N] [--rounds N]
+python -m benchmarks.training TEACHER [--blocks 6] [--channels 64] [--sizes 9,13,19] [--batch N] [--rounds N] \\
+                             [--only KIND...]
 
 TEACHER is a KataGo network. Needs PyTorch.
 """
@@ -27,7 +28,7 @@ from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
 from training.config import NetworkConfig, RunConfig, TrainingConfig
 from training.positions.batch import Batch
 from training.positions.canvas import batch_size_on
-from training.positions.replay import LABELS
+from training.positions.replay import LABELS, REPLY
 from training.student.distiller import Distiller
 from training.student.network import shape_name
 from training.teacher.labels import targets_from_teacher
@@ -46,6 +47,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="9,13,19")
     parser.add_argument("--batch", type=int, default=64, help="positions of 19x19; on smaller boards more")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="+", help='kinds such as "label int16" and "learn direct"; default: all')
     options = parser.parse_args()
 
     teachers: dict[str, Any] = {
@@ -66,12 +68,15 @@ def main() -> None:
         labels = torch.zeros(count, LABELS, dtype=torch.int16)
         spatial = planes.float().contiguous(memory_format=torch.channels_last)
         with torch.no_grad():
-            targets = targets_from_teacher(teachers["label int16"](spatial, global_), labels, has_errors=True)
+            targets = targets_from_teacher(
+                teachers["label int16"](spatial, global_), labels[:, REPLY].long(), has_errors=True
+            )
         batch = Batch("benchmark", planes, global_, labels, targets, fills_canvas=True)
 
         kinds: dict[str, Callable[[], object]] = {}
         kinds |= {name: partial(teacher, spatial, global_) for name, teacher in teachers.items()}
         kinds |= {name: partial(student.step, batch, 1e-6) for name, student in students.items()}
+        kinds = {name: run for name, run in kinds.items() if name in (options.only or kinds)}
         best = dict.fromkeys(kinds, 0.0)
         for _ in range(options.rounds + 1):  # the first of them warms up
             for name, run in kinds.items():
