@@ -29,10 +29,14 @@ PONDERING: dict[str, Any] = {"settings": {"ponder": True}}
 
 @pytest.fixture(autouse=True)
 def interruptible() -> Iterator[None]:
-    """Engines hear SIGINT from the start: a script's background jobs ignore it, and so would their children."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Engines hear signals from the start: a script's background jobs ignore SIGINT, and what `nohup` starts ignores
+    SIGHUP, and so would their children."""
+    heard = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL}
+    numbers = {number: heard[number.name] for number in signal.Signals if number.name in heard}
+    before = {number: signal.signal(number, handler) for number, handler in numbers.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 class Process:
