@@ -16,12 +16,11 @@ import torch
 from torch import Tensor
 
 from go_rules.points import MAX_SIZE
-from nets.native.convolutions.tiling import tiling, weight_matrix
+from nets.native.convolutions.tiling import PLACES, tiling, weight_matrix
 from training.convolutions.kernels import FLOAT_BYTES, LANES, add_gradient, convolve
 
 CHUNK_FLOATS = 330_000
 """About how many inputs of products are made at once: enough to use each weight often, few enough for the cache."""
-PLACES = 36
 
 Work = Callable[[int, int, Any, Tensor], None]
 """Does a chunk of boards, by its first board, how many these are, their TILING record, and room for the kernel."""

@@ -78,7 +78,6 @@ class Distiller:
             self._dormant_units = DormantUnitReset(self.student, self.average.network, self.optimisers)
         self.units_reset = 0
         """How many dormant units were reset so far."""
-
         # The student is not compiled: that would take longer than a leg of some minutes gains by it.
         compiled = []
         if config.run.compile and self.device.type == "cuda" and isinstance(self.teacher, TorchTeacher):
