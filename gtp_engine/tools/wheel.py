@@ -30,6 +30,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 from go_rules.machine.jit import shippable
 from go_rules.machine.launch import python_command
@@ -56,13 +57,23 @@ undo
 quit
 """
 QUERY = {"id": "a", "moves": [["B", "Q16"]], "rules": "chinese", "komi": 7, "boardXSize": 19, "boardYSize": 19}
-Sessions = Sequence[tuple[tuple[str, ...], str]]
-SESSIONS: Sessions = (
-    (("gtp", "--visits", "50"), GTP),
-    (("analysis",), json.dumps({**QUERY, "maxVisits": 50, "includeOwnership": True}) + "\n"),
-)
-"""What a user's first start may be: arguments of `nobi`, and what it reads."""
 HOUR = 3600.0
+
+
+class Session(NamedTuple):
+    """A run of one of our modules."""
+
+    arguments: tuple[str, ...]
+    text: str = ""
+    """What it reads."""
+    module: str = "gtp_engine.cli"
+
+
+SESSIONS = (
+    Session(("gtp", "--visits", "50"), GTP),
+    Session(("analysis",), json.dumps({**QUERY, "maxVisits": 50, "includeOwnership": True}) + "\n"),
+)
+"""What a user's first start may be."""
 
 
 def add_kernels(plain: Path, networks: Sequence[Path]) -> Path:
@@ -70,51 +81,61 @@ def add_kernels(plain: Path, networks: Sequence[Path]) -> Path:
 
     It has the kernels of the embedded network, and those of these files' kinds of networks.
     """
-    sessions = list(SESSIONS)
-    sessions += [(("gtp", "--visits", "50", "--net", str(path.resolve())), GTP) for path in networks]
+    with tempfile.TemporaryDirectory() as name:
+        installed = Path(name).resolve() / "installed"
+        try:
+            with zipfile.ZipFile(plain) as wheel:
+                wheel.extractall(installed)
+        except zipfile.BadZipFile:
+            raise UserError(f"{plain}: this is no wheel") from None
+        if (installed / KERNELS).exists():
+            raise UserError(f"{plain}: it has kernels already")
+        others = [Session(("gtp", "--visits", "50", "--net", str(path.resolve())), GTP) for path in networks]
+        ship_kernels(installed, [*SESSIONS, *others])
+        return pack_again(plain, installed)
+
+
+def ship_kernels(installed: Path, sessions: Sequence[Session]) -> None:
+    """Put the kernels that these sessions need, compiled for every family, into packages that lie in a folder.
+
+    Raises UserError, if a session fails too, and OSError.
+    """
     found = shippable()
     if found is None:
         raise UserError("kernels can be compiled ahead only for x86-64 processors with AVX2, and this one is another")
     family, folder = found
+    shipped = installed / KERNELS
     with tempfile.TemporaryDirectory() as name:
         place = Path(name).resolve()
-        try:
-            with zipfile.ZipFile(plain) as wheel:
-                wheel.extractall(place / "installed")
-        except zipfile.BadZipFile:
-            raise UserError(f"{plain}: this is no wheel") from None
-        shipped = place / "installed" / KERNELS
-        if shipped.exists():
-            raise UserError(f"{plain}: it has kernels already")
-        _add_own(place, shipped / folder, family, sessions)
+        _add_own(installed, place, shipped / folder, family, sessions)
         for other in FAMILIES:
             if other != family:
-                _add_other(place, shipped, folder, other)
-        return pack_again(plain, place / "installed")
+                _add_other(installed, place, shipped, folder, other)
 
 
-def _add_own(place: Path, to: Path, family: Family, sessions: Sessions) -> None:
+def _add_own(installed: Path, place: Path, to: Path, family: Family, sessions: Sequence[Session]) -> None:
     """Compile for this processor's family what first starts need, and put it into the folder `to`. Raises UserError."""
     cache = place / "cache"
 
     def play() -> None:
-        _play(place, cache, _target(family), sessions)
+        _play(installed, cache, _target(family), sessions)
 
     play()
     shutil.rmtree(cache / "networks")
     _copy(_loaded_by(play, cache), to)
-    _play(place, place / "another", {}, sessions)
+    _play(installed, place / "another", {}, sessions)
     anew = [path.name for path in (place / "another" / "kernels").glob("*.kernel")]
     if anew:
         raise UserError(f"what was packed does not serve: {len(anew)} kernels were compiled anew, {anew[0]} first")
 
 
-def _add_other(place: Path, shipped: Path, own: str, family: Family) -> None:
+def _add_other(installed: Path, place: Path, shipped: Path, own: str, family: Family) -> None:
     """Compile for another family what the folder `own` has, and put that into a folder beside it. Raises UserError."""
     cache = place / family.name
+    session = Session((str(shipped / own),), module="gtp_engine.tools.cross_compile")
 
     def compile_all() -> None:
-        _run(place, cache, _target(family), "gtp_engine.tools.cross_compile", (str(shipped / own),), "")
+        _run(installed, cache, _target(family), session)
 
     compile_all()
     found = _loaded_by(compile_all, cache)
@@ -143,22 +164,25 @@ def _copy(files: Sequence[Path], to: Path) -> None:
         shutil.copyfile(path, to / path.name)
 
 
-def _play(place: Path, cache: Path, target: dict[str, str], sessions: Sessions) -> None:
-    """Run all sessions with what is unpacked in `place`. Raises UserError if one fails."""
-    for arguments, text in sessions:
-        answers = _run(place, cache, target, "gtp_engine.cli", arguments, text)
+def _play(installed: Path, cache: Path, target: dict[str, str], sessions: Sequence[Session]) -> None:
+    """Run all sessions with the packages in a folder. Raises UserError if one fails."""
+    for session in sessions:
+        answers = _run(installed, cache, target, session)
         if not answers or re.search(r'^\?|"error"', answers, re.MULTILINE):
-            raise UserError(f"nobi {' '.join(arguments)} failed: {answers[-300:]}")
+            raise UserError(f"{session.module} {' '.join(session.arguments)} failed: {answers[-300:]}")
 
 
-def _run(place: Path, cache: Path, target: dict[str, str], module: str, arguments: tuple[str, ...], text: str) -> str:
-    """Run a module of what is unpacked in `place`. Returns what it prints. Raises UserError if it fails."""
+def _run(installed: Path, cache: Path, target: dict[str, str], session: Session) -> str:
+    """Run a session with the packages in a folder. Returns what it prints. Raises UserError if it fails."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "NOBI_"))}
-    variables |= {"NOBI_CACHE_DIR": str(cache), "NOBI_CONFIG_DIR": str(place / "config"), **target}
-    command = python_command(module, *arguments, root=str(place / "installed"))
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, env=variables, cwd=place)
+    variables |= {"NOBI_CACHE_DIR": str(cache), "NOBI_CONFIG_DIR": str(cache.parent / "config"), **target}
+    command = python_command(session.module, *session.arguments, root=str(installed))
+    done = subprocess.run(
+        command, input=session.text, capture_output=True, text=True, check=False, env=variables, cwd=cache.parent
+    )
     if done.returncode != 0:
-        raise UserError(f"{module} {' '.join(arguments)} failed: {done.stdout[-300:]}{done.stderr[-1000:]}")
+        told = done.stdout[-300:] + done.stderr[-1000:]
+        raise UserError(f"{session.module} {' '.join(session.arguments)} failed: {told}")
     return done.stdout
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
+import re
 import subprocess
 import sys
 import zipfile
@@ -24,15 +24,12 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tests.campaigns.arm64_outputs import PARTS
+from tests.campaigns.debian import Debian, run
+from tests.campaigns.kernel_outputs import PARTS
 from tests.conftest import REPOSITORY
 
 SUITE, PYTHON = "bookworm", "python3.11"
 """A release of Debian, and the Python that it has."""
-SOURCE = f"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {SUITE} main\n"
 WHEELS = ("numpy", "numba", "llvmlite", "onnxruntime", "onnx", "sgfmill", "click", "rich", "msgspec", "tomlkit",
           "platformdirs", "pytest", "hypothesis")  # fmt: skip
 PLATFORMS = ("manylinux2014_aarch64", "manylinux_2_27_aarch64", "manylinux_2_28_aarch64")
@@ -42,8 +39,6 @@ TESTS = tuple(
 LEFT_OUT = "narrower or calibrat or golden or people or file"
 """Tests that are of other processors, or that take hours there."""
 GAME = "boardsize 9\nkomi 7\ngenmove b\ngenmove w\nshowboard\nquit\n"
-ABSOLUTE, RELATIVE = 0.02, 0.02
-"""How far numbers may differ that come from sums of floats, which may tip a level over."""
 
 
 @dataclass(frozen=True)
@@ -77,19 +72,16 @@ class Machine:
     """A folder with an emulator and a Python for ARM64."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.root, self.site = folder, folder / "root", folder / "site"
-        self.python, self._qemu = folder / "python", folder / "qemu"
+        ours = run(["dpkg", "--print-architecture"], "dpkg").strip()
+        self.folder, self.site, self.python = folder, folder / "site", folder / "python"
+        self._here, self._there = Debian(folder / "here", SUITE, ours), Debian(folder / "there", SUITE, "arm64")
 
     def make_ready(self) -> None:
         """Download and unpack what is missing. Ends the program with one line if that cannot be done."""
-        done = self.folder / "ready"
-        if done.exists():
+        self._here.unpack("qemu-user-static")
+        self._there.unpack(PYTHON, "libstdc++6")
+        if self.python.exists():
             return
-        for program in ("apt-get", "dpkg"):
-            if shutil.which(program) is None:
-                raise SystemExit(f"{program} is missing: this campaign needs Debian, or a system made of it")
-        print(f"downloading to {self.folder}", flush=True)
-        self._unpack_debian()
         wheels = self.folder / "wheels"
         names = [f"{name}=={version(name)}" for name in WHEELS]
         platforms = [f"--platform={name}" for name in PLATFORMS]
@@ -99,92 +91,33 @@ class Machine:
             with zipfile.ZipFile(wheel) as file:
                 file.extractall(self.site)
         # Named so in the emulated Python, which starts others as `sys.executable`.
-        emulator = self._qemu / "usr/bin/qemu-aarch64-static"
+        emulator, root = self._here.root / "usr/bin/qemu-aarch64-static", self._there.root
         self.python.write_text(
             "#!/bin/sh\n"
-            f"export PYTHONHOME={self.root}/usr PYTHONPATH={self.site}:{REPOSITORY}\n"
-            f'exec {emulator} -L {self.root} -0 {self.python} {self.root}/usr/bin/{PYTHON} "$@"\n'
+            f"export PYTHONHOME={root}/usr PYTHONPATH={self.site}:{REPOSITORY}\n"
+            f'exec {emulator} -L {root} -0 {self.python} {root}/usr/bin/{PYTHON} "$@"\n'
         )
         self.python.chmod(0o755)
-        done.touch()
-
-    def _unpack_debian(self) -> None:
-        """Have apt work in a folder of ours, as if no package were installed."""
-        here = self.folder / "apt"
-        for name in ("lists/partial", "archives/partial"):
-            (here / name).mkdir(parents=True, exist_ok=True)
-        ours = subprocess.run(
-            ["dpkg", "--print-architecture"], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        (here / "sources.list").write_text(SOURCE)
-        (here / "status").touch()
-        (here / "apt.conf").write_text(
-            f'APT::Architecture "arm64"; APT::Architectures {{ "arm64"; "{ours}"; }};\n'
-            f'Dir::Etc::sourcelist "{here}/sources.list"; Dir::Etc::sourceparts "-"; Dir::State "{here}";\n'
-            f'Dir::State::status "{here}/status"; Dir::Cache "{here}";\n'
-        )
-        environment = {**os.environ, "APT_CONFIG": str(here / "apt.conf")}
-        run(["apt-get", "-qq", "update"], "apt-get", env=environment)
-        options = ["-qq", "-y", "--download-only", "--no-install-recommends"]
-        run(["apt-get", *options, "install", PYTHON, "libstdc++6"], "apt-get", env=environment)
-        run(["apt-get", "-qq", "download", f"qemu-user-static:{ours}"], "apt-get", cwd=here, env=environment)
-        for package in sorted((here / "archives").glob("*.deb")):
-            run(["dpkg", "-x", str(package), str(self.root)], "dpkg")
-        for package in sorted(here.glob("*.deb")):
-            run(["dpkg", "-x", str(package), str(self._qemu)], "dpkg")
 
     def environment(self, processor: Processor) -> dict[str, str]:
         """Set the processor that is emulated next, and return the environment for it."""
-        (self.root / "proc").mkdir(exist_ok=True)
+        root = self._there.root
+        (root / "proc").mkdir(exist_ok=True)
         lines = f"Features\t: {processor.features}\nCPU implementer\t: 0x41\nCPU architecture: 8\n"
         lines += f"CPU variant\t: 0x1\nCPU part\t: {processor.part}\nCPU revision\t: 1\n\n"
-        (self.root / "proc/cpuinfo").write_text(
-            "".join(f"processor\t: {n}\n{lines}" for n in range(os.cpu_count() or 1))
-        )
+        (root / "proc/cpuinfo").write_text("".join(f"processor\t: {n}\n{lines}" for n in range(os.cpu_count() or 1)))
         kept = {"NOBI_CACHE_DIR": str(self.folder / "cache"), "PYTHONPYCACHEPREFIX": str(self.folder / "pycache")}
         return {**os.environ, **kept, "QEMU_CPU": processor.emulated, **processor.environment}
-
-
-def run(command: Sequence[str], name: str, **options: object) -> None:
-    """Run a program that has to work. Ends this one with its last line if it does not."""
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)  # type: ignore[call-overload]
-    if done.returncode != 0:
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        raise SystemExit(f"{name} ended with {done.returncode}: {' '.join(last)}")
 
 
 # --- What is tried --------------------------------------------------------------------------------------------------
 
 
-def outputs(python: Path, part: str, to: Path, environment: Mapping[str, str]) -> dict[str, NDArray[np.generic]]:
-    """Let a Python compute a part of what is compared. Returns nothing if it cannot."""
-    command = [str(python), "-m", "tests.campaigns.arm64_outputs", str(to), part]
-    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
-    if done.returncode != 0:
-        print(done.stderr[-2000:], flush=True)
-        return {}
-    with np.load(to, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
-
-
-def differences(ours: Mapping[str, NDArray[np.generic]], theirs: Mapping[str, NDArray[np.generic]]) -> list[str]:
-    """Compare two processors' outputs, and print how far what may differ does. Returns what differs too much."""
-    wrong = [f"{name}: only on one of the two" for name in sorted(set(ours) ^ set(theirs))]
-    most, mean = 0.0, 0.0
-    for name in sorted(set(ours) & set(theirs)):
-        expected, found = ours[name].astype(np.float64), theirs[name].astype(np.float64)
-        if expected.shape != found.shape or (name.startswith("exact") and not (expected == found).all()):
-            wrong.append(f"{name}: other integers")
-        elif not name.startswith("exact"):
-            difference, largest = np.abs(expected - found), max(1.0, float(np.abs(expected).max()))
-            most, mean = max(most, float(difference.max()) / largest), max(mean, float(difference.mean()) / largest)
-            if not np.allclose(found, expected, rtol=RELATIVE, atol=ABSOLUTE * largest):
-                wrong.append(f"{name}: differs by up to {difference.max():.2g} where the largest is {largest:.2g}")
-    exact = sum(name.startswith("exact") for name in ours)
-    print(
-        f"  {exact} arrays bit for bit, {len(ours) - exact} of floats within {most:.1e} (mean {mean:.1e})", flush=True
-    )
-    return wrong
+def computed(python: Path, parts: Sequence[str], to: Path, environment: Mapping[str, str], *more: str) -> list[str]:
+    """Let a Python compute parts of what is compared. Returns what failed."""
+    command = [str(python), "-m", "tests.campaigns.kernel_outputs", str(to), *parts, *more]
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, stderr=subprocess.PIPE, text=True)
+    return [] if done.returncode == 0 else [f"{' '.join(parts)}: ended with {done.returncode}: {done.stderr[-2000:]}"]
 
 
 def tested(machine: Machine, environment: Mapping[str, str]) -> list[str]:
@@ -201,10 +134,10 @@ def played(machine: Machine, environment: Mapping[str, str]) -> list[str]:
     """Let the whole engine play two moves. Returns what failed."""
     command = [str(machine.python), "-m", "gtp_engine.cli", "gtp", "--visits", "30"]
     done = subprocess.run(command, cwd=REPOSITORY, env=environment, input=GAME, capture_output=True, text=True)
-    answers = [line[2:] for line in done.stdout.splitlines() if line.startswith("= ") and len(line) > 2]
-    print(f"  played {' '.join(answers[:2])}, said: {done.stderr.strip()[-300:] or 'nothing'}", flush=True)
-    moved = len(answers) >= 2 and done.stdout.count("X") > 1
-    return [] if done.returncode == 0 and moved and "?" not in done.stdout else [f"genmove: {done.stdout[-300:]!r}"]
+    moves = re.findall(r"^= ([A-HJ][1-9])$", done.stdout, re.MULTILINE)
+    print(f"  played {' '.join(moves)}, said: {done.stderr.strip()[-300:] or 'nothing'}", flush=True)
+    has_played = done.returncode == 0 and len(moves) == 2 and "?" not in done.stdout
+    return [] if has_played else [f"genmove: {done.stdout[-300:]!r}"]
 
 
 def main() -> int:
@@ -218,22 +151,17 @@ def main() -> int:
     machine = Machine(options.folder.resolve())
     machine.folder.mkdir(parents=True, exist_ok=True)
     machine.make_ready()
-    failures = []
-    for part in options.parts:
-        here = (
-            outputs(Path(sys.executable), part, machine.folder / f"{part}-here.npz", os.environ)
-            if part in PARTS
-            else {}
-        )
-        for name in options.processors:
-            print(f"{name}: {part}", flush=True)
-            environment = machine.environment(PROCESSORS[name])
-            if part in PARTS:
-                there = outputs(machine.python, part, machine.folder / f"{part}-there.npz", environment)
-                found = differences(here, there) if here and there else [f"{part} ended with an error"]
-            else:
-                found = tested(machine, environment) if part == "tests" else played(machine, environment)
-            failures += [f"{name}: {each}" for each in found]
+    parts = [part for part in options.parts if part in PARTS]
+    here, there = machine.folder / "outputs-here", machine.folder / "outputs-there"
+    print("this machine", flush=True)
+    failures = computed(Path(sys.executable), parts, here, os.environ) if parts else []
+    for name in options.processors:
+        print(name, flush=True)
+        environment = machine.environment(PROCESSORS[name])
+        found = computed(machine.python, parts, there, environment, "--against", str(here)) if parts else []
+        found += tested(machine, environment) if "tests" in options.parts else []
+        found += played(machine, environment) if "genmove" in options.parts else []
+        failures += [f"{name}: {each}" for each in found]
     for line in failures:
         print(f"FAILED {line}")
     print(f"{len(options.parts)} parts on {len(options.processors)} processors, {len(failures)} failures")

@@ -7,12 +7,15 @@ memory point by point, [H, W, channels], channels in steps of 16. Addresses, off
 from __future__ import annotations
 
 from go_rules.machine.jit import kernel
+from nets.native.convolutions.tiling import LARGEST, PLACES
 from nets.native.simd.vectors import VECTOR_BYTES, floats, load_everywhere, load_floats, store
 
 FLOAT_BYTES = 4
 LANES = 16
 TOGETHER = 4
 """Rows of a product that are computed together."""
+SIDE = LARGEST + 2
+"""The places of a tile along one side, of which there are PLACES in all."""
 
 
 @kernel
@@ -24,7 +27,7 @@ def convolve(x, y, weights, room, tiles, boards, inputs, outputs):
     places, sums, rows, frame = _rooms(room, tiles, inputs, outputs)
     x_row, row = stride(inputs), stride(outputs)
     _spread(x, places, rows, frame, tiles, boards, inputs * FLOAT_BYTES, x_row)
-    for place in range(36):
+    for place in range(PLACES):
         count, start = tiles.counts[place], tiles.starts[place]
         if count > 0:
             _multiply(
@@ -46,7 +49,7 @@ def add_gradient(x, dy, gradient, room, tiles, boards, inputs, outputs):
     x_row, row = stride(inputs), stride(outputs)
     _spread(x, places, rows, frame, tiles, boards, inputs * FLOAT_BYTES, x_row)
     _spread_gradient(dy, sums, rows, tiles, boards, outputs * FLOAT_BYTES, row)
-    for place in range(36):
+    for place in range(PLACES):
         count, start = tiles.counts[place], tiles.starts[place]
         if count > 0:
             _add_products(
@@ -61,11 +64,11 @@ def add_gradient(x, dy, gradient, room, tiles, boards, inputs, outputs):
 
 @kernel
 def _rooms(room, tiles, inputs, outputs):
-    """Cut the room: tiles of all places as they are read and as sums, six rows of a board, a board in its frame."""
-    total = tiles.starts[35] + tiles.counts[35]
+    """Cut the room: tiles of all places as they are read and as sums, SIDE rows of a board, a board in its frame."""
+    total = tiles.starts[PLACES - 1] + tiles.counts[PLACES - 1]
     sums = room + total * stride(inputs)
     rows = sums + total * stride(outputs)
-    frame = rows + 6 * (tiles.width + 2) * max(inputs, outputs) * FLOAT_BYTES
+    frame = rows + SIDE * (tiles.width + 2) * max(inputs, outputs) * FLOAT_BYTES
     return room, sums, rows, frame
 
 
@@ -134,7 +137,7 @@ def stride(channels):
 @kernel
 def _place(places, tiles, i, index, j, step):
     """Return where the first tile of row of tiles number `index` has place (i, j)."""
-    return places + (tiles.starts[6 * i + j] + index * tiles.columns_with[j]) * step
+    return places + (tiles.starts[SIDE * i + j] + index * tiles.columns_with[j]) * step
 
 
 @kernel

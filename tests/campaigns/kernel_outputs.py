@@ -1,23 +1,28 @@
-"""What the integer kernels of this processor compute from fixed numbers, written to a file.
+"""What the integer kernels of a processor compute from fixed numbers, and how far two processors' results differ.
 
-    python -m tests.campaigns.arm64_outputs FILE PART ...
+    python -m tests.campaigns.kernel_outputs FOLDER PART ... [--against FOLDER]
 
-arm64.py runs it on the machine's own processor and on an emulated one, and compares the files. What is named `exact`
-has to be the same bit for bit; of the rest, sums of floats may be added up in another order.
+arm64.py and x86.py run it on the machine's own processor and on emulated ones. It writes a file for each part; with
+--against it prints how far they differ from those in another folder, and exits with 1 if that is too far. What is named
+`exact` has to be the same bit for bit; of the rest, sums of floats may be added up in another order.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.machine import jit
 from go_rules.machine.jit import kernel
+from nets.conversion.convert import load_model
 from nets.embedded import embedded_network, ready_made_int16
 from nets.evaluator import EvaluationRequest, Evaluator
 from nets.native.convolutions.tiling import FINER, LARGEST, tiling
@@ -28,13 +33,16 @@ from nets.native.simd.products import multiply_parts
 from nets.native.simd.vectors import floats, load_floats, store, store_as_shorts
 from nets.native.transformers.attention import write_shares
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS, multiply_bytes, score_block
+from nets.native.transformers.rounding import rounded
 from nets.native.transformers.rows import BYTE_ZERO
 from nets.open import open_network
 from nets.precision import loss
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import made, opened
+from tests.nets.native.networks import check, made, opened
 
 Named = Iterator[tuple[str, NDArray[Any]]]
+ABSOLUTE, RELATIVE = 0.02, 0.02
+"""How far numbers may differ that come from sums of floats, which may tip a level over."""
 
 
 def aligned(values: NDArray[Any]) -> NDArray[Any]:
@@ -49,6 +57,12 @@ def aligned(values: NDArray[Any]) -> NDArray[Any]:
 def packed(weights: NDArray[Any], group: int) -> NDArray[Any]:
     """Weights [inputs, 32] as kernels read them, [inputs / group, 32, group]."""
     return aligned(np.ascontiguousarray(weights.reshape(-1, group, 32).transpose(0, 2, 1)))
+
+
+@kernel
+def _multiply_bytes(levels, weights, sums, rows, channels):
+    """Have one name on all processors."""
+    multiply_bytes(levels, weights, sums, rows, channels)
 
 
 def products() -> Named:
@@ -74,7 +88,7 @@ def products() -> Named:
                 bytes_ = of_bytes.integers(-most, most + 1, (channels, 32))
                 levels = aligned((centred + BYTE_ZERO).astype(np.int64).astype(np.uint8))
                 weights = packed(bytes_.astype(np.int8), 4)
-                multiply_bytes(levels.ctypes.data, weights.ctypes.data, sums.ctypes.data, rows, channels)
+                _multiply_bytes(levels.ctypes.data, weights.ctypes.data, sums.ctypes.data, rows, channels)
                 assert (sums - BYTE_ZERO * bytes_.sum(axis=0) == centred @ bytes_).all(), "products of bytes"
 
 
@@ -131,6 +145,19 @@ def networks() -> Named:
     for name, (number, activation, blocks) in cases.items():
         network, _ = made(number, blocks, channels=40, activation=f"ACTIVATION_{activation}")
         yield from evaluated(name, opened(network.compressed()))
+    if HAS_BYTES:
+        _check_bytes()
+
+
+def _check_bytes() -> None:
+    """Compare a network with 8-bit matrices with its slow forward pass: not all processors round such weights alike."""
+    network, forward = made(15, [ATTENTION, FEED_FORWARD, ORDINARY, FEED_FORWARD], channels=32)
+    content = network.compressed()
+    in_bytes = rounded(load_model(content, "random"), [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
+    assert in_bytes
+    evaluator = opened(content, in_bytes=in_bytes)
+    for size in ((9, 9), (7, 4)):
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=3.0)
 
 
 def evaluated(name: str, evaluator: Evaluator) -> Named:
@@ -162,10 +189,49 @@ PARTS: dict[str, Callable[[], Named]] = {
 }  # fmt: skip
 
 
-def main() -> None:
+def differences(ours: Mapping[str, NDArray[Any]], theirs: Mapping[str, NDArray[Any]]) -> list[str]:
+    """Compare two processors' outputs, and print how far what may differ does. Returns what differs too much."""
+    wrong = [f"{name}: only on one of the two" for name in sorted(set(ours) ^ set(theirs))]
+    most, mean = 0.0, 0.0
+    for name in sorted(set(ours) & set(theirs)):
+        expected, found = ours[name].astype(np.float64), theirs[name].astype(np.float64)
+        if expected.shape != found.shape or (name.startswith("exact") and not (expected == found).all()):
+            wrong.append(f"{name}: other integers")
+        elif not name.startswith("exact"):
+            difference, largest = np.abs(expected - found), max(1.0, float(np.abs(expected).max()))
+            most, mean = max(most, float(difference.max()) / largest), max(mean, float(difference.mean()) / largest)
+            if not np.allclose(found, expected, rtol=RELATIVE, atol=ABSOLUTE * largest):
+                wrong.append(f"{name}: differs by up to {difference.max():.2g} where the largest is {largest:.2g}")
+    exact = sum(name.startswith("exact") for name in ours)
+    print(f"  {exact} arrays bit for bit, {len(ours) - exact} of floats within {most:.1e} (mean {mean:.1e})")
+    return wrong
+
+
+def read(path: Path) -> dict[str, NDArray[Any]]:
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("parts", nargs="+", choices=PARTS)
+    parser.add_argument("--against", type=Path, help="the folder of what another processor computed")
+    options = parser.parse_args()
+    options.folder.mkdir(exist_ok=True)
     assert is_available(), "no kernels with vectors for this processor"
-    np.savez(sys.argv[1], allow_pickle=False, **{name: array for part in sys.argv[2:] for name, array in PARTS[part]()})
+    failures = 0
+    for part in options.parts:
+        np.savez(options.folder / part, allow_pickle=False, **dict(PARTS[part]()))
+        print(f"{part}: {jit.compilations} kernels compiled so far", flush=True)
+        if options.against:
+            wrong = differences(*(read(folder / f"{part}.npz") for folder in (options.against, options.folder)))
+            print("".join(f"  {line}\n" for line in wrong), end="", flush=True)
+            failures += len(wrong)
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    main()
+    from tests.campaigns import kernel_outputs  # whose kernels can be compiled ahead: they are of no `__main__`
+
+    sys.exit(kernel_outputs.main())
