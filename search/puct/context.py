@@ -22,8 +22,8 @@ from search.puct.tree.tables import SCORE_MEANS, SCORE_STDEVS, WEIGHT_HALF, scor
 SMALLEST_KNOWN = 5
 """The shortest side of a board on which networks know good moves. They learn on 7x7 and more, enough for 5x5 too."""
 
-UNIFORM_POINTS, MOST_UNIFORM = 3.0, 0.75
-"""See `uniform_share`: the share of a board with so many points is 1, were it not for the upper limit."""
+UNIFORM_POINTS = 3.0
+"""See `uniform_share`: a board with one point more, 2x2, has the share 1."""
 
 MAX_DEPTH = 1000
 """The largest number of moves from the root to a leaf."""
@@ -141,11 +141,12 @@ def uniform_share(width: int, height: int) -> float:
     """How much of a policy all legal moves share equally: nothing on boards that networks know.
 
     On smaller boards a network can be sure of a move that is wrong, such as a pass at the start on 2x2, and thousands
-    of visits never look at another. The fewer the points, the fewer visits it takes to look at all moves.
+    of visits never look at another. The fewer the points, the fewer visits it takes to look at all moves. On 2x2 and
+    less its policy counts for nothing.
     """
     if min(width, height) >= SMALLEST_KNOWN:
         return 0.0
-    return min(MOST_UNIFORM, UNIFORM_POINTS / (width * height))
+    return min(1.0, UNIFORM_POINTS / max(1, width * height - 1))
 
 
 def new_work(batch: int, seed: int) -> Work:

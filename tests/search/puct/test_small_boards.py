@@ -60,5 +60,5 @@ def test_no_lead_is_larger_than_the_board(make: Maker, side: int, komi: float, m
 
 def test_priors_are_untouched_where_networks_know_the_board() -> None:
     assert uniform_share(5, 5) == uniform_share(19, 19) == uniform_share(9, 25) == 0.0
-    assert uniform_share(2, 2) == 0.75
+    assert uniform_share(1, 1) == uniform_share(2, 2) == 1.0
     assert 0.0 < uniform_share(4, 4) < uniform_share(3, 3) < 0.5
