@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import subprocess
 import sys
 import zipfile
@@ -26,6 +25,7 @@ from pathlib import Path
 
 from tests.campaigns.debian import Debian, run
 from tests.campaigns.kernel_outputs import PARTS
+from tests.campaigns.short_game import GAME, MOVES, moves
 from tests.conftest import REPOSITORY
 
 SUITE, PYTHON = "bookworm", "python3.11"
@@ -38,7 +38,6 @@ TESTS = tuple(
 )
 LEFT_OUT = "narrower or calibrat or golden or people or file"
 """Tests that are of other processors, or that take hours there."""
-GAME = "boardsize 9\nkomi 7\ngenmove b\ngenmove w\nshowboard\nquit\n"
 
 
 @dataclass(frozen=True)
@@ -134,9 +133,9 @@ def played(machine: Machine, environment: Mapping[str, str]) -> list[str]:
     """Let the whole engine play two moves. Returns what failed."""
     command = [str(machine.python), "-m", "gtp_engine.cli", "gtp", "--visits", "30"]
     done = subprocess.run(command, cwd=REPOSITORY, env=environment, input=GAME, capture_output=True, text=True)
-    moves = re.findall(r"^= ([A-HJ][1-9])$", done.stdout, re.MULTILINE)
-    print(f"  played {' '.join(moves)}, said: {done.stderr.strip()[-300:] or 'nothing'}", flush=True)
-    has_played = done.returncode == 0 and len(moves) == 2 and "?" not in done.stdout
+    played_moves = moves(done.stdout)
+    print(f"  played {' '.join(played_moves)}, said: {done.stderr.strip()[-300:] or 'nothing'}", flush=True)
+    has_played = done.returncode == 0 and len(played_moves) == MOVES and "?" not in done.stdout
     return [] if has_played else [f"genmove: {done.stdout[-300:]!r}"]
 
 
