@@ -93,7 +93,10 @@ def copy_position(target, source):
 
 @kernel
 def is_legal(pos, point, colour, rules):
-    """Tell whether `colour` may play at `point` now, superko aside; a pass always, on a stone see `blocked_stone`."""
+    """Tell whether `colour` may play at `point` now. Superko is not checked.
+
+    A pass is always legal. A move on a stone is legal only as a "pass for ko" in a clean-up phase (`blocked_stone`).
+    """
     if point == PASS:
         return True
     if pos.board[point] != EMPTY:

@@ -148,9 +148,9 @@ class Game:
         return (self.width, self.height, self.rules, self.komi, self.handicap_stones, self.setup, first)
 
     def line_key(self, moves: int | None = None) -> int:
-        """Return a number that stands for the first `moves` moves, or for all: games with equal keys played the same.
+        """Return a key of the first `moves` moves, or of all: games with equal keys have played the same moves.
 
-        Both games must have the same `identity`. The key has 64 bits, so different moves have different keys.
+        Both games must have the same `identity`. A 64-bit hash: different moves practically never have the same key.
         """
         return self._lines[-1 if moves is None else moves]
 

@@ -76,8 +76,9 @@ class Evaluation(NamedTuple):
     value: NDArray[np.float32]
     """[N, 3] probabilities of win, loss, no result; they sum to 1."""
     score: NDArray[np.float32]
-    """[N, 6] points: expected final score and its standard deviation, lead, variance of time left, short-term errors
-    of the winning chance and of the score (-1 where the network has none)."""
+    """[N, 6]: expected final score, its standard deviation, and lead, in points; the time, in moves, after which the
+    rest of the score's variance is expected to be decided (KataGo's varTimeLeft: a time, not a variance); short-term
+    errors of win minus loss (-1..1) and of the score (points). The last three are -1 where the network has none."""
     ownership: NDArray[np.float32]
     """[N, H*W] in [-1, 1]: +1 is the side to move's."""
 

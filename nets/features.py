@@ -78,11 +78,11 @@ KOMI_BEYOND_AREA = 20.0
 """Komi is clipped to the board's area plus this."""
 
 IN_TREE, AT_ROOT, AS_IS = 0, 1, 2
-"""Values of `is_root`: how to show a position in which a pass would end the game.
+"""Values of `view`: what to show of a position in which a pass would end the game.
 
-A network must not take for granted that it does. At the root, under rules with friendly passes, and where ending the
-game now would not win it, the pass before is hidden together with all history. AS_IS shows everything, except under
-friendly passes: what `kata-raw-nn` asks for.
+A network must not take for granted that the game ends. So in the last phase the pass before is hidden, and with it all
+history, in each of these cases: AT_ROOT, always; in every view, under rules with friendly passes, if there was one
+pass; IN_TREE, where ending the game now would not win it. `kata-raw-nn` uses AS_IS.
 """
 
 LADDER_SLOTS = 2048
@@ -122,12 +122,12 @@ def scratch_for(evaluator: Evaluator) -> Scratch:
 
 
 @kernel
-def encode(stack, i, colour, rules, pda, is_root, ban, scratch, spatial, global_):
+def encode(stack, i, colour, rules, pda, view, ban, scratch, spatial, global_):
     """Encode the position `stack[i]` with `colour` to move.
 
     `stack[i - 1]` and `stack[i - 2]` are the positions one and two moves before; they are read only if `stack[i]`
     remembers these moves. `rules` is the game's record of rules, `pda` the playout doubling advantage of `colour` (0.0
-    in an even game), `is_root` one of IN_TREE, AT_ROOT and AS_IS, `ban` int8[N_POINTS] with 1 where superko forbids a
+    in an even game), `view` one of IN_TREE, AT_ROOT and AS_IS, `ban` int8[N_POINTS] with 1 where superko forbids a
     move. Fills `spatial` (float32[22, H, W]) and `global_` (float32[19]); `scratch` is work space.
     """
     pos = stack[i]
@@ -154,7 +154,7 @@ def encode(stack, i, colour, rules, pda, is_root, ban, scratch, spatial, global_
     if pass_ends_phase(pos):
         is_friendly = rules.friendly_pass == 1 and rules.scoring == SCORING_AREA
         is_friendly = is_friendly and pos.passes == 1 and pos.passed_here == 0
-        if is_last_phase and (is_root == AT_ROOT or is_friendly or (is_root == IN_TREE and not wins_now)):
+        if is_last_phase and (view == AT_ROOT or is_friendly or (view == IN_TREE and not wins_now)):
             turns = 0
         else:
             global_[GLOBAL_PASS_ENDS_PHASE] = 1.0

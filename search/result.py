@@ -46,8 +46,10 @@ class MoveInfo:
     score_mean: float
     """Expected final score in points."""
     score_stdev: float
+    """Points. In the searches of alphazero/ the network's own for the root, the same for every move."""
     lead: float
-    """Points by which komi would have to change to make the game even."""
+    """Points by which komi would have to change to make the game even. The searches of alphazero/ and by playouts know
+    no lead: they give `score_mean`."""
     prior: float
     """0..1, the policy's share, root noise included."""
     lcb: float
@@ -85,6 +87,7 @@ class RawEvaluation:
     score_mean: float
     score_stdev: float
     var_time_left: float
+    """Moves: see `Evaluation.score`; -1 where the network has no such output."""
     shortterm_winloss_error: float
     """-1 where the network has no such output, as the next one."""
     shortterm_score_error: float

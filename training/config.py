@@ -64,7 +64,7 @@ class RunConfig(ParameterTable, section="run"):
     """Sizes and intervals of the run itself."""
 
     batch: int = parameter(256, "positions a step on 19x19; on smaller boards more", low=1)
-    seed: int = parameter(1, "start of all random numbers", low=0)
+    seed: int = parameter(1, "seed of all random numbers", low=0)
     device: str = parameter("auto", "auto: cuda where there is one", choices=("auto", "cpu", "cuda"))
     precision: str = parameter("auto", "auto: bf16 where it is faster", choices=("auto", "fp32", "bf16"))
     teacher_precision: str = parameter(
@@ -74,7 +74,9 @@ class RunConfig(ParameterTable, section="run"):
     )
     compile: bool = parameter(True, "torch.compile the teacher (on cuda)")
     threads: int = parameter(0, "threads that make positions, and label in int16; 0: one for each core", low=0)
-    yardstick: str = parameter("", "kata-rows-1024.npz; empty: not measured")
+    yardstick: str = parameter(
+        "", "file of KataGo's training rows to measure with, such as kata-rows-1024.npz; empty: none"
+    )
     measure_every: float = parameter(10.0, "minutes between yardstick measures and plots", above=0)
     save_every: float = parameter(5.0, "minutes between checkpoints", above=0)
 
@@ -95,7 +97,9 @@ class PlayConfig(ParameterTable, section="data.play"):
 
     temperature: float = parameter(0.8, "temperature of the policy that moves are drawn from", above=0)
     random_moves: float = parameter(0.02, "share of the moves that are drawn from all legal ones", low=0, high=1)
-    student: float = parameter(0.5, "share of the games in which the student moves", low=0, high=1)
+    student: float = parameter(
+        0.5, "share of the games whose moves, of both sides, are drawn from the student's policy", low=0, high=1
+    )
     opening: float = parameter(2.0, "random moves that a game starts with, on average", low=0)
     every: int = parameter(1, "moves from one position that is learned from to the next", low=1)
 
@@ -180,7 +184,7 @@ class LearnConfig(ParameterTable, section="learn"):
     match_games: int = parameter(200, "the most games that a candidate plays against the best network", low=2)
     match_visits: int = parameter(100, "visits of a move in the match", low=1)
     match_sizes: tuple[int, ...] = parameter((9, 19), "boards; the match is played on each")
-    match_elo: str = parameter("0:40", "what the sequential test decides between")
+    match_elo: str = parameter("0:40", "LOW:HIGH, the Elo differences between which the sequential test decides")
     precision: str = parameter(
         "auto",
         "of games and matches; auto: int16 where it loses nothing, which a network that knows little seldom allows",

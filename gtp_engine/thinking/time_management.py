@@ -49,7 +49,7 @@ PERIOD_MARGIN = 0.1
 LARGEST_PERIOD_MARGIN = 1.0
 """...but no more than this."""
 LATER = 3.0
-"""How many times the expected lateness must not lose the game."""
+"""A move may be late by so many times the expected lateness and still must not lose the game on time."""
 SMALLEST = 0.01
 """A search's time when there is none: it still looks at one position."""
 

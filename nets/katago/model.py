@@ -258,7 +258,7 @@ class ValueHead:
 
 @dataclass(frozen=True)
 class Multipliers:
-    """The units of the score head's outputs, in points."""
+    """The units of the score head's outputs: points; moves for `variance_time`, win minus loss for the value error."""
 
     score_mean: float = 20.0
     score_stdev: float = 20.0

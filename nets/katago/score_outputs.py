@@ -24,7 +24,7 @@ class ScoreOutputs:
     """[hidden, 2 + positive]; the units of the plain outputs (mean, lead) are part of it."""
     bias: FloatArray
     factors: FloatArray
-    """Factors of the softplus outputs: stdev[, variance of time left, short-term errors of value and score]."""
+    """Factors of the softplus outputs: stdev[, time left (varTimeLeft), short-term errors of value and score]."""
     has_root: bool
     """The short-term errors are the square root of that product."""
 
@@ -32,7 +32,7 @@ class ScoreOutputs:
 def score_outputs(model: Model) -> ScoreOutputs:
     """Return the score head's matrix with the columns and units of the network's version put in one order."""
     head, scale, version = model.value, model.multipliers, model.version
-    # Columns: 0 mean, 1 stdev, 2 lead, 3 variance of time left, 4 and 5 short-term errors of value and score.
+    # Columns: 0 mean, 1 stdev, 2 lead, 3 time left (varTimeLeft), 4 and 5 short-term errors of value and score.
     lead = 2 if version >= 8 else 0
     plain = head.score[:, [0, lead]], head.score_bias[[0, lead]]
     if version == 3:

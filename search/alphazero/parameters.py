@@ -61,7 +61,10 @@ class AlphaZeroParameters(ParameterTable, section="alphazero", title="The textbo
         50.0, "Visits added to the most visited move's in the weight of Q.", unit="visits", low=0.0, high=1e6
     )
     c_scale: float = parameter(
-        0.1, "Weight of Q beside the policy's logits; 0.5 is as published, where Q is in [0, 1].", low=0.0, high=1e3
+        0.1,
+        "Weight of Q, here in [-1, 1], beside the policy's logits; 0.5 here is the published 1 for Q in [0, 1].",
+        low=0.0,
+        high=1e3,
     )
     gumbel_noise: bool = parameter(
         False, "Draw the moves that are considered; without noise they are the policy's best."

@@ -9,7 +9,7 @@ import threading
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator
 
 LOOK_SECONDS = 0.01
-"""How often who waits looks whether to stop."""
+"""Seconds between two looks of the waiting thread at its `stop` event."""
 
 
 class Stopped(Exception):

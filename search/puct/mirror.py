@@ -23,7 +23,7 @@ class Mirroring(NamedTuple):
 
 
 def mirroring_opponent(game: Game, colour: int) -> Mirroring | None:
-    """Whether the opponent of `colour` has mirrored most moves of the game and does so still."""
+    """Describe the opponent of `colour` if it has mirrored most moves of the game and still does; otherwise None."""
     ends = point_at(0, 0) + point_at(game.width - 1, game.height - 1)
     replies = [
         before.point != PASS and move.point == ends - before.point

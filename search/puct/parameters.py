@@ -71,7 +71,12 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         0.4, "Standard deviation of the utility taken for normal.", low=0.01, high=10.0, kata="cpuctUtilityStdevPrior"
     )
     cpuct_stdev_prior_weight: float = parameter(
-        2.0, "Weight of that in a node's own.", unit="visits", low=0.0, high=100.0, kata="cpuctUtilityStdevPriorWeight"
+        2.0,
+        "Weight of that prior in the estimate of a node's own standard deviation.",
+        unit="visits",
+        low=0.0,
+        high=100.0,
+        kata="cpuctUtilityStdevPriorWeight",
     )
     cpuct_stdev_scale: float = parameter(
         0.85,
@@ -122,7 +127,7 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         0.25, "How strongly children that look bad lose weight.", low=0.0, high=1.0, kata="valueWeightExponent"
     )
     noise_pruning: bool = parameter(
-        True, "Ignore visits beyond a bad move's policy share in its parent's value.", kata="useNoisePruning"
+        True, "Ignore visits beyond twice a bad move's policy share in its parent's value.", kata="useNoisePruning"
     )
     noise_prune_scale: float = parameter(
         0.15,
@@ -153,7 +158,7 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
     )
     subtree_bias_exponent: float = parameter(
         0.85,
-        "Power of the visits that such experience weighs.",
+        "A node counts in that correction with the weight of its children to this power.",
         low=0.0,
         high=1.0,
         kata="subtreeValueBiasWeightExponent",
@@ -238,10 +243,20 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         kata="chosenMoveTemperatureOnlyBelowProb",
     )
     chosen_move_subtract: float = parameter(
-        0.0, "Visits taken off each move before choosing.", unit="visits", low=0.0, high=1e10, kata="chosenMoveSubtract"
+        0.0,
+        "Visits taken off each move before choosing; at most a 64th of the best move's.",
+        unit="visits",
+        low=0.0,
+        high=1e10,
+        kata="chosenMoveSubtract",
     )
     chosen_move_prune: float = parameter(
-        1.0, "Moves with fewer visits are never chosen.", unit="visits", low=0.0, high=1e10, kata="chosenMovePrune"
+        1.0,
+        "Moves with fewer visits are never chosen; the limit is at most a 64th of the best move's visits.",
+        unit="visits",
+        low=0.0,
+        high=1e10,
+        kata="chosenMovePrune",
     )
     lcb: bool = parameter(True, "Choose by lower confidence bound.", kata="useLcbForSelection")
     lcb_stdevs: float = parameter(
@@ -265,7 +280,10 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         kata="rootEndingBonusPoints",
     )
     root_prune_useless: bool = parameter(
-        True, "After four passes of the opponent, never play into settled areas.", kata="rootPruneUselessMoves"
+        True,
+        "Never play into pass-alive areas; where a ko, a button or territory rules could make that useful, only once "
+        "the opponent's last four moves were passes.",
+        kata="rootPruneUselessMoves",
     )
     conservative_pass: bool = parameter(
         True, "Never take one's own pass for the end of the game.", kata="conservativePass"

@@ -151,7 +151,10 @@ def _turned(plane: NDArray[np.float32] | None, image: NDArray[np.int16]) -> NDAr
 
 
 def _prune(values: NDArray[np.float64], parameters: SearchParameters) -> None:
-    """Take a few visits off every move and drop those with too few (`chosen_move_subtract`, `chosen_move_prune`)."""
+    """Drop moves with too few visits and take a few off the others (`chosen_move_prune`, `chosen_move_subtract`).
+
+    Both numbers are at most a 64th of the largest value.
+    """
     most = float(values.max(initial=0.0)) / 64.0
     values[values < min(parameters.chosen_move_prune, most)] = 0.0
     np.maximum(values - min(parameters.chosen_move_subtract, most), 0.0, out=values)

@@ -18,7 +18,8 @@ SETTLED = 0.95
 """Ownership from which on a point counts as someone's for certain."""
 
 USELESS_PASSES = 4
-"""Passes in a row of the opponent after which moves inside pass-alive areas are not looked at."""
+"""Passes in a row of the opponent after which moves inside pass-alive areas are left out in every case: see
+`useless_moves`."""
 
 
 def root_priors(
@@ -61,8 +62,8 @@ def pass_alive(position: np.void, rules: np.void) -> NDArray[np.int8]:
 def useless_moves(game: Game, colour: int, safe: NDArray[np.int8], points: Sequence[int]) -> list[int]:
     """The moves (as network positions) that are never better than a pass.
 
-    Under area scoring, without a ko: stones inside the opponent's pass-alive area, and inside one's own unless they
-    touch the opponent's. Under other rules, or with a ko, only once the opponent has done nothing but pass.
+    Under area scoring, without a ko and a button: stones inside the opponent's pass-alive area, and inside one's own
+    unless they touch the opponent's. Otherwise: only once the opponent's last USELESS_PASSES moves were passes.
     """
     position = game.position
     other = 3 - colour

@@ -126,14 +126,14 @@ class Search:
         last = SearchRequest(game, WHITE, ONCE)
         self.run(last)
         with self._changed:
-            space = self._workspace(last).space
+            space = self._game_tree_for(last).space
             forget_unreachable(space.tree, space.context)
             settle(space.tree)
             recompute(space.tree, space.context)
             collect_garbage(space.tree)
             del space  # its memory is to be free before the next is taken
         self._release()
-        self._workspace(last)
+        self._game_tree_for(last)
         self.evaluator.warm_up(self._parameters.batch_for(self.evaluator, width, height), height, width)
 
     def clear(self) -> None:
@@ -160,10 +160,12 @@ class Search:
             request = dataclasses.replace(request, limits=dataclasses.replace(request.limits, may_stop_early=False))
         self._start_threads()
         with self._changed:
-            tree = self._workspace(request)
+            tree = self._game_tree_for(request)
             self._abandon_outstanding()
             try:
-                tree.take_root(request, self._parameters, self._generator, self._impatient(request, tree))
+                tree.take_root(
+                    request, self._parameters, self._generator, self._interruptible_evaluation(request, tree)
+                )
             except Stopped:
                 return self._unsearched(tree, request, started)
             run = Run(request, int(tree.root["visits"]), started)
@@ -181,9 +183,14 @@ class Search:
                 raise run.error
             return take_snapshot(tree, self._parameters, run)
 
-    def _impatient(self, request: SearchRequest, tree: GameTree) -> Callable[[EvaluationRequest], Evaluation] | None:
-        """What evaluates the root so that `request.stop` ends the waiting, where the search may end without it: where
-        nothing has to be found, or an earlier search has found something."""
+    def _interruptible_evaluation(
+        self, request: SearchRequest, tree: GameTree
+    ) -> Callable[[EvaluationRequest], Evaluation] | None:
+        """Return what evaluates the root and raises Stopped soon after `request.stop` is set; None without that event.
+
+        It raises Stopped only where the search has an answer without this evaluation: if `request.may_end_empty`, or if
+        an earlier search has visited the root. Otherwise it waits for the network.
+        """
         stop = request.stop
         if stop is None:
             return None
@@ -204,8 +211,12 @@ class Search:
 
     # --- The memory -------------------------------------------------------------------------------------------
 
-    def _workspace(self, request: SearchRequest) -> GameTree:
-        """The tree for this board: a new one where the board's size or what is to be kept of evaluations changes."""
+    def _game_tree_for(self, request: SearchRequest) -> GameTree:
+        """Return the tree for boards of this size.
+
+        Makes a new one, with new memory, where the size changes or where ownership has to be kept that the present one
+        has no room for. The search keeps the tree as `self.tree`.
+        """
         game, with_ownership = request.game, request.wants_ownership
         cache = None
         if self.tree is not None:

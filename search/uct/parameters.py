@@ -39,7 +39,12 @@ class UctParameters(PlayoutParameters, section="uct", title="The players rave an
         10.0, "Value of a move without visits and prior; from 10 on each is tried once first.", low=0.0, high=10.0
     )
     rave_equivalence: float = parameter(
-        2500.0, "How far all-moves-as-first values are trusted; 0 is none, as in uct.", unit="visits", low=0.0, high=1e6
+        2500.0,
+        "Visits with which a move's own mean weighs as much as any number of all-moves-as-first values; 0: no RAVE, as "
+        "in uct.",
+        unit="visits",
+        low=0.0,
+        high=1e6,
     )
     expand_visits: float = parameter(6.0, "Visits before a node gets children.", unit="visits", low=1.0, high=1000.0)
     largest_depth: int = parameter(

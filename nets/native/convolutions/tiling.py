@@ -2,6 +2,9 @@
 
     output = A^T [(G w G^T) * (B^T input B)] A          Lavin and Gray, https://arxiv.org/abs/1509.09308
 
+A *place* is one of the (m + 2) × (m + 2) numbers of a transformed tile of m × m points: the value of its polynomial at
+one of POINTS vertically and one horizontally. Each place has its own product of matrices, so fewer places are faster.
+
 A side is cut into parts of 4, 3 and 2 points, as few as possible, so that 19 points cost 29 places and not 30, and 9
 cost 15 and not 18. Without parts of 4 an activation can have almost four times as many levels, and 19 points cost 33
 places. A part of m points evaluates polynomials at m + 2 of POINTS, always the first ones; so places at the
@@ -23,7 +26,7 @@ POINTS = (0.0, 1.0, -1.0, math.inf, 2.0, -2.0)
 WEIGHT_FACTORS = (1.0, 0.5, 0.5, 1.0, 0.25, 0.25)
 """What rows of G are multiplied by, so that weights are of one size at all places."""
 PLACES = len(POINTS) ** 2
-"""Of a tile of 4×4 points; number 6 * i + j is at point i vertically and j horizontally."""
+"""How many places a tile of 4×4 points has; place 6 * i + j is at point i vertically and j horizontally."""
 LARGEST, FINER, SMALLEST = 4, 3, 2
 """The side of a tile in points: the largest, the largest where a network needs finer levels, and the smallest."""
 MOST_TILES = -(-MAX_SIZE // FINER)

@@ -1,8 +1,9 @@
-"""Attention of one head on one board: rotated queries and keys in levels, scores, shares, and the mix of values.
+"""Attention of one head on one board, in integers: logits ("scores"), softmax weights ("shares"), the mix of values.
 
-Queries and keys have 16-bit levels, with one step for each head and board. The longest query and key determine it: by
-the inequality of Cauchy and Schwarz no sum of products overflows, and its higher half is the score. Scores count
-fractions of an octave: shares are powers of two in 16 bits, and need no floats.
+Queries and keys, rotated, have 16-bit levels, with one step for each head and board. The longest query and key
+determine it: by the inequality of Cauchy and Schwarz no sum of products overflows. The upper 16 bits of a sum are the
+score: a logit to the base 2, in fixed point ("octaves": each is a factor of two). A share is 2^(score - highest score),
+a 16-bit integer; the mix divides by the sum of the shares. No floats are needed before that.
 """
 
 from __future__ import annotations

@@ -42,9 +42,9 @@ BLOCK = np.dtype(
         ("kv_heads", np.int64),
         ("size", np.int64),  # of queries and keys and of values, multiples of 16
         ("value_size", np.int64),
-        ("octaves", np.float64),  # of a share for each 1 that a query's and a key's product has
+        ("octaves", np.float64),  # log2(e) / sqrt(query size): the base-2 logit of a product of 1 of a query and a key
         ("rotation", np.int64),  # float32 [kv heads, 2, 2, MAX_SIZE, size], see write_rotated; offset
-        ("share", np.float64),  # 1 / channels
+        ("share", np.float64),  # 1 / channels: makes a row's sum of squares its mean square, for the RMS norm
         ("epsilon", np.float64),
         ("first", np.int64),  # numbers of MATRIX records
         ("second", np.int64),

@@ -197,7 +197,7 @@ def refresh(nodes, links, biases, ctx, scratch, node):
 
 @kernel
 def _prune_noise(s, links, start, count, to_play, weights):
-    """Take the surplus over its policy share from each child worse than those before it; return the new total."""
+    """Reduce each child worse than those before it with over twice its policy share; return the new total weight."""
     utilities = 0.0
     total = 0.0
     policy = 0.0

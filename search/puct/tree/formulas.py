@@ -165,7 +165,11 @@ def value_weight(table, own_utility, mean, weight):
 
 @kernel
 def noise_pruned(s, weight, fair_share, gap):
-    """The weight left to a child that is `gap` worse than those before it, where its policy earned it `fair_share`."""
+    """The weight left to a child whose utility is `gap` below the average of those before it.
+
+    `fair_share` is the weight that its prior would give it. Up to twice that stays; of the rest, the less the larger
+    the gap.
+    """
     lenient = 2.0 * fair_share
     if gap <= 0.0 or weight <= lenient:
         return weight
@@ -174,9 +178,11 @@ def noise_pruned(s, weight, fair_share, gap):
 
 @kernel
 def confidence_radius(s, weight, weight_sq, utility, utility_sq):
-    """Half width of the confidence interval of a utility averaged from evaluations of such total weight.
+    """Half width of a confidence interval of a mean utility: `lcb_stdevs` standard errors.
 
-    A prior that the variance is as large as it can be makes few evaluations count as uncertain ones.
+    `weight` and `weight_sq` are the sums of the evaluations' weights and of their squares; weight^2 / weight_sq is the
+    effective number of evaluations. A prior of the largest possible variance is added. Its weight falls with the cube
+    of that number, so it widens the interval of moves with few evaluations only.
     """
     if weight <= 0.0 or weight_sq <= 0.0:
         return 2.0 * s.utility_radius * s.lcb_stdevs

@@ -80,7 +80,7 @@ LINK = np.dtype(
     [
         ("child", "i4"),  # node; in a free range's first link: the next free range, or NONE
         ("visits", "i4"),  # visits that came this way
-        ("prior", "f4"),
+        ("prior", "f4"),  # 0..1; -1: excluded when this node was the root; the link is kept and never followed
         ("utility", "f4"),  # the child's, as of the last visit this way; white's view
         ("weight", "f4"),  # the child's times the share of its visits that came this way, likewise
         ("scale", "f4"),  # how much of that weight the parent's averages gave it at the last refresh
