@@ -94,7 +94,8 @@ def rules_from_object(values: Mapping[str, object]) -> Rules:
 def named_rules(text: str) -> Rules:
     """Return the rules of a preset, or those of KataGo's notation `koSIMPLEscoreAREAtaxNONEsui0`.
 
-    The parts of the notation may be in any order and may be left out. A komi in it changes nothing. Raises RulesError.
+    The parts of the notation may be in any order and may be left out. A komi in it changes nothing here:
+    `notation_komi` reads it. Raises RulesError.
     """
     if len(text) > LONGEST_NAME:
         raise RulesError(f"unknown rules: {shown(text)}")
@@ -104,12 +105,20 @@ def named_rules(text: str) -> Rules:
     return rules_from_object({_KEYS.get(key, key): _value(key, value) for key, value in _PART.findall(notation) if key})
 
 
+def notation_komi(text: str) -> str | None:
+    """Return the number behind `komi` in rules of KataGo's notation, as it is written; None where there is none."""
+    notation = text.strip()
+    found = _KOMI.search(notation) if len(notation) <= LONGEST_NAME and _NOTATION.fullmatch(notation) else None
+    return None if found is None else found.group(1)
+
+
 _KEYS = {"sui": "suicide", "whb": "whiteHandicapBonus", "fpok": "friendlyPassOk", "scoring": "score"}
 _PARTS = (
     r"(?:komi[-+.0-9]+|(ko|score|scoring|tax|sui|button|whb|fpok)\s*"
     r"(SIMPLE|POSITIONAL|SITUATIONAL|AREA|TERRITORY|NONE|SEKI|ALL|N-1|N|[01]))\s*"
 )
 _PART = re.compile(_PARTS)
+_KOMI = re.compile(r"komi([-+.0-9]+)")
 _NOTATION = re.compile(f"(?:{_PARTS})+")
 
 

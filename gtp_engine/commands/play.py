@@ -19,8 +19,8 @@ from gtp_engine.dialogue.protocol import (
     interpret_vertex,
 )
 from gtp_engine.stderr import note
-from gtp_engine.thinking.decide import CANCELLED, decide, move_text, play_decision
-from gtp_engine.thinking.estimate import empty_regions, estimate, neighbours
+from gtp_engine.thinking.decide import CANCELLED, decide, move_limits, move_text, play_decision
+from gtp_engine.thinking.estimate import SECONDS, empty_regions, estimate, neighbours
 from search.request import MoveFilter
 
 
@@ -99,7 +99,9 @@ def kgs_genmove_cleanup(engine: Engine, call: Call) -> str:
     """Do as `genmove` does, but help to capture the opponent's dead stones while there are any on the board."""
     colour = interpret_colour(call.word(0))
     board = engine.game.position["board"]
-    dead = {point for point in estimate(engine, call).dead if board[point] == 3 - colour}
+    seconds = move_limits(engine, colour).seconds
+    found = estimate(engine, call) if seconds is None else estimate(engine, call, min(SECONDS, seconds / 4))
+    dead = {point for point in found.dead if board[point] == 3 - colour}
     return play_decision(engine, call, decide(engine, call, colour, removal_moves(engine.game, colour, dead)))
 
 

@@ -24,7 +24,9 @@ def final_score(engine: Engine, call: Call) -> str:
     found = estimate(engine, call)
     if is_finished(game):
         return result_text(round(engine.white_score(game.score(found.dead)), 3))
-    return result_text(round(round(found.white_lead - engine.game.komi) + engine.komi, 3))
+    # With a button every score differs from komi by half a point.
+    half = 0.5 if game.rules.has_button else 0.0
+    return result_text(round(round(found.white_lead - game.komi - half) + half + engine.komi, 3))
 
 
 def final_status_list(engine: Engine, call: Call) -> str:

@@ -15,6 +15,8 @@ from nets.devices import NAMES as DEVICE_NAMES
 from nets.human_profile import parse_profile
 from search.parameters import ParameterTable, parameter
 
+MOST_VISITS, LONGEST = 1 << 50, 1e20
+"""KataGo's own bounds, in visits and seconds: its configuration files write them for no limit."""
 DEFAULT_SECONDS = 5.0
 """A move's thinking time where neither the user nor the controller limits anything."""
 
@@ -61,21 +63,21 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         metavar="NAME", commands=("gtp", "picture", "benchmark", "doctor"),
     )
     visits: int | None = parameter(
-        None, "Visits a move at most.", unit="visits", low=1, high=10**12, absent="no limit", example=800,
+        None, "Visits a move at most.", unit="visits", low=1, high=MOST_VISITS, absent="no limit", example=800,
         kata="maxVisits", live=True, commands=("gtp", "picture"),
     )
     playouts: int | None = parameter(
-        None, "Visits that a search adds at most to those of the tree kept.", unit="visits", low=1, high=10**12,
+        None, "Visits that a search adds at most to those of the tree kept.", unit="visits", low=1, high=MOST_VISITS,
         absent="no limit", example=800, kata="maxPlayouts", live=True,
     )
     time: float | None = parameter(
-        None, "Thinking time of a move at most, clock or no clock.", unit="seconds", low=0, high=1e7,
+        None, "Thinking time of a move at most, clock or no clock.", unit="seconds", low=0, high=LONGEST,
         absent=f"{DEFAULT_SECONDS:g} if nothing else limits a move; `longest` on a clock", example=5.0, kata="maxTime",
         live=True, metavar="SECONDS", commands=("gtp",),
     )
     longest: float = parameter(
         120.0, "Thinking time of a move at most on a clock, where `time` is not set: some clocks allow days.",
-        unit="seconds", low=0.001, high=1e7, live=True,
+        unit="seconds", low=0.001, high=LONGEST, live=True,
     )
     precision: str = parameter(
         "auto", "Arithmetic of the network.", choices=("auto", "int16", "int8", "fp32", "fp16"),
@@ -104,16 +106,16 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         False, "Think on the opponent's time.", kata="ponderingEnabled", live=True, commands=("gtp",)
     )
     ponder_visits: int | None = parameter(
-        None, "Visits at most while pondering.", unit="visits", low=1, high=10**12, absent="no limit", example=10000,
-        kata="maxVisitsPondering", live=True,
+        None, "Visits at most while pondering.", unit="visits", low=1, high=MOST_VISITS, absent="no limit",
+        example=10000, kata="maxVisitsPondering", live=True,
     )
     ponder_playouts: int | None = parameter(
-        None, "Visits that pondering adds at most.", unit="visits", low=1, high=10**12, absent="no limit",
+        None, "Visits that pondering adds at most.", unit="visits", low=1, high=MOST_VISITS, absent="no limit",
         example=10000, kata="maxPlayoutsPondering", live=True,
     )
     ponder_time: float | None = parameter(
-        None, "Time at most for pondering a move.", unit="seconds", low=0, high=1e7, absent="no limit", example=60.0,
-        kata="maxTimePondering", live=True,
+        None, "Time at most for pondering a move.", unit="seconds", low=0, high=LONGEST, absent="no limit",
+        example=60.0, kata="maxTimePondering", live=True,
     )
     lag: float = parameter(
         0.3, "Time a controller's clock charges beyond our own thinking.", unit="seconds a move", low=0, high=60,

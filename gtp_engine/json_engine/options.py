@@ -14,13 +14,13 @@ from go_rules.machine.printable import shown
 from go_rules.points import BLACK, EMPTY, WHITE
 from gtp_engine.configuration.fixed import fixed_name, require_fixed
 from gtp_engine.configuration.parameters import find_parameter
+from gtp_engine.configuration.settings import LONGEST, MOST_VISITS
 from nets.human_profile import HumanProfile, parse_profile
 from search.parameters import Parameter, ParameterError, folded
 from search.puct.parameters import SearchParameters
 
 DEFAULT_VISITS = 500
 """Of a query where nothing says how many, as in KataGo's example of a configuration."""
-MOST_VISITS = 1 << 50
 LONGEST_VARIATION = 1000
 
 SIDE_TO_MOVE = EMPTY
@@ -106,7 +106,7 @@ class Options:
 _OWN = {
     "maxvisits": Parameter("", DEFAULT_VISITS, "visits", int, low=1, high=MOST_VISITS),
     "maxplayouts": Parameter("", MOST_VISITS, "playouts", int, low=1, high=MOST_VISITS),
-    "maxtime": Parameter("", None, "seconds", float, low=0.0, high=1e20),
+    "maxtime": Parameter("", None, "seconds", float, low=0.0, high=LONGEST),
     "analysispvlen": Parameter("", 15, "longest_variation", int, low=1, high=LONGEST_VARIATION),
     "warnunusedfields": Parameter("", True, "warn_unused", bool),
 }

@@ -13,8 +13,10 @@ from typing import Any
 
 from go_rules.machine.printable import shown
 from go_rules.points import BLACK, MAX_SIZE, WHITE, to_vertex
+from go_rules.rule_names import notation_komi
 from go_rules.rules import SCORING_TERRITORY, Rules, RulesError
 from gtp_engine.commands.rules import interpret_rules
+from gtp_engine.configuration.settings import MOST_VISITS
 from gtp_engine.dialogue.protocol import GtpError
 from gtp_engine.json_engine.fields import (
     LONGEST_ECHO,
@@ -28,7 +30,7 @@ from gtp_engine.json_engine.fields import (
     read_number,
     read_points,
 )
-from gtp_engine.json_engine.options import LONGEST_VARIATION, MOST_VISITS, Options
+from gtp_engine.json_engine.options import LONGEST_VARIATION, Options
 from gtp_engine.json_engine.records import IllegalMoveError, Record, Replayer, move_codes
 from nets.human_profile import HumanProfile
 from search.parameters import ParameterError
@@ -179,8 +181,9 @@ def _rules(query: Object) -> tuple[Rules, float]:
     except GtpError:
         raise FieldError("rules", f"Could not parse rules: {text[:LONGEST_ECHO]}") from None
     komi = 6.5 if rules.scoring == SCORING_TERRITORY else 7.0 if rules.has_button else 7.5
-    if isinstance(given, dict) and isinstance(given.get("komi"), (int, float)):
-        komi = float(given["komi"])
+    stated = given.get("komi") if isinstance(given, dict) else notation_komi(given)
+    if stated is not None:
+        komi = _stated_komi(stated, text)
     if "komi" in query:
         komi = read_number(query, "komi", -MOST_KOMI, MOST_KOMI, KOMI)
         if (2 * komi) % 1 != 0:
@@ -194,6 +197,23 @@ def _rules(query: Object) -> tuple[Rules, float]:
         except RulesError as error:
             raise FieldError("whiteHandicapBonus", str(error)) from None
     return rules, komi
+
+
+def _stated_komi(stated: object, rules: str) -> float:
+    """The komi that the rules state: a number in an object, or its text in the notation. Raises FieldError."""
+    refused = f"Could not parse rules: {rules[:LONGEST_ECHO]}"
+    if isinstance(stated, str):
+        try:
+            stated = float(stated)
+        except ValueError:
+            raise FieldError("rules", refused) from None
+    try:
+        komi = read_number({"komi": stated}, "komi", -MOST_KOMI, MOST_KOMI, refused)
+    except FieldError:
+        raise FieldError("rules", refused) from None
+    if (2 * komi) % 1 != 0:
+        raise FieldError("rules", refused)
+    return komi
 
 
 def _options(query: Object, defaults: Options, check_profile: Callable[[HumanProfile], str], warn: Warn) -> Options:

@@ -231,6 +231,8 @@ class Referee:
 
     def _score(self, reason: str) -> Outcome:
         """Who won, without a question where counting the board is enough; verdict.py has the method."""
+        if self.game.is_no_result:
+            return Outcome("0", reason, settled_by=record.BY_BOARD)
         if self.conduct.count_board:
             return Outcome(counted(self.game), reason, settled_by=record.BY_BOARD)
         scores = [self._say(side, Engine.final_score) for side in (0, 1)]

@@ -1,6 +1,7 @@
 """Who has won a game that ended by passes or at the limit of moves, although a loser may lie about it.
 
-Where the rules count the board as it stands, the referee counts and asks nobody. Otherwise stones may be dead, and the
+A long repetition under a simple ko ends a game without a result: a draw, as nobody has won. Where the rules count the
+board as it stands, the referee counts and asks nobody. Otherwise stones may be dead, and the
 first of these decides:
 
 1. Both engines give the same score.
@@ -64,8 +65,7 @@ def scores_on_board(rules: Rules) -> bool:
 
 def counted(game: Game, dead: frozenset[int] = frozenset()) -> str:
     """The result of the position, after the chains at `dead` are taken off."""
-    score = game.score(dead)
-    return "0" if math.isnan(score) else result_text(score)
+    return result_text(game.score(dead))
 
 
 def safe_owners(game: Game) -> NDArray[np.int8]:

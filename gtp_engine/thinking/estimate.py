@@ -29,8 +29,8 @@ LARGEST_SHARED_REGION = 7
 """The most empty points that the two sides of a seki share. A larger region is still to be fought over."""
 
 
-def estimate(engine: Engine, call: Call) -> Estimate:
-    """Estimate the end of the present position, without the passes that ended the game.
+def estimate(engine: Engine, call: Call, seconds: float = SECONDS) -> Estimate:
+    """Estimate the end of the present position, without the passes that ended the game, by two searches of `seconds`.
 
     The estimate is kept until the position changes.
     """
@@ -45,7 +45,7 @@ def estimate(engine: Engine, call: Call) -> Estimate:
     dead: frozenset[int] = frozenset()
     white_lead = 0.0
     for colour in (BLACK, WHITE):
-        result = short_search(engine, call, before, colour)
+        result = short_search(engine, call, before, colour, seconds)
         if result.ownership is not None:
             dead |= dead_stones(before, colour, result.ownership)
         if colour == before.to_play:
@@ -56,13 +56,13 @@ def estimate(engine: Engine, call: Call) -> Estimate:
     return found
 
 
-def short_search(engine: Engine, call: Call, game: Game, colour: int) -> SearchResult:
-    """Search a position as for an analyst, within VISITS and SECONDS, with ownership in the result."""
+def short_search(engine: Engine, call: Call, game: Game, colour: int, seconds: float = SECONDS) -> SearchResult:
+    """Search a position as for an analyst, within VISITS and `seconds`, with ownership in the result."""
     return engine.player.search(
         SearchRequest(
             game,
             colour,
-            Limits(VISITS, SECONDS, may_stop_early=False),
+            Limits(VISITS, seconds, may_stop_early=False),
             report=OWNERSHIP_AT_THE_END,
             analysis=True,
             stop=call.stop,

@@ -11,7 +11,7 @@ from go_rules.board import copy_position
 from go_rules.game import Game
 from go_rules.machine.jit import kernel
 from go_rules.phases import live_phase, pass_ends_phase
-from go_rules.points import NO_POINT
+from go_rules.points import NO_POINT, PASS
 from go_rules.position import HISTORY_MOVES, PHASE_OVER
 from go_rules.scoring import count_stones
 from go_rules.superko import seen_add, seen_clear
@@ -155,14 +155,17 @@ def evaluate_root(
     first = np.zeros(1, np.int64)
     digest_evaluation(context, buffers.work, first, first, space.images, 1, *average)
     leaf = buffers.leaves[0]
-    legal = leaf["codes"][: space.area + 1] > 0
-    policy = softmax(average.policy[0].astype(np.float64), legal)
-    policy[legal] = np.maximum(policy[legal], LOWEST_PRIOR)
     share = float(context["uniform_share"][0])
-    policy[legal] = (1.0 - share) * policy[legal] + share / max(1, int(np.count_nonzero(legal)))
-    raw = RawEvaluation.of(average, np.where(legal, policy, -1.0))
+    wanted = leaf["codes"][: space.area + 1] > 0
+    policy = _policy(average, wanted, share)
+    raw_policy = np.where(wanted, policy, -1.0)
+    if context["settings"]["has_filter"][0] != 0:
+        # Reports tell what the network thinks of all legal moves, of those that are not searched too.
+        legal = np.array([game.is_legal(colour, point) for point in [*space.points, PASS]])
+        raw_policy = np.where(legal, _policy(average, legal, share), -1.0)
+    raw = RawEvaluation.of(average, raw_policy)
     if context["settings"]["mirroring"][0] != 0:
-        policy[legal] = decode_priors(leaf["codes"][: space.area + 1])[legal]
+        policy[wanted] = decode_priors(leaf["codes"][: space.area + 1])[wanted]
     priors = root_priors(policy, parameters, generator)
 
     safe = pass_alive(game.position, game.record)
@@ -182,6 +185,14 @@ def evaluate_root(
     recenter(float(leaf["values"][SCORE]))
     expand_root(tree, context, buffers.work)
     return raw
+
+
+def _policy(average: Evaluation, moves: NDArray[np.bool_], uniform_share: float) -> NDArray[np.float64]:
+    """The shares [H*W + 1] of some moves in the network's policy, of which they share `uniform_share` equally."""
+    policy = softmax(average.policy[0].astype(np.float64), moves)
+    policy[moves] = np.maximum(policy[moves], LOWEST_PRIOR)
+    policy[moves] = (1.0 - uniform_share) * policy[moves] + uniform_share / max(1, int(np.count_nonzero(moves)))
+    return policy
 
 
 def score_center(parameters: SearchParameters, expected: float, sqrt_area: float) -> float:

@@ -47,6 +47,14 @@ def test_what_is_ours_is_adopted_and_the_rest_is_named() -> None:
     assert adopted.reasons == ["searchFactorAfterOnePass can only be 1.0 here: passes do not shorten a search"]
 
 
+def test_katagos_words_for_no_limit() -> None:
+    """Its configuration files write its bounds."""
+    limits = {"maxVisits": str(1 << 50), "maxPlayouts": str(1 << 50), "maxTime": "1e20", "maxTimePondering": "1e20"}
+    assert adopt(limits).values == {"visits": 1 << 50, "playouts": 1 << 50, "time": 1e20, "ponder_time": 1e20}
+    with pytest.raises(ParameterError, match="time must be"):
+        adopt({"maxTime": "1e21"})
+
+
 def test_a_bad_value_is_refused() -> None:
     with pytest.raises(ParameterError, match="visits must be a whole number, not x"):
         adopt({"maxVisits": "x"})

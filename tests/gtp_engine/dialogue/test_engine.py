@@ -149,6 +149,30 @@ def test_cleanup_moves_go_for_dead_stones() -> None:
     assert dialogue.player.searches[-1].filter is None
 
 
+def test_the_clock_limits_the_look_for_dead_stones() -> None:
+    dialogue = Dialogue(FakePlayer(dead=["A1"]))
+    dialogue.ask("boardsize 5")
+    dialogue.ask("time_settings 30 0 0")
+    dialogue.ask("set_position w a1 b c1 b c2 b c3 b b3 b a3 b d3 w e5")
+    dialogue.ask("gogui-play_sequence b pass w pass")
+    dialogue.ask("time_left b 2 0")
+    dialogue.ask("kgs-genmove_cleanup b")
+    seconds = [search.limits.seconds for search in dialogue.player.searches[-3:]]
+    assert all(each is not None for each in seconds)
+    assert sum(each for each in seconds if each is not None) < 2.0
+
+
+@pytest.mark.parametrize("komi", ["7", "6.5"])
+def test_a_button_makes_half_points(komi: str) -> None:
+    dialogue = Dialogue()
+    dialogue.ask("kata-set-rules aga-button")
+    dialogue.ask(f"komi {komi}")
+    dialogue.ask("play b c3")
+    score = dialogue.ask("final_score")
+    whole = 0.0 if score == "0" else float(score[2:])
+    assert (whole - float(komi)) % 1 == 0.5
+
+
 # --- The end of a game --------------------------------------------------------------------------------------------
 
 DEAD_STONE = "set_position b c5 b c4 b c3 b c2 b c1 w d5 w d4 w d3 w d2 w d1 w a1"

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
+from gtp_engine.json_engine.options import Options
 from gtp_engine.json_engine.outbox import encoded
+from gtp_engine.json_engine.query import read_query
+from gtp_engine.json_engine.records import Replayer
 from tests.gtp_engine.json_engine.spoken import Spoken, asking
 
 PAIRS = 'Must be an array of pairs of the form: ["b" or "w", GTP board vertex]'
@@ -37,6 +40,10 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"rules": 5}, "rules", 'Must specify rules string, such as "chinese" or "tromp-taylor", or a JSON object with '
      "detailed rules parameters."),
     ({"rules": {"ko": "NEVER"}}, "rules", 'Could not parse rules: {"ko":"NEVER"}'),
+    ({"rules": {"ko": "SIMPLE", "komi": 1e30}}, "rules", 'Could not parse rules: {"ko":"SIMPLE","komi":1e+30}'),
+    ({"rules": {"ko": "SIMPLE", "komi": True}}, "rules", 'Could not parse rules: {"ko":"SIMPLE","komi":true}'),
+    ({"rules": "koSIMPLEkomi0.3"}, "rules", "Could not parse rules: koSIMPLEkomi0.3"),
+    ({"rules": "koSIMPLEkomi--1"}, "rules", "Could not parse rules: koSIMPLEkomi--1"),
     ({"rules": {"nonsense": 1}}, "rules", 'Could not parse rules: {"nonsense":1}'),
     ({"whiteHandicapBonus": 1}, "whiteHandicapBonus", "Must be a string"),
     ({"overrideSettings": []}, "overrideSettings", "Must be an object"),
@@ -136,6 +143,27 @@ def test_moves_that_may_be_looked_at(engine: Spoken) -> None:
     avoided = [{"player": "B", "moves": [v for v in everything if v != "J9"], "untilDepth": 1}]
     (answer,) = engine.ask(asking(avoidMoves=avoided, maxVisits=40))
     assert {move["move"] for move in answer["moveInfos"]} == {"J9", "pass"}
+
+
+def test_the_policy_tells_of_moves_that_may_not_be_looked_at(engine: Spoken) -> None:
+    allowed = [{"player": "B", "moves": ["D4", "pass"], "untilDepth": 1}]
+    fields: dict[str, Any] = {"maxVisits": 10, "includePolicy": True}
+    (answer,) = engine.ask(asking(allowMoves=allowed, **fields))
+    (whole,) = engine.ask(asking(**fields))
+    assert [share == -1 for share in answer["policy"]] == [share == -1 for share in whole["policy"]]
+    assert sum(share for share in answer["policy"] if share > 0) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_komi_in_the_rules() -> None:
+    def komi(**fields: Any) -> float:
+        query = asking(**{"komi": None, **fields})
+        return read_query(query, Options(), lambda _profile: "", lambda _field, _text: None, Replayer()).record.komi
+
+    text, parts = "koSIMPLEscoreAREA", {"ko": "SIMPLE", "scoring": "AREA"}
+    assert komi(rules=text) == komi(rules=parts) == 7.5
+    assert komi(rules=text + "komi30") == komi(rules={**parts, "komi": 30}) == 30
+    assert komi(rules="komi-3.5" + text) == -3.5
+    assert komi(rules=text + "komi30", komi=-6) == -6
 
 
 def test_numbers_of_visits_and_what_overrides_what(engine: Spoken) -> None:

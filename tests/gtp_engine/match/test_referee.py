@@ -15,6 +15,8 @@ from gtp_engine.match.record import GameRecord
 from gtp_engine.match.referee import Conduct
 from gtp_engine.match.verdict import scores_on_board
 from gtp_engine.thinking.clock import TimeControl
+from tests.go_rules.diagrams import rows_of
+from tests.go_rules.kos import TRIPLE_KO, TRIPLE_KO_CYCLE
 
 Play = Callable[..., GameRecord]
 
@@ -91,6 +93,19 @@ def test_the_move_limit(referee_game: Play) -> None:
     moves = ["--moves", "A1,B1,C1,D1", "--score", "B+1"]
     game = referee_game(moves, ["--moves", "A5,B5,C5", "--score", "B+1"], Conduct(max_moves=5))
     assert (game.moves, game.reason, game.result) == (5, record.MOVE_LIMIT, "B+1")
+
+
+@pytest.mark.parametrize("count_board", [False, True])
+def test_a_triple_ko_is_nobodys(referee_game: Play, count_board: bool) -> None:
+    board = rows_of(TRIPLE_KO)
+    stones = {letter: [f"{'ABCD'[x]}{11 - y}" for y, row in enumerate(board) for x, each in enumerate(row)
+                       if each == letter] for letter in "XO"}  # fmt: skip
+    turns = zip(["pass", *stones["X"]], stones["O"], strict=True)
+    opening = tuple(from_vertex(vertex, 4, 11) for turn in turns for vertex in turn)
+    cycle = TRIPLE_KO_CYCLE.split()
+    mine, theirs = (["--moves", ",".join([*cycle[at::4]] * 2), "--score", f"{'BW'[at > 1]}+9"] for at in (1, 3))
+    game = referee_game(mine, theirs, Conduct(count_board=count_board), opening, width=4, height=11)
+    assert (game.moves, game.result, game.reason, game.winner) == (34, "0", record.WON_BY_SCORE, None)
 
 
 def test_the_referee_keeps_its_own_board_from_the_opening_on(referee_game: Play) -> None:
