@@ -30,6 +30,9 @@ class Limits:
     """Whether to end once the rest of the budget cannot change the move. Off for analysis and pondering."""
     playouts: int | None = None
     """Visits of the root that this search adds."""
+    time_is_kept: bool = True
+    """Whether `seconds` that are left over are of use to anybody. If not, a search that may stop early uses them all,
+    unless there is only one move."""
 
     def visits_from(self, first: int) -> int | None:
         """Return the root's visits at which a search ends whose root has `first` at its start; None without a limit."""

@@ -79,6 +79,10 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         120.0, "Thinking time of a move at most on a clock, where `time` is not set: some clocks allow days.",
         unit="seconds", low=0.001, high=LONGEST, live=True,
     )
+    early_answer: bool = parameter(
+        False, "Answer as soon as the rest of a search cannot change the move, even where the time left over is lost: "
+        "with `time`, and in a byo-yomi period. On other clocks it always does.", live=True,
+    )
     precision: str = parameter(
         "auto", "Arithmetic of the network.", choices=("auto", "int16", "int8", "fp32", "fp16"),
         commands=("gtp", "benchmark", "doctor"),

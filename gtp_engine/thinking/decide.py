@@ -11,7 +11,7 @@ from gtp_engine import stderr
 from gtp_engine.analysis.pictures import variation_picture
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Decision, Engine
-from gtp_engine.thinking.time_management import SMALLEST, seconds_for_move
+from gtp_engine.thinking.time_management import SMALLEST, is_time_kept, seconds_for_move
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import RESIGN, SearchResult
 
@@ -36,12 +36,18 @@ def move_limits(engine: Engine, colour: int, used: float = 0.0) -> Limits:
     )
     if seconds is None:
         visits, seconds = settings.search_limits()
-        return Limits(visits, seconds, playouts=settings.playouts)
+        is_kept = settings.early_answer or settings.time is None
+        return Limits(visits, seconds, playouts=settings.playouts, time_is_kept=is_kept)
     seconds = max(SMALLEST, seconds - used)
+    longest = settings.longest if settings.time is None else settings.time
+    is_kept = is_time_kept(engine.clock.control, engine.clock.left[colour])
+    if settings.time is not None and settings.time < seconds:
+        is_kept = False
     return Limits(
         settings.visits,
-        min(seconds, settings.longest if settings.time is None else settings.time),
+        min(seconds, longest),
         playouts=settings.playouts,
+        time_is_kept=settings.early_answer or is_kept,
     )
 
 

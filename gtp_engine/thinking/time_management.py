@@ -95,6 +95,15 @@ def seconds_for_move(
     return max(SMALLEST, min(seconds, limit))
 
 
+def is_time_kept(control: TimeControl, left: TimeLeft) -> bool:
+    """Return whether time that the next move leaves over is of use to a later one."""
+    if control.system is System.NONE:
+        return False
+    if control.system is System.CANADIAN:
+        return not left.in_overtime or left.stones > 1
+    return control.system is not System.BYOYOMI or not left.in_overtime
+
+
 def bank_and_gift(control: TimeControl, left: TimeLeft) -> tuple[float, float]:
     """The bank and the gift: seconds that are gone once spent, and seconds that each move gets anew."""
     if control.system is System.BYOYOMI:

@@ -68,7 +68,7 @@ class MonteCarloPlayer:
         limits = request.limits
         self._moves = self.candidates(request)
         self._forget()
-        may_stop = limits.may_stop_early and self.parameters.early_stop and not request.analysis
+        may_stop = limits.may_stop_early and limits.time_is_kept and self.parameters.early_stop and not request.analysis
         budget = Budget(limits.visits_from(0), self._position.stop, self._lead if may_stop else None, self.workers)
 
         def snapshot() -> SearchResult:

@@ -49,8 +49,8 @@ CLOSE_SECONDS = 1.0
 RELEASE_SECONDS = 10.0
 """How long a search on another board waits for the workers of the last one to let go of its memory."""
 
-DECIDED_EVERY = 16
-"""Visits between two checks whether the search is decided."""
+FIRST_LOOK, DECIDED_EVERY = 32, 16
+"""New visits before the first check whether the search is decided, and between two of them."""
 
 FULL_SHARE = 0.95
 """If more than this share of the nodes is left after a garbage collection, the tree counts as full."""
@@ -170,7 +170,7 @@ class Search:
                 return self._unsearched(tree, request, started)
             run = Run(request, int(tree.root["visits"]), started)
             run.check()
-            self._next_look = 0
+            self._next_look = run.visits + FIRST_LOOK
             self._run = run
             self._changed.notify_all()
             try:
@@ -370,12 +370,13 @@ class Search:
 
     def _visits_left(self, run: Run, leaves: int) -> float:
         """The most visits that may still come after these `leaves`, where it is time to see whether they can change the
-        move. Where only visits count, there is no time to be saved."""
-        visits = run.visits + leaves
-        if not run.request.limits.may_stop_early or leaves == 0 or visits < self._next_look:
+        move. Without time to be saved as many as can be: then only a move without alternatives is decided."""
+        visits, limits = run.visits + leaves, run.request.limits
+        if not limits.may_stop_early or leaves == 0 or visits < self._next_look:
             return NOT_YET
         self._next_look = visits + DECIDED_EVERY
-        return min(run.visits_left(leaves) if run.request.limits.seconds is not None else float("inf"), 1e9)
+        saves_time = limits.seconds is not None and limits.time_is_kept
+        return min(run.visits_left(leaves) if saves_time else float("inf"), 1e9)
 
     def _wait_for_others(self) -> None:
         """Wait until an evaluation comes back."""

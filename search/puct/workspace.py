@@ -59,6 +59,10 @@ class Workspace:
         center = self.context["settings"][0]["score_center"]
         self.context["settings"][0] = make_settings(parameters, self.area, analysis)
         self.context["settings"]["score_center"] = center
+        if self.context["uniform_share"][0] > 0.0:
+            # Most lines of such a board end in the same few results. Less exploration for so small a deviation would
+            # count known draws again and again, and never look at the move that wins.
+            self.context["settings"]["cpuct_stdev_scale"] = 0.0
 
     def hide_history(self) -> None:
         """Let the networks not see what was played before the root."""

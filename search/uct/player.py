@@ -95,10 +95,11 @@ class UctPlayer:
         self._share_room()
         first = int(self._nodes[ROOT]["visits"])
         most = limits.visits_from(before)
+        may_stop = limits.may_stop_early and limits.time_is_kept and known.early_stop and not analysis
         budget = Budget(
             None if most is None else most - first,
             self._context.stop,
-            (lambda: visits_lead(self._nodes)) if limits.may_stop_early and known.early_stop and not analysis else None,
+            (lambda: visits_lead(self._nodes)) if may_stop else None,
             self.workers,
         )
 

@@ -75,9 +75,9 @@ class Solver:
             if wins != (komi < case.value):
                 yield f"{case}: black {'wins' if wins else 'loses'} at komi {komi}, though the value is {case.value}"
 
-    def search(self, case: Solved, komi: float) -> tuple[SearchResult, str]:
+    def search(self, case: Solved, komi: float, seed: int = 1) -> tuple[SearchResult, str]:
         """The result of one search of the empty board, and the move that is played after it."""
-        player = PuctPlayer(self.evaluator, SearchParameters(workers=1, batch=1, memory=64, cache_memory=16, seed=1))
+        player = PuctPlayer(self.evaluator, SearchParameters(workers=1, batch=1, memory=64, cache_memory=16, seed=seed))
         try:
             game = Game(case.width, case.height, case.rules, komi)
             limits = Limits(case.visits, may_stop_early=False)

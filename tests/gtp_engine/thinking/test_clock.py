@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from go_rules.points import BLACK, WHITE
 from gtp_engine.thinking.clock import Clock, System, TimeControl, TimeLeft, after_move, full_time
-from gtp_engine.thinking.time_management import SMALLEST, moves_to_go, seconds_for_move
+from gtp_engine.thinking.time_management import SMALLEST, is_time_kept, moves_to_go, seconds_for_move
 
 LAG = 0.3
 
@@ -125,6 +125,23 @@ def test_seconds_for_move(control: TimeControl, left: TimeLeft | None, low: floa
     seconds = seconds_for_move(control, left or full_time(control), 60, 361, LAG)
     assert seconds is not None
     assert low <= seconds <= high
+
+
+@pytest.mark.parametrize(
+    ("control", "left", "is_kept"),
+    [
+        (TimeControl(), None, False),
+        (TimeControl.absolute(60), None, True),
+        (TimeControl.fischer(60, 5), None, True),
+        (TimeControl.byoyomi(60, 30, 3), None, True),
+        (TimeControl.byoyomi(60, 30, 3), TimeLeft(0, True, period=30, periods=3), False),
+        (TimeControl.canadian(60, 30, 2), None, True),
+        (TimeControl.canadian(60, 30, 2), TimeLeft(0, True, period=30, stones=2), True),
+        (TimeControl.canadian(60, 30, 2), TimeLeft(0, True, period=30, stones=1), False),
+    ],
+)
+def test_where_time_left_over_is_of_use(control: TimeControl, left: TimeLeft | None, is_kept: bool) -> None:
+    assert is_time_kept(control, left or full_time(control)) is is_kept
 
 
 def test_first_moves_are_quick() -> None:

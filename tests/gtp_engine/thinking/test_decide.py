@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,26 @@ def test_where_the_clock_and_nobody_else_ended_it_a_move_is_found() -> None:
     assert not decision.is_cancelled
     assert decision.point == decision.result.moves[0].point
     assert [request.limits.visits for request in dialogue.player.searches][1:] == [1]
+
+
+@pytest.mark.parametrize(
+    ("commands", "changes", "is_kept"),
+    [
+        ([], {}, True),  # nobody said how long: five seconds, or less where that is enough
+        ([], {"time": 3.0}, False),
+        ([], {"time": 3.0, "early_answer": True}, True),
+        (["time_settings 600 0 0"], {}, True),
+        (["time_settings 600 0 0"], {"time": 0.5}, False),
+        (["time_settings 600 0 0"], {"time": 500.0}, True),
+        (["kgs-time_settings byoyomi 0 30 3", "time_left b 30 3"], {}, False),
+    ],
+)
+def test_whether_time_left_over_is_of_use(commands: list[str], changes: dict[str, Any], is_kept: bool) -> None:
+    dialogue = Dialogue(settings=EngineSettings(size="9", **changes))
+    for command in commands:
+        dialogue.ask(command)
+    dialogue.ask("genmove b")
+    assert dialogue.player.searches[-1].limits.time_is_kept is is_kept
 
 
 def test_gogui_draws_what_is_thought(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

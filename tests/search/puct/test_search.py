@@ -152,6 +152,16 @@ def test_decided_search_stops_early(make: Maker) -> None:
     assert early.moves[0].point == full.moves[0].point
 
 
+def test_time_that_nobody_wants_back_is_used(make: Maker) -> None:
+    player = make(FancifulEvaluator(sharpness=4.0), random_symmetry=False)
+    limits = Limits(visits=600, seconds=60, time_is_kept=False)
+    assert player.search(SearchRequest(Game(5, 5), BLACK, limits)).reason is StopReason.VISITS
+    only = MoveFilter(allow={BLACK: (frozenset([from_vertex("C3", 5, 5)]), 1)})
+    limits = dataclasses.replace(limits, visits=10**6)
+    alone = player.search(SearchRequest(Game(5, 5), BLACK, limits, only))
+    assert alone.reason is StopReason.DECIDED, "there is one move only"
+
+
 def test_evaluator_failure_is_raised_and_survived(make: Maker) -> None:
     evaluator = FailingEvaluator(EvaluatorError("net: broken"), 20)
     player = make(evaluator, workers=2)
