@@ -36,8 +36,8 @@ def test_solved_boards(solver: Solver, case: Solved) -> None:
 @pytest.mark.parametrize("seed", range(2, 8))
 def test_who_wins_on_2x2_whatever_the_seed(solver: Solver, seed: int) -> None:
     case = next(case for case in SOLVED if (case.width, case.height) == (2, 2))
-    assert solver.search(case, 0.5, seed)[0].winrate > 0.9
-    assert solver.search(case, 1.5, seed)[0].winrate < 0.1
+    assert solver.search(case, 0.5, seed)[0].winrate > 0.6
+    assert solver.search(case, 1.5, seed)[0].winrate < 0.4
 
 
 def test_the_centre_of_5x5(solver: Solver) -> None:
