@@ -34,6 +34,11 @@ class Limits:
     """Whether `seconds` that are left over are of use to anybody. If not, a search that may stop early uses them all,
     unless there is only one move."""
 
+    @property
+    def saves_time(self) -> bool:
+        """Whether a search that ends early saves time which is of use."""
+        return self.seconds is not None and self.time_is_kept
+
     def visits_from(self, first: int) -> int | None:
         """Return the root's visits at which a search ends whose root has `first` at its start; None without a limit."""
         added = None if self.playouts is None else first + self.playouts

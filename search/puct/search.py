@@ -163,9 +163,8 @@ class Search:
             tree = self._game_tree_for(request)
             self._abandon_outstanding()
             try:
-                tree.take_root(
-                    request, self._parameters, self._generator, self._interruptible_evaluation(request, tree)
-                )
+                evaluate = self._interruptible_evaluation(request, tree)
+                tree.take_root(request, self._parameters, self._generator, evaluate)
             except Stopped:
                 return self._unsearched(tree, request, started)
             run = Run(request, int(tree.root["visits"]), started)
@@ -375,8 +374,7 @@ class Search:
         if not limits.may_stop_early or leaves == 0 or visits < self._next_look:
             return NOT_YET
         self._next_look = visits + DECIDED_EVERY
-        saves_time = limits.seconds is not None and limits.time_is_kept
-        return min(run.visits_left(leaves) if saves_time else float("inf"), 1e9)
+        return min(run.visits_left(leaves) if limits.saves_time else float("inf"), 1e9)
 
     def _wait_for_others(self) -> None:
         """Wait until an evaluation comes back."""
