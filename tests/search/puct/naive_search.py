@@ -7,6 +7,7 @@ it rounds alike (priors, the score's S curve: test_formulas.py), so that near ti
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass, field
 
@@ -88,7 +89,8 @@ class NaiveSearch:
     def __init__(self, game: Game, evaluator: Evaluator, parameters: SearchParameters, center: float) -> None:
         self.game = game
         self.evaluator = evaluator
-        self.p = parameters
+        is_strange = uniform_share(game.width, game.height) > 0
+        self.p = dataclasses.replace(parameters, cpuct_stdev_scale=0.0) if is_strange else parameters
         self.center = center
         self.side = math.sqrt(game.width * game.height)
         self.points = [*board_points(game.width, game.height), PASS]
