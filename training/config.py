@@ -98,7 +98,10 @@ class PlayConfig(ParameterTable, section="data.play"):
     temperature: float = parameter(0.8, "temperature of the policy that moves are drawn from", above=0)
     random_moves: float = parameter(0.02, "share of the moves that are drawn from all legal ones", low=0, high=1)
     student: float = parameter(
-        0.5, "share of the games whose moves, of both sides, are drawn from the student's policy", low=0, high=1
+        0.5, "share of the games whose moves are drawn from the student's policy", low=0, high=1
+    )
+    opponent: float = parameter(
+        0.0, "share of those in which the teacher's policy plays one side, and punishes mistakes", low=0, high=1
     )
     opening: float = parameter(2.0, "random moves that a game starts with, on average", low=0)
     every: int = parameter(1, "moves from one position that is learned from to the next", low=1)

@@ -96,9 +96,7 @@ def seconds_for_move(
 
 
 def is_time_kept(control: TimeControl, left: TimeLeft) -> bool:
-    """Return whether time that the next move leaves over is of use to a later one."""
-    if control.system is System.NONE:
-        return False
+    """Return whether time on a clock that the next move leaves over is of use to a later one."""
     if control.system is System.CANADIAN:
         return not left.in_overtime or left.stones > 1
     return control.system is not System.BYOYOMI or not left.in_overtime

@@ -71,6 +71,8 @@ class Batch:
     """Which of the positions are to be learned from once more, with balanced komi."""
     play_on: Callable[[PendingPolicy], None] | None = None
     """For positions of games in progress: tells the games by which policy their next moves are drawn."""
+    by_student: Tensor | None = None
+    """bool [N], for such positions: where the student's policy is to move; elsewhere it is the teacher's."""
 
     @property
     def learned(self) -> int:

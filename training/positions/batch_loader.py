@@ -167,7 +167,11 @@ class BatchLoader:
         while True:
             group, positions = games.take()
             self.made += len(positions.global_)
-            batch = _batch(f"{PLAY}{canvas}", positions, partial(games.play_on, group))
+            batch = replace(
+                _batch(f"{PLAY}{canvas}", positions),
+                play_on=partial(games.play_on, group),
+                by_student=torch.from_numpy(games.by_student(group)),
+            )
             if games.is_due(group):
                 return batch
             games.play_on(group, self._policy_for(batch))
@@ -193,6 +197,6 @@ class BatchLoader:
         return Positions(*(torch.from_numpy(array).pin_memory().numpy() for array in positions))
 
 
-def _batch(source: str, positions: Positions, play_on: Callable[[PendingPolicy], None] | None = None) -> Batch:
+def _batch(source: str, positions: Positions) -> Batch:
     spatial, global_, labels = (torch.from_numpy(array) for array in positions)
-    return Batch(source, spatial, global_, labels, None, positions.fills_canvas, play_on=play_on)
+    return Batch(source, spatial, global_, labels, None, positions.fills_canvas)

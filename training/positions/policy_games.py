@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.points import BLACK, WHITE
 from training.config import PlayConfig
 from training.positions.batch import PendingPolicy, Positions, new_positions
 from training.positions.canvas import sizes_on
@@ -44,7 +48,7 @@ class PolicyGames:
         self._background = ThreadPoolExecutor(1, thread_name_prefix="games")
         self._ready: list[Future[None]] = [self._background.submit(self._begin, group) for group in range(GROUPS)]
         self._next = 0
-        self._every, self._moves = config.every, [0] * GROUPS
+        self._config, self._moves = config, [0] * GROUPS
 
     @property
     def finished(self) -> int:
@@ -58,9 +62,20 @@ class PolicyGames:
         self._ready[group].result()
         return group, self._positions[group]
 
+    def by_student(self, group: int) -> NDArray[np.bool_]:
+        """Return [count]: in which of a group's present positions the student is to move. The student has the first
+        games; in the first of these it plays one side, black and white in turns."""
+        own = round(self.count * self._config.student)
+        against = round(own * self._config.opponent)
+        number = np.arange(self.count)
+        first = group * self.count
+        to_play = self._games.stack["to_play"][3 * first + 2 : 3 * (first + self.count) : 3]
+        is_turn = to_play == np.where(number % 2 == 0, BLACK, WHITE)
+        return (number < own) & ((number >= against) | is_turn)
+
     def is_due(self, group: int) -> bool:
         """Return whether a group's present positions are to be learned from; if not, the games only go on."""
-        return self._moves[group] % self._every == 0
+        return self._moves[group] % self._config.every == 0
 
     def play_on(self, group: int, policy: PendingPolicy) -> None:
         """Make a move in every game of a group, in the background, by the logits that `policy()` returns there."""

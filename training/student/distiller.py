@@ -134,7 +134,7 @@ class Distiller:
         if self._dormant_units is not None and rate_share >= LEAST_RATE:
             self.units_reset += self._dormant_units.step(spatial, global_, batch.fills_canvas)
         if batch.play_on is not None and evaluation is not None:
-            batch.play_on(self._mixed_policy(evaluation, outputs.policy[: len(batch.global_), PLAIN].detach()))
+            batch.play_on(self._mixed_policy(batch, evaluation, outputs.policy[: len(batch.global_), PLAIN].detach()))
         return {"total": total.detach(), "norm": norm.detach(), **{name: part.detach() for name, part in parts.items()}}
 
     @torch.no_grad()
@@ -151,7 +151,7 @@ class Distiller:
 
         def play_on(student: Tensor | None) -> None:
             if batch.play_on is not None and evaluation is not None:
-                batch.play_on(self._mixed_policy(evaluation, student))
+                batch.play_on(self._mixed_policy(batch, evaluation, student))
 
         return whole, targets.to(cpu), play_on
 
@@ -176,13 +176,22 @@ class Distiller:
     @torch.no_grad()
     def _policy_for(self, batch: Batch, student: PolicyFunction | None) -> PendingPolicy:
         spatial, global_, _, _ = self._upload(batch)
-        own = 0 if student is None else round(len(spatial) * self.config.data.play.student)
-        parts = []
-        if student is not None and own:
-            parts.append(student(spatial[:own], global_[:own], batch.fills_canvas))
-        if own < len(spatial):
-            parts.append(self._taught(spatial[own:], global_[own:], batch.fills_canvas).policy)
-        return self._on_host(torch.cat(parts))
+        own = self._by_student(batch, student is not None)
+        policy = torch.empty(len(spatial), spatial.shape[2] * spatial.shape[3] + 1, device=self.device)
+        for part, move in ((own, student), (~own, self._teacher_policy)):
+            if move is not None and part.any():
+                planes = spatial[part].contiguous(memory_format=torch.channels_last)
+                policy[part] = move(planes, global_[part], batch.fills_canvas).float()
+        return self._on_host(policy)
+
+    def _teacher_policy(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Tensor:
+        return self._taught(spatial, global_, fills_canvas).policy
+
+    def _by_student(self, batch: Batch, has_student: bool) -> Tensor:
+        """Return bool [N] on the device: in which of a batch's games the student is to move, if there is one."""
+        if batch.by_student is None or not has_student:
+            return torch.zeros(len(batch.global_), dtype=torch.bool, device=self.device)
+        return batch.by_student.to(self.device)
 
     def _evaluated(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Outputs:
         lower = torch.autocast(self.device.type, torch.bfloat16) if self._is_low else nullcontext()
@@ -212,12 +221,12 @@ class Distiller:
                 targets = targets.joined_with(targets_from_teacher(again, reply[index], has_errors))
         return LabelledBatch(spatial.contiguous(memory_format=torch.channels_last), global_, targets, evaluation)
 
-    def _mixed_policy(self, evaluation: TeacherEvaluation, student: Tensor | None) -> PendingPolicy:
-        """Return the student's policy for its share of the games, the first ones, and the teacher's for the others."""
+    def _mixed_policy(self, batch: Batch, evaluation: TeacherEvaluation, student: Tensor | None) -> PendingPolicy:
+        """Return the student's policy where it is to move in a batch's games, and the teacher's for the others."""
         policy = evaluation.policy
         if student is not None:
-            own = round(len(policy) * self.config.data.play.student)
-            policy = torch.cat([student[:own].float(), policy[own:]])
+            own = self._by_student(batch, True)
+            policy = torch.where(own[:, None], student[: len(policy)].float(), policy)
         return self._on_host(policy)
 
     def _on_host(self, policy: Tensor) -> PendingPolicy:

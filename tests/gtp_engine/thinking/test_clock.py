@@ -130,7 +130,6 @@ def test_seconds_for_move(control: TimeControl, left: TimeLeft | None, low: floa
 @pytest.mark.parametrize(
     ("control", "left", "is_kept"),
     [
-        (TimeControl(), None, False),
         (TimeControl.absolute(60), None, True),
         (TimeControl.fischer(60, 5), None, True),
         (TimeControl.byoyomi(60, 30, 3), None, True),

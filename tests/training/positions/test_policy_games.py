@@ -82,6 +82,29 @@ def test_moves_follow_the_policy(workers: WorkerPool) -> None:
     assert followed > count
 
 
+def test_an_opponent_plays_one_side_of_its_share_of_the_games(workers: WorkerPool) -> None:
+    """Of 12 games the student has the first eight, and in the first four of these one side: black and white in turns."""
+    count, canvas = 12, 9
+    config = PlayConfig(student=0.67, opponent=0.5, random_moves=0.0, opening=0.0)
+    games = PolicyGames(canvas, count, config, CONDITIONS, 4, workers)
+    generator = np.random.default_rng(4)
+    turns = []
+    for _ in range(6 * GROUPS):
+        group, positions = games.take()
+        if group == 0:
+            turns.append(games.by_student(group))
+        logits = generator.random((count, canvas * canvas + 1)).astype(np.float32)
+        logits[:, -1] = -30.0
+        games.play_on(group, lambda logits=logits: logits)
+        assert len(positions.global_) == count
+    games.close()
+    turns_of = np.array(turns)
+    assert (turns_of[1:, :4] != turns_of[:-1, :4]).all()  # every other move is the teacher's
+    assert (turns_of[:, 0] != turns_of[:, 1]).any()  # a game as black beside one as white
+    assert turns_of[:, 4:8].all()
+    assert not turns_of[:, 8:].any()
+
+
 def _images(cell: int, size: int, canvas: int) -> set[tuple[int, int]]:
     """Where a cell may come to lie under the symmetries."""
     y, x = divmod(cell, canvas)
