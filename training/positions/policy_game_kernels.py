@@ -23,6 +23,8 @@ from training.positions.random_moves import random_move
 
 MAX_LENGTH = 3
 """A game ends undecided after this many moves for each point of the board, since nothing here sees superko."""
+USUAL_SHARE = 0.5
+"""Share of the games on the canvas's own size, 9x9, 13x13 or 19x19, on which people play; the others are of any size."""
 HANDICAP_SHARE = 0.1
 MAX_HANDICAP = 4
 MESSY_SHARE = 0.3
@@ -41,7 +43,7 @@ class Games(NamedTuple):
     symmetry: NDArray[np.int64]
     """[G] how each position was turned when it was last encoded"""
     sizes: NDArray[np.int64]
-    """[K] board sizes to choose from"""
+    """[K] board sizes to choose from, the canvas's own last"""
     finished: NDArray[np.int64]
     """[G] how many games have ended in each game's place"""
     temperature: NDArray[np.float64]
@@ -115,7 +117,7 @@ def _start(games, conditions, game, opening):
     state = games.state[game]
     pos = games.stack[3 * game + 2]
     rules = games.rules[game]
-    size = games.sizes[below(state, len(games.sizes))]
+    size = games.sizes[-1] if uniform(state) < USUAL_SHARE else games.sizes[below(state, len(games.sizes))]
     handicap = 0
     if uniform(state) < HANDICAP_SHARE:
         handicap = 1 + below(state, MAX_HANDICAP)
