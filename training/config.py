@@ -97,9 +97,7 @@ class PlayConfig(ParameterTable, section="data.play"):
 
     temperature: float = parameter(0.8, "temperature of the policy that moves are drawn from", above=0)
     random_moves: float = parameter(0.02, "share of the moves that are drawn from all legal ones", low=0, high=1)
-    student: float = parameter(
-        0.5, "share of the games whose moves are drawn from the student's policy", low=0, high=1
-    )
+    student: float = parameter(0.5, "share of the games whose moves are drawn from the student's policy", low=0, high=1)
     opponent: float = parameter(
         0.0, "share of those in which the teacher's policy plays one side, and punishes mistakes", low=0, high=1
     )

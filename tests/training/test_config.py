@@ -9,6 +9,8 @@ import pytest
 from training.config import TrainingConfig, describe, override, read_config
 from training.errors import TrainingError
 
+ROOT = Path(__file__).parents[2]
+
 
 def test_the_printed_defaults_are_the_defaults(tmp_path: Path) -> None:
     path = tmp_path / "training.toml"
@@ -23,9 +25,9 @@ def test_a_described_configuration_reads_back(tmp_path: Path) -> None:
     assert read_config(path) == config
 
 
-@pytest.mark.parametrize("name", ["labels", "embedded", "gpu", "opponent"])
-def test_the_recipes_are_configurations(name: str) -> None:
-    read_config(Path(__file__).parents[2] / "docs" / "recipes" / f"{name}.toml")
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "recipes").glob("*.toml")), ids=lambda path: path.stem)
+def test_the_recipes_are_configurations(path: Path) -> None:
+    read_config(path)
 
 
 def test_settings_are_read_as_toml_would() -> None:

@@ -17,14 +17,13 @@ from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.position import PHASE_OVER, new_stack
 from go_rules.random import below, seed_state, uniform
 from go_rules.rules import RULES, SCORING_TERRITORY
+from training.positions.canvas import USUAL_SHARE
 from training.positions.encoding import SYMMETRIES, cell_of, write_input
 from training.positions.game_conditions import draw_conditions
 from training.positions.random_moves import random_move
 
 MAX_LENGTH = 3
 """A game ends undecided after this many moves for each point of the board, since nothing here sees superko."""
-USUAL_SHARE = 0.5
-"""Share of the games on the canvas's own size, 9x9, 13x13 or 19x19, on which people play; the others are of any size."""
 HANDICAP_SHARE = 0.1
 MAX_HANDICAP = 4
 MESSY_SHARE = 0.3

@@ -28,7 +28,7 @@ from search.puct.parameters import SearchParameters
 from search.puct.player import PuctPlayer
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from training.config import DataConfig
-from training.positions.canvas import OFF_BOARD, read_canvas_shares, sizes_on, to_canvas
+from training.positions.canvas import OFF_BOARD, USUAL_SHARE, read_canvas_shares, sizes_on, to_canvas
 from training.positions.game_conditions import choose_by_share
 from training.run.measure import evaluate_function
 from training.samples.samples import Samples, unpack_planes
@@ -163,7 +163,7 @@ class SelfPlayWorker:
     def _new_game(self) -> tuple[int, Game]:
         generator, config = self._generator, self._config
         canvas = choose_by_share(read_canvas_shares(config.canvas_shares), generator)
-        size = int(generator.choice(sizes_on(canvas)))
+        size = canvas if generator.random() < USUAL_SHARE else int(generator.choice(sizes_on(canvas)))
         rules, komi = preset(choose_by_share(config.rules, generator))
         if generator.random() >= config.own_komi:
             komi = round(2 * (komi + float(generator.normal(0, config.komi_deviation)))) / 2

@@ -57,7 +57,7 @@ def test_moves_follow_the_policy(workers: WorkerPool) -> None:
     count, canvas = 8, 9
     games = PolicyGames(canvas, count, PlayConfig(random_moves=0.0, temperature=0.1), CONDITIONS, 3, workers)
     asked: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    followed = 0
+    followed = moves = 0
     for turn in range(3 * GROUPS):
         group, positions = games.take()
         after = positions.spatial.copy()
@@ -69,8 +69,8 @@ def test_moves_follow_the_policy(workers: WorkerPool) -> None:
                 last = after[game, 9]
                 if last.sum() == 1 and size == canvas:
                     y, x = np.argwhere(last)[0]
-                    assert (y, x) in _images(int(wanted[game]), size, canvas)
-                    followed += 1
+                    followed += (y, x) in _images(int(wanted[game]), size, canvas)
+                    moves += 1
         if turn < 2 * GROUPS:
             empty = (after[:, 0] == 1) & (after[:, 1:3].sum(axis=1) == 0)
             wanted = np.array([np.flatnonzero(cells.ravel())[i % 5] for i, cells in enumerate(empty)])
@@ -79,30 +79,30 @@ def test_moves_follow_the_policy(workers: WorkerPool) -> None:
             asked[group] = after, wanted
             games.play_on(group, lambda logits=logits: logits)
     games.close()
-    assert followed > count
+    assert moves > count
+    assert followed > 0.8 * moves  # now and then the point is forbidden by ko or suicide, or a new game begins
 
 
 def test_an_opponent_plays_one_side_of_its_share_of_the_games(workers: WorkerPool) -> None:
-    """Of 12 games the student has the first eight, and in the first four of these one side: black and white in turns."""
+    """Of 12 games of a group the student has the first eight, and in the first four of these one side."""
     count, canvas = 12, 9
     config = PlayConfig(student=0.67, opponent=0.5, random_moves=0.0, opening=0.0)
     games = PolicyGames(canvas, count, config, CONDITIONS, 4, workers)
     generator = np.random.default_rng(4)
-    turns = []
+    turns: list[list[np.ndarray]] = [[] for _ in range(GROUPS)]
     for _ in range(6 * GROUPS):
         group, positions = games.take()
-        if group == 0:
-            turns.append(games.by_student(group))
+        turns[group].append(games.by_student(group))
         logits = generator.random((count, canvas * canvas + 1)).astype(np.float32)
         logits[:, -1] = -30.0
         games.play_on(group, lambda logits=logits: logits)
         assert len(positions.global_) == count
     games.close()
-    turns_of = np.array(turns)
-    assert (turns_of[1:, :4] != turns_of[:-1, :4]).all()  # every other move is the teacher's
-    assert (turns_of[:, 0] != turns_of[:, 1]).any()  # a game as black beside one as white
-    assert turns_of[:, 4:8].all()
-    assert not turns_of[:, 8:].any()
+    moves = np.array(turns)  # [GROUPS, 6, count]
+    assert (moves[:, 1:, :4] != moves[:, :-1, :4]).all()  # every other move is the teacher's
+    assert (moves[:, :, 0] != moves[:, :, 1]).any()  # black in one game, white in the next
+    assert moves[:, :, 4:8].all()
+    assert not moves[:, :, 8:].any()
 
 
 def _images(cell: int, size: int, canvas: int) -> set[tuple[int, int]]:

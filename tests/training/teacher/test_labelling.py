@@ -92,8 +92,10 @@ def test_only_hard_examples_are_written(tmp_path: Path, capsys: pytest.CaptureFi
     assert float(means[1]) > float(means[0]) > 0
 
 
-def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With all games its own, the teacher is asked for labels only, and those are some moves apart."""
+@pytest.mark.parametrize("opponent", [0.0, 1.0])
+def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opponent: float) -> None:
+    """With all games its own, the teacher is asked for labels only, and those are some moves apart. As an opponent the
+    teacher moves in between as well."""
     teacher, student = tmp_path / "teacher.bin.gz", tmp_path / "student.bin.gz"
     teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
     torch.manual_seed(5)
@@ -109,7 +111,7 @@ def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.M
     records = write_records(tmp_path / "games.npz", random_games(count=1, length=30, seed=2))
     settings = config(
         records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0}, balanced_share=0.0,
-        play=PlayConfig(student=1.0, every=5),
+        play=PlayConfig(student=1.0, opponent=opponent, every=5),
     )  # fmt: skip
     steps = 12
     label(
@@ -119,7 +121,8 @@ def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.M
         mining=HardExampleMining(student),
     )
     # Every group of games is labelled once, then played four moves on, labelled again, and so on.
-    assert asked == {"teacher": steps, "student": steps + (steps - GROUPS) * 4}
+    between = (steps - GROUPS) * 4
+    assert asked == {"teacher": steps + (between if opponent else 0), "student": steps + between}
 
 
 def test_a_quick_network_screens_for_a_dear_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
