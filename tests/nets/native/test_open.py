@@ -218,9 +218,17 @@ def test_limits_on_golden_positions(shared: Callable[[str], Path]) -> None:
     ],
 )
 def test_limits_of_transformers_on_golden_positions(
-    shared: Callable[[str], Path], net: str, golden: str, in_shorts: float, every: int
+    shared: Callable[[str], Path],
+    net: str,
+    golden: str,
+    in_shorts: float,
+    every: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`in_shorts` is the share of the limits that 16 bits alone may lose; of the positions `every` so many are read."""
+    # Calibrating takes as many positions as its time allows: so that a slow machine has as many here as a fast one.
+    monkeypatch.setattr("nets.native.calibrate.PLAYING_SECONDS", 30.0)
+    monkeypatch.setattr("nets.native.calibrate.EVALUATING_SECONDS", 36.0)
     source = shared(f"nets/{net}.bin.gz")
     reference = open_network(source, "fp32", "cpu")
     model = load_model(source.read_bytes(), net)
