@@ -14,9 +14,10 @@ import pytest
 
 from nets.conversion.convert import load_model
 from nets.devices import USUAL_BATCH
+from nets.embedded import embedded_network
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.katago.model import AttentionBlock
-from nets.native.calibrate import Verdict, calibrate, from_bytes
+from nets.native.calibrate import LARGE, Verdict, calibrate, from_bytes
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
@@ -226,14 +227,16 @@ def test_limits_of_transformers_on_golden_positions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`in_shorts` is the share of the limits that 16 bits alone may lose; of the positions `every` so many are read."""
-    # Calibrating takes as many positions as its time allows: so that a slow machine has as many here as a fast one.
-    monkeypatch.setattr("nets.native.calibrate.PLAYING_SECONDS", 30.0)
-    monkeypatch.setattr("nets.native.calibrate.EVALUATING_SECONDS", 36.0)
+    for seconds in ("PLAYING_SECONDS", "EVALUATING_SECONDS"):  # so that a slow machine has the positions of a fast one
+        monkeypatch.setattr(f"nets.native.calibrate.{seconds}", 1e9)
     source = shared(f"nets/{net}.bin.gz")
     reference = open_network(source, "fp32", "cpu")
     model = load_model(source.read_bytes(), net)
     assert unsupported_reason(model) == ""
-    verdict = calibrate(model, reference)
+    quick = embedded_network()
+    assert quick is not None
+    player = open_network(quick, "fp32", "cpu") if model.parameters >= LARGE else None  # as where it is opened
+    verdict = calibrate(model, reference, player=player)
     assert verdict.reason_against == ""
     assert HAS_BYTES or not verdict.in_bytes
     scratch = new_scratch(reference.attributes.pass_alive_under_suicide)
