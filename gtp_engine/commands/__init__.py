@@ -14,6 +14,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, GtpQuit, Response
+from gtp_engine.errors import explain
+from gtp_engine.stderr import note
 
 if TYPE_CHECKING:
     from gtp_engine.dialogue.call import Call
@@ -143,5 +145,7 @@ def carry_out(engine: Engine, call: Call) -> bool:
     except Exception as error:
         # A bug must not cost the user the game: the details go to the log, the dialogue goes on.
         engine.log.failure(error)
+        if call.streaming:  # its header has said that all is well
+            note(explain(error))
         call.finish(Response(f"internal error: {type(error).__name__}: {error}", ok=False))
     return True

@@ -51,8 +51,9 @@ def quit(_engine: Engine, _call: Call) -> str:
     raise GtpQuit
 
 
-def stop(_engine: Engine, _call: Call) -> str:
-    """Do nothing: the arrival of the line has ended the analysis already."""
+def stop(engine: Engine, _call: Call) -> str:
+    """End pondering. An analysis has ended already, by the arrival of the line."""
+    engine.interrupt_pondering()
     return ""
 
 

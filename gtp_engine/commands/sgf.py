@@ -32,8 +32,6 @@ def loadsgf(engine: Engine, call: Call) -> str:
     if loaded.ignored:
         note(f"{printable_path(path)}: {' and '.join(loaded.ignored)} not understood; what was set before stays")
     engine.replace_game(game, loaded.komi)
-    engine.clock.restart()
-    engine.get_ready()
     return ""
 
 

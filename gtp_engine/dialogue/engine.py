@@ -10,6 +10,7 @@ from go_rules.points import opponent
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.loading import Loader
 from gtp_engine.dialogue.log import DialogueLog
+from gtp_engine.dialogue.protocol import GtpError
 from gtp_engine.thinking.clock import Clock, System
 from gtp_engine.thinking.lateness import Lateness, Pulse, Turn
 from gtp_engine.thinking.time_management import most_seconds
@@ -135,19 +136,26 @@ class Engine:
     # --- Changing the game ------------------------------------------------------------------------------------
 
     def replace_game(self, game: Game, komi: float | None = None) -> None:
-        """Go on with another game. A komi of None keeps the present one."""
+        """Go on with another game and full clocks. A komi of None keeps the present one.
+
+        Where the player cannot get ready for it, its error is raised and the game before goes on."""
+        before = self.game, self.komi, self.decision, self.clock.left
         if komi is not None:
             self.komi = komi
         self._game = game
         self.decision = None
+        self.clock.restart()
+        try:
+            self.get_ready()
+        except Exception:
+            self._game, self.komi, self.decision, self.clock.left = before
+            raise
 
     def new_game(self, width: int, height: int) -> None:
         """Begin a game with full clocks under the present rules and komi. Raises ValueError for a bad size."""
         from go_rules.game import Game
 
         self.replace_game(Game(width, height, self.game.rules, self.komi))
-        self.clock.restart()
-        self.get_ready()
 
     def set_komi(self, komi: float) -> None:
         """Set the komi of the game to any finite number."""
@@ -155,8 +163,15 @@ class Engine:
         self.komi = komi + 0.0  # no negative zero
 
     def set_rules(self, rules: Rules) -> None:
-        """Play on under other rules; moves that they would not have allowed stay."""
-        self.game.set_rules(rules)
+        """Play on under other rules; moves that they would not have allowed stay.
+
+        Raises GtpError where they leave out a clean-up phase without which a move cannot have been played."""
+        from go_rules.game import RuleViolation
+
+        try:
+            self.game.set_rules(rules)
+        except RuleViolation as error:
+            raise GtpError(f"the moves so far are impossible under these rules: {error}") from None
 
     def white_score(self, score: float) -> float:
         """A score of the game in points, white's view, with the komi exactly as the controller said it."""

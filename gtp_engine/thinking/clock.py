@@ -49,8 +49,10 @@ class TimeControl:
 
     @classmethod
     def absolute(cls, main: float) -> TimeControl:
-        """A game with main time only, in seconds."""
-        return cls(System.ABSOLUTE, main)
+        """A game with main time only, in seconds.
+
+        Nobody can play in no time at all: programs that send zeros mean that there is no clock."""
+        return cls(System.ABSOLUTE, main) if main > 0 else cls()
 
     @classmethod
     def byoyomi(cls, main: float, period: float, periods: int) -> TimeControl:
@@ -66,16 +68,15 @@ class TimeControl:
         Without stones in a period there is no clock; without a period there is main time only.
         """
         if period <= 0:
-            # Nobody can play in no time at all: programs that send zeros mean that there is no clock.
-            return cls.absolute(main) if main > 0 else cls()
+            return cls.absolute(main)
         if stones <= 0:
             return cls()
         return cls(System.CANADIAN, main, period=period, stones=stones)
 
     @classmethod
     def fischer(cls, main: float, increment: float) -> TimeControl:
-        """Main time, and an increment after each move."""
-        return cls(System.FISCHER, main, increment=increment)
+        """Main time, and an increment after each move. Without both there is no clock."""
+        return cls(System.FISCHER, main, increment=increment) if main > 0 or increment > 0 else cls()
 
     @classmethod
     def fischer_capped(cls, main: float, increment: float, cap: float, move_maximum: float) -> TimeControl:

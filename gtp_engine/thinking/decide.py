@@ -12,7 +12,7 @@ from gtp_engine.analysis.pictures import variation_picture
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Decision, Engine
 from gtp_engine.thinking.time_management import SMALLEST, is_time_kept, seconds_for_move
-from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
+from search.request import Limits, MoveFilter, ReportRequest, SearchRequest, excluded_until
 from search.result import RESIGN, SearchResult
 
 CANCELLED = "cancelled"
@@ -92,7 +92,7 @@ def decide(
     is_cancelled = call.stop.is_set() and not by_clock
     if not result.moves and not is_cancelled:  # the clock allows no evaluation, but a move has to be found
         result = player.search(SearchRequest(game, colour, Limits(visits=1), filter=filter))
-    point = legal_choice(game, colour, player.choose(game, result), result) if result.moves else PASS
+    point = legal_choice(game, colour, player.choose(game, result), result, filter) if result.moves else PASS
     decision = Decision(colour, point, result, len(game.moves), due, is_cancelled)
     if result.moves:
         engine.decision = decision
@@ -125,11 +125,13 @@ def play_decision(engine: Engine, call: Call, decision: Decision) -> str:
     return move_text(decision.point, engine.game.height)
 
 
-def legal_choice(game: Game, colour: int, point: int, result: SearchResult) -> int:
-    """The chosen point if it is legal, else the best legal one of the search's result."""
-    if point in (RESIGN, PASS) or game.is_legal(colour, point):
-        return point
-    return next((move.point for move in result.moves if game.is_legal(colour, move.point)), PASS)
+def legal_choice(game: Game, colour: int, point: int, result: SearchResult, filter: MoveFilter | None = None) -> int:
+    """The chosen point if it is legal and `filter` allows it, else the best such one of the search's result."""
+    excluded = excluded_until(filter)[colour]
+    for each in (point, *(move.point for move in result.moves)):
+        if each == RESIGN or (not excluded[each] and (each == PASS or game.is_legal(colour, each))):
+            return each
+    return PASS
 
 
 def move_text(point: int, height: int) -> str:

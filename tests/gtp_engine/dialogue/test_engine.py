@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from go_rules.game import RuleViolation
 from go_rules.points import BLACK, WHITE, from_vertex
+from go_rules.rules import Rules
 from gtp_engine import stderr
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.thinking.decide import move_limits
@@ -242,6 +244,10 @@ def test_pondering_runs_on_a_copy_until_the_next_command() -> None:
     assert request.stop.is_set()
     dialogue.ask("genmove b")
     assert dialogue.player.searching.wait(2)
+    dialogue.ask("stop")
+    last = dialogue.player.searches[-1].stop
+    assert last is not None
+    assert last.is_set()
     dialogue.engine.close()
     assert not dialogue.player.searching.is_set()
     assert dialogue.player.closed
@@ -393,3 +399,37 @@ def test_move_limits_count_the_wait() -> None:
     without, with_ = (move_limits(dialogue.engine, BLACK, waited).seconds for waited in (0.0, 2.0))
     assert without is not None
     assert with_ == pytest.approx(without - 2.0)
+
+
+def test_a_game_that_the_player_cannot_play_leaves_the_one_before() -> None:
+    class Small(FakePlayer):
+        def warm_up(self, width: int, height: int) -> None:
+            if width > 19:
+                raise MemoryError("no room")
+
+    dialogue = Dialogue(Small())
+    for line in ("boardsize 9", "komi 3.5", "time_settings 60 0 0", "play b c3", "time_left b 30 0"):
+        dialogue.ask(line)
+    board = dialogue.ask("showboard")
+    assert "no room" in dialogue.refuse("boardsize 25")
+    assert dialogue.ask("showboard") == board
+    assert dialogue.engine.clock.left[BLACK].main == 30
+    assert dialogue.ask("boardsize 13") == ""
+
+
+def test_rules_that_make_a_move_impossible_are_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    dialogue = Dialogue()
+    dialogue.ask("boardsize 9")
+
+    def refuse(rules: Rules) -> None:
+        raise RuleViolation("occupied")
+
+    monkeypatch.setattr(dialogue.engine.game, "set_rules", refuse)
+    for line in ("kata-set-rules chinese", "kata-set-rule ko SIMPLE", "kgs-rules japanese"):
+        assert dialogue.refuse(line) == "the moves so far are impossible under these rules: occupied"
+
+
+def test_an_analysis_that_fails_says_so_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    dialogue = Dialogue(BrokenPlayer(), EngineSettings(size="9"))
+    assert "a bug" not in dialogue.send("kata-analyze b 10")
+    assert "ZeroDivisionError: a bug" in capsys.readouterr().err

@@ -94,6 +94,19 @@ def test_main_time_used_up_starts_overtime() -> None:
     assert clock.left[WHITE] == TimeLeft(0, True, period=30, stones=5)
 
 
+@pytest.mark.parametrize(
+    "control",
+    [
+        TimeControl.absolute(0),
+        TimeControl.byoyomi(0, 0, 0),
+        TimeControl.canadian(0, 0, 0),
+        TimeControl.fischer(0, 0),
+    ],
+)
+def test_zeros_are_no_clock(control: TimeControl) -> None:
+    assert control.system is System.NONE
+
+
 def test_no_clock_no_limit() -> None:
     assert seconds_for_move(TimeControl(), TimeLeft(0), 0, 361, LAG) is None
 

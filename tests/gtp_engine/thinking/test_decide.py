@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from go_rules.points import BLACK
+from go_rules.game import Game
+from go_rules.points import BLACK, PASS
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.protocol import parse_line
@@ -83,3 +84,19 @@ def test_gogui_draws_what_is_thought(capsys: pytest.CaptureFixture[str], monkeyp
     dialogue.ask("gogui-version 1.6.0")
     dialogue.ask("genmove w")
     assert capsys.readouterr().err == "gogui-gfx:\nVAR w B9 b pass\nTEXT 10 visits, 52 % for W, +0.8 points\n\n"
+
+
+def test_a_move_that_is_not_allowed_is_not_played_though_the_player_chooses_it() -> None:
+    class Passes(FakePlayer):
+        def choose(self, game: Game, result: SearchResult) -> int:
+            return PASS
+
+    dialogue = Dialogue(Passes())
+    dialogue.ask("boardsize 9")
+    assert dialogue.ask("kata-genmove_analyze b").endswith("play pass")
+    dialogue.ask("clear_board")
+    assert not dialogue.ask("kata-genmove_analyze b avoid b pass 1").endswith("play pass")
+    dialogue.ask("clear_board")
+    assert dialogue.ask("kata-genmove_analyze b allow b c3 1").endswith("play C3")
+    dialogue.ask("clear_board")
+    assert dialogue.ask("kata-genmove_analyze b avoid w pass 1").endswith("play pass")
