@@ -146,7 +146,7 @@ def _room_sizes(packed: Packed, boards: int, area: int) -> dict[str, int | list[
     values, mixed = area * int(outputs[packed.heads[0]["matrix"]]), 0
     if packed.blocks is not None:
         attention = packed.blocks[packed.blocks["kind"] == ATTENTION]
-        widest = int((outputs[attention["first"]] + outputs[attention["values"]]).max(initial=0))
+        widest = int(outputs[attention["first"]].max(initial=0))
         values, mixed = max(values, boards * area * widest), int(inputs[attention["second"]].max(initial=0))
     return {
         "values": values * FLOAT_BYTES,

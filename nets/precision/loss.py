@@ -52,12 +52,12 @@ SLOWEST = 0.95
 """A network that takes more than this share of the time that fp32 takes is not worth its loss."""
 
 
-def reason_against(loss: Loss, share: float, tolerance: float = 1.0) -> str:
+def reason_against(loss: Loss, share: float, tolerance: float = 1.0, limits: Loss = LIMITS) -> str:
     """Why `auto` does not use a network with this loss, in a few words; empty if it may use it.
 
     `share` is its time as a share of fp32's time. `tolerance` times the limits are allowed.
     """
-    for name, limit in LIMITS.__dict__.items():
+    for name, limit in limits.__dict__.items():
         value = getattr(loss, name)
         if not value <= tolerance * limit:
             return f"its {name.replace('_', ' ')} is {value:.4f} where {tolerance * limit:g} is allowed"

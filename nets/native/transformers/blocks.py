@@ -48,15 +48,13 @@ BLOCK = np.dtype(
         ("epsilon", np.float64),
         ("first", np.int64),  # numbers of MATRIX records
         ("second", np.int64),
-        ("values", np.int64),
         ("gated", np.int64),  # 1: a feed-forward block with a gate
         ("gamma", np.int64),  # offsets of float32 [channels]: a bottleneck reads activation(x * gamma + beta)
         ("beta", np.int64),
         ("activation", np.int64),  # its place in activations.KINDS
     ]
 )
-"""An attention block's first matrix has queries and keys, another one values; its second one reads what the heads mix.
-A feed-forward block's first matrix has, by blocks of 32 outputs, 16 of the first one and 16 of the gate.
+"""An attention block's first matrix has queries, keys and values; its second one reads what the heads mix. A feed-forward block's first matrix has, by blocks of 32 outputs, 16 of the first one and 16 of the gate.
 The ends of a bottleneck have a first matrix only."""
 
 ROOM = np.dtype(
@@ -115,8 +113,8 @@ def run_blocks(blocks, first, end, matrices, parameters, room, streams, buffers,
         elif block.kind == WIDEN:
             _resize(block, matrix, parameters, room, stream, streams[block.stream - 1], TO_STREAM, rows)
         elif block.kind == ATTENTION:
-            values, second = matrices[block.values], matrices[block.second]
-            _attend(block, matrix, values, second, parameters, room, stream, buffers, boards, height, width)
+            second = matrices[block.second]
+            _attend(block, matrix, second, parameters, room, stream, buffers, boards, height, width)
         else:
             _feed_forward(block, matrix, matrices[block.second], parameters, room, stream, rows)
 
@@ -151,11 +149,10 @@ def _feed_forward(block, first, second, parameters, room, whole, rows):
 
 
 @kernel
-def _attend(block, first, third, second, parameters, room, whole, buffers, boards, height, width):
+def _attend(block, first, second, parameters, room, whole, buffers, boards, height, width):
     area = height * width
     rows = boards * area
-    row_bytes, pair_bytes = first.inputs * FLOAT_BYTES, first.outputs * FLOAT_BYTES
-    value_bytes = pair_bytes + third.outputs * FLOAT_BYTES
+    row_bytes, value_bytes = first.inputs * FLOAT_BYTES, first.outputs * FLOAT_BYTES
     mixed_bytes = second.inputs * FLOAT_BYTES
     for start in range(0, rows, CHUNK):
         count = min(CHUNK, rows - start)
@@ -163,14 +160,9 @@ def _attend(block, first, third, second, parameters, room, whole, buffers, board
         write_levels(stream, count, first, parameters, block.share, block.epsilon, room.levels, room.steps)
         values = room.values + start * value_bytes
         multiply(first, parameters, room, count, TO_VALUES, values, value_bytes, OUTPUT_BYTES)
-        if third.in_bytes != first.in_bytes:
-            write_levels(stream, count, third, parameters, block.share, block.epsilon, room.levels, room.steps)
-        multiply(third, parameters, room, count, TO_VALUES, values + pair_bytes, value_bytes, OUTPUT_BYTES)
     for board in range(boards):
         values = room.values + board * area * value_bytes
-        _attend_board(
-            block, parameters, values, value_bytes, pair_bytes, room, buffers, board, height, width, mixed_bytes
-        )
+        _attend_board(block, parameters, values, value_bytes, room, buffers, board, height, width, mixed_bytes)
     for start in range(0, rows, CHUNK):
         count = min(CHUNK, rows - start)
         mixed = room.mixed + start * mixed_bytes
@@ -180,12 +172,12 @@ def _attend(block, first, third, second, parameters, room, whole, buffers, board
 
 
 @kernel
-def _attend_board(block, parameters, rows, row_bytes, pair_bytes, room, buffers, board, height, width, mixed_bytes):
-    """All heads on one board, whose queries, keys and, from `pair_bytes` on, values are in `rows`."""
+def _attend_board(block, parameters, rows, row_bytes, room, buffers, board, height, width, mixed_bytes):
+    """All heads on one board, whose queries, keys and values are in `rows`, one after another."""
     area, size, value_size = height * width, block.size, block.value_size
     groups = block.heads // block.kv_heads
     keys = rows + block.heads * size * FLOAT_BYTES
-    values = rows + pair_bytes
+    values = keys + block.kv_heads * size * FLOAT_BYTES
     table_bytes = MAX_SIZE * size * FLOAT_BYTES
     most = min(LARGEST_SUM / (area << SHARE_BITS), LARGEST_SHORT)
     for kv_head in range(block.kv_heads):

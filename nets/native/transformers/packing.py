@@ -107,12 +107,9 @@ def _attention(record: np.void, block: AttentionBlock) -> _Parts:
     record["size"], record["value_size"] = (-(-each // HEAD) * HEAD for each in (size, value_size))
     record["octaves"] = math.log2(math.e) / math.sqrt(size)
     stream = _normed_stream(record, block)
-    norm, pairs = block.norm[:, None], np.concatenate([block.query, block.key], axis=1)
-    return {
-        "first": (norm * pairs, stream, placed([size] * (block.heads + block.kv_heads))),
-        "values": (norm * block.value, stream, placed([value_size] * block.kv_heads)),
-        "second": (block.output, placed_hidden(block), stream),
-    }
+    read = placed([size] * (block.heads + block.kv_heads) + [value_size] * block.kv_heads)
+    matrix = block.norm[:, None] * np.concatenate([block.query, block.key, block.value], axis=1)
+    return {"first": (matrix, stream, read), "second": (block.output, placed_hidden(block), stream)}
 
 
 def _normed_stream(record: np.void, block: AttentionBlock | FeedForwardBlock) -> Places:

@@ -40,9 +40,7 @@ def rounded(
     """Round the matrices for 8 bits, by names of block and matrix, to suit what the network reads in `positions`.
 
     `kinds` are the kinds of blocks whose matrices are wanted."""
-    blocks: list[tuple[str, AttentionBlock | FeedForwardBlock]] = []
-    for kind in kinds:
-        blocks += [(label, block) for label, _, block in steps(model.trunk.blocks) if isinstance(block, kind)][1:]
+    blocks = [(label, block) for label, _, block in steps(model.trunk.blocks) if isinstance(block, tuple(kinds))]
     moments = _moments(model, positions, {f"{label}{tap}" for label, _ in blocks for tap in (NORMED, HIDDEN)})
     result = {}
     for label, block in blocks:
@@ -53,19 +51,37 @@ def rounded(
     return result
 
 
-def of_feed_forward(
-    model: Model, in_bytes: Mapping[str, Bytes], names: Sequence[str] = ("first", "second")
-) -> dict[str, Bytes]:
-    """Select matrices of these names of feed-forward blocks, which lose least by 8 bits."""
-    labels = {label for label, _, block in steps(model.trunk.blocks) if isinstance(block, FeedForwardBlock)}
-    wanted = {f"{label}_{name}" for label in labels for name in names}
-    return {name: each for name, each in in_bytes.items() if name in wanted}
+def choices(model: Model, in_bytes: Mapping[str, Bytes]) -> list[dict[str, Bytes]]:
+    """List what may have 8 bits of the matrices `in_bytes`, from all of them to none.
+
+    The first block of each kind loses most, then what attention mixes, then what it reads. Choices that are alike are
+    listed once."""
+    attention, feed_forward = (
+        [label for label, _, block in steps(model.trunk.blocks) if isinstance(block, kind)]
+        for kind in (AttentionBlock, FeedForwardBlock)
+    )
+    both, first, second = ("first", "second"), ("first",), ("second",)
+    wanted = [
+        [(attention, both), (feed_forward, both)],
+        [(attention[1:], both), (feed_forward[1:], both)],
+        [(attention[1:], first), (feed_forward[1:], both)],
+        [(feed_forward[1:], both)],
+        [(feed_forward[1:], second)],
+        [],
+    ]
+    result: list[dict[str, Bytes]] = []
+    for parts in wanted:
+        names = {f"{label}_{name}" for labels, of in parts for label in labels for name in of}
+        choice = {name: matrix for name, matrix in in_bytes.items() if name in names}
+        if not result or choice.keys() != result[-1].keys():
+            result.append(choice)
+    return result
 
 
 def _reading(block: AttentionBlock | FeedForwardBlock) -> FloatArray:
-    """Return those matrices of a block that read its norm and may have 8 bits, side by side."""
+    """Return the matrices of a block that read its norm, side by side."""
     if isinstance(block, AttentionBlock):
-        return np.concatenate([block.query, block.key], axis=1)
+        return np.concatenate([block.query, block.key, block.value], axis=1)
     return block.first if block.gate is None else np.concatenate([block.first, block.gate], axis=1)
 
 

@@ -113,7 +113,7 @@ def test_matrices_in_bytes_beside_convolutions() -> None:
     network, forward = made(15, [FEED_FORWARD, ORDINARY, FEED_FORWARD, nested(POOLING, FEED_FORWARD)], channels=32)
     content = network.compressed()
     in_bytes = rounded(load_model(content, "random"), [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
-    assert sorted(in_bytes) == ["block2_first", "block2_second", "block3_1_first", "block3_1_second"]
+    assert sorted(in_bytes) == [f"block{label}_{name}" for label in ("0", "2", "3_1") for name in ("first", "second")]
     evaluator = opened(content, in_bytes=in_bytes)
     for size in SIZES:
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=3.0)

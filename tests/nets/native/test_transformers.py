@@ -18,7 +18,7 @@ from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
 from nets.native.taps import recorded
 from nets.native.transformers.products import HAS_BYTES
-from nets.native.transformers.rounding import of_feed_forward, rounded
+from nets.native.transformers.rounding import choices, rounded
 from tests.conftest import REPOSITORY
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, inputs
 from tests.nets.native.networks import SIZES, check, needs_bytes, needs_kernels, nested, opened
@@ -100,10 +100,7 @@ def test_blocks_in_bytes(gated: bool) -> None:
     content = network.compressed()
     model = load_model(content, "random")
     in_bytes = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
-    assert sorted(in_bytes) == [f"block{number}_{name}" for number in (2, 3, 4) for name in ("first", "second")]
-    assert sorted(of_feed_forward(model, in_bytes)) == [
-        f"block{number}_{name}" for number in (2, 4) for name in ("first", "second")
-    ]
+    assert sorted(in_bytes) == [f"block{number}_{name}" for number in range(5) for name in ("first", "second")]
     shorts, integers = opened(content), opened(content, in_bytes=in_bytes)
     for size in SIZES:
         truth = forward(*inputs(*size), 1.0)
@@ -136,15 +133,35 @@ def test_inputs_of_unequal_sizes_lose_little_in_bytes() -> None:
     assert losses[1] < 1.25 * losses[0], losses
 
 
+def test_choices_of_matrices_in_bytes() -> None:
+    """From all to none: the first block of each kind gets 16 bits, then what attention mixes, and so on."""
+    network = RandomNetwork(15, channels=32, seed=1)
+    network.write([ATTENTION, FEED_FORWARD, FEED_FORWARD, ATTENTION])
+    model = load_model(network.compressed(), "random")
+    in_bytes = rounded(model, [inputs(7, 4, seed=1)])
+    assert [" ".join(sorted(name.removeprefix("block") for name in choice)) for choice in choices(model, in_bytes)] == [
+        "0_first 0_second 1_first 1_second 2_first 2_second 3_first 3_second",
+        "2_first 2_second 3_first 3_second",
+        "2_first 2_second 3_first",
+        "2_first 2_second",
+        "2_second",
+        "",
+    ]
+    # As where attention is too much: what is alike is listed once.
+    in_bytes = rounded(model, [inputs(7, 4, seed=1)], [FeedForwardBlock])
+    assert [len(choice) for choice in choices(model, in_bytes)] == [4, 2, 1, 0]
+
+
 def test_which_matrices_in_bottlenecks_get_bytes() -> None:
-    """The ends keep 16 bits, and so does the first block of each kind."""
+    """The ends keep 16 bits."""
     network = RandomNetwork(15, channels=40, seed=1)
     forward = network.write([NESTED, NESTED])
     content = network.compressed()
     model = load_model(content, "random")
     in_bytes = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
-    assert sorted(in_bytes) == ["block1_0_first", "block1_0_second", "block1_1_first", "block1_1_second"]
-    assert sorted(of_feed_forward(model, in_bytes)) == ["block1_1_first", "block1_1_second"]
+    assert sorted(in_bytes) == [
+        f"block{outer}_{inner}_{name}" for outer in (0, 1) for inner in (0, 1) for name in ("first", "second")
+    ]
     if HAS_BYTES:
         for size in SIZES:
             ours = opened(content, in_bytes=in_bytes).evaluate(EvaluationRequest(*inputs(*size)))
