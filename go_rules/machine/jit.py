@@ -37,6 +37,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _settings: Any = numba.config
 
+OPTIMISATION = 2
+"""How much LLVM optimises. 3, numba's default, takes 6 % longer to compile and makes nothing faster. 1 takes less,
+but makes networks 6 % slower with AVX2 (docs/log/2026-11-speed.md)."""
+if "NUMBA_OPT" not in os.environ:
+    _settings.OPT = type(_settings.OPT)(OPTIMISATION)
+
 UNUSED_DAYS = 30
 """A file that nobody has loaded for so long is removed."""
 
@@ -170,6 +176,7 @@ class KernelCache(_Cache):
             numba.__version__,
             llvmlite.__version__,
             _settings.USING_SVML,
+            int(_settings.OPT),
             numpy.__version__.partition(".")[0],  # by which numba decides what type a result has
             str(sig),
             target_context.codegen().magic_tuple(),

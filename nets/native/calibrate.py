@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nets.embedded import ReadyMade
 from nets.evaluator import EvaluationRequest, Evaluator
-from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray, Model
+from nets.katago.model import FloatArray, Model
 from nets.native.convolutions.packing import readings
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
@@ -53,8 +53,8 @@ PLAYING_SECONDS, EVALUATING_SECONDS = 15.0, 18.0
 """The most processor time to spend on making positions, and on evaluating them in fp32."""
 
 SURE = Loss(winrate_mean=0.006, winrate_p99=0.018, lead_mean=0.25, policy_kl=0.0075, other_top_moves=0.05)
-"""What matrices of 8 bits may lose on our own positions. On others a network may lose more: the winrate's 99th percentile
-was up to twice, the lead up to 1.3 times as large on golden ones (docs/log/2026-11-speed.md)."""
+"""What matrices of 8 bits may lose on our own positions. On others a network may lose more: on golden ones the 99th
+percentile of the winrate was up to twice, the lead up to 1.3 times as large (docs/log/2026-11-speed.md)."""
 
 Progress = Callable[[float], None]
 
@@ -127,8 +127,7 @@ def calibrate(
     in_bytes: Mapping[str, Bytes] = NO_BYTES
     if has_rows and HAS_BYTES:
         # Weights that are added in groups are rounded too coarsely for attention.
-        kinds = (FeedForwardBlock,) if IN_GROUPS else (AttentionBlock, FeedForwardBlock)
-        in_bytes = rounded(model, [each for each in others if len(each[0]) > 0], kinds)
+        in_bytes = rounded(model, [each for each in others if len(each[0]) > 0], without_attention=IN_GROUPS)
         progress(0.85)
     checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
     expected = answers(varied(reference), checked)

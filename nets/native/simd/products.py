@@ -107,7 +107,9 @@ def emit_product(builder: Any, values: Any, rows: int, product: Product, here: I
         put(builder, results, builder.add(to, builder.mul(to_bytes, I64(row))))
 
 
-_multiply_most, _multiply_more, _multiply_one = (multiplier(rows) for rows in (MOST_ROWS, MORE_ROWS, 1))
+_multiply_most, _multiply_even, _multiply_more, _multiply_one = (
+    multiplier(rows) for rows in (MOST_ROWS, MORE_ROWS + 1, MORE_ROWS, 1)
+)
 
 
 @kernel
@@ -127,6 +129,12 @@ def multiply_parts(levels, weights, sums, rows, row_bytes, length):
         levels += MOST_ROWS * row_bytes
         sums += MOST_ROWS * OUTPUT_BYTES
         rows -= MOST_ROWS
+    if rows > MORE_ROWS and rows % MORE_ROWS == 1:
+        # So that none is left alone: a row's few sums would wait for each other.
+        _multiply_even(levels, row_bytes, length, weights, sums, OUTPUT_BYTES)
+        levels += (MORE_ROWS + 1) * row_bytes
+        sums += (MORE_ROWS + 1) * OUTPUT_BYTES
+        rows -= MORE_ROWS + 1
     while rows >= MORE_ROWS:
         _multiply_more(levels, row_bytes, length, weights, sums, OUTPUT_BYTES)
         levels += MORE_ROWS * row_bytes

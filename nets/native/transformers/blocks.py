@@ -54,7 +54,8 @@ BLOCK = np.dtype(
         ("activation", np.int64),  # its place in activations.KINDS
     ]
 )
-"""An attention block's first matrix has queries, keys and values; its second one reads what the heads mix. A feed-forward block's first matrix has, by blocks of 32 outputs, 16 of the first one and 16 of the gate.
+"""An attention block's first matrix has queries, keys and values; its second one reads what the heads mix.
+A feed-forward block's first matrix has, by blocks of 32 outputs, 16 of the first one and 16 of the gate.
 The ends of a bottleneck have a first matrix only."""
 
 ROOM = np.dtype(

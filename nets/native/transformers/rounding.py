@@ -35,12 +35,15 @@ POINTS = 30_000
 def rounded(
     model: Model,
     positions: Sequence[Positions],
-    kinds: Sequence[type[AttentionBlock | FeedForwardBlock]] = (AttentionBlock, FeedForwardBlock),
+    without_attention: bool = False,
 ) -> dict[str, Bytes]:
     """Round the matrices for 8 bits, by names of block and matrix, to suit what the network reads in `positions`.
 
-    `kinds` are the kinds of blocks whose matrices are wanted."""
-    blocks = [(label, block) for label, _, block in steps(model.trunk.blocks) if isinstance(block, tuple(kinds))]
+    `without_attention` leaves out the matrices of attention blocks."""
+    blocks: list[tuple[str, AttentionBlock | FeedForwardBlock]] = []
+    for label, _, block in steps(model.trunk.blocks):
+        if isinstance(block, FeedForwardBlock) or (isinstance(block, AttentionBlock) and not without_attention):
+            blocks.append((label, block))
     moments = _moments(model, positions, {f"{label}{tap}" for label, _ in blocks for tap in (NORMED, HIDDEN)})
     result = {}
     for label, block in blocks:
@@ -61,7 +64,7 @@ def choices(model: Model, in_bytes: Mapping[str, Bytes]) -> list[dict[str, Bytes
         for kind in (AttentionBlock, FeedForwardBlock)
     )
     both, first, second = ("first", "second"), ("first",), ("second",)
-    wanted = [
+    wanted: list[list[tuple[list[str], tuple[str, ...]]]] = [
         [(attention, both), (feed_forward, both)],
         [(attention[1:], both), (feed_forward[1:], both)],
         [(attention[1:], first), (feed_forward[1:], both)],

@@ -148,7 +148,7 @@ def test_choices_of_matrices_in_bytes() -> None:
         "",
     ]
     # As where attention is too much: what is alike is listed once.
-    in_bytes = rounded(model, [inputs(7, 4, seed=1)], [FeedForwardBlock])
+    in_bytes = rounded(model, [inputs(7, 4, seed=1)], without_attention=True)
     assert [len(choice) for choice in choices(model, in_bytes)] == [4, 2, 1, 0]
 
 
