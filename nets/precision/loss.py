@@ -55,7 +55,7 @@ SLOWEST = 0.95
 def reason_against(loss: Loss, share: float, tolerance: float = 1.0, limits: Loss = LIMITS) -> str:
     """Why `auto` does not use a network with this loss, in a few words; empty if it may use it.
 
-    `share` is its time as a share of fp32's time. `tolerance` times the limits are allowed.
+    `share` is its time as a share of fp32's time. `tolerance` times the `limits` are allowed.
     """
     for name, limit in limits.__dict__.items():
         value = getattr(loss, name)

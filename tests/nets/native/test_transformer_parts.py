@@ -22,7 +22,7 @@ from tests.nets.random_networks import RandomNetwork
 
 
 @needs_kernels
-@pytest.mark.parametrize("rows", [1, 5, 12, 31])
+@pytest.mark.parametrize("rows", [1, 2, 5, 9, 12, 25, 31])
 def test_products(rows: int) -> None:
     random = np.random.default_rng(rows)
     sums = aligned(rows * 128).view(np.int32)
