@@ -26,7 +26,9 @@ class ClockError(ValueError):
 
 
 def parse_control(text: str) -> TimeControl:
-    """Read a time control in one of FORMS; all times are seconds. Raises ClockError."""
+    """Read a time control in one of FORMS; all times are seconds. Raises ClockError.
+
+    Fischer time needs a main time: a first move has no increment yet."""
     words = text.strip().lower().split(":")
     system = words.pop(0) if words[0][:1].isalpha() else {1: "absolute", 3: "canadian"}.get(len(words), "")
     try:
@@ -44,9 +46,9 @@ def parse_control(text: str) -> TimeControl:
         main, period, count = numbers
         make = TimeControl.canadian if system == "canadian" else TimeControl.byoyomi
         return make(main, period, int(count))
-    if system == "fischer" and len(numbers) == 2 and sum(numbers) > 0:
+    if system == "fischer" and len(numbers) == 2 and numbers[0] > 0:
         return TimeControl.fischer(*numbers)
-    if system == System.FISCHER_CAPPED.value and len(numbers) == 4 and sum(numbers[:2]) > 0 and 0 not in numbers[2:]:
+    if system == System.FISCHER_CAPPED.value and len(numbers) == 4 and numbers[0] > 0 and 0 not in numbers[2:]:
         return TimeControl.fischer_capped(*numbers)
     raise ClockError(f"not a time control: {shown(text)} (one of {FORMS})")
 

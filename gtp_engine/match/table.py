@@ -160,9 +160,9 @@ def _conclusions(terms: MatchTerms, facts: dict[str, Any], games: Sequence[GameR
         lines.append(
             f"Final scores compared in {facts['scores_compared']} games, different in {facts['scores_differ']}."
         )
-        others = {how: count for how, count in facts["settled_by"].items() if how not in (BY_BOARD, BY_SCORES)}
-        if others:
-            lines.append(f"Settled otherwise: {', '.join(f'{count} by {how}' for how, count in others.items())}.")
+    others = {how: count for how, count in facts["settled_by"].items() if how not in (BY_BOARD, BY_SCORES)}
+    if others:
+        lines.append(f"Settled otherwise: {', '.join(f'{count} by {how}' for how, count in others.items())}.")
     if facts["uncounted"]:
         lines.append(f"{facts['uncounted']} games count for nobody: the engines did not agree on a winner.")
     if "sprt" in facts:

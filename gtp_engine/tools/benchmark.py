@@ -16,7 +16,7 @@ from go_rules.machine.cores import usable_cores
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.options import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
-from gtp_engine.errors import explain
+from gtp_engine.errors import UserError, explain
 from gtp_engine.players import PLAYERS, chosen_player, make_player, open_evaluator, suited_to
 from gtp_engine.tools.benchmark_choice import choose
 from gtp_engine.tools.benchmark_report import advice_of, for_people, progress_bar, surroundings
@@ -33,6 +33,8 @@ TRIAL_SHARE = 0.5
 BATCHES = (1, 2, 4, 8)
 ACCELERATOR_WORKERS, ACCELERATOR_BATCHES = (1, 2, 3, 4), (4, 8, 16, 32, 64)
 """Workers and batches to try if the network is not computed by the processor."""
+DEFAULT = "nobi"
+"""The player that is measured with a network, whichever plays: the full search."""
 VARIED = ("net", "size", "precision", "workers", "batch")
 """Parameters that may be given several values, the slowest to vary first."""
 
@@ -67,7 +69,7 @@ def benchmark(
     """
     configurations = list(_combinations(config_file, settings, options))
     configuration = configurations[0]
-    name = chosen_player(configuration)
+    name = _measured_player(configurations)
     with_network = PLAYERS[name].needs_network
     is_single = len(configurations) == 1
     total = seconds * (1 + TRIAL_SHARE if advice and is_single and with_network else len(configurations))
@@ -85,6 +87,20 @@ def benchmark(
         click.echo(msgspec.json.encode(report).decode())
     else:
         click.echo(for_people(report))
+
+
+def _measured_player(configurations: Sequence[Configuration]) -> str:
+    """Return the name of the player to measure. Raises UserError and ParameterError."""
+    names = [chosen_player(configuration) for configuration in configurations]
+    if any(PLAYERS[name].needs_network for name in names):
+        if configurations[0].engine.player is not None and names[0] != DEFAULT:
+            raise UserError(f"with a network only the search of {DEFAULT} can be measured")
+        names = [DEFAULT if PLAYERS[name].needs_network else name for name in names]
+    if names[0] == "random":
+        raise UserError("the player random has no search to measure")
+    if len(names) > 1 and set(names) != {DEFAULT}:
+        raise UserError("several settings can be compared only with a network")
+    return names[0]
 
 
 def measure_network(configuration: Configuration, seconds: float, advice: bool, tick: Tick) -> dict[str, Any]:

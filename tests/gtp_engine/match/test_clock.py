@@ -40,6 +40,8 @@ def test_parse(text: str, control: TimeControl) -> None:
         "1:2:3:4",
         "byoyomi:1",
         "fischer:0:0",
+        "fischer:0:5",
+        "fischer-capped:0:5:-1:-1",
         "fischer:-1:2",
         "byoyomi:1:1:-1",
         "fischer-capped:60:2",

@@ -118,6 +118,21 @@ def test_bad_lists(arguments: list[str], message: str, capsys: pytest.CaptureFix
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--net", "none", "--workers", "1,2"], "several settings can be compared only with a network"),
+        (["--net", "none", "--net", "any.onnx"], "several settings can be compared only with a network"),
+        (["--net", "any.onnx", "--net", "none"], "several settings can be compared only with a network"),
+        (["--net", "any.onnx", "--player", "gumbel"], "with a network only the search of nobi can be measured"),
+        (["--player", "random"], "the player random has no search to measure"),
+    ],
+)
+def test_what_cannot_be_measured(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["benchmark", *arguments]) == 1
+    assert capsys.readouterr() == ("", f"nobi: {message}\n")
+
+
 class Slow(Trial):
     """A setting whose speed is known beforehand, but for some noise."""
 
