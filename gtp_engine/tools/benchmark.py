@@ -17,7 +17,7 @@ from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.options import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError, explain
-from gtp_engine.players import PLAYERS, chosen_player, make_player, open_evaluator, suited_to
+from gtp_engine.players import PLAYERS, WITH_NETWORK, chosen_player, make_player, open_evaluator, suited_to
 from gtp_engine.tools.benchmark_choice import choose
 from gtp_engine.tools.benchmark_report import advice_of, for_people, progress_bar, surroundings
 from gtp_engine.tools.benchmark_trials import MIN_ROUNDS, ROUND_SECONDS, Tick, Trial, measure, position
@@ -33,8 +33,6 @@ TRIAL_SHARE = 0.5
 BATCHES = (1, 2, 4, 8)
 ACCELERATOR_WORKERS, ACCELERATOR_BATCHES = (1, 2, 3, 4), (4, 8, 16, 32, 64)
 """Workers and batches to try if the network is not computed by the processor."""
-DEFAULT = "nobi"
-"""The player that is measured with a network, whichever plays: the full search."""
 VARIED = ("net", "size", "precision", "workers", "batch")
 """Parameters that may be given several values, the slowest to vary first."""
 
@@ -90,15 +88,16 @@ def benchmark(
 
 
 def _measured_player(configurations: Sequence[Configuration]) -> str:
-    """Return the name of the player to measure. Raises UserError and ParameterError."""
+    """Return the name of the player to measure, with a network always the full search. Raises UserError and
+    ParameterError."""
     names = [chosen_player(configuration) for configuration in configurations]
     if any(PLAYERS[name].needs_network for name in names):
-        if configurations[0].engine.player is not None and names[0] != DEFAULT:
-            raise UserError(f"with a network only the search of {DEFAULT} can be measured")
-        names = [DEFAULT if PLAYERS[name].needs_network else name for name in names]
+        if configurations[0].engine.player is not None and names[0] != WITH_NETWORK:
+            raise UserError(f"with a network only the search of {WITH_NETWORK} can be measured")
+        names = [WITH_NETWORK if PLAYERS[name].needs_network else name for name in names]
     if names[0] == "random":
         raise UserError("the player random has no search to measure")
-    if len(names) > 1 and set(names) != {DEFAULT}:
+    if len(names) > 1 and set(names) != {WITH_NETWORK}:
         raise UserError("several settings can be compared only with a network")
     return names[0]
 

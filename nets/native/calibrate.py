@@ -54,7 +54,7 @@ PLAYING_SECONDS, EVALUATING_SECONDS = 15.0, 18.0
 
 SURE = Loss(winrate_mean=0.006, winrate_p99=0.018, lead_mean=0.25, policy_kl=0.0075, other_top_moves=0.05)
 """What matrices of 8 bits may lose on our own positions. On others a network may lose more: on golden ones the 99th
-percentile of the winrate was up to twice, the lead up to 1.3 times as large (docs/log/2026-11-speed.md)."""
+percentile of the winrate was up to 2.2 times, the lead up to 1.5 times as large (docs/log/2026-11-speed.md)."""
 
 Progress = Callable[[float], None]
 
