@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import copy_position, neighbour, remove_chain
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_with_arrays
 from go_rules.phases import live_phase
 from go_rules.points import BLACK, EMPTY, N_POINTS, STRIDE, WHITE
 from go_rules.position import new_stack
@@ -29,7 +29,7 @@ def count_stones(pos):
     return stones
 
 
-@kernel
+@kernel_with_arrays
 def tromp_taylor_area(pos, area):
     """Count white's points minus black's by area as Tromp and Taylor define it.
 

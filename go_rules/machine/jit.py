@@ -83,8 +83,16 @@ shipped_folder = _use_shipped()
 
 
 def kernel(function: F) -> F:
-    """Compile `function` to run without the GIL; keep it on disk. Division by zero gives inf or nan, as in numpy."""
+    """Compile `function` to run without the GIL; keep it on disk. Division by zero gives inf or nan, as in numpy.
+
+    It may make no arrays: for those references are counted, which numba would then do wherever any array is read.
+    """
     return _compiled(function, inline="never")
+
+
+def kernel_with_arrays(function: F) -> F:
+    """Compile `function` as a kernel that makes arrays of its own, but returns none."""
+    return _compiled(function, inline="never", makes_arrays=True)
 
 
 def kernel_part(function: F) -> F:
@@ -96,11 +104,12 @@ def kernel_part(function: F) -> F:
     return _compiled(function, inline="always")
 
 
-def _compiled(function: F, inline: str) -> F:
+def _compiled(function: F, inline: str, makes_arrays: bool = False) -> F:
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         return function
-    # Nothing calls kernels from C, and wrappers for that are a good part of what compiling costs.
-    options: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "inline": inline}
+    options: Any = {"nogil": True, "error_model": "numpy", "inline": inline}
+    options["no_cfunc_wrapper"] = True  # nothing calls kernels from C, and to compile what lets C do so costs much
+    options["_nrt"] = makes_arrays
     dispatcher: Any = numba.njit(**options)(function)
     dispatcher._cache = KernelCache(function)
     return dispatcher

@@ -20,6 +20,7 @@ from nets.native.outputs import finish_batch, last_layers
 from nets.native.packed import Packed
 from nets.native.parameters import aligned
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS
+from nets.native.simd.vectors import VECTOR_BYTES
 from nets.native.stem import write_stem
 from nets.native.transformers.attention import HEAD_BUFFERS, KEYS
 from nets.native.transformers.attention import ROWS as QUERIES
@@ -171,6 +172,7 @@ def _head_buffer_sizes(packed: Packed, area: int) -> dict[str, int | list[int]]:
         "values": -(-values // OUTPUTS) * area // 2 * OUTPUT_BYTES,
         "scores": QUERIES * area * SHORT_BYTES,
         "sums": QUERIES * OUTPUT_BYTES,
+        "factors": QUERIES * VECTOR_BYTES,
     }
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_with_arrays
 
 ROOT, NONE = 0, -1
 """The root's index, and the index that stands for no node or no edge."""
@@ -86,7 +86,7 @@ def edges_of(tree: Tree, index: int = ROOT) -> NDArray[np.void]:
     return tree.edges[int(node["first"]) : int(node["first"]) + int(node["count"])]
 
 
-@kernel
+@kernel_with_arrays
 def sort_by_prior(edges, first, count):
     """Sort the edges of a node, the likeliest move first; moves as likely as each other stay in their order."""
     unsorted = edges[first : first + count].copy()

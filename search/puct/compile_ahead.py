@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from go_rules.game import Game
 from go_rules.points import BLACK
 from nets.constant import ConstantEvaluator
 from search.puct.iteration import NO_ROOM, NOT_YET, advance, evaluate_leaves
+from search.puct.leaves.outcome import score_terminal
+from search.puct.leaves.path import graph_key, mark_banned, replay
 from search.puct.parameters import SearchParameters
 from search.puct.report import MAX_VARIATION
 from search.puct.root import expand_root, place_root
@@ -28,7 +32,7 @@ from search.puct.workspace import Workspace
 from search.request import excluded_until
 
 SIDE = 9
-MEMORY = 16
+PARAMETERS = SearchParameters(memory=16, cache_memory=16, workers=1)
 """Megabytes: enough for a tree and a cache that stay empty."""
 
 
@@ -37,29 +41,42 @@ def compile_all() -> None:
 
     Meanwhile the parent compiles the rules and what its network needs, calibrates it and calls `compile_ends`.
     """
-    parameters = SearchParameters(memory=MEMORY, cache_memory=MEMORY, workers=1)
-    _compile_iteration(_small_workspace(parameters))
-    compile_ends()
-    search = Search(ConstantEvaluator(), parameters)
+    _compile_iteration(_small_workspace())
+    for compile_some in reversed(_ends()):  # the parent may be at them already
+        compile_some()
+    search = Search(ConstantEvaluator(), PARAMETERS)
     search.warm_up(SIDE, SIDE)
     search.close()
 
 
 def compile_ends() -> None:
-    """Compile the kernels that a search calls only after its tree has grown, so they are wanted last."""
-    parameters = SearchParameters(memory=MEMORY, cache_memory=MEMORY, workers=1)
-    space = _small_workspace(parameters)
+    """Compile what the second process comes to last: the leaves of its iteration, then what a grown tree needs."""
+    for compile_some in _ends():
+        compile_some()
+
+
+def _ends() -> list[Callable[[], object]]:
+    """List what compiles the kernels that the second process comes to last, by calling them for a tree of one node."""
+    space = _small_workspace()
     _plant(space)
-    work, ranks = space.workers[0].work, np.zeros((3, space.area + 1))
-    expand_root(space.tree, space.context, work)
-    rank_root(space.tree, space.context, work, ranks)
-    none = np.zeros((0, MAX_VARIATION), np.int64)
-    variations(space.tree, space.context, ranks, none, none, none, np.zeros(0, np.int64))
-    tree_ownership(space.tree, int(space.tree.used[ROOT]))
-    forget_unreachable(space.tree, space.context)
-    settle(space.tree)
-    recompute(space.tree, space.context)
-    collect_garbage(space.tree)
+    tree, contexts, work = space.tree, space.context, space.workers[0].work
+    context, scratch, leaf = contexts[0], work.scratch[0], work.leaves[0]
+    leaf["stack"][0] = context["roots"][0]
+    ranks, none = np.zeros((3, space.area + 1)), np.zeros((0, MAX_VARIATION), np.int64)
+    return [
+        partial(replay, tree.nodes, tree.links, context, scratch, leaf),
+        partial(mark_banned, context, leaf),
+        partial(graph_key, context, scratch, leaf, False, np.uint64(0)),
+        partial(score_terminal, context, scratch, leaf["stack"][0], tree.nodes[0]),
+        partial(expand_root, tree, contexts, work),
+        partial(rank_root, tree, contexts, work, ranks),
+        partial(variations, tree, contexts, ranks, none, none, none, np.zeros(0, np.int64)),
+        partial(tree_ownership, tree, int(tree.used[ROOT])),
+        partial(forget_unreachable, tree, contexts),
+        partial(settle, tree),
+        partial(recompute, tree, contexts),
+        partial(collect_garbage, tree),
+    ]
 
 
 def _compile_iteration(space: Workspace) -> None:
@@ -69,8 +86,8 @@ def _compile_iteration(space: Workspace) -> None:
     advance(space, space.workers[0], NO_ROOM, NOT_YET)
 
 
-def _small_workspace(parameters: SearchParameters) -> Workspace:
-    return Workspace(SIDE, SIDE, parameters, ConstantEvaluator(), 1, 0, True)
+def _small_workspace() -> Workspace:
+    return Workspace(SIDE, SIDE, PARAMETERS, ConstantEvaluator(), 1, 0, True)
 
 
 def _plant(space: Workspace) -> None:

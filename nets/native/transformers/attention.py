@@ -70,6 +70,7 @@ HEAD_BUFFERS = np.dtype(
         ("values", np.int64),  # int16 [width / 32, area / 2, 32, 2]
         ("scores", np.int64),  # int16 [12, area]
         ("sums", np.int64),  # int32 [12, 32]
+        ("factors", np.int64),  # float32 [12, a vector]: what the sums of a row are multiplied by
     ]
 )
 """Addresses of what one head works with; areas are rounded up to a multiple of 32."""
@@ -190,7 +191,6 @@ def mix(buffers, area, size, value_size, bits, value_step, mixed, row_bytes):
     score_bytes = blocks * VECTOR_BYTES
     query_bytes, key_bytes = size * SHORT_BYTES, KEYS * size * SHORT_BYTES
     pairs = (area + 1) // 2
-    sums = np.empty(ROWS, np.float32)
     for start in range(0, area, ROWS):
         count = min(ROWS, area - start)
         queries = buffers.queries + start * query_bytes
@@ -198,13 +198,14 @@ def mix(buffers, area, size, value_size, bits, value_step, mixed, row_bytes):
             to = buffers.scores + block * VECTOR_BYTES
             score_block(queries, buffers.keys + block * key_bytes, to, count, query_bytes, score_bytes)
         for row in range(count):
-            sums[row] = write_shares(buffers.scores + row * score_bytes, blocks, area - (blocks - 1) * KEYS, bits)
+            shares = write_shares(buffers.scores + row * score_bytes, blocks, area - (blocks - 1) * KEYS, bits)
+            store(buffers.factors, row * VECTOR_BYTES, floats(value_step / shares))
         for at in range(0, value_size * FLOAT_BYTES, OUTPUT_BYTES):
             values = buffers.values + at * pairs
             multiply_parts(buffers.scores, values, buffers.sums, count, score_bytes, pairs * 4)
             to = mixed + start * row_bytes + at
             for row in range(count):
-                factor = floats(value_step / sums[row])
+                factor = load_floats(buffers.factors, row * VECTOR_BYTES)
                 for half in range(at, min(at + OUTPUT_BYTES, value_size * FLOAT_BYTES), VECTOR_BYTES):
                     level = to_floats(load_ints(buffers.sums, row * OUTPUT_BYTES + half - at))
                     store(to, row * row_bytes + half - at, level * factor)

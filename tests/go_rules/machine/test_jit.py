@@ -132,6 +132,48 @@ def test_kernels_run_as_python_too(tmp_path):
     assert run(tmp_path, NUMBA_DISABLE_JIT="1", PYTHONWARNINGS="ignore") == [value, "0"]
 
 
+def test_kernels_count_no_references(tmp_path):
+    """Else they would, of each array of the tree that they read."""
+    program = """
+    import numpy as np
+    from search.puct.tree.nodes import clear_tree, new_node, new_tree
+    tree = new_tree(81, 1 << 20, False)
+    clear_tree(tree)
+    new_node(tree, np.uint64(1), 1)
+    (compiled,) = new_node.inspect_llvm().values()
+    print("new_node" in compiled, compiled.count("NRT_"))
+    """
+    assert run(tmp_path, program) == ["True", "0"]
+
+
+def test_only_kernels_that_say_so_make_arrays(tmp_path):
+    (tmp_path / "kernels_that_make_arrays.py").write_text(
+        textwrap.dedent("""
+        import numpy as np
+        from go_rules.machine.jit import kernel, kernel_with_arrays
+        @kernel
+        def denied(n):
+            return np.ones(n).sum()
+        @kernel_with_arrays
+        def allowed(n):
+            return np.ones(n).sum()
+        @kernel
+        def caller(n):
+            return allowed(n)
+        """)
+    )
+    program = """
+    from kernels_that_make_arrays import allowed, caller, denied
+    from numba.core.errors import TypingError
+    try:
+        denied(3)
+    except TypingError:
+        print("denied")
+    print(allowed(3), caller(4))
+    """
+    assert run(tmp_path, program, PYTHONPATH=str(tmp_path)) == ["denied", "3.0", "4.0"]
+
+
 def test_fingerprints_cover_imported_modules(tmp_path):
     """In a folder whose name is one of ours, and which Python finds before any other."""
     package = tmp_path / "benchmarks"
