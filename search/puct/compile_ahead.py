@@ -2,6 +2,7 @@
 
 compiler_process.py starts it. Only one thread of a process can compile: while the parent compiles the rules, opens its
 network and calibrates it, this process compiles the search, and each finds the other's kernels in the cache on disk.
+When its network is ready, the parent compiles too, from the other end, until the two meet.
 """
 
 from __future__ import annotations
