@@ -143,7 +143,7 @@ def refresh(nodes, links, biases, ctx, scratch, node):
         weights[i] = link.weight
         total += link.weight
     node.child_weight = total
-    if total > 0.0:
+    if total > 0.0 and count > 1:
         if s.noise_pruning == 1:
             total = _prune_noise(s, links, start, count, node.to_play, weights)
         if s.value_weight_exponent > 0.0:
