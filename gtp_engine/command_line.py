@@ -46,6 +46,7 @@ SUBCOMMANDS = {
     "selfplay": ("training.commands.positions", "Write what a network finds out in games against itself."),
     "learn": ("training.commands.train", "Alternate self-play and training; keep what wins its match."),
     "export": ("training.commands.network", "Write a training run's network to a file."),
+    "average": ("training.commands.network", "Average the weights of several networks of one shape."),
     "yardstick": ("training.commands.network", "Measure a network on KataGo's training rows."),
     "players": ("gtp_engine.tools.lists", "List the searches that --player can name."),
     "config": ("gtp_engine.tools.lists", "Show every parameter, or write a configuration file to edit."),

@@ -1,4 +1,4 @@
-"""`nobi export` and `nobi yardstick`: writing a run's network to a file, and measuring a network."""
+"""`nobi export`, `nobi average` and `nobi yardstick`: writing networks to files, and measuring one."""
 
 from __future__ import annotations
 
@@ -30,6 +30,25 @@ def export(run: Path, out: Path) -> None:
         write_whole(out, to_onnx(prepared(model), sha256, facts=facts).SerializeToString())
     else:
         write_whole(out, encode_model(model))
+
+
+@click.command()
+@click.argument("out", type=folder)
+@click.argument("networks", nargs=-1, required=True, type=existing)
+def average(out: Path, networks: tuple[Path, ...]) -> None:
+    """Write the mean of the weights of NETWORKS, which have one shape, to OUT/student.bin.gz. It is often better than
+    each, if they went on from the same weights."""
+    require_torch()
+    from training.files import make_folder
+    from training.run.average import average_networks
+    from training.run.folder import STUDENT
+    from training.run.trained_network import write_trained_network
+
+    if (out / STUDENT).exists():
+        raise TrainingError(f"{out / STUDENT} exists already")
+    trained = average_networks(networks)
+    make_folder(out)
+    write_trained_network(out, trained, None)
 
 
 @click.command()
