@@ -62,15 +62,15 @@ def announcements(control: TimeControl) -> list[str]:
     main, period, count = control.main, control.period, control.stones
     commands = []
     if control.system is System.FISCHER:
-        commands = [f"kata-time_settings fischer {main:g} {control.increment:g}"]
+        commands = [f"kata-time_settings fischer {main:.12g} {control.increment:.12g}"]
     elif control.system is System.FISCHER_CAPPED:
-        limits = " ".join(f"{-1 if most == math.inf else most:g}" for most in (control.cap, control.move_maximum))
-        commands = [f"kata-time_settings fischer-capped {main:g} {control.increment:g} {limits}"]
+        limits = " ".join(f"{-1 if most == math.inf else most:.12g}" for most in (control.cap, control.move_maximum))
+        commands = [f"kata-time_settings fischer-capped {main:.12g} {control.increment:.12g} {limits}"]
     elif control.system is System.BYOYOMI:
-        commands = [f"kgs-time_settings byoyomi {main:g} {period:g} {control.periods}"]
+        commands = [f"kgs-time_settings byoyomi {main:.12g} {period:.12g} {control.periods}"]
         main, count = main + (control.periods - 1) * period, 1
     if main % 1 or period % 1:
-        commands.append(f"time_settings {main:g} {period:g} {count}")
+        commands.append(f"time_settings {main:.12g} {period:.12g} {count}")
     return [*commands, f"time_settings {math.ceil(main)} {math.ceil(period)} {count}"]
 
 

@@ -63,6 +63,11 @@ def test_parse_refuses(text: str) -> None:
         ("0:1:1", ["time_settings 0 1 1"]),
         ("0:0.5:1", ["time_settings 0 0.5 1", "time_settings 0 1 1"]),
         ("byoyomi:60:10:3", ["kgs-time_settings byoyomi 60 10 3", "time_settings 80 10 1"]),
+        ("byoyomi:2000000:10:3", ["kgs-time_settings byoyomi 2000000 10 3", "time_settings 2000020 10 1"]),
+        (
+            "fischer:1234567.5:1",
+            ["kata-time_settings fischer 1234567.5 1", "time_settings 1234567.5 0 0", "time_settings 1234568 0 0"],
+        ),
         ("fischer:60:2.5", ["kata-time_settings fischer 60 2.5", "time_settings 60 0 0"]),
         ("fischer-capped:60:2:90:-1", ["kata-time_settings fischer-capped 60 2 90 -1", "time_settings 60 0 0"]),
     ],
