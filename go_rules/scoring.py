@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import copy_position, neighbour, remove_chain
-from go_rules.machine.jit import kernel, kernel_with_arrays
+from go_rules.machine.jit import kernel, kernel_part, kernel_with_arrays
 from go_rules.phases import live_phase
 from go_rules.points import BLACK, EMPTY, N_POINTS, STRIDE, WHITE
 from go_rules.position import new_stack
+from go_rules.rules import SCORING_TERRITORY
 from go_rules.tactics.life import final_area, new_life_work
 
 
@@ -79,6 +80,19 @@ def tromp_taylor_area(pos, area):
         if area[point] == -1:
             area[point] = EMPTY
     return score
+
+
+@kernel_part
+def score_range(rules, pos):
+    """The lowest and the highest score (white's view) that this board can end with, whatever a network makes of it."""
+    beside = np.float32(rules.komi + rules.handicap_bonus + pos.white_bonus)
+    area = np.float32(pos.width * pos.height)
+    if rules.scoring == SCORING_TERRITORY:
+        # Prisoners count too. There is no limit to them, but a board full of them is more than any network expects.
+        area *= np.float32(2.0)
+    elif pos.button == 1:
+        area += np.float32(0.5)
+    return beside - area, beside + area
 
 
 def final_score(position: np.void, rules: np.void, dead: Iterable[int] = ()) -> float:

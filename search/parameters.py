@@ -284,6 +284,12 @@ def record_fields(table: type[ParameterTable]) -> list[tuple[str, str]]:
     return [(each.name, RECORD_TYPES[each.kind]) for each in parameters if each.kind in RECORD_TYPES]
 
 
+def under_name(name: str, error: ParameterError) -> str:
+    """The text of an error about a parameter, beginning with the name by which the user knows it."""
+    text = str(error)
+    return text if text.startswith(name) else f"{shown(name)}: {text}"
+
+
 def folded(name: str) -> str:
     """A name without what users may write in different ways: case, `-`, `_` and spaces."""
     return name.replace("_", "").replace("-", "").replace(" ", "").lower()

@@ -208,6 +208,7 @@ class _Reader:
 
     def __init__(self, root: Mapping[str, list[bytes]]) -> None:
         self.root = root
+        _require_go(root.get("GM", [b"1"])[0])
         self.encoding = _known_encoding(root.get("CA", [b""])[0])
         self.width, self.height = _size(root.get("SZ", [b"19"])[0])
 
@@ -332,6 +333,13 @@ def _known_encoding(name: bytes) -> str:
     except (LookupError, ValueError):
         return "utf-8"
     return encoding if _ENCODINGS.fullmatch(encoding) else "utf-8"
+
+
+def _require_go(value: bytes) -> None:
+    """Raise SgfError if GM, by whose number SGF tells games apart, says that this is another game."""
+    number = value.strip()
+    if number.isdigit() and int(number[:9]) != 1:
+        raise SgfError(f"GM{_shown(value)} is not Go")
 
 
 def _size(value: bytes) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from gtp_engine.configuration.fixed import fixed_name, require_fixed
 from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.settings import LONGEST, MOST_VISITS
 from nets.human_profile import HumanProfile, parse_profile
-from search.parameters import Parameter, ParameterError, folded
+from search.parameters import Parameter, ParameterError, folded, under_name
 from search.puct.parameters import SearchParameters
 
 DEFAULT_VISITS = 500
@@ -67,7 +67,10 @@ class Options:
         options, unknown, other = self, list[str](), list[str]()
         for name, value in settings.items():
             fixed = fixed_name(name)
-            changed = options._with(name, value.strip())
+            try:
+                changed = options._with(name, value.strip())
+            except ParameterError as error:
+                raise ParameterError(under_name(name, error)) from None
             if changed is not None:
                 options = changed
             elif fixed is None:

@@ -77,6 +77,7 @@ def analysis(
     from gtp_engine.players import check
 
     check(configuration)
+    _require_network(configuration)
     if human_model is not None and not Path(human_model).exists():
         raise UserError(f"{printable_path(human_model)}: No such file or directory")
     from gtp_engine.json_engine.session import run_session
@@ -85,6 +86,16 @@ def analysis(
         return _make_engine(configuration, given, threads, human_model, send, is_behind)
 
     return run_session(make_engine, not is_hasty)
+
+
+def _require_network(configuration: Configuration) -> None:
+    """Raise UserError unless the search with a network, which alone answers queries, can answer them."""
+    from gtp_engine.players import WITH_NETWORK, chosen_player
+
+    if configuration.net is None:
+        raise UserError("the analysis engine needs a network: --net FILE")
+    if "player" in configuration.by_hand and chosen_player(configuration) != WITH_NETWORK:
+        raise UserError(f"the analysis engine has no player but {WITH_NETWORK}")
 
 
 def _make_engine(
@@ -111,7 +122,7 @@ def _make_engine(
         profile = given.get(PROFILE) or ANY_PROFILE
         values = {**configuration.values, "net": human_model, "human_profile": profile}
         human = HumanModel(open_evaluator(Configuration(values)))
-    assert configuration.net is not None
+    assert configuration.net is not None  # checked before
     path = None if human_model is None else expand_home(human_model)
     batch = parameters.batch_for(evaluator, *configuration.engine.board)
     models = Models(evaluator, configuration.net, batch, human, path)

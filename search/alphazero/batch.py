@@ -69,7 +69,8 @@ class Batch:
         leaves.colour[i] = walk.stack["to_play"][walk.length[1] - 1]
         leaves.symmetry[i] = self._generator.integers(len(self._images)) if self._parameters.turn_leaves else 0
         image = self._images[leaves.symmetry[i]]
-        encode_leaf(walk, view, self._features, self._planes, image, leaves.spatial[i], leaves.global_[i])
+        planes = self._features, self._planes
+        encode_leaf(walk, view, *planes, image, leaves.spatial[i], leaves.global_[i], leaves.reach[i])
         leaves.rollout[i] = roll_out(walk, self._board, self._tools) if self._parameters.rollout_share > 0.0 else 0.0
         self.count += 1
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from go_rules.machine.jit import kernel
 from go_rules.points import PASS, STRIDE, WHITE
+from go_rules.scoring import score_range
 from nets import evaluator as net
 from nets.features import encode
 from nets.symmetry import turn_planes
@@ -35,6 +36,8 @@ class Leaves(NamedTuple):
     """[B]: the side to move."""
     symmetry: NDArray[np.int64]
     """[B]: the symmetry under which the network sees the leaf."""
+    reach: NDArray[np.float64]
+    """[B, 2]: the lowest and the highest score that its board can end with, the side to move's view."""
     rollout: NDArray[np.float64]
     """[B]: the result of a rollout, -1..1, the side to move's view; 0 where there was none."""
     spatial: NDArray[np.float32]
@@ -51,6 +54,7 @@ def new_leaves(count: int, tree_depth: int, area: int) -> Leaves:
         path=np.zeros((count, tree_depth), np.int64),
         colour=np.zeros(count, np.int8),
         symmetry=np.zeros(count, np.int64),
+        reach=np.zeros((count, 2), np.float64),
         rollout=np.zeros(count, np.float64),
         spatial=np.zeros((count, net.SPATIAL_PLANES, area), np.float32),
         global_=np.zeros((count, net.GLOBAL_FEATURES), np.float32),
@@ -58,13 +62,15 @@ def new_leaves(count: int, tree_depth: int, area: int) -> Leaves:
 
 
 @kernel
-def encode_leaf(walk, view, features, planes, image, spatial, global_):
+def encode_leaf(walk, view, features, planes, image, spatial, global_, reach):
     """Encode the position at the end of a walk, under the symmetry whose row of symmetry_images is `image`.
 
-    `view`: features.IN_TREE or AT_ROOT. `planes` [22, H, W] and `features` are scratch.
+    `view`: features.IN_TREE or AT_ROOT. `planes` [22, H, W] and `features` are scratch. Fills `reach` [2], see Leaves.
     """
     last = walk.length[1] - 1
     colour = np.int64(walk.stack[last].to_play)
+    low, high = score_range(walk.rules[0], walk.stack[last])
+    reach[0], reach[1] = (low, high) if colour == WHITE else (-high, -low)
     encode(walk.stack, last, colour, walk.rules[0], 0.0, view, walk.banned, features, planes, global_)
     turn_planes(planes, image, spatial)
 
@@ -100,7 +106,7 @@ def expand_and_back_up(tree, leaves, count, policy, value, score, images, width,
         node = tree.nodes[index]
         own = np.float64(value[i, net.WIN] - value[i, net.LOSS])
         node.value = (1.0 - rollout_share) * own + rollout_share * leaves.rollout[i]
-        node.score = score[i, net.SCORE_MEAN]
+        node.score = min(max(score[i, net.SCORE_MEAN], leaves.reach[i, 0]), leaves.reach[i, 1])
         node.state = EXPANDED
         back_up(tree.edges, leaves.path[i], leaves.depth[i], np.float64(node.value), np.float64(node.score))
 

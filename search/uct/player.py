@@ -84,7 +84,7 @@ class UctPlayer:
         game, colour, limits, analysis = request.game, request.colour, request.limits, request.analysis
         known = self.parameters
         self._context.settings["exploration"] = max(known.exploration, known.analysis_exploration if analysis else 0.0)
-        self._set_root(game, colour)
+        self._set_root(request)
         self._context.banned[:] = np.minimum(excluded_until(request.filter), MAX_DEPTH)
         self._context.stop[0] = 0
         before = int(self._nodes[ROOT]["visits"])
@@ -108,6 +108,7 @@ class UctPlayer:
                 game,
                 colour,
                 self._nodes,
+                self._context.banned[colour],
                 [each.playouts for each in self.buffers],
                 seconds=time.perf_counter() - started,
                 new_visits=int(self._nodes[ROOT]["visits"]) - before,
@@ -125,7 +126,7 @@ class UctPlayer:
         """Forget the tree of the last search."""
         self._nodes = new_nodes(1)
         self._used = 0
-        self._identity: Hashable = None
+        self._owner: Hashable = None
         self._line = (0, 0)
         self._colour = BLACK
 
@@ -137,9 +138,11 @@ class UctPlayer:
 
     # --- The root ---------------------------------------------------------------------------------------------
 
-    def _set_root(self, game: Game, colour: int) -> None:
-        """Make the game's present position the root, keeping what the tree knows of it."""
-        index, nodes = self._find(game, colour), None
+    def _set_root(self, request: SearchRequest) -> None:
+        """Make the requested position the root, keeping what the tree knows of it."""
+        game, colour = request.game, request.colour
+        owner = game.identity(), request.filter
+        index, nodes = self._find(request) if owner == self._owner else None, None
         if index is not None:
             with contextlib.suppress(MemoryError):  # then there is room for one tree, and not for two
                 nodes = new_nodes(self._capacity)
@@ -155,7 +158,7 @@ class UctPlayer:
             self._used = int(copy_subtree(self._nodes, old, index))
             self._nodes[ROOT]["move"] = NO_POINT
             self._forget_totals(1.0 if index == ROOT else KEPT_SHARE)
-        self._identity = game.identity()
+        self._owner = owner
         self._line = (len(game.moves), game.line_key())
         self._colour = colour
 
@@ -175,17 +178,20 @@ class UctPlayer:
                     raise
                 self._capacity = max(2 * N_POINTS * self.workers, self._capacity // 2)
 
-    def _find(self, game: Game, colour: int) -> int | None:
-        """The node of the game's present position in the tree, if it leads there."""
+    def _find(self, request: SearchRequest) -> int | None:
+        """The node of the requested position in the tree, if it leads there."""
+        game = request.game
         known, line = self._line
-        if self._identity != game.identity() or known > len(game.moves) or game.line_key(known) != line:
+        if known > len(game.moves) or game.line_key(known) != line:
             return None
+        if request.filter is not None and known != len(game.moves):
+            return None  # excluded moves are counted from the root
         to_play = self._colour
         index: int | None = ROOT
         for move in game.moves[known:]:
             index = self._child(index, move.point) if index is not None and move.colour == to_play else None
             to_play = 3 - to_play
-        return index if to_play == colour and self._used > 1 else None
+        return index if to_play == request.colour and self._used > 1 else None
 
     def _child(self, index: int, point: int) -> int | None:
         children = children_of(self._nodes, index)

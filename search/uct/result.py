@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.game import Game
+from go_rules.points import PASS
 from search.playouts.evaluation import PlayoutBuffers
 from search.playouts.result import Tally, make_result
 from search.result import SearchResult, StopReason
@@ -28,13 +29,17 @@ def summarise(
     game: Game,
     colour: int,
     nodes: NDArray[np.void],
+    banned: NDArray[np.int16],
     buffers: Sequence[PlayoutBuffers],
     *,
     seconds: float,
     new_visits: int,
     reason: StopReason,
 ) -> SearchResult:
-    """Read the result for `colour` to move at the root. `buffers`: those of all threads, for ownership and scores."""
+    """Read the result for `colour` to move at the root. `buffers`: those of all threads, for ownership and scores.
+
+    `banned` [N_POINTS]: moves with more than 0 are excluded; if all are, a pass is reported.
+    """
     places = children_of(nodes, ROOT)
     children = nodes[places].copy()
     visits = children["visits"].astype(np.int64)
@@ -43,12 +48,14 @@ def summarise(
     tallies = []
     for i in np.lexsort((-prior, -visits)):
         move, wins, score = (children[i][name].item() for name in ("move", "wins", "score"))
+        if banned[move] > 0:
+            continue
         pv, pv_visits = _principal_variation(nodes, places.start + int(i))
         tallies.append(Tally(move, int(visits[i]), wins, score, float(prior[i]), pv, pv_visits))
     return make_result(
         game,
         colour,
-        tallies,
+        tallies or [Tally(PASS, 0, 0.0, 0.0, 1.0, (PASS,), (0,))],
         buffers,
         winrate=winrate,
         visits=int(nodes[ROOT]["visits"]),

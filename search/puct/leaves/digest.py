@@ -9,7 +9,7 @@ import numpy as np
 from go_rules.board import is_legal
 from go_rules.machine.jit import kernel, kernel_part
 from go_rules.points import WHITE
-from go_rules.rules import SCORING_TERRITORY
+from go_rules.scoring import score_range
 from nets import evaluator as net
 from search.puct.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, WIN_LOSS, WINLOSS_ERROR
 from search.puct.leaves.mirror import favour_mirror_moves, with_centre
@@ -38,7 +38,7 @@ def _digest_row(ctx, scratch, leaf, policy, value, score, ownership, images):
     pos = leaf.stack[leaf.last]
     _set_priors(ctx, scratch, leaf, policy, images)
     sign = 1.0 if pos.to_play == WHITE else -1.0
-    low, high = _score_range(ctx.rules, pos)
+    low, high = score_range(ctx.rules, pos)
     mean = min(high, max(low, np.float32(sign) * score[net.SCORE_MEAN]))
     stdev = min(np.float32(0.5) * (high - low), score[net.SCORE_STDEV])
     leaf.values[WIN_LOSS] = sign * (value[net.WIN] - value[net.LOSS])
@@ -54,19 +54,6 @@ def _digest_row(ctx, scratch, leaf, policy, value, score, ownership, images):
     leaf.values[SCORE_ERROR] = score[net.SHORTTERM_SCORE_ERROR]
     for i in range(len(ownership)):
         leaf.ownership[i] = np.int8(round(sign * 127.0 * min(1.0, max(-1.0, ownership[images[i]]))))
-
-
-@kernel_part
-def _score_range(rules, pos):
-    """The lowest and the highest score (white's view) that this board can end with, whatever a network makes of it."""
-    beside = np.float32(rules.komi + rules.handicap_bonus + pos.white_bonus)
-    area = np.float32(pos.width * pos.height)
-    if rules.scoring == SCORING_TERRITORY:
-        # Prisoners count too. There is no limit to them, but a board full of them is more than any network expects.
-        area *= np.float32(2.0)
-    elif pos.button == 1:
-        area += np.float32(0.5)
-    return beside - area, beside + area
 
 
 @kernel
