@@ -15,7 +15,9 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 from gtp_engine import cli
 from nets.katago.writer import encode_model
 from nets.open import open_network
+from tests.training.games import random_games, write_records
 from tests.training.student.test_network import new_student
+from training.locks import folder_for_one
 from training.samples.sample_files import read_samples, sample_files
 from training.student.export import to_model
 
@@ -75,6 +77,36 @@ def test_what_does_not_go_together_is_refused(
     words = command.replace("OUT", str(tmp_path / "out")).format(file=file).split()
     assert cli.run(words) != 0
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system locks otherwise")
+@pytest.mark.parametrize("command", ["train", "learn", "label"])
+def test_a_folder_is_for_one_process(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    out = tmp_path / "out"
+    code = "import sys, pathlib; from training.locks import folder_for_one\n"
+    code += "with folder_for_one(pathlib.Path(sys.argv[1])): print('mine', flush=True); sys.stdin.read()"
+    other = subprocess.Popen([sys.executable, "-c", code, out], stdin=-1, stdout=-1, text=True)
+    assert other.stdout is not None
+    assert other.stdout.readline() == "mine\n"
+    try:
+        assert cli.run(with_settings(command, out)) == 1
+        assert f"{out}: another process is working in this folder" in capsys.readouterr().err
+    finally:
+        other.communicate()
+    with folder_for_one(out):
+        pass
+    assert list(out.iterdir()) == []
+
+
+def test_what_fails_at_once_leaves_no_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Else the next command would go on with it: with another shape of the network, say."""
+    run, games = tmp_path / "run", write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
+    records = {"data__records_share": "1", "data__play_share": "0", "data__records__path": str(games)}
+    assert cli.run(with_settings("train", run, "--budget", "0.5s", network__channels="24", data__play_share="1")) == 1
+    capsys.readouterr()
+    assert cli.run(with_settings("train", run, "--budget", "0.5s", **records)) == 0
+    assert "channels = 8" in (run / "training.toml").read_text()
+    assert cli.run(["export", str(run), str(tmp_path / "network.bin.gz")]) == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "nice"), reason="this system sets priorities otherwise")

@@ -78,6 +78,7 @@ def label(
 ) -> None:
     """Write positions and the teacher's evaluation of them to sample files in OUT, to learn from them many times."""
     require_torch()
+    from training.locks import folder_for_one
     from training.teacher.labelling import HardExampleMining
     from training.teacher.labelling import label as run
 
@@ -88,7 +89,8 @@ def label(
     if count is None and seconds is None:
         count = DEFAULT_COUNT
     mining = None if student is None else HardExampleMining(student, disagreement or 1.0, screen)
-    run(out, read_settings(config_file, settings), count, seconds, mining)
+    with folder_for_one(out):
+        run(out, read_settings(config_file, settings), count, seconds, mining)
 
 
 @click.command()

@@ -63,21 +63,23 @@ def train(
     if run is None:
         raise click.UsageError("Missing argument 'RUN'.")
     require_torch()
+    from training.locks import folder_for_one
     from training.run.checkpoint import has_checkpoint
     from training.run.folder import CHECKPOINT, CONFIG
     from training.run.loop import TrainingTime, open_run
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
-    if source is not None and has_checkpoint(run / CHECKPOINT):
-        click.echo(f"nobi: {run} has begun already; it goes on, --from has no effect", err=True)
-        source = None
-    if source is not None:
-        opened = _begun_from(source, run, config_file, settings)
-    else:
-        config = read_settings(config_file, settings)
-        opened = open_run(run, config, None if settings else config_file)
-    opened.train(TrainingTime(budget, pause_after, began))
+    with folder_for_one(run):
+        if source is not None and has_checkpoint(run / CHECKPOINT):
+            click.echo(f"nobi: {run} has begun already; it goes on, --from has no effect", err=True)
+            source = None
+        if source is not None:
+            opened = _begun_from(source, run, config_file, settings)
+        else:
+            config = read_settings(config_file, settings)
+            opened = open_run(run, config, None if settings else config_file)
+        opened.train(TrainingTime(budget, pause_after, began))
 
 
 @click.command()
@@ -98,12 +100,14 @@ def learn(
 ) -> None:
     """Let the network in RUN play itself and learn from that; keep what wins a match against the best so far."""
     require_torch()
+    from training.locks import folder_for_one
     from training.run.folder import CONFIG
     from training.run.learn import learn as run_generations
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
-    run_generations(run, read_settings(config_file, settings), generations, budget, threads or usable_cores())
+    with folder_for_one(run):
+        run_generations(run, read_settings(config_file, settings), generations, budget, threads or usable_cores())
 
 
 def _begun_from(source: str, folder: Path, config_file: Path | None, settings: tuple[str, ...]) -> Run:

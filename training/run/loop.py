@@ -62,9 +62,10 @@ class TrainingTime:
 class Run:
     """A run: its folder, its progress, and the distiller that trains its student."""
 
-    def __init__(self, folder: Path, config: TrainingConfig) -> None:
-        """Restore the run from its last checkpoint, if it has one. Raises TrainingError."""
-        self._folder, self._config = folder, config
+    def __init__(self, folder: Path, config: TrainingConfig, unwritten: bytes = b"") -> None:
+        """Restore the run from its last checkpoint, if it has one. `unwritten` is what the folder keeps as its
+        configuration as soon as there is anything that was made by it. Raises TrainingError."""
+        self._folder, self._config, self._unwritten = folder, config, unwritten
         self.distiller = Distiller(config)
         self.progress = self._restore()
         self._status = StatusLine()
@@ -194,6 +195,7 @@ class Run:
 
     def write_network(self, measures: tuple[Measure, Measure] | None = None) -> None:
         """Write the average of the weights as they are now to the run's student.bin.gz. Raises TrainingError."""
+        self._keep_config()
         trained = describe_network(self.distiller.average.network, self._config, self.progress)
         write_trained_network(self._folder, trained, measures)
 
@@ -281,7 +283,13 @@ class Run:
             self.progress,
         )
 
+    def _keep_config(self) -> None:
+        if self._unwritten:
+            write_whole(self._folder / CONFIG, self._unwritten)
+            self._unwritten = b""
+
     def _save(self) -> None:
+        self._keep_config()
         save_checkpoint(self._folder / CHECKPOINT, self._checkpoint())
         self._saves += 1
 
@@ -302,7 +310,7 @@ class Run:
             self.distiller.average.load_state_dict(checkpoint.average)
             self.distiller.optimisers.load_state_dict(checkpoint.optimiser)
         except (RuntimeError, ValueError, KeyError) as error:
-            reason = str(error).splitlines()[0]
+            reason = str(error).splitlines()[:2][-1].strip()  # PyTorch's first line is a heading, if there are more
             raise TrainingError(f"{folder}: not of this network and optimiser: {reason[:150]}") from None
         return checkpoint.progress
 
@@ -313,7 +321,7 @@ def open_run(folder: Path, config: TrainingConfig | None, template: Path | None 
     Where `config` leaves the network's shape at the default, a run that has begun keeps its own. `template` is the TOML
     file that `config` was read from, which a new folder keeps as it is. Raises TrainingError."""
     make_folder(folder)
-    own = folder / CONFIG
+    own, unwritten = folder / CONFIG, b""
     if own.exists():
         kept = read_config(own)
         if config is None:
@@ -322,5 +330,5 @@ def open_run(folder: Path, config: TrainingConfig | None, template: Path | None 
             config = replace(config, network=kept.network)
     else:
         config = config or TrainingConfig()
-        write_whole(own, describe(config).encode() if template is None else template.read_bytes())
-    return Run(folder, config)
+        unwritten = describe(config).encode() if template is None else template.read_bytes()
+    return Run(folder, config, unwritten)
