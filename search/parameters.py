@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
@@ -285,9 +286,8 @@ def record_fields(table: type[ParameterTable]) -> list[tuple[str, str]]:
 
 
 def under_name(name: str, error: ParameterError) -> str:
-    """The text of an error about a parameter, beginning with the name by which the user knows it."""
-    text = str(error)
-    return text if text.startswith(name) else f"{shown(name)}: {text}"
+    """The text of an error about a parameter's value, with the name that was given for it in place of our own."""
+    return re.sub(r"^[a-z_]+(?= must be |:)", lambda _ours: shown(name), str(error))
 
 
 def folded(name: str) -> str:

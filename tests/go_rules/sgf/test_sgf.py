@@ -149,6 +149,7 @@ def test_every_komi_survives_a_file(komi):
         (b"(;SZ[x])", "board size"),
         (b"(;SZ[9:9:9])", "board size"),
         (b"(;SZ[99999999999999999999])", "board size"),
+        (b"(;GM[2]SZ[8];B[cc])", "GM\\[2\\] is not Go"),
         (b"(;SZ[9];B[zz])", "no point"),
         (b"(;SZ[9];B[a])", "no point"),
         (b"(;SZ[9]AB[aa:bb:cc])", "no list"),

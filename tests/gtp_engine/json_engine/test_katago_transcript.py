@@ -18,7 +18,7 @@ OURS = {
     "boardXSize = 1": "Must provide an integer from 2 to 25",
     "boardXSize = null": "Must provide an integer from 2 to 25",
     "not JSON": "parse error: could not parse input line as json request: hello",
-    "bad setting": "Could not set settings: seconds must be a number, not x",
+    "bad setting": "Could not set settings: maxTime must be a number, not x",
     'overrideSettings = {"humanSLProfile": "rank_5k"}': (
         "Could not set settings: WARNING: humanSLProfile is specified as config param but model(s) don't use it: "
         "constant.bin.gz\n"

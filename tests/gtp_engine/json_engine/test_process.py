@@ -137,7 +137,9 @@ def test_nobody_listens_any_more(started: Any) -> None:
     [
         (["-config", "/nowhere/x.cfg"], "/nowhere/x.cfg: No such file or directory"),
         (["-override-config", "maxVisits"], "-override-config: maxVisits is not name=value"),
-        (["-override-config", "maxVisits=x"], "visits must be a whole number, not x"),
+        (["-override-config", "maxVisits=x"], "maxVisits must be a whole number, not x"),
+        (["--net", "none"], "the analysis engine needs a network: --net FILE"),
+        (["--set", "player=uct"], "the analysis engine has no player but nobi"),
         (["-override-config", "numAnalysisThreads=0"], "numAnalysisThreads must be 1 to 16384, not 0"),
         (["-model", "/nowhere/x.bin.gz"], "/nowhere/x.bin.gz: No such file or directory"),
         (["-human-model", "/nowhere/x.bin.gz"], "/nowhere/x.bin.gz: No such file or directory"),

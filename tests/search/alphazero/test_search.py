@@ -112,6 +112,22 @@ def test_deep_lines_end_by_the_rules() -> None:
     assert (tree.nodes["state"][: tree.used[0]] == TERMINAL).sum() > 20
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_no_score_is_more_than_the_board_holds(name: str) -> None:
+    """Whatever a network says that was not made for such boards or such komi."""
+
+    class Boastful(FancifulEvaluator):
+        def evaluate(self, request: EvaluationRequest) -> Evaluation:
+            evaluation = super().evaluate(request)
+            return evaluation._replace(score=100.0 * evaluation.score)
+
+    player = player_of(name, Boastful(), rollout_share=0.0)
+    for komi in (0.5, -60.0):
+        result = search(player, game_after("C3", komi=komi), 60)
+        for score in (result.score_mean, *(move.score_mean for move in result.moves)):
+            assert komi - 25.0 <= score <= komi + 25.0
+
+
 def test_leaves_in_flight_change_little() -> None:
     game = game_after("C3")
     alone = search(player_of("puct", CountingEvaluator(), EXACT), game, 400)

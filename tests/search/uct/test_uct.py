@@ -6,6 +6,7 @@ import itertools
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -257,11 +258,35 @@ def test_moves_may_be_forbidden(player: UctPlayer) -> None:
     centre = from_vertex("C3", 5, 5)
     avoid = MoveFilter(avoid={BLACK: ((frozenset({centre}), 1),)})
     result = player.search(SearchRequest(game, BLACK, Limits(visits=500), filter=avoid))
-    assert next(move for move in result.moves if move.point == centre).visits == 0
+    assert centre not in [move.point for move in result.moves]
     allow = MoveFilter(allow={BLACK: (frozenset({from_vertex("B2", 5, 5), centre}), 1)})
     player.clear()
     result = player.search(SearchRequest(game, BLACK, Limits(visits=500), filter=allow))
     assert {to_vertex(move.point, 5) for move in result.moves if move.visits} <= {"B2", "C3"}
+
+
+def test_a_search_without_a_filter_keeps_nothing_of_one_with_it(player: UctPlayer) -> None:
+    """And the other way round; nor does one that counts the excluded moves from another root."""
+    player.clear()
+    game = Game(5, 5)
+    corner, centre = from_vertex("A1", 5, 5), from_vertex("C3", 5, 5)
+    request = SearchRequest(game, BLACK, Limits(visits=300))
+    allow = MoveFilter(allow={BLACK: (frozenset({corner}), 1)})
+    avoid = MoveFilter(avoid={BLACK: ((frozenset({centre}), 1),)})
+    assert [move.point for move in player.search(replace(request, filter=allow)).moves] == [corner]
+    assert player.search(request).moves[0].point != corner
+    assert centre not in [move.point for move in player.search(replace(request, filter=avoid)).moves]
+    later = MoveFilter(avoid={WHITE: ((frozenset({centre}), 2),)})
+    player.search(replace(request, filter=later))
+    game.play(BLACK, corner)
+    assert player.search(replace(request, colour=WHITE, filter=later, limits=Limits(visits=10))).new_visits == 10
+
+
+def test_where_all_moves_are_forbidden_a_pass_is_reported(player: UctPlayer) -> None:
+    player.clear()
+    nothing = MoveFilter(allow={BLACK: (frozenset(), 1)})
+    result = player.search(SearchRequest(Game(5, 5), BLACK, Limits(visits=50), filter=nothing))
+    assert [(move.point, move.visits) for move in result.moves] == [(PASS, 0)]
 
 
 def test_superko_is_respected(player: UctPlayer) -> None:
