@@ -39,15 +39,15 @@ class NetworkConfig(ParameterTable, section="network"):
     blocks: int = parameter(10, "residual blocks", low=1, high=80)
     channels: int = parameter(64, "channels of the trunk", low=8, high=1024)
     pooling_every: int = parameter(3, "every n-th block pools over the board; 0: none does", low=0)
-    pooled_channels: int = parameter(16, "how many channels a pooling block pools", low=4)
-    policy_channels: int = parameter(32, "channels of the policy head", low=4)
-    value_channels: int = parameter(32, "channels of the value head", low=4)
-    value_hidden: int = parameter(64, "units of the value head's hidden layer", low=4)
-    bottleneck: int = parameter(0, "channels inside nested bottleneck blocks; 0: ordinary blocks", low=0)
+    pooled_channels: int = parameter(16, "how many channels a pooling block pools", low=4, high=1024)
+    policy_channels: int = parameter(32, "channels of the policy head", low=4, high=1024)
+    value_channels: int = parameter(32, "channels of the value head", low=4, high=1024)
+    value_hidden: int = parameter(64, "units of the value head's hidden layer", low=4, high=4096)
+    bottleneck: int = parameter(0, "channels inside nested bottleneck blocks; 0: ordinary blocks", low=0, high=1024)
     attention_every: int = parameter(
         0, "an attention and a feed-forward block come after every n-th block; 0: after none", low=0
     )
-    attention_heads: int = parameter(4, "heads of the attention blocks", low=1)
+    attention_heads: int = parameter(4, "heads of the attention blocks", low=1, high=1024)
     norm: str = parameter(
         "none",
         "before activations; fixed: learned scales; batch: batch norm, which becomes fixed in the network's file",
@@ -63,7 +63,7 @@ DEFAULT_NETWORK = NetworkConfig()
 class RunConfig(ParameterTable, section="run"):
     """Sizes and intervals of the run itself."""
 
-    batch: int = parameter(256, "positions a step on 19x19; on smaller boards more", low=1)
+    batch: int = parameter(256, "positions a step on 19x19; on smaller boards more", low=1, high=65536)
     seed: int = parameter(1, "seed of all random numbers", low=0)
     device: str = parameter("auto", "auto: cuda where there is one", choices=("auto", "cpu", "cuda"))
     precision: str = parameter("auto", "auto: bf16 where it is faster", choices=("auto", "fp32", "bf16"))
@@ -73,7 +73,9 @@ class RunConfig(ParameterTable, section="run"):
         choices=("auto", "fp32", "bf16", "int16"),
     )
     compile: bool = parameter(True, "torch.compile the teacher (on cuda)")
-    threads: int = parameter(0, "threads that make positions, and label in int16; 0: one for each core", low=0)
+    threads: int = parameter(
+        0, "threads that make positions, and label in int16; 0: one for each core", low=0, high=256
+    )
     yardstick: str = parameter(
         "", "file of KataGo's training rows to measure with, such as kata-rows-1024.npz; empty: none"
     )

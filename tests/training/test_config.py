@@ -45,6 +45,11 @@ def test_settings_are_read_as_toml_would() -> None:
         ("run.batch=0", "run.batch"),
         ("network.activation=mish", "network.activation"),
         ("network.channels=4.5", "network.channels"),
+        ("run.threads=100000", "run.threads must be 0 to 256"),
+        ("run.batch=1000000000", "run.batch must be 1 to 65536"),
+        ("network.value_hidden=1000000000", "network.value_hidden must be 4 to 4096"),
+        ("network.policy_channels=1000000000", "network.policy_channels must be 4 to 1024"),
+        ("network.bottleneck=1000000000", "network.bottleneck must be 0 to 1024"),
     ],
 )
 def test_bad_settings_are_named(setting: str, complaint: str) -> None:
