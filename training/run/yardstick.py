@@ -65,6 +65,8 @@ def load_yardstick(path: Path) -> Yardstick:
     def fits(array: NDArray[Any], dimensions: int, *last: int) -> bool:
         return array.ndim == dimensions and len(array) == len(packed) and array.shape[dimensions - len(last) :] == last
 
+    if packed.dtype != np.uint8 or any(array.dtype.kind not in "iuf" for array in (globals_, visits, targets, owners)):
+        raise TrainingError(f"{path}: its training rows are not of the numbers that KataGo writes")
     if not (
         fits(packed, 3, SPATIAL_PLANES, (POINTS + 7) // 8)
         and fits(globals_, 2, GLOBAL_FEATURES)
@@ -74,8 +76,11 @@ def load_yardstick(path: Path) -> Yardstick:
         and fits(owners, 4, CANVAS, CANVAS)
     ):
         raise TrainingError(f"{path}: its training rows are not of 19x19 tensors")
-    globals_, targets = globals_.astype(np.float32), targets.astype(np.float32)
-    visits, owners = visits[:, 0].astype(np.float64), owners[:, 0].astype(np.float32)
+    with np.errstate(over="ignore"):  # what float32 cannot hold is refused below
+        globals_, targets = globals_.astype(np.float32), targets.astype(np.float32)
+        visits, owners = visits[:, 0].astype(np.float64), owners[:, 0].astype(np.float32)
+    if not all(np.isfinite(array).all() for array in (globals_, visits, targets, owners)):
+        raise TrainingError(f"{path}: a number in its training rows is not finite")
     spatial = (
         np.unpackbits(packed, axis=2)[:, :, :POINTS].reshape(-1, SPATIAL_PLANES, CANVAS, CANVAS).astype(np.float32)
     )

@@ -111,6 +111,17 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
             np.savez(path, **{**sound, name: wrong})
             with pytest.raises(TrainingError, match="not of 19x19"):
                 load_yardstick(path)
+        wrong_kind = sound[name].astype(np.float32 if name == "binaryInputNCHWPacked" else str)
+        np.savez(path, **{**sound, name: wrong_kind})
+        with pytest.raises(TrainingError, match="not of the numbers"):
+            load_yardstick(path)
+    for name in ("globalInputNC", "globalTargetsNC"):
+        for number in (np.nan, np.inf):
+            damaged = sound[name].copy()
+            damaged[1, 12] = number
+            np.savez(path, **{**sound, name: damaged})
+            with pytest.raises(TrainingError, match="not finite"):
+                load_yardstick(path)
     with pytest.raises(TrainingError, match="no sample files"):
         next(rows_of_samples(tmp_path, full=True))
     path.write_bytes(b"rows")
