@@ -43,10 +43,12 @@ def load_records(path: Path, config: RecordsConfig) -> Records:
     """Read a file of game records (training/positions/sgf_records.py), without the passes that end a game. Raises
     TrainingError."""
     moves, offsets, result, komi, first_player = read_arrays(path, ARRAYS, "a file of game records")
-    games = len(offsets) - 1
-    is_sound = moves.dtype == np.uint16 and offsets.dtype == np.int64 and offsets.ndim == 1 and games >= 1
+    is_sound = moves.dtype == np.uint16 and offsets.dtype == np.int64 and moves.ndim == offsets.ndim == 1
+    games = offsets.size - 1
+    is_sound = is_sound and games >= 1
     is_sound = is_sound and offsets[0] == 0 and offsets[-1] == len(moves) and bool((np.diff(offsets) >= 0).all())
     is_sound = is_sound and all(array.shape == (games,) for array in (result, komi, first_player))
+    is_sound = is_sound and result.dtype.kind in "iu" and komi.dtype.kind in "iuf" and first_player.dtype.kind in "iu"
     if not is_sound or (len(moves) and int(moves.max()) > SIZE**2):
         raise TrainingError(f"{path}: damaged: its game records contradict each other")
     if config.skip >= games:

@@ -142,11 +142,16 @@ def test_records_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "games.npz"
     sound = {"moves": np.zeros(3, np.uint16), "offsets": np.array([0, 3]), "result": np.zeros(1, np.int8)}
     sound |= {"first_player": np.zeros(1, np.uint8), "komi": np.zeros(1, np.float32)}
-    for name, damaged in {
-        "moves": np.full(3, 362, np.uint16),
-        "offsets": np.array([0, 4]),
-        "result": np.zeros(2, np.int8),
-    }.items():
+    for name, damaged in (
+        ("moves", np.full(3, 362, np.uint16)),
+        ("moves", np.zeros((3, 1), np.uint16)),
+        ("offsets", np.array([0, 4])),
+        ("offsets", np.array(3)),
+        ("result", np.zeros(2, np.int8)),
+        ("result", np.array(["B+R"])),
+        ("komi", np.array(["7.5"])),
+        ("first_player", np.array(["black"])),
+    ):
         np.savez(path, **{**sound, name: damaged})
         with pytest.raises(TrainingError, match="damaged"):
             load_records(path, RecordsConfig(skip=0))
