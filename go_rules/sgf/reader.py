@@ -1,4 +1,5 @@
 """Reads SGF files (FF[4], https://www.red-bean.com/sgf/): the main line of the first game. writer.py writes them.
+`split_games` takes a collection of games apart.
 
 The size of a text is measured before it is parsed, so that a hostile file is refused early. sgfmill parses the grammar;
 this module interprets the properties, on boards that need not be square.
@@ -158,14 +159,32 @@ def parse_sgf(data: bytes) -> SgfGame:
     start = _START.search(data)
     if start is None:
         raise SgfError("no SGF game found")
-    data = data[start.start() :]
-    _measure(data)
+    _measure(data, start.start())
     try:
-        tree = sgf_grammar.parse_sgf_game(data)
+        tree = sgf_grammar.parse_sgf_game(data[start.start() :])
     except ValueError as error:
         raise SgfError(f"broken SGF: {error}") from None
     nodes = list(sgf_grammar.main_sequence_iter(tree))
     return _Reader(nodes[0]).game(nodes)
+
+
+def split_games(data: bytes) -> Iterator[bytes]:
+    """Yield the text of each game in `data`, for parse_sgf to read.
+
+    What has no game in it, and what begins with a game whose end cannot be found, is yielded as it is: parse_sgf then
+    says why.
+    """
+    position, start = 0, _START.search(data)
+    while start is not None:
+        try:
+            position = _measure(data, start.start())
+        except SgfError:
+            yield data[start.start() :]
+            return
+        yield data[start.start() : position]
+        start = _START.search(data, position)
+    if position == 0:
+        yield data
 
 
 _START = re.compile(rb"\(\s*;")
@@ -173,9 +192,10 @@ _OUTSIDE = re.compile(rb"[A-Za-z]{1,64}|[\[();]")
 _INSIDE = re.compile(rb"\\.|\]", re.DOTALL)
 
 
-def _measure(data: bytes) -> None:
-    """Refuse what would cost a parser too much: walk the tokens of the first game without keeping them."""
-    depth = tokens = position = 0
+def _measure(data: bytes, position: int) -> int:
+    """Refuse what would cost a parser too much: walk the tokens of the game that begins at `position`, without keeping
+    them. Return where it ends."""
+    depth = tokens = 0
     pattern = _OUTSIDE
     while match := pattern.search(data, position):
         tokens += 1
@@ -194,7 +214,7 @@ def _measure(data: bytes) -> None:
         if tokens > MAX_TOKENS:
             raise SgfError(f"more than {MAX_TOKENS} nodes and properties")
         if depth == 0:
-            return
+            return position
     raise SgfError("broken SGF: unexpected end of SGF data")
 
 

@@ -20,15 +20,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from go_rules.machine.files import read_regular
 from go_rules.points import BLACK
 from go_rules.rules import clamped_komi
-from go_rules.sgf.reader import Setup, SgfError, SgfGame, read_sgf
+from go_rules.sgf.reader import MAX_BYTES, Setup, SgfError, SgfGame, parse_sgf, split_games
 from training.errors import TrainingError
 from training.files import write_whole
 from training.positions.canvas import cell_at
 
 SIZE = 19
-SUFFIXES = (".sgf", ".SGF")
+SUFFIX = ".sgf"
+"""How the names of SGF files in a folder end, in small or capital letters."""
+UNREADABLE = "cannot be read, or its moves are illegal"
 FEWEST_MOVES = 30
 """A shorter game was hardly played."""
 
@@ -47,18 +50,18 @@ class Record(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """How many games were taken from SGF files, and why others were not."""
+    """How many games were taken from SGF files, each of which may hold many, and why others were not."""
 
     taken: int
     left_out: Counter[str]
-    """How many files were left out, by the reason."""
+    """How many games, and files that hold none, were left out, by the reason."""
 
 
 def sgf_files(paths: Iterable[Path]) -> Iterator[Path]:
     """Yield the files among `paths` as they are, and for folders all SGF files inside, in order."""
     for path in paths:
         if path.is_dir():
-            yield from sorted(inside for inside in path.rglob("*") if inside.suffix in SUFFIXES)
+            yield from sorted(inside for inside in path.rglob("*") if inside.suffix.lower() == SUFFIX)
         else:
             yield path
 
@@ -69,11 +72,17 @@ def gather(out: Path, files: Iterable[Path]) -> Gathered:
     left_out: Counter[str] = Counter()
     for file in files:
         try:
-            records.append(record_of(read_sgf(file)))
-        except SgfError:
-            left_out["cannot be read, or its moves are illegal"] += 1
-        except Unsuitable as reason:
-            left_out[str(reason)] += 1
+            content = read_regular(file, MAX_BYTES)
+        except OSError:
+            left_out[UNREADABLE] += 1
+            continue
+        for text in split_games(content):
+            try:
+                records.append(record_of(parse_sgf(text)))
+            except SgfError:
+                left_out[UNREADABLE] += 1
+            except Unsuitable as reason:
+                left_out[str(reason)] += 1
     if not records:
         reasons = "; ".join(f"{count} {reason}" for reason, count in left_out.most_common()) or "there are no SGF files"
         raise TrainingError(f"no game to learn from: {reasons}")

@@ -16,7 +16,7 @@ from go_rules.game import Game, Move
 from go_rules.points import BLACK, PASS, WHITE, from_vertex, point_at
 from go_rules.rule_names import PRESETS, preset, rules_from_sgf, rules_to_sgf
 from go_rules.rules import KOMI_LIMIT
-from go_rules.sgf.reader import MAX_BYTES, MAX_DEPTH, MAX_MOVES, Setup, SgfError, parse_sgf, read_sgf
+from go_rules.sgf.reader import MAX_BYTES, MAX_DEPTH, MAX_MOVES, Setup, SgfError, parse_sgf, read_sgf, split_games
 from go_rules.sgf.writer import to_sgf, write_sgf
 from tests.go_rules.diagrams import diagram_of, play_all
 from tests.go_rules.differences import ALL_RULES
@@ -206,6 +206,26 @@ def test_deep_and_long_games_within_the_limits():
 
 
 # --- Files --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "games"),
+    [
+        (b"(;B[aa])", [b"(;B[aa])"]),
+        (b"x (;B[aa](;W[bb])(;W[cc]))\n( ;C[(;\\])])y", [b"(;B[aa](;W[bb])(;W[cc]))", b"( ;C[(;\\])])"]),
+        (b"(;B[aa])(;B[bb]", [b"(;B[aa])", b"(;B[bb]"]),
+        (b"no game", [b"no game"]),
+        (b"", [b""]),
+    ],
+)
+def test_a_collection_is_taken_apart(data, games):
+    assert list(split_games(data)) == games
+
+
+def test_a_hostile_collection_is_taken_apart_fast():
+    started = time.process_time()
+    assert sum(1 for _ in split_games(b"(;)" * 300_000)) == 300_000
+    assert time.process_time() - started < 10
 
 
 def test_only_regular_files_are_read(tmp_path):

@@ -60,6 +60,20 @@ def test_games_are_gathered_from_files_and_folders(tmp_path: Path, capsys: pytes
     assert records.komi[1] != records.komi[1]  # unknown
 
 
+def test_all_games_of_a_collection_are_gathered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A game that cannot be read does not take the following ones with it; one without an end is the last."""
+    games = [sgf(GAME, C="(;"), sgf(GAME[:3]), sgf(OTHER, SZ="0"), sgf(OTHER), sgf(GAME)[:-1]]
+    (tmp_path / "collection.Sgf").write_text("Two players\n" + "\n".join(games) + "\n")
+    out = tmp_path / "games.npz"
+    assert cli.run(["records", str(out), str(tmp_path)]) == 0
+    said = capsys.readouterr().err
+    assert "2 left out: cannot be read" in said
+    assert "1 left out: of fewer than 30 moves" in said
+    records = load_records(out, RecordsConfig(path=str(out)))
+    games_read = [records.moves[a:b].tolist() for a, b in zip(records.offsets, records.offsets[1:], strict=False)]
+    assert games_read == [GAME, OTHER]
+
+
 def test_nothing_to_gather_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "short.sgf").write_text(sgf(GAME[:3]))
     out = tmp_path / "games.npz"
