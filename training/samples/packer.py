@@ -16,6 +16,7 @@ from training.samples.sample_files import (
     SampleSources,
     encode_samples,
     read_chunk,
+    require_read,
 )
 from training.samples.samples import Samples, concatenate, with_optimistic
 
@@ -29,6 +30,7 @@ def pack(out: Path, sources: tuple[Path, ...]) -> int:
         raise TrainingError(f"{out}: a packed file ends in {SUFFIX}")
     if any(source.resolve() == out.resolve() for source in sources):
         raise TrainingError(f"{out}: it is to be packed itself: name another file")
+    require_read(sources)
     origin = Origin()
     for source in sources:
         origin = origin.joined_with(read_origin(source))

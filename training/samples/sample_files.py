@@ -94,6 +94,19 @@ def sample_files(folder: Path, canvas: int | None = None) -> list[Path]:
     )
 
 
+def require_read(sources: tuple[Path, ...]) -> None:
+    """Raise TrainingError for a sample file in one of the folders that would not be read with it, because it has a name
+    of its own as packed files do, unless it is one of `sources` itself."""
+    named = {source.resolve() for source in sources}
+    for source in sources:
+        others = {path for path in source.glob(f"*{SUFFIX}") if path.is_file()} - set(sample_files(source))
+        for path in sorted(others):
+            if path.resolve() not in named:
+                raise TrainingError(
+                    f"{path}: a file of this name is not read with its folder: name the file too, or move it elsewhere"
+                )
+
+
 def encode_samples(samples: Samples, origin: Origin) -> bytes:
     """Return samples of one canvas as chunks."""
     content = []

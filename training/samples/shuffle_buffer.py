@@ -14,7 +14,7 @@ from training.positions.canvas import CANVASES
 from training.positions.encoding import SYMMETRIES
 from training.samples.compact import MAX_SAMPLES
 from training.samples.older_files import older_files
-from training.samples.sample_files import Chunk, SampleSources, read_chunk
+from training.samples.sample_files import Chunk, SampleSources, read_chunk, require_read
 from training.samples.samples import (
     HAS_ERRORS,
     HAS_OPTIMISTIC,
@@ -50,6 +50,7 @@ class ShuffleBuffer:
         self._next: dict[int, tuple[Chunk, Future[Samples]]] = {}
         self._drawn = dict.fromkeys(CANVASES, 0)
         self._readers = ThreadPoolExecutor(threads or usable_cores(), thread_name_prefix="samples")
+        require_read(tuple(Path(source) for source in sources))
         for source in sources:
             if older_files(Path(source)):
                 raise TrainingError(f"{source}: it has sample files of the earlier version: `nobi pack` makes new ones")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nets.symmetry import symmetry_images
 from training.errors import TrainingError
+from training.run.yardstick import rows_of_samples
 from training.samples.compact import encode_chunk
 from training.samples.origin import Origin, first_line, read_origin
 from training.samples.packer import pack
@@ -217,15 +218,41 @@ def test_many_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     again = tmp_path / "again.samples"
     assert pack(again, (out,)) == 35
     assert again.read_bytes() == out.read_bytes()
+    empty = tmp_path / "empty"
+    empty.mkdir()
     for wrong, sources, complaint in (
         (tmp_path / "all.zip", (first,), "ends in .samples"),
         (out, (out, first), "another file"),
-        (tmp_path / "none.samples", (tmp_path,), "no sample files"),
+        (tmp_path / "none.samples", (empty,), "no sample files"),
     ):
         with pytest.raises(TrainingError, match=complaint):
             pack(wrong, sources)
     with pytest.raises(TrainingError, match="nobi pack"):
         ShuffleBuffer("samples", (str(third),))
+
+
+def test_a_packed_file_in_a_folder_is_not_passed_over(tmp_path: Path) -> None:
+    """It is named itself, or refused by all that read the folder."""
+    folder = tmp_path / "samples"
+    folder.mkdir()
+    written(folder / "09-000000.samples", made_up(3, 9, 9)[0])
+    packed = written(folder / "packed.samples", made_up(2, 9, 9, seed=2)[0])
+    out = tmp_path / "out.samples"
+    for read in (
+        lambda: pack(out, (folder,)),
+        lambda: ShuffleBuffer("samples", (str(folder),)),
+        lambda: next(rows_of_samples(folder, full=True)),
+    ):
+        with pytest.raises(TrainingError, match=r"packed\.samples: .* is not read with its folder"):
+            read()
+    assert not out.exists()
+    assert pack(out, (folder, packed)) == 5
+    buffer = ShuffleBuffer("samples", (str(folder), str(packed)))
+    assert buffer.counts()[9] == 5
+    written(folder / "later.samples", made_up(4, 9, 9, seed=3)[0])
+    written(folder / "09-000001.samples", made_up(1, 9, 9, seed=4)[0])
+    assert buffer.counts()[9] == 6  # a run that goes on does not end for a file that came later
+    buffer.close()
 
 
 def test_a_buffer_reads_by_and_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
