@@ -30,6 +30,10 @@ def pack(out: Path, sources: tuple[Path, ...]) -> int:
         raise TrainingError(f"{out}: a packed file ends in {SUFFIX}")
     if any(source.resolve() == out.resolve() for source in sources):
         raise TrainingError(f"{out}: it is to be packed itself: name another file")
+    if out.resolve().parent in {source.resolve() for source in sources}:
+        raise TrainingError(
+            f"{out}: its folder is packed itself, and would have the samples twice: name another folder"
+        )
     require_read(sources)
     origin = Origin()
     for source in sources:

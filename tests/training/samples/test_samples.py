@@ -223,6 +223,8 @@ def test_many_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for wrong, sources, complaint in (
         (tmp_path / "all.zip", (first,), "ends in .samples"),
         (out, (out, first), "another file"),
+        (first / "all.samples", (second, first), "another folder"),
+        (first / "09-000009.samples", (second, tmp_path / "second" / ".." / "first"), "another folder"),
         (tmp_path / "none.samples", (empty,), "no sample files"),
     ):
         with pytest.raises(TrainingError, match=complaint):
