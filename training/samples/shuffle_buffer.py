@@ -14,7 +14,7 @@ from training.positions.canvas import CANVASES
 from training.positions.encoding import SYMMETRIES
 from training.samples.compact import MAX_SAMPLES
 from training.samples.older_files import older_files
-from training.samples.sample_files import Chunk, SampleSources, read_chunk, require_read
+from training.samples.sample_files import SUFFIX, Chunk, SampleSources, read_chunk, require_read
 from training.samples.samples import (
     HAS_ERRORS,
     HAS_OPTIMISTIC,
@@ -28,6 +28,7 @@ from training.samples.samples import (
     unpack_probabilities,
     with_optimistic,
 )
+from training.status_line import StatusLine
 from training.student.losses import Targets
 
 FIRST_READ = 8
@@ -43,8 +44,11 @@ class ShuffleBuffer:
     """Draws batches from sample files and folders of them. It notices new files."""
 
     def __init__(self, setting: str, sources: tuple[str, ...], threads: int = 0) -> None:
-        """`setting` is the one that names the sources. `threads` threads read; 0 means one for each core. Raises
-        TrainingError where there are no samples."""
+        """`setting` is the one that names the sources. `threads` threads read; 0 means one for each core.
+
+        A folder that is missing may come later, and is noted. Raises TrainingError where a file is missing, or where
+        there are no samples.
+        """
         self._sources = SampleSources(sources)
         self._held: dict[int, list[tuple[Chunk, Samples]]] = {canvas: [] for canvas in CANVASES}
         self._next: dict[int, tuple[Chunk, Future[Samples]]] = {}
@@ -52,6 +56,10 @@ class ShuffleBuffer:
         self._readers = ThreadPoolExecutor(threads or usable_cores(), thread_name_prefix="samples")
         require_read(tuple(Path(source) for source in sources))
         for source in sources:
+            if not Path(source).exists():
+                if source.endswith(SUFFIX):
+                    raise TrainingError(f"{source}: there is no such file, which data.{setting} names")
+                StatusLine().note(f"{source}: there is no such folder yet, which data.{setting} names")
             if older_files(Path(source)):
                 raise TrainingError(f"{source}: it has sample files of the earlier version: `nobi pack` makes new ones")
         if not self._sources.chunks():

@@ -257,6 +257,20 @@ def test_a_packed_file_in_a_folder_is_not_passed_over(tmp_path: Path) -> None:
     buffer.close()
 
 
+def test_sources_that_do_not_exist_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A missing file is an error; a missing folder may come later."""
+    there, missing, later = written(tmp_path / "a.samples", made_up(3, 9, 9)[0]), tmp_path / "b.samples", tmp_path / "c"
+    with pytest.raises(TrainingError, match=r"b\.samples: there is no such file, which data\.fresh names"):
+        ShuffleBuffer("fresh", (str(there), str(missing)))
+    capsys.readouterr()
+    buffer = ShuffleBuffer("samples", (str(there), str(later)))
+    assert capsys.readouterr().err == f"{later}: there is no such folder yet, which data.samples names\n"
+    later.mkdir()
+    written(later / "09-000000.samples", made_up(2, 9, 9, seed=2)[0])
+    assert buffer.counts()[9] == 5
+    buffer.close()
+
+
 def test_a_buffer_reads_by_and_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It begins with some chunks, sees all of them in time, and never holds more than it may."""
     for name, value in (("FIRST_READ", 2), ("SAMPLES_HELD", 12), ("PASSES", 1.0)):
