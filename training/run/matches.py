@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from go_rules.machine.launch import python_command
 from training.config import LearnConfig
 from training.errors import TrainingError
+from training.interruption import interruptible
+
+LOOK_EVERY = 0.1
+"""Seconds between two looks at whether a running match is to be interrupted."""
+OWN_END = 2.0
+"""Seconds that an interrupted match has to end by itself: Ctrl-C in a terminal reaches it as well, and a second signal
+would disturb its end."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +62,31 @@ def _match(
     command += ["--rules", "tromp-taylor", "--games", str(games), "--size", str(size)]
     command += ["--parallel", str(max(1, threads // 2)), "--out", str(out), "--json"]
     command += ["--name-a", names[0], "--name-b", names[1]]
-    done = subprocess.run(command, stdout=subprocess.PIPE, env=os.environ.copy(), check=False)
+    printed, exit_code = _run(command)
     try:
-        result = json.loads(done.stdout)
+        result = json.loads(printed)
         test = (result.get("sprt") or {}).get("accepted")
         low, high = (float(end) for end in result["score_interval"])
         wins, draws, losses = (int(result[name]) for name in ("wins", "draws", "losses"))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise TrainingError(f"the match in {out} failed (exit code {done.returncode})") from None
+        raise TrainingError(f"the match in {out} failed (exit code {exit_code})") from None
     return MatchResult(size, wins, draws, losses, low, high, wins > losses if test is None else bool(test))
+
+
+def _run(command: list[str]) -> tuple[bytes, int]:
+    """Run a program; return what it printed and its exit code. Raises KeyboardInterrupt after SIGINT and SIGTERM, once
+    the program has ended as well."""
+    with interruptible() as interrupted:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        try:
+            while not interrupted.is_set():
+                with suppress(subprocess.TimeoutExpired):
+                    printed, _ = process.communicate(timeout=LOOK_EVERY)
+                    return printed, process.returncode
+            with suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=OWN_END)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.communicate()
+    raise KeyboardInterrupt
