@@ -43,7 +43,7 @@ def test_from_labels_to_figures(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert 0 < sum(read_samples(path).length for path in sample_files(samples)) < 40
 
     sources = {"data__play_share": "0", "data__samples_share": "1", "data__samples": f'["{samples}"]'}
-    assert cli.run(with_settings("train", run, "--budget", "0.5s", **sources)) == 0
+    assert cli.run(with_settings("train", run, "--budget", "5s", **sources)) == 0
     assert cli.run(["export", str(run), str(tmp_path / "network.onnx")]) == 0
     names = {open_network(path, "fp32").attributes.name for path in (run / "student.bin.gz", tmp_path / "network.onnx")}
     assert len(names) == 1

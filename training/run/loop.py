@@ -183,8 +183,13 @@ class Run:
         return 0.0 if self._yardstick is None else self._yardstick.count / max(speed, 1e-3)
 
     def _finish_leg(self) -> None:
-        """End a leg: keep its state, measure and export the network, and prepare the next leg."""
+        """End a leg: keep its state, measure and export the network, and prepare the next leg. Raises TrainingError
+        where nothing was learned in the leg: it does not count then, and no network is written."""
         progress = self.progress
+        if progress.step == progress.leg_began:
+            budget, progress.leg_budget = progress.leg_budget, 0.0
+            self._save()
+            raise TrainingError(f"nothing was learned: the start took the whole budget of {budget:,.3g} s")
         self._save()
         copy_checkpoint(self._folder / CHECKPOINT, self._folder / f"{LEG}{progress.legs + 1}")
         measures = self._measure()

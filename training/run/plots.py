@@ -36,7 +36,8 @@ def draw_plots(entries: list[dict[str, Any]], folder: Path) -> None:
             axes.plot(*zip(*points, strict=True), label=source.removesuffix(f"/{part}"), linewidth=1)
         axes.set_title(part)
         axes.set_xlabel("positions")
-        axes.legend(fontsize=6)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(fontsize=6)
     figure.savefig(folder / "losses.png", dpi=100)
 
     measured = [entry for entry in entries if "yardstick" in entry]

@@ -125,6 +125,28 @@ def test_a_leg_ends_with_a_network_and_the_next_goes_on(
     assert read_trained_network(folder).model.name == network.attributes.name  # whatever the next leg begins with
 
 
+def test_a_leg_without_a_step_is_told_and_writes_no_network(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_clock(monkeypatch)
+    folder = tmp_path / "run"
+
+    def fail_to_learn() -> None:
+        with pytest.raises(TrainingError, match=r"nothing was learned: the start took the whole budget of 1\.5 s"):
+            open_run(folder, config(records)).train(TrainingTime(budget=1.5, began=-5.0))
+
+    fail_to_learn()
+    assert not (folder / STUDENT).exists()
+    assert not (folder / "leg1").exists()
+    first = open_run(folder, config(records)).train(TrainingTime(budget=2.0))  # the next leg has its own budget
+    assert first.step > 0
+    written = (folder / STUDENT).read_bytes()
+    fail_to_learn()
+    assert (folder / STUDENT).read_bytes() == written
+    kept = load_checkpoint(folder / CHECKPOINT, CPU).progress
+    assert (kept.step, kept.legs, kept.leg_budget) == (first.step, 1, 0.0)
+
+
 def test_the_rate_warms_up_in_every_leg(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_clock(monkeypatch)
     shares = []
