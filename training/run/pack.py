@@ -34,6 +34,7 @@ from training.errors import TrainingError
 from training.files import named_errors, read_arrays, write_whole
 from training.positions.records import ARRAYS, load_records
 from training.run.folder import CHECKPOINT, CONFIG, LOG
+from training.run.yardstick import load_yardstick
 
 ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
 PACKAGES = ("click", "msgspec", "platformdirs", "sgfmill", "tomlkit")
@@ -81,27 +82,56 @@ def main(
 
 def pack(out: Path, config: TrainingConfig, run: Path | None, python: str, most: int) -> None:
     """Create the folder `out`, and say how large its parts are. Raises TrainingError, also where it is larger than
-    `most` bytes."""
+    `most` bytes; what was begun is removed then."""
     if out.exists():
         raise TrainingError(f"{out}: exists already; a new folder is made")
     data = config.data
     if data.samples_share or data.fresh_share:
         raise TrainingError("sample files do not travel: set data.samples_share and data.fresh_share to 0")
+    _check_inputs(config, run)  # before the downloads, which take long
+    teacher = rounded_to_bf16(Path(data.teacher)) if data.teacher else None
     with named_errors(out):
         out.mkdir(parents=True)
+    try:
+        _fill(out, config, teacher, run, python, most)
+    except BaseException:
+        shutil.rmtree(out, ignore_errors=True)  # or the next try would find that it exists
+        raise
+
+
+def _check_inputs(config: TrainingConfig, run: Path | None) -> None:
+    """Raise TrainingError, which names the file, where something that is to be copied is missing or damaged."""
+    data = config.data
+    if data.records_share:
+        if not data.records.path:
+            raise TrainingError("data.records.path: no game records are named; set it, or data.records_share to 0")
+        load_records(Path(data.records.path), data.records)
+    if config.run.yardstick:
+        load_yardstick(Path(config.run.yardstick))
+    for path in () if run is None else (run / CONFIG, run / CHECKPOINT):
+        with named_errors(path):
+            path.stat()
+
+
+def _fill(out: Path, config: TrainingConfig, teacher: bytes | None, run: Path | None, python: str, most: int) -> None:
+    """Put all parts into the new folder `out`. Raises TrainingError."""
+    data = config.data
+    with named_errors(out):
         _copy_code(out / "code")
         download(out / "packages", python)
         (out / "leg.sh").write_text(LEG, encoding="utf-8")
-        if run is not None:
+    if run is not None:
+        with named_errors(run):
             _copy_run(run, out / "run")
-        if config.run.yardstick:
-            shutil.copyfile(config.run.yardstick, out / Path(config.run.yardstick).name)
-    if data.teacher:
-        write_whole(out / Path(data.teacher).name, rounded_to_bf16(Path(data.teacher)))
+    if config.run.yardstick:
+        yardstick = Path(config.run.yardstick)
+        with named_errors(yardstick):
+            shutil.copyfile(yardstick, out / yardstick.name)
+    if teacher is not None:
+        write_whole(out / Path(data.teacher).name, teacher)
     write_whole(out / "gpu.toml", describe(_beside(config)).encode())
     if data.records_share:
         records = Path(data.records.path)
-        load_records(records, data.records)
         content, kept, count = packed_records(records, most - size_of(out) - SPARE_BYTES, data.records.skip)
         write_whole(out / records.name, content)
         click.echo(f"{kept:,} of {count:,} games fit", err=True)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.nets.random_networks import RandomNetwork
 from tests.training.games import random_games, write_records
-from training.config import DataConfig, RecordsConfig, TrainingConfig, read_config
+from training.config import DataConfig, RecordsConfig, RunConfig, TrainingConfig, read_config
 from training.errors import TrainingError
 from training.files import read_network
 from training.run import pack as module
@@ -96,6 +96,43 @@ def test_all_lies_in_one_folder(
     without = TrainingConfig(data=DataConfig(records_share=0.0))
     with pytest.raises(TrainingError, match="larger than the 1 MiB"):
         pack(tmp_path / "larger", without, None, "3.12", 1 << 20)
+
+
+@pytest.mark.parametrize("missing", ["teacher", "records", "no records", "yardstick", "run"])
+def test_errors_name_the_file_before_anything_is_downloaded(
+    records: Path, teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.setattr(module, "download", lambda target, python: pytest.fail("it was downloaded"))
+    nothing, out = tmp_path / "nothere", tmp_path / "out"
+    path = {"records": str(nothing), "no records": ""}.get(missing, str(records))
+    config = TrainingConfig(
+        run=RunConfig(yardstick=str(nothing) if missing == "yardstick" else ""),
+        data=DataConfig(teacher=str(nothing if missing == "teacher" else teacher), records=RecordsConfig(path=path)),
+    )
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    named = {"no records": "data.records.path: no game records", "run": f"{empty / 'training.toml'}: No such file"}
+    with pytest.raises(TrainingError) as error:
+        pack(out, config, empty if missing == "run" else None, "3.12", ROOM)
+    assert str(error.value).startswith(named.get(missing, f"{nothing}: No such file"))
+    assert not out.exists()
+
+
+def test_a_failure_leaves_nothing_in_the_way(records: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, out = TrainingConfig(data=DataConfig(records=RecordsConfig(path=str(records)))), tmp_path / "new" / "out"
+
+    def fail(target: Path, python: str) -> None:
+        target.mkdir()
+        raise TrainingError("no network")
+
+    monkeypatch.setattr(module, "download", fail)
+    with pytest.raises(TrainingError, match="no network"):
+        pack(out, config, None, "3.12", ROOM)
+    monkeypatch.setattr(module, "download", lambda target, python: target.mkdir())
+    pack(out, config, None, "3.12", ROOM)
+    with pytest.raises(TrainingError, match="exists already"):
+        pack(out, config, None, "3.12", ROOM)
+    assert (out / "games.npz").exists()  # what another call made stays
 
 
 def test_samples_do_not_travel(tmp_path: Path) -> None:
