@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 from contextlib import suppress
@@ -11,8 +12,11 @@ from pathlib import Path
 from go_rules.machine.launch import python_command
 from training.config import LearnConfig
 from training.errors import TrainingError
+from training.files import make_folder, named_errors, write_whole
 from training.interruption import interruptible
 
+COMMAND = "command.json"
+"""The file in a match's folder that tells by which command it began: only with the same one does it go on."""
 LOOK_EVERY = 0.1
 """Seconds between two looks at whether a running match is to be interrupted."""
 OWN_END = 2.0
@@ -59,9 +63,9 @@ def _match(
 ) -> MatchResult:
     command = python_command("gtp_engine.cli", "match", *engines, *options)
     # A network that knows little does not know which stones are dead, so the board is counted as it stands.
-    command += ["--rules", "tromp-taylor", "--games", str(games), "--size", str(size)]
-    command += ["--parallel", str(max(1, threads // 2)), "--out", str(out), "--json"]
-    command += ["--name-a", names[0], "--name-b", names[1]]
+    command += ["--rules", "tromp-taylor", "--size", str(size), "--name-a", names[0], "--name-b", names[1]]
+    out = _folder_of(command, out)
+    command += ["--games", str(games), "--parallel", str(max(1, threads // 2)), "--out", str(out), "--json"]
     printed, exit_code = _run(command)
     try:
         result = json.loads(printed)
@@ -71,6 +75,24 @@ def _match(
     except (ValueError, KeyError, TypeError, AttributeError):
         raise TrainingError(f"the match in {out} failed (exit code {exit_code})") from None
     return MatchResult(size, wins, draws, losses, low, high, wins > losses if test is None else bool(test))
+
+
+def _folder_of(command: list[str], out: Path) -> Path:
+    """Return the folder of the match that `command` describes: `out`, or where that holds another match, because the
+    settings were changed after an interruption, `out`-2, `out`-3, ... Raises TrainingError."""
+    content = json.dumps(command).encode()
+    for number in itertools.count(1):
+        folder = out if number == 1 else out.with_name(f"{out.name}-{number}")
+        note = folder / COMMAND
+        with named_errors(note):
+            if note.exists():
+                if note.read_bytes() == content:
+                    return folder
+            elif not (folder / "record.jsonl").exists():
+                make_folder(folder)
+                write_whole(note, content)
+                return folder
+    raise AssertionError("there are more numbers than folders")
 
 
 def _run(command: list[str]) -> tuple[bytes, int]:

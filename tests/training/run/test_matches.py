@@ -1,12 +1,14 @@
-"""The match process of a generation: it ends with the command that started it."""
+"""The matches of generations: they end with the command that started them, and go on in their folders."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,3 +54,34 @@ def test_an_interruption_ends_the_match(
     assert (tmp_path / "ended").exists()
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+RESULT = {"wins": 1, "draws": 0, "losses": 1, "score_interval": [0.1, 0.9]}
+RECORD = """
+import sys
+from pathlib import Path
+folder = Path(sys.argv[sys.argv.index("--out") + 1])
+folder.mkdir(parents=True, exist_ok=True)
+with open(folder / "record.jsonl", "a") as file:
+    print("a game", file=file)
+print(sys.argv[1])
+"""
+
+
+def test_a_match_with_changed_settings_begins_in_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def command(module_name: str, *words: str) -> list[str]:
+        return [sys.executable, "-c", RECORD, json.dumps(RESULT), *words]
+
+    monkeypatch.setattr(module, "python_command", command)
+
+    def games(config: LearnConfig) -> dict[str, int]:
+        play_match(tmp_path / "a", tmp_path / "b", 9, config, tmp_path / "matches" / "1-9", threads=1)
+        records = (tmp_path / "matches").glob("*/record.jsonl")
+        return {path.parent.name: len(path.read_text().splitlines()) for path in records}
+
+    first, changed = LearnConfig(), replace(LearnConfig(), match_visits=3)
+    assert games(first) == {"1-9": 1}
+    assert games(replace(first, match_games=7)) == {"1-9": 2}  # more games belong to the same match
+    assert games(changed) == {"1-9": 2, "1-9-2": 1}
+    assert games(changed) == {"1-9": 2, "1-9-2": 2}
+    assert games(first) == {"1-9": 3, "1-9-2": 2}
