@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+SAME_REQUEST = 1.0
+"""Signals within so many seconds are one request: `timeout`, for example, signals its child and then its group."""
+
 
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """Give an event that SIGINT and SIGTERM set while the context lasts. A second signal ends the program at once.
+    """Give an event that SIGINT and SIGTERM set while the context lasts. A second signal, at least SAME_REQUEST seconds
+    later, ends the program at once.
 
     Only the main thread receives signals: in other threads the event is never set.
     """
     event = threading.Event()
+    first = 0.0
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        if event.is_set():
+        nonlocal first
+        if not event.is_set():
+            first = time.monotonic()
+            event.set()
+        elif time.monotonic() - first >= SAME_REQUEST:
             raise KeyboardInterrupt
-        event.set()
 
     before = {}
     if threading.current_thread() is threading.main_thread():
