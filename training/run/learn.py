@@ -46,6 +46,9 @@ from training.status_line import StatusLine
 GAMES = 1_000_003
 """More files of self-play than any run has, so that the games of each generation get different random numbers."""
 
+ENTRY = {"kept", "match"}
+"""What every generation in learn.json has."""
+
 
 def learn(folder: Path, config: TrainingConfig, generations: int, budget: float, threads: int) -> int:
     """Go through generations, each with `budget` seconds of training, in a run's folder.
@@ -155,5 +158,8 @@ def _read_history(folder: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError):
-        raise TrainingError(f"{folder / GENERATIONS}: damaged; remove it to begin counting generations anew") from None
-    return history if isinstance(history, list) else []
+        history = None
+    is_sound = isinstance(history, list) and all(isinstance(each, dict) and ENTRY <= each.keys() for each in history)
+    if not is_sound:
+        raise TrainingError(f"{folder / GENERATIONS}: damaged; remove it to begin counting generations anew")
+    return list(history)

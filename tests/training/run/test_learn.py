@@ -27,6 +27,7 @@ from training.config import (
     TrainingConfig,
     describe,
 )
+from training.errors import TrainingError
 from training.run import learn as module
 from training.run.folder import BEST, CANDIDATE, GENERATIONS, MATCHES, SELFPLAY, STUDENT
 from training.run.learn import learn, with_selfplay
@@ -153,6 +154,14 @@ def test_learning_begins_with_random_weights_and_is_measured_against_an_anchor(
     assert first["anchor"] == []
     assert second["anchor"][0]["wins"] == 3
     assert (run / "plots" / "generations.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("content", ["[1, 2]", "[{}]", "{}", "nonsense"])
+def test_a_damaged_history_is_told_and_stays(tmp_path: Path, run: Path, content: str) -> None:
+    (run / GENERATIONS).write_text(content)
+    with pytest.raises(TrainingError, match=r"learn\.json: damaged; remove it"):
+        learn(run, config(tmp_path), generations=1, budget=0.5, threads=1)
+    assert (run / GENERATIONS).read_text() == content
 
 
 def test_ratings_sum_up_the_matches_of_the_networks_that_were_kept() -> None:
