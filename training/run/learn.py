@@ -37,7 +37,7 @@ from training.run.folder import (
     STUDENT,
 )
 from training.run.loop import TrainingTime, open_run
-from training.run.matches import play_anchor, play_match
+from training.run.matches import check_anchor, play_anchor, play_match
 from training.run.plots import draw_generations
 from training.samples.sample_files import sample_files
 from training.selfplay.play import selfplay
@@ -54,6 +54,7 @@ def learn(folder: Path, config: TrainingConfig, generations: int, budget: float,
     """Go through generations, each with `budget` seconds of training, in a run's folder.
 
     Return how many candidates were kept. Raises TrainingError, EvaluatorError."""
+    check_anchor(config.learn)  # now, and not after hours
     status = StatusLine()
     history = _read_history(folder)
     if not (folder / BEST).exists():
@@ -159,7 +160,7 @@ def _read_history(folder: Path) -> list[dict[str, Any]]:
         return []
     except (OSError, ValueError):
         history = None
-    is_sound = isinstance(history, list) and all(isinstance(each, dict) and ENTRY <= each.keys() for each in history)
+    is_sound = isinstance(history, list) and all(isinstance(each, dict) and each.keys() >= ENTRY for each in history)
     if not is_sound:
         raise TrainingError(f"{folder / GENERATIONS}: damaged; remove it to begin counting generations anew")
     return list(history)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
+import shutil
 import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from go_rules.machine.launch import python_command
+from go_rules.machine.printable import printable
 from training.config import LearnConfig
 from training.errors import TrainingError
 from training.files import make_folder, named_errors, write_whole
 from training.interruption import interruptible
 
+OWN_ENGINE = "nobi"
+"""What stands for this installation's `nobi gtp` in the commands of `nobi match`."""
 COMMAND = "command.json"
 """The file in a match's folder that tells by which command it began: only with the same one does it go on."""
 LOOK_EVERY = 0.1
@@ -54,8 +59,22 @@ def play_anchor(best: Path, size: int, config: LearnConfig, out: Path, threads: 
     return _match(engines, ("best", "anchor"), size, config.anchor_games, out, threads, limits)
 
 
+def check_anchor(config: LearnConfig) -> None:
+    """Raise TrainingError where the program of the engine `config.anchor`, if one is named, cannot be found."""
+    if not config.anchor:
+        return
+    try:
+        words = shlex.split(config.anchor)
+    except ValueError as error:
+        raise TrainingError(f"learn.anchor: cannot read the engine's command: {error}") from None
+    if not words:
+        raise TrainingError("learn.anchor: the engine's command is empty")
+    if words[0] != OWN_ENGINE and shutil.which(words[0]) is None:
+        raise TrainingError(f"learn.anchor: there is no program {printable(words[0])} that can be started")
+
+
 def _engine(network: Path, config: LearnConfig) -> str:
-    return f'nobi --net "{network.resolve()}" --precision {config.precision} --workers 1 --set lag=0'
+    return f'{OWN_ENGINE} --net "{network.resolve()}" --precision {config.precision} --workers 1 --set lag=0'
 
 
 def _match(

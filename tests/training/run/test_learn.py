@@ -6,6 +6,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,7 +33,7 @@ from training.errors import TrainingError
 from training.run import learn as module
 from training.run.folder import BEST, CANDIDATE, GENERATIONS, MATCHES, SELFPLAY, STUDENT
 from training.run.learn import learn, with_selfplay
-from training.run.matches import MatchResult
+from training.run.matches import MatchResult, check_anchor
 from training.run.plots import chain_ratings
 from training.samples.sample_files import read_samples, sample_files
 from training.student.export import to_model
@@ -162,6 +164,26 @@ def test_a_damaged_history_is_told_and_stays(tmp_path: Path, run: Path, content:
     with pytest.raises(TrainingError, match=r"learn\.json: damaged; remove it"):
         learn(run, config(tmp_path), generations=1, budget=0.5, threads=1)
     assert (run / GENERATIONS).read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("anchor", "complaint"),
+    [("nosuchengine --fast", "no program nosuchengine"), ('gnugo "', "No closing quotation"), (" ", "is empty")],
+)
+def test_an_anchor_that_cannot_be_started_is_told_first(
+    tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch, anchor: str, complaint: str
+) -> None:
+    monkeypatch.setattr(module, "selfplay", lambda *rest: pytest.fail("games were played"))
+    settings = config(tmp_path)
+    settings = dataclasses.replace(settings, learn=dataclasses.replace(settings.learn, anchor=anchor))
+    with pytest.raises(TrainingError, match=f"learn.anchor: .*{complaint}"):
+        learn(run, settings, generations=1, budget=0.5, threads=1)
+    assert not (run / BEST).exists()
+
+
+@pytest.mark.parametrize("anchor", ["", "nobi --visits 5", shlex.join([sys.executable, "-V"])])
+def test_an_anchor_that_can_be_started_is_not_complained_about(anchor: str) -> None:
+    check_anchor(LearnConfig(anchor=anchor))
 
 
 def test_ratings_sum_up_the_matches_of_the_networks_that_were_kept() -> None:

@@ -1,7 +1,5 @@
 """The curves of a run."""
 
-# ruff: noqa: E402
-
 from __future__ import annotations
 
 import warnings
