@@ -20,7 +20,7 @@ from training.positions.workers import new_worker_buffers
 from training.samples.board_coding import code_board
 from training.samples.label_coding import LABEL_CONTEXTS, code_labels
 from training.samples.range_coder import CONTEXTS, begin, code_bit, code_plain, code_tree, finish, new_coder
-from training.samples.samples import Samples
+from training.samples.samples import Samples, pack_planes
 
 MAX_SAMPLES = 1 << 13
 """The most samples of a chunk: 20 MB in memory."""
@@ -65,6 +65,21 @@ def encode_chunk(samples: Samples, pass_alive_under_suicide: bool) -> bytes:
     )
     packed = zlib.compress(table.tobytes(), 9)
     return len(table).to_bytes(2, "little") + len(packed).to_bytes(4, "little") + packed + data[:length].tobytes()
+
+
+def warm_up() -> None:
+    """Compile all that `encode_chunk` and `decode_chunk` need; on a new machine this takes up to a minute. It encodes
+    one sample, an empty board without labels."""
+    canvas = 9
+    spatial = np.ones((1, SPATIAL_PLANES, canvas, canvas), np.uint8)
+    spatial[:, 1:] = 0
+    nothing = np.zeros((1, canvas * canvas + 1), np.uint8)
+    sample = Samples(
+        pack_planes(spatial), np.zeros((1, GLOBAL_FEATURES), np.float32), nothing, nothing, np.full(1, -1, np.int16),
+        np.zeros((1, 3), np.float32), np.zeros((1, SCORE_COLUMNS), np.float32),
+        np.zeros((1, canvas * canvas), np.int8), np.zeros(1, np.uint8),
+    )  # fmt: skip
+    encode_chunk(sample, pass_alive_under_suicide=False)
 
 
 def decode_chunk(

@@ -13,6 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+from go_rules.machine import jit
 from nets.katago.writer import encode_model
 from nets.open import open_network
 from tests.training.games import random_games, write_records
@@ -31,6 +32,7 @@ from training.samples.sample_files import read_samples, sample_files
 from training.status_line import StatusLine
 from training.student.distiller import Distiller
 from training.student.export import to_model
+from training.teacher import labelling
 from training.teacher.labelling import label
 
 CPU = torch.device("cpu")
@@ -330,6 +332,23 @@ def test_interrupted_labelling_keeps_what_it_did(
     for _ in range(2):
         assert label(samples, settings, count=60) == 5  # one of the four was with_balanced_komi
     assert sum(read_samples(path).length for path in sample_files(samples)) == 10
+
+
+def test_what_writes_samples_is_compiled_before_labelling(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An interruption of the first labelling on a machine ends soon, then."""
+    teacher = tmp_path / "teacher.bin.gz"
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    original = Distiller.label
+
+    def checked(self: Distiller, batch: Batch) -> object:
+        assert "what writes samples was compiled in 0 s" in capsys.readouterr().err
+        return original(self, batch)
+
+    monkeypatch.setattr(labelling, "warm_up", lambda: monkeypatch.setattr(jit, "compilations", jit.compilations + 1))
+    monkeypatch.setattr(Distiller, "label", checked)
+    label(tmp_path / "samples", config(records, teacher=str(teacher)), count=1)
 
 
 def test_labelling_does_not_repeat_itself(tmp_path: Path, records: Path) -> None:

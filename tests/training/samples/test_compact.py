@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -30,6 +33,32 @@ from training.samples.samples import (
 )
 
 GAMES = 12
+
+
+WRITE = """
+from go_rules.machine import jit
+from tests.training.samples.test_samples import made_up
+from training.samples.compact import decode_chunk, encode_chunk, warm_up
+
+asked = []
+jit.on_compile(asked.append)
+warm_up()
+assert asked
+asked.clear()
+for canvas in (9, 19):
+    samples, _ = made_up(3, canvas, canvas)
+    for each in (samples, samples._replace(optimistic=samples.optimistic[:, :0])):
+        for pass_alive in (False, True):
+            content = encode_chunk(each, pass_alive)
+            decode_chunk(content, canvas, 3, bool(each.optimistic.shape[1]), pass_alive)
+print(asked)
+"""
+
+
+@pytest.mark.slow
+def test_nothing_is_compiled_or_loaded_after_warm_up() -> None:
+    run = subprocess.run([sys.executable, "-c", WRITE], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["[]"]
 
 
 def played(canvas: int, moves: int, every: int, pass_alive: bool = False) -> Samples:
