@@ -9,6 +9,7 @@ Sources: Izmailov et al., "Averaging weights leads to wider optima and better ge
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -24,10 +25,11 @@ from training.student.restore import restore
 
 
 def average_networks(files: Sequence[Path]) -> TrainedNetwork:
-    """Average the weights of one or more networks that Nobi's training wrote.
+    """Average the weights of one or more networks that Nobi's training wrote. One that is named several times counts as
+    often.
 
-    It counts as drawn from as many samples as the network that learned longest. Raises TrainingError where a file is
-    no such network, or of another shape than the first one.
+    The mean counts as drawn from as many samples as the network that learned longest. Raises TrainingError where a file
+    is no such network, or of another shape than the first one.
     """
     models = [read_network(file) for file in files]
     students = [restore(model) for model in models]
@@ -39,10 +41,11 @@ def average_networks(files: Sequence[Path]) -> TrainedNetwork:
         if origin.pass_alive_under_suicide != origins[0].pass_alive_under_suicide:
             raise TrainingError(f"{file}: it counts pass-alive groups in another way than {files[0]}")
     samples = max(each.samples for each in progress)
+    shares = Counter(model.name for model in models)
     mean = _mean(students)
     model = to_model(
         mean,
-        f"nobi-{shape_name(mean.config)}-s{samples}-mean{len(files)}",
+        f"nobi-{shape_name(mean.config)}-s{samples}-mean{len(shares)}",
         has_optimistic=all(origin.has_optimistic for origin in origins),
         pass_alive_under_suicide=origins[0].pass_alive_under_suicide,
     )
@@ -53,7 +56,7 @@ def average_networks(files: Sequence[Path]) -> TrainedNetwork:
         "positions": samples,
         "steps": max(each.step for each in progress),
         "teachers": list(dict.fromkeys(teacher for origin in origins for teacher in origin.teachers)),
-        "mean_of": [each.name for each in models],
+        "mean_of": dict(shares),
     }
     return TrainedNetwork(model, facts)
 

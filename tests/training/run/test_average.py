@@ -62,12 +62,12 @@ def test_the_mean_of_one_is_itself(both: tuple[Path, Path], tmp_path: Path) -> N
 def test_its_card_says_where_it_comes_from(both: tuple[Path, Path], tmp_path: Path) -> None:
     card(both[0], "one", 800, ["b18", "b6"])
     card(both[1], "two", 1600, ["b6", "b28"])
-    assert cli.run(["average", str(tmp_path / "out"), *map(str, both)]) == 0
+    assert cli.run(["average", str(tmp_path / "out"), str(both[0]), *map(str, both)]) == 0
     facts = json.loads((tmp_path / "out" / CARD).read_text())
     assert facts["name"].endswith("-s1600-mean2")
     assert (facts["positions"], facts["steps"]) == (1600, 200)
     assert facts["teachers"] == ["b18", "b6", "b28"]
-    assert facts["mean_of"] == ["one", "two"]
+    assert facts["mean_of"] == {"one": 2, "two": 1}
 
 
 def test_what_has_no_mean_is_refused(
