@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from training.errors import TrainingError
@@ -20,10 +20,23 @@ except ImportError:  # on Windows
 def folder_for_one(path: Path) -> Iterator[None]:
     """Keep other processes that use this function out of a folder, which is made if need be, while the body runs.
 
-    The system gives a folder back when the process ends, however it does. Where it has no locks, nobody is kept out.
-    Raises TrainingError if another process has the folder.
+    The system gives a folder back when the process ends, however it does. Where it has no locks, nobody is kept out. A
+    folder that was made for nothing, because the body failed, is removed. Raises TrainingError if another process has
+    the folder.
     """
+    is_new = not path.exists()
     make_folder(path)
+    try:
+        with _locked(path):
+            yield
+    finally:
+        if is_new:
+            with suppress(OSError):  # it is not empty
+                path.rmdir()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
     if fcntl is None:
         yield
         return

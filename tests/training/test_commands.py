@@ -93,9 +93,12 @@ def test_a_folder_is_for_one_process(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert f"{out}: another process is working in this folder" in capsys.readouterr().err
     finally:
         other.communicate()
+    assert not out.exists()  # which was made for nothing
     with folder_for_one(out):
         pass
-    assert list(out.iterdir()) == []
+    with pytest.raises(KeyError), folder_for_one(tmp_path / "new"):
+        raise KeyError
+    assert not (tmp_path / "new").exists()
 
 
 def test_what_fails_at_once_leaves_no_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,11 +37,17 @@ GAMES = 12
 
 WRITE = """
 from go_rules.machine import jit
+
+asked = []
+class Recording(jit.KernelCache):
+    def load_overload(self, sig, target_context):
+        asked.append((self._name, str(sig)))
+        return super().load_overload(sig, target_context)
+jit.KernelCache = Recording
+
 from tests.training.samples.test_samples import made_up
 from training.samples.compact import decode_chunk, encode_chunk, warm_up
 
-asked = []
-jit.on_compile(asked.append)
 warm_up()
 assert asked
 asked.clear()

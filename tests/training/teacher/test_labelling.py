@@ -186,7 +186,10 @@ def test_a_killed_process_loses_little_and_repeats_nothing(tmp_path: Path) -> No
     label(samples, settings, count=20)
     written = [read_samples(path) for path in sample_files(samples)]
     keys = [row.tobytes() for part in written for row in np.concatenate([part.value, part.global_], axis=1)]
-    assert len(set(keys)) > 0.9 * len(keys)  # the last file before a kill may come again
+    repeated = len(keys) - len(set(keys))
+    assert (
+        repeated <= max(part.length for part in written) < len(keys) / 2
+    )  # the last file before a kill may come again
 
 
 def test_a_network_agrees_with_itself(tmp_path: Path) -> None:
