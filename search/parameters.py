@@ -16,7 +16,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
@@ -80,11 +79,13 @@ class Parameter:
     check: Callable[[str], Any] | None = None
     """A further check of a str. It raises ValueError with the reason."""
 
-    def convert(self, value: object) -> Any:
+    def convert(self, value: object, given: str = "") -> Any:
         """The checked value of the right type from a text, or from what a TOML or JSON file holds.
 
-        An empty text is a value only where it is the default. Raises ParameterError.
+        An empty text is a value only where it is the default. Raises ParameterError, whose text has the name `given`
+        where the user knows the parameter by another one than ours.
         """
+        named = shown(given) if given else self.name
         if value == "" and self.default == "":
             return value
         if value == "none" and self.default is None and self.kind in (int, float):
@@ -92,16 +93,16 @@ class Parameter:
         try:
             converted = _convert(self.kind, self.item, value)
         except ValueError as error:
-            raise ParameterError(f"{self.name} must be {error}, not {shown(value)}") from None
+            raise ParameterError(f"{named} must be {error}, not {shown(value)}") from None
         if self.choices:
             converted = next((choice for choice in self.choices if folded(choice) == folded(converted)), converted)
-        self.verify(converted, value)
+        self.verify(converted, value, named)
         return converted
 
-    def verify(self, value: Any, written: object = None) -> None:
+    def verify(self, value: Any, written: object = None, named: str = "") -> None:
         """Raise ParameterError for a value that has the right type but is not allowed.
 
-        `written` is the value as the user wrote it, for the message.
+        `written` is the value as the user wrote it, `named` what the message calls the parameter if not by our name.
         """
         if value is None and self.default is None:
             return
@@ -111,13 +112,13 @@ class Parameter:
             allowed = not self.choices or value in self.choices
         if not allowed:
             raise ParameterError(
-                f"{self.name} must be {self.bounds()}, not {shown(value if written is None else written)}"
+                f"{named or self.name} must be {self.bounds()}, not {shown(value if written is None else written)}"
             )
         if self.check is not None:
             try:
                 self.check(value)
             except ValueError as error:
-                raise ParameterError(f"{self.name}: {error}") from None
+                raise ParameterError(f"{named or self.name}: {error}") from None
 
     def bounds(self) -> str:
         """The allowed values in words: `0 to 1`, `at least 1`, `true or false`, `one of ...`. Empty for any text."""
@@ -180,15 +181,15 @@ class ParameterTable:
         for each in declared(type(self)):
             each.verify(getattr(self, each.name))
 
-    def with_value(self: T, name: str, value: object) -> T:
+    def with_value(self: T, name: str, value: object, given: str = "") -> T:
         """This table with one value changed, by our name or KataGo's, from a value or its text.
 
-        Raises ParameterError.
+        Raises ParameterError; `given` is as in Parameter.convert.
         """
         wanted = folded(name)
         for each in declared(type(self)):
             if wanted in (folded(each.name), folded(each.kata)):
-                return dataclasses.replace(self, **{each.name: each.convert(value)})
+                return dataclasses.replace(self, **{each.name: each.convert(value, given)})
         raise ParameterError(f"unknown parameter: {shown(name)}")
 
     def suited(self: T) -> T:
@@ -283,11 +284,6 @@ def record_fields(table: type[ParameterTable]) -> list[tuple[str, str]]:
     """
     parameters = (each for each in declared(table) if each.default is not None)
     return [(each.name, RECORD_TYPES[each.kind]) for each in parameters if each.kind in RECORD_TYPES]
-
-
-def under_name(name: str, error: ParameterError) -> str:
-    """The text of an error about a parameter's value, with the name that was given for it in place of our own."""
-    return re.sub(r"^[a-z_]+(?= must be |:)", lambda _ours: shown(name), str(error))
 
 
 def folded(name: str) -> str:

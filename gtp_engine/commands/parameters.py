@@ -13,7 +13,7 @@ from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_float, interpret_integer, interpret_object
 from nets.human_profile import HumanProfile, parse_profile
-from search.parameters import Parameter, ParameterError, ParameterTable, declared, under_name
+from search.parameters import Parameter, ParameterError, ParameterTable, declared
 
 LEELA_ZERO = {
     "visits": "visits",
@@ -155,9 +155,9 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
         try:
             which = 0 if parameter.section == EngineSettings.section else 1
             # kata-get-params says null where there is no limit.
-            after[which] = after[which].with_value(parameter.name, "none" if value is None else value)
+            after[which] = after[which].with_value(parameter.name, "none" if value is None else value, name)
         except ParameterError as error:
-            raise GtpError(under_name(name, error)) from None
+            raise GtpError(str(error)) from None
         if parameter.name == PROFILE:
             profile = parse_profile(parameter.convert(value))
     settings, of_player = after

@@ -16,7 +16,7 @@ from gtp_engine.configuration.fixed import fixed_name, require_fixed
 from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.settings import LONGEST, MOST_VISITS
 from nets.human_profile import HumanProfile, parse_profile
-from search.parameters import Parameter, ParameterError, folded, under_name
+from search.parameters import Parameter, ParameterError, folded
 from search.puct.parameters import SearchParameters
 
 DEFAULT_VISITS = 500
@@ -67,10 +67,7 @@ class Options:
         options, unknown, other = self, list[str](), list[str]()
         for name, value in settings.items():
             fixed = fixed_name(name)
-            try:
-                changed = options._with(name, value.strip())
-            except ParameterError as error:
-                raise ParameterError(under_name(name, error)) from None
+            changed = options._with(name, value.strip())
             if changed is not None:
                 options = changed
             elif fixed is None:
@@ -95,14 +92,14 @@ class Options:
             except ValueError as error:
                 raise ParameterError(f"{name}: {error}") from None
         if key in _OWN:
-            return dataclasses.replace(self, **{_OWN[key].name: _OWN[key].convert(value)})
+            return dataclasses.replace(self, **{_OWN[key].name: _OWN[key].convert(value, name)})
         try:
             parameter = find_parameter(IN_ANALYSIS.get(key, name))
         except ParameterError:
             return self if NEUTRAL.get(key) == value.lower() else None
         if parameter.section != SearchParameters.section or parameter.name in MACHINE:
             return None
-        parameters = self.parameters.with_value(parameter.name, value)
+        parameters = self.parameters.with_value(parameter.name, value, name)
         return dataclasses.replace(self, parameters=parameters)
 
 

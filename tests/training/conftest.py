@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 
 import pytest
+
+from tests.training.games import random_games, write_records
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -14,3 +17,9 @@ def one_thread() -> None:
         import torch
 
         torch.set_num_threads(1)
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    """A file of a few short games."""
+    return write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))

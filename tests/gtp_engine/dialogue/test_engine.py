@@ -1,23 +1,16 @@
-"""The engine's behaviour over several commands: limits, clocks, superko, pondering, parameters, failures."""
+"""The engine's behaviour over several commands: limits, clocks, superko, scoring, pondering."""
 
 from __future__ import annotations
 
 import re
-import threading
-import time
-from pathlib import Path
 
 import pytest
 
-from go_rules.game import RuleViolation
 from go_rules.points import BLACK, WHITE, from_vertex
-from go_rules.rules import Rules
-from gtp_engine import stderr
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.thinking.decide import move_limits
 from gtp_engine.thinking.lateness import Lateness
-from search.request import Limits, MoveFilter, SearchRequest
-from search.result import SearchResult
+from search.request import Limits, MoveFilter
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
 
 
@@ -92,6 +85,29 @@ def test_boards_are_warmed_up_before_the_clock_starts() -> None:
     dialogue.ask("boardsize 9")
     # Again, for its memory was given to the other size: taking it anew is nothing for a clock to pay.
     assert dialogue.player.warmed == [(19, 19), (9, 9), (13, 7), (9, 9)]
+
+
+def test_a_clock_of_days_is_not_for_thinking() -> None:
+    dialogue = Dialogue()
+    dialogue.ask("kata-time_settings fischer-capped 259200 86400 604800 -1")  # correspondence on OGS
+    assert move_limits(dialogue.engine, BLACK).seconds == 120
+    dialogue.ask("kata-set-param longest 30")
+    assert move_limits(dialogue.engine, BLACK).seconds == 30
+    dialogue.ask("kata-set-param maxTime 3000")
+    assert move_limits(dialogue.engine, BLACK).seconds == 3000
+    dialogue.ask("kata-set-param maxPlayouts 77")
+    assert move_limits(dialogue.engine, BLACK).playouts == 77
+    dialogue.ask("time_settings 0 0 0")
+    dialogue.ask("kata-set-param maxTime none")
+    assert move_limits(dialogue.engine, BLACK) == Limits(None, None, playouts=77)
+
+
+def test_move_limits_count_the_wait() -> None:
+    dialogue = Dialogue()
+    dialogue.ask("kgs-time_settings byoyomi 0 10 1")
+    without, with_ = (move_limits(dialogue.engine, BLACK, waited).seconds for waited in (0.0, 2.0))
+    assert without is not None
+    assert with_ == pytest.approx(without - 2.0)
 
 
 # --- Moves --------------------------------------------------------------------------------------------------------
@@ -262,78 +278,16 @@ def test_no_pondering_after_resigning_or_the_last_pass() -> None:
     assert len(dialogue.player.searches) == 2
 
 
-# --- Parameters ---------------------------------------------------------------------------------------------------
+def test_pondering_has_limits() -> None:
+    dialogue = Dialogue(settings=EngineSettings(size="9", ponder=True))
+    dialogue.ask('kata-set-params {"maxVisitsPondering":5,"maxTimePondering":2.5,"maxPlayoutsPondering":4}')
+    dialogue.ask("genmove b")
+    dialogue.player.searching.wait(5)
+    assert dialogue.player.searches[-1].limits == Limits(5, 2.5, False, 4)
+    dialogue.engine.close()
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        '{"maxVisits": ' + "1" * 400 + "}",
-        '{"maxVisits": ' + "1" * 5_000 + "}",
-        '{"maxVisits": 1e400}',
-        '{"lagBuffer": NaN}',
-        '{"lagBuffer": Infinity}',
-        '{"lagBuffer": 0.1, "lagBuffer": 0.2}',
-        '{"maxVisits": 5, "visits": 6}',
-        '{"maxVisits": ' + "[" * 100_000 + "]" * 100_000 + "}",
-        '{"maxVisits": ' + "[" * 500 + "]" * 500 + "}",
-        '{"playoutDoublingAdvantage": ' + "[" * 500 + "]" * 500 + "}",
-        '{"' + "x" * 100_000 + '": 1}',
-    ],
-    ids=lambda values: values[:40],
-)
-def test_hostile_parameters(values: str) -> None:
-    dialogue = Dialogue()
-    before = dialogue.ask("kata-get-params")
-    reply = dialogue.refuse(f"kata-set-params {values}")
-    assert "internal" not in reply
-    assert len(reply) < 300
-    assert "internal" not in dialogue.refuse(f"kata-set-rules {values}")
-    assert dialogue.ask("kata-get-params") == before
-
-
-@pytest.mark.parametrize("name", ["memory", "cache_memory"])
-def test_memory_that_the_machine_lacks_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("search.parameters.memory_for_search", lambda: 2 << 30)
-    dialogue = Dialogue()
-    before = dialogue.ask("kata-get-params")
-    assert f"{name} must be at most" in dialogue.refuse(f"kata-set-param {name} 1048576")
-    assert f"{name} must be at most" in dialogue.refuse(f'kata-set-params {{"maxVisits": 7, "{name}": 1048576}}')
-    assert dialogue.ask("kata-get-params") == before
-    dialogue.ask(f"kata-set-param {name} 200")
-
-
-# --- Failures -----------------------------------------------------------------------------------------------------
-
-
-class BrokenPlayer(FakePlayer):
-    def search(self, request: SearchRequest) -> SearchResult:
-        raise ZeroDivisionError("a bug\nwith a second line")
-
-
-def test_a_bug_costs_one_reply(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    dialogue = Dialogue(BrokenPlayer(), EngineSettings(size="9", log=str(log)))
-    assert dialogue.refuse("genmove b").startswith("internal error: ZeroDivisionError: a bug")
-    assert dialogue.ask("name") == "Nobi"
-    assert dialogue.ask("showboard").startswith("Moves: 0")
-    assert "Traceback" in log.read_text()
-
-
-def test_a_log_that_cannot_be_written_is_given_up(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    dialogue = Dialogue(BrokenPlayer(), EngineSettings(size="9", log=str(tmp_path / "no" / "log")))
-    dialogue.refuse("genmove b")
-    dialogue.refuse("genmove b")
-    assert capsys.readouterr().err.count("cannot write the log") == 1
-
-
-def test_stderr_lines_are_no_replies(capsys: pytest.CaptureFixture[str]) -> None:
-    for text in ("= 1\n\n? 2", "info move", "play D4", "a -> b", "an exception, Exception"):
-        stderr.note(text)
-    for line in capsys.readouterr().err.splitlines():
-        assert not line.startswith(("=", "?", "info", "play"))
-        assert " -> " not in line
-        assert "xception" not in line
+# --- What people see -------------------------------------------------------------------------------------------------
 
 
 def test_ogs_chat(capsys: pytest.CaptureFixture[str]) -> None:
@@ -346,90 +300,3 @@ def test_ogs_chat(capsys: pytest.CaptureFixture[str]) -> None:
     assert second == "MALKOVICH:Visits 10 Winrate 52.00% ScoreLead 0.8 ScoreStdev 12.2 PV A9 pass"
     dialogue.ask("genmove w")
     assert len(capsys.readouterr().err.splitlines()) == 1
-
-
-def test_a_clock_of_days_is_not_for_thinking() -> None:
-    dialogue = Dialogue()
-    dialogue.ask("kata-time_settings fischer-capped 259200 86400 604800 -1")  # correspondence on OGS
-    assert move_limits(dialogue.engine, BLACK).seconds == 120
-    dialogue.ask("kata-set-param longest 30")
-    assert move_limits(dialogue.engine, BLACK).seconds == 30
-    dialogue.ask("kata-set-param maxTime 3000")
-    assert move_limits(dialogue.engine, BLACK).seconds == 3000
-    dialogue.ask("kata-set-param maxPlayouts 77")
-    assert move_limits(dialogue.engine, BLACK).playouts == 77
-    dialogue.ask("time_settings 0 0 0")
-    dialogue.ask("kata-set-param maxTime none")
-    assert move_limits(dialogue.engine, BLACK) == Limits(None, None, playouts=77)
-
-
-def test_pondering_has_limits() -> None:
-    dialogue = Dialogue(settings=EngineSettings(size="9", ponder=True))
-    dialogue.ask('kata-set-params {"maxVisitsPondering":5,"maxTimePondering":2.5,"maxPlayoutsPondering":4}')
-    dialogue.ask("genmove b")
-    dialogue.player.searching.wait(5)
-    assert dialogue.player.searches[-1].limits == Limits(5, 2.5, False, 4)
-    dialogue.engine.close()
-
-
-def test_waiting_ends_when_the_session_does() -> None:
-    ready = threading.Event()
-
-    class SlowPlayer(FakePlayer):
-        def warm_up(self, width: int, height: int) -> None:
-            ready.wait(10)
-
-    dialogue = Dialogue(SlowPlayer())
-    dialogue.engine.loader.await_rules()
-    replies: list[str] = []
-    asking = threading.Thread(target=lambda: replies.append(dialogue.send("genmove b")))
-    asking.start()
-    time.sleep(0.05)
-    dialogue.engine.hurry()
-    asking.join(2)
-    ready.set()
-    assert replies == ["? interrupted while the engine was being loaded\n\n"]
-    # Nothing to wait for: the board is there.
-    assert dialogue.ask("boardsize 5") == ""
-
-
-def test_move_limits_count_the_wait() -> None:
-    dialogue = Dialogue()
-    dialogue.ask("kgs-time_settings byoyomi 0 10 1")
-    without, with_ = (move_limits(dialogue.engine, BLACK, waited).seconds for waited in (0.0, 2.0))
-    assert without is not None
-    assert with_ == pytest.approx(without - 2.0)
-
-
-def test_a_game_that_the_player_cannot_play_leaves_the_one_before() -> None:
-    class Small(FakePlayer):
-        def warm_up(self, width: int, height: int) -> None:
-            if width > 19:
-                raise MemoryError("no room")
-
-    dialogue = Dialogue(Small())
-    for line in ("boardsize 9", "komi 3.5", "time_settings 60 0 0", "play b c3", "time_left b 30 0"):
-        dialogue.ask(line)
-    board = dialogue.ask("showboard")
-    assert "no room" in dialogue.refuse("boardsize 25")
-    assert dialogue.ask("showboard") == board
-    assert dialogue.engine.clock.left[BLACK].main == 30
-    assert dialogue.ask("boardsize 13") == ""
-
-
-def test_rules_that_make_a_move_impossible_are_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    dialogue = Dialogue()
-    dialogue.ask("boardsize 9")
-
-    def refuse(rules: Rules) -> None:
-        raise RuleViolation("occupied")
-
-    monkeypatch.setattr(dialogue.engine.game, "set_rules", refuse)
-    for line in ("kata-set-rules chinese", "kata-set-rule ko SIMPLE", "kgs-rules japanese"):
-        assert dialogue.refuse(line) == "the moves so far are impossible under these rules: occupied"
-
-
-def test_an_analysis_that_fails_says_so_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    dialogue = Dialogue(BrokenPlayer(), EngineSettings(size="9"))
-    assert "a bug" not in dialogue.send("kata-analyze b 10")
-    assert "ZeroDivisionError: a bug" in capsys.readouterr().err

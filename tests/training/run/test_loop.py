@@ -1,4 +1,4 @@
-"""Whole runs, tiny: resumed to the step, in legs, labelled in advance."""
+"""Whole runs, tiny: resumed to the step, in legs, with labels and without."""
 
 # ruff: noqa: E402
 from __future__ import annotations
@@ -13,10 +13,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
-from go_rules.machine import jit
 from nets.katago.writer import encode_model
 from nets.open import open_network
-from tests.training.games import random_games, write_records
 from tests.training.student.test_network import SHAPE, new_student
 from training.config import DataConfig, OptimiserConfig, RecordsConfig, RunConfig, TrainingConfig
 from training.errors import TrainingError
@@ -32,7 +30,6 @@ from training.samples.sample_files import read_samples, sample_files
 from training.status_line import StatusLine
 from training.student.distiller import Distiller
 from training.student.export import to_model
-from training.teacher import labelling
 from training.teacher.labelling import label
 
 CPU = torch.device("cpu")
@@ -60,11 +57,6 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     for each in (module, pace):
         monkeypatch.setattr(each, "time", clock)
     return clock
-
-
-@pytest.fixture
-def records(tmp_path: Path) -> Path:
-    return write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
 
 
 def config(records: Path, **data: object) -> TrainingConfig:
@@ -314,59 +306,6 @@ def test_a_teacher_labels_records_games_and_sample_files(
 
 def no_games(batch: Batch) -> NoReturn:
     raise AssertionError("there are no games")
-
-
-def test_interrupted_labelling_keeps_what_it_did(
-    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    teacher, samples = tmp_path / "teacher.bin.gz", tmp_path / "samples"
-    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
-    original = Distiller.label
-
-    def interrupted(self: Distiller, batch: Batch) -> object:
-        signal.raise_signal(signal.SIGTERM)
-        return original(self, batch)
-
-    monkeypatch.setattr(Distiller, "label", interrupted)
-    settings = config(records, teacher=str(teacher))
-    for _ in range(2):
-        assert label(samples, settings, count=60) == 5  # one of the four was with_balanced_komi
-    assert sum(read_samples(path).length for path in sample_files(samples)) == 10
-
-
-def test_what_writes_samples_is_compiled_before_labelling(
-    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An interruption of the first labelling on a machine ends soon, then."""
-    teacher = tmp_path / "teacher.bin.gz"
-    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
-    original = Distiller.label
-
-    def checked(self: Distiller, batch: Batch) -> object:
-        assert "what writes samples was compiled in 0 s" in capsys.readouterr().err
-        return original(self, batch)
-
-    monkeypatch.setattr(labelling, "warm_up", lambda: monkeypatch.setattr(jit, "compilations", jit.compilations + 1))
-    monkeypatch.setattr(Distiller, "label", checked)
-    label(tmp_path / "samples", config(records, teacher=str(teacher)), count=1)
-
-
-def test_labelling_does_not_repeat_itself(tmp_path: Path, records: Path) -> None:
-    """Not its games either, where there are no records to count."""
-    teacher, samples = tmp_path / "teacher.bin.gz", tmp_path / "samples"
-    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
-    settings = config(records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0})
-    for _ in range(2):
-        label(samples, settings, count=20)
-    one, other = (read_samples(path).planes for path in sample_files(samples))
-    assert not {planes.tobytes() for planes in one} & {planes.tobytes() for planes in other}
-
-
-def test_a_time_alone_ends_labelling(tmp_path: Path, records: Path) -> None:
-    teacher = tmp_path / "teacher.bin.gz"
-    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
-    settings = config(records, teacher=str(teacher))
-    assert label(tmp_path / "samples", settings, seconds=0.5) > 0
 
 
 def test_positions_with_balanced_komi_count(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+from go_rules.machine import jit
 from nets.evaluator import WIN
 from nets.katago.writer import encode_model
 from tests.training.games import random_games, write_records
@@ -27,8 +28,10 @@ from training.positions.policy_games import GROUPS
 from training.samples.origin import read_origin
 from training.samples.sample_files import read_samples, sample_files
 from training.samples.samples import HAS_OPTIMISTIC, Samples, pack_planes, pack_probabilities, unpack_planes
+from training.student.distiller import Distiller
 from training.student.export import to_model
 from training.student.network import Student
+from training.teacher import labelling
 from training.teacher.hard_examples import HardExampleFilter, disagreement
 from training.teacher.labelling import HardExampleMiner, HardExampleMining, label
 from training.teacher.network import TeacherEvaluation, TorchTeacher
@@ -203,3 +206,56 @@ def test_a_network_agrees_with_itself(tmp_path: Path) -> None:
     assert (found > 1).all()
     with torch.no_grad():
         torch.testing.assert_close(logits, new_student()(spatial, global_).policy[:, 0], atol=0.02, rtol=0)  # in bf16
+
+
+def test_interrupted_labelling_keeps_what_it_did(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher, samples = tmp_path / "teacher.bin.gz", tmp_path / "samples"
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    original = Distiller.label
+
+    def interrupted(self: Distiller, batch: Batch) -> object:
+        signal.raise_signal(signal.SIGTERM)
+        return original(self, batch)
+
+    monkeypatch.setattr(Distiller, "label", interrupted)
+    settings = config(records, teacher=str(teacher))
+    for _ in range(2):
+        assert label(samples, settings, count=60) == 5  # one of the four was with_balanced_komi
+    assert sum(read_samples(path).length for path in sample_files(samples)) == 10
+
+
+def test_what_writes_samples_is_compiled_before_labelling(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An interruption of the first labelling on a machine ends soon, then."""
+    teacher = tmp_path / "teacher.bin.gz"
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    original = Distiller.label
+
+    def checked(self: Distiller, batch: Batch) -> object:
+        assert "what writes samples was compiled in 0 s" in capsys.readouterr().err
+        return original(self, batch)
+
+    monkeypatch.setattr(labelling, "warm_up", lambda: monkeypatch.setattr(jit, "compilations", jit.compilations + 1))
+    monkeypatch.setattr(Distiller, "label", checked)
+    label(tmp_path / "samples", config(records, teacher=str(teacher)), count=1)
+
+
+def test_labelling_does_not_repeat_itself(tmp_path: Path, records: Path) -> None:
+    """Not its games either, where there are no records to count."""
+    teacher, samples = tmp_path / "teacher.bin.gz", tmp_path / "samples"
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    settings = config(records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0})
+    for _ in range(2):
+        label(samples, settings, count=20)
+    one, other = (read_samples(path).planes for path in sample_files(samples))
+    assert not {planes.tobytes() for planes in one} & {planes.tobytes() for planes in other}
+
+
+def test_a_time_alone_ends_labelling(tmp_path: Path, records: Path) -> None:
+    teacher = tmp_path / "teacher.bin.gz"
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    settings = config(records, teacher=str(teacher))
+    assert label(tmp_path / "samples", settings, seconds=0.5) > 0
