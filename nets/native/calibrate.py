@@ -11,7 +11,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -24,10 +24,10 @@ from nets.native.convolutions.packing import readings
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
 from nets.native.order import steps
-from nets.native.pack import NO_BYTES, pack
+from nets.native.pack import pack
 from nets.native.profiles import PROFILES, varied
 from nets.native.taps import recorded
-from nets.native.transformers.packing import Bytes
+from nets.native.transformers.packing import NO_BYTES, Bytes, InBytes
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
 from nets.native.transformers.rounding import choices, rounded
 from nets.precision.calibration import Positions, Series, own_positions
@@ -52,9 +52,18 @@ a batch of boards would take much memory."""
 PLAYING_SECONDS, EVALUATING_SECONDS = 15.0, 18.0
 """The most processor time to spend on making positions, and on evaluating them in fp32."""
 
-SURE = Loss(winrate_mean=0.006, winrate_p99=0.018, lead_mean=0.25, policy_kl=0.0075, other_top_moves=0.05)
-"""What matrices of 8 bits may lose on our own positions. On others a network may lose more: on golden ones the 99th
-percentile of the winrate was up to 2.2 times, the lead up to 1.5 times as large (docs/log/2026-11-speed.md)."""
+SURE = replace(
+    LIMITS,
+    winrate_mean=0.006,
+    winrate_tail=0.019,
+    lead_mean=math.inf,
+    close_lead_mean=0.17,
+    policy_kl=0.0075,
+    other_top_moves=0.05,
+)
+"""What 8 bits may lose on our own positions. On others a network may lose more: on golden ones the 99th percentile of
+the winrate was up to 2.3 times what the tail is here, and the mean difference of all leads up to 2 times what that of
+close ones is (docs/log/2026-11-speed.md)."""
 
 Progress = Callable[[float], None]
 
@@ -76,14 +85,20 @@ class Verdict:
     """Why `auto` does not use the network in int16; empty if it may."""
     largest: int = LARGEST
     """The side of Winograd's largest tiles, in points."""
-    in_bytes: Mapping[str, Bytes] = field(default_factory=dict)
-    """The matrices of 8 bits, see `pack`; none if the loss or the processor does not allow them."""
+    in_bytes: InBytes = NO_BYTES
+    """What has 8 bits, see `pack`; nothing if the loss or the processor does not allow it."""
 
     def to_bytes(self) -> bytes:
-        facts = {"loss": dict(self.loss), "reason_against": self.reason_against, "largest": self.largest}
+        facts = {
+            "loss": dict(self.loss),
+            "reason_against": self.reason_against,
+            "largest": self.largest,
+            "scores": self.in_bytes.scores,
+            "mixes": self.in_bytes.mixes,
+        }
         arrays: dict[str, NDArray[np.generic]] = {VERDICT: np.frombuffer(json.dumps(facts).encode(), np.uint8)}
         arrays |= {f"{RANGE}:{tap}": values for tap, values in self.highest.items()}
-        for label, each in self.in_bytes.items():
+        for label, each in self.in_bytes.matrices.items():
             arrays |= {f"{MATRIX}:{label}:{name}": array for name, array in each._asdict().items()}
         content = io.BytesIO()
         np.savez(content, allow_pickle=False, **arrays)  # unpacking would be a part of each start
@@ -97,7 +112,8 @@ def from_bytes(content: bytes) -> Verdict:
     facts = json.loads(arrays.pop(VERDICT).tobytes())
     highest = {name.removeprefix(f"{RANGE}:"): array for name, array in arrays.items() if name.startswith(RANGE)}
     labels = {name.split(":")[1] for name in arrays if name.startswith(MATRIX)}
-    in_bytes = {label: Bytes(*(arrays[f"{MATRIX}:{label}:{name}"] for name in Bytes._fields)) for label in labels}
+    matrices = {label: Bytes(*(arrays[f"{MATRIX}:{label}:{name}"] for name in Bytes._fields)) for label in labels}
+    in_bytes = InBytes(matrices, tuple(facts.get("scores", ())), tuple(facts.get("mixes", ())))
     return Verdict(highest, facts["loss"], facts["reason_against"], facts["largest"], in_bytes)
 
 
@@ -124,17 +140,17 @@ def calibrate(
     others = [(np.delete(s, np.s_[::CHECKED], 0), np.delete(g, np.s_[::CHECKED], 0)) for s, g in kept]
     highest = ranges(model, others) if has_layers else {}
     progress(0.75 if has_rows else 0.85)
-    in_bytes: Mapping[str, Bytes] = NO_BYTES
+    matrices: Mapping[str, Bytes] = {}
     if has_rows and HAS_BYTES:
         # Weights that are added in groups are rounded too coarsely for attention.
-        in_bytes = rounded(model, [each for each in others if len(each[0]) > 0], without_attention=IN_GROUPS)
+        matrices = rounded(model, [each for each in others if len(each[0]) > 0], without_attention=IN_GROUPS)
         progress(0.85)
     checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
     expected = answers(varied(reference), checked)
-    for largest, choice in product((LARGEST, FINER) if has_layers else (LARGEST,), choices(model, in_bytes)):
+    for largest, choice in product((LARGEST, FINER) if has_layers else (LARGEST,), choices(model, matrices)):
         candidate = _evaluator(model, highest, largest, choice, reference)
         loss, share = _compare(candidate, expected, checked)
-        if not reason_against(loss, 0.0, limits=SURE if choice else LIMITS):
+        if not reason_against(loss, 0.0, limits=SURE if any(choice) else LIMITS):
             break
     progress(1.0)
     return Verdict(highest, loss.__dict__, reason_against(loss, share), largest, choice)
@@ -161,7 +177,7 @@ def _affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Positio
 
 
 def _evaluator(
-    model: Model, highest: Mapping[str, FloatArray], largest: int, in_bytes: Mapping[str, Bytes], reference: Evaluator
+    model: Model, highest: Mapping[str, FloatArray], largest: int, in_bytes: InBytes, reference: Evaluator
 ) -> NativeEvaluator:
     profile = PROFILES[0] if model.trunk.metadata is not None else None
     packed = pack(model, highest, largest, in_bytes)

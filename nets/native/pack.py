@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,7 @@ from nets.native.parameters import Writer, bias_of, pad, padded
 from nets.native.simd.activations import CURVES
 from nets.native.simd.products import OUTPUTS
 from nets.native.stem import NETWORK
-from nets.native.transformers.packing import BlocksWriter, Bytes, MatricesWriter
-
-NO_BYTES: Mapping[str, Bytes] = MappingProxyType({})
+from nets.native.transformers.packing import NO_BYTES, BlocksWriter, InBytes, MatricesWriter
 
 
 @np.errstate(over="ignore", invalid="ignore")  # absurd weights: outputs that are not finite are refused
@@ -29,13 +26,12 @@ def pack(
     model: Model,
     highest: Mapping[str, FloatArray],
     largest: int = LARGEST,
-    in_bytes: Mapping[str, Bytes] = NO_BYTES,
+    in_bytes: InBytes = NO_BYTES,
 ) -> Packed:
     """Write a prepared network for the kernels.
 
     `highest` has the tops of the ranges of activations that convolutions read, [channels] by the names of their taps;
-    `largest` is the most points of a side of Winograd's tiles. `in_bytes` has the matrices of 8 bits, by the names of
-    block and matrix.
+    `largest` is the most points of a side of Winograd's tiles. `in_bytes` says what has 8 bits.
     """
     writer, trunk = Writer(), model.trunk
     order = list(steps(trunk.blocks))

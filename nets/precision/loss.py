@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +33,12 @@ class Loss:
     """Mean Kullback-Leibler divergence of the policies, in nats."""
     other_top_moves: float
     """Share of positions whose best move by policy is another, one not counted: among few it may be chance."""
+    close_lead_mean: float = 0.0
+    """Like `lead_mean`, but where the lead is larger than DECIDED points the difference is a share of as many: what is
+    off there is of no use to anyone, and positions of our own have more such leads than games of others."""
+    winrate_tail: float = 0.0
+    """Mean of the largest 5 % of the differences of the winning chance: among few positions it says more about
+    `winrate_p99` of others than the one or two differences that determine it there."""
 
 
 class Answer(NamedTuple):
@@ -44,7 +51,17 @@ class Answer(NamedTuple):
     """The processor time that it took."""
 
 
-LIMITS = Loss(winrate_mean=0.008, winrate_p99=0.03, lead_mean=0.3, policy_kl=0.01, other_top_moves=0.07)
+DECIDED = 20.0
+"""A lead of so many points decides a game."""
+LIMITS = Loss(
+    winrate_mean=0.008,
+    winrate_p99=0.03,
+    winrate_tail=0.03,
+    lead_mean=0.3,
+    close_lead_mean=0.3,
+    policy_kl=0.01,
+    other_top_moves=0.07,
+)
 """What precision `auto` accepts."""
 GROSS = 3.0
 """A check on few positions accepts so many times the limits: it is to find machines that compute wrongly."""
@@ -88,29 +105,34 @@ def compare_answers(reference: Sequence[Answer], candidate: Sequence[Answer]) ->
     pairs = list(zip(reference, candidate, strict=True))
     differences = [_differences(ours.evaluation, theirs.evaluation, ours.spatial) for ours, theirs in pairs]
     shares = [theirs.seconds / ours.seconds for ours, theirs in pairs]
-    winrate, lead, kl, other = np.concatenate(differences, axis=1)
+    winrate, lead, kl, other, close = np.concatenate(differences, axis=1)
     loss = Loss(
         winrate_mean=float(winrate.mean()),
         winrate_p99=float(np.quantile(winrate, 0.99)),
         lead_mean=float(lead.mean()),
         policy_kl=float(kl.mean()),
         other_top_moves=float(max(0.0, other.sum() - 1) / len(other)),
+        close_lead_mean=float(close.mean()),
+        winrate_tail=float(np.sort(winrate)[-math.ceil(len(winrate) / 20) :].mean()),
     )
     return loss, float(np.median(shares))
 
 
 def _differences(ours: Evaluation, theirs: Evaluation, spatial: NDArray[np.float32]) -> NDArray[np.float64]:
-    """[4, N]: differences of winrate and lead, divergence of the policies, and whether the best moves differ."""
+    """[5, N]: differences of winrate and lead, divergence of the policies, whether the best moves differ, and the
+    differences of the lead again, where it decides the game as shares."""
     policies = [_probabilities(evaluation.policy, spatial) for evaluation in (ours, theirs)]
     winrates = [evaluation.value[:, WIN] + evaluation.value[:, NO_RESULT] / 2 for evaluation in (ours, theirs)]
     p, q = policies
     divergence = np.where(p > 0, p * np.log(np.maximum(p, 1e-30) / np.maximum(q, 1e-30)), 0).sum(axis=1)
+    lead = np.abs(ours.score[:, LEAD] - theirs.score[:, LEAD])
     return np.stack(
         [
             np.abs(winrates[0] - winrates[1]),
-            np.abs(ours.score[:, LEAD] - theirs.score[:, LEAD]),
+            lead,
             divergence,
             p.argmax(axis=1) != q.argmax(axis=1),
+            lead / np.maximum(1, np.abs(ours.score[:, LEAD]) / DECIDED),
         ]
     ).astype(np.float64)
 

@@ -33,7 +33,7 @@ from nets.native.simd.products import multiply_parts
 from nets.native.simd.vectors import floats, load_floats, store, store_as_shorts
 from nets.native.transformers.attention import write_shares
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS, multiply_bytes, score_block
-from nets.native.transformers.rounding import rounded
+from nets.native.transformers.rounding import choices, rounded
 from nets.native.transformers.rows import BYTE_ZERO
 from nets.open import open_network
 from nets.precision import loss
@@ -150,12 +150,13 @@ def networks() -> Named:
 
 
 def _check_bytes() -> None:
-    """Compare a network with 8-bit matrices with its slow forward pass: not all processors round such weights alike."""
+    """Compare a network whose transformers have 8 bits with its slow forward pass: not all processors round alike."""
     network, forward = made(15, [ATTENTION, FEED_FORWARD, ORDINARY, FEED_FORWARD], channels=32)
     content = network.compressed()
-    in_bytes = rounded(load_model(content, "random"), [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
-    assert in_bytes
-    evaluator = opened(content, in_bytes=in_bytes)
+    model = load_model(content, "random")
+    everything = choices(model, rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)]))[0]
+    assert everything.matrices
+    evaluator = opened(content, in_bytes=everything)
     for size in ((9, 9), (7, 4)):
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=3.0)
 

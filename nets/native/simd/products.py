@@ -23,7 +23,12 @@ HERE = instructions()
 MOST_ROWS, MORE_ROWS = HERE.most_rows, HERE.more_rows
 
 
-def put_sums(builder: Any, row: list[Any], to: Any) -> None:
+def no_sums(_builder: Any, kind: Any, _column: int, _more: Any) -> Any:
+    """Make the vector that the sums of a column begin with: zeros."""
+    return ir.Constant(kind, [0] * kind.count)
+
+
+def put_sums(builder: Any, row: list[Any], to: Any, _more: Any) -> None:
     """Write a row's sums as they are."""
     for column, sums in enumerate(row):
         offset = I64(OUTPUT_BYTES // len(row) * column)
@@ -57,12 +62,15 @@ def multiplier(rows: int, product: Product = HERE.pairs, put: Any = put_sums) ->
     return multiply
 
 
-def emit_product(builder: Any, values: Any, rows: int, product: Product, here: Instructions, put: Any) -> None:
-    """Emit the product of `rows` rows of levels and a block of weights, given the six `values` that multiplier names.
+def emit_product(
+    builder: Any, values: Any, rows: int, product: Product, here: Instructions, put: Any, start: Any = no_sums
+) -> None:
+    """Emit the product of `rows` rows of levels and a block of weights, given the `values` that multiplier names.
 
     `product` is one of `here`, the instructions of any processor: so tests see what LLVM makes of it on others."""
-    levels, row_bytes, length, weights, to, to_bytes = values
+    levels, row_bytes, length, weights, to, to_bytes, *more = values
     columns, register = OUTPUTS // here.lanes, ir.VectorType(I32, here.lanes)
+    begun = [start(builder, register, column, more) for column in range(columns)]
     before, body = builder.block, builder.append_basic_block("pairs")
     after = builder.append_basic_block("sums")
     builder.branch(body)
@@ -98,13 +106,13 @@ def emit_product(builder: Any, values: Any, rows: int, product: Product, here: I
     further = builder.add(at, I64(4))
     at.add_incoming(further, body)
     for (row, column), result in sums.items():
-        cells[row][column].add_incoming(ir.Constant(register, [0] * here.lanes), before)
+        cells[row][column].add_incoming(begun[column], before)
         cells[row][column].add_incoming(result, body)
     keep_together(builder, builder.cbranch(builder.icmp_unsigned("<", further, length), body, after))
     builder.position_at_end(after)
     for row in range(rows):
         results = [sums[row, column] for column in range(columns)]
-        put(builder, results, builder.add(to, builder.mul(to_bytes, I64(row))))
+        put(builder, results, builder.add(to, builder.mul(to_bytes, I64(row))), more)
 
 
 _multiply_most, _multiply_even, _multiply_more, _multiply_one = (

@@ -130,6 +130,16 @@ def load_everywhere(_context: Any, address: Any, offset: Any) -> Any:
 
 
 @intrinsic
+def load_float(_context: Any, address: Any, offset: Any) -> Any:
+    """Load one float from memory."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        return builder.load(place(builder, values[0], values[1], F32), align=4)
+
+    return types.float32(types.int64, types.int64), generate
+
+
+@intrinsic
 def times(_context: Any, factor: Any, shorts: Any) -> Any:
     """Multiply 16-bit integers by one."""
 
@@ -183,6 +193,8 @@ def _operator(python: Any, vector: Vector, emit: Any) -> None:
 
 _operator(operator.add, SHORTS, lambda builder, x, y: builder.add(x, y))
 _operator(operator.sub, SHORTS, lambda builder, x, y: builder.sub(x, y))
+_operator(operator.sub, INTS, lambda builder, x, y: builder.sub(x, y))
 _operator(operator.add, FLOATS, lambda builder, x, y: builder.fadd(x, y, flags=FUSED))
 _operator(operator.sub, FLOATS, lambda builder, x, y: builder.fsub(x, y, flags=FUSED))
 _operator(operator.mul, FLOATS, lambda builder, x, y: builder.fmul(x, y, flags=FUSED))
+_operator(operator.truediv, FLOATS, lambda builder, x, y: builder.fdiv(x, y))

@@ -28,13 +28,17 @@ from nets.native.simd.vectors import (
 
 ONE = 65535
 """The highest share: shares are 16 bits without sign before they are made ready for products."""
+HIGHEST_BYTE = 127 + HERE.byte_zero
+"""The highest level of 8 bits, and the highest share of so many bits."""
+ROUNDED_OFF = 32768 // (HIGHEST_BYTE + 1)
+"""What a share of 8 bits is worth of a power of 15."""
 EXPONENTIAL = tuple(round(each * 65536) for each in (0.672, 0.173))
 """2^-x is about 1 - x * (a - x * b) for x from 0 to 1, at most 0.24 % off."""
 
 
 @intrinsic
 def store_as_bytes(_context: Any, address: Any, offset: Any, vector: Any) -> Any:
-    """Write sixteen floats from 0 to 255, rounded, as integers of 8 bits."""
+    """Write sixteen floats from -128 to 255, rounded, as integers of 8 bits."""
 
     def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         kind = ir.VectorType(I8, INTS.llvm.count)
@@ -73,6 +77,43 @@ def copy_pair(_context: Any, from_: Any, to: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), generate
+
+
+@intrinsic
+def nearest(_context: Any, vector: Any) -> Any:
+    """Round floats to the nearest integers, which stay floats."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        most = ir.Constant(FLOATS.llvm, [ROUNDING] * FLOATS.llvm.count)
+        return builder.fsub(builder.fadd(values[0], most), most)
+
+    return FLOATS(FLOATS), generate
+
+
+@intrinsic
+def rounded_quads(_context: Any, first: Any, second: Any, third: Any, fourth: Any) -> Any:
+    """Round four vectors of 16 floats, -128 to 127, to integers of 8 bits beside each other: [16, 4]."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        result = ir.Constant(INTS.llvm, [0] * 16)
+        for number, value in enumerate(values):
+            byte = builder.and_(_rounded(builder, value), ir.Constant(INTS.llvm, [0xFF] * 16))
+            result = builder.or_(result, builder.shl(byte, ir.Constant(INTS.llvm, [8 * number] * 16)))
+        return result
+
+    return INTS(FLOATS, FLOATS, FLOATS, FLOATS), generate
+
+
+@intrinsic
+def store_low_bytes(_context: Any, address: Any, offset: Any, vector: Any) -> Any:
+    """Write the lower bytes of 32 integers of 16 bits."""
+
+    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        kind = ir.VectorType(I8, SHORTS.llvm.count)
+        builder.store(builder.trunc(values[2], kind), place(builder, values[0], values[1], kind), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, SHORTS), generate
 
 
 @intrinsic
@@ -182,6 +223,19 @@ fade = _of_shorts(HERE.fade)
 
 
 @intrinsic
+def thresholds(_context: Any, start: Any) -> Any:
+    """Make 32 different numbers from 0 to ROUNDED_OFF - 1, which another `start` from that range exchanges."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        lanes = SHORTS.llvm.count
+        # 13 / 32 keeps neighbours, and theirs, far from each other.
+        spaced = ir.Constant(SHORTS.llvm, [13 * lane % lanes * (ROUNDED_OFF // lanes) for lane in range(lanes)])
+        return builder.xor(spaced, spread(builder, builder.trunc(values[0], I16), SHORTS.llvm))
+
+    return SHORTS(types.int64), generate
+
+
+@intrinsic
 def add_shares(_context: Any, sums: Any, shares: Any) -> Any:
     """Add the pairs of neighbouring `shares`, each up to 32767, to `sums` of 32 bits."""
 
@@ -202,13 +256,27 @@ def no_ints(_context: Any) -> Any:
 
 
 @intrinsic
+def kept(_context: Any, shares: Any, count: Any) -> Any:
+    """Keep the first `count` shares, and put 0 for the others."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        zeros = ir.Constant(SHORTS.llvm, [0] * SHORTS.llvm.count)
+        return builder.select(_is_before(builder, values[1]), values[0], zeros)
+
+    return SHORTS(SHORTS, types.int64), generate
+
+
+def _is_before(builder: Any, count: Any) -> Any:
+    numbers = ir.Constant(SHORTS.llvm, list(range(SHORTS.llvm.count)))
+    return builder.icmp_signed("<", numbers, spread(builder, builder.trunc(count, I16), SHORTS.llvm))
+
+
+@intrinsic
 def masked(_context: Any, scores: Any, count: Any) -> Any:
     """Keep the first `count` scores, and put the lowest possible score for the others."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        numbers = ir.Constant(SHORTS.llvm, list(range(32)))
-        count = spread(builder, builder.trunc(values[1], I16), SHORTS.llvm)
-        lowest = ir.Constant(SHORTS.llvm, [-(1 << 15)] * 32)
-        return builder.select(builder.icmp_signed("<", numbers, count), values[0], lowest)
+        lowest = ir.Constant(SHORTS.llvm, [-(1 << 15)] * SHORTS.llvm.count)
+        return builder.select(_is_before(builder, values[1]), values[0], lowest)
 
     return SHORTS(SHORTS, types.int64), generate

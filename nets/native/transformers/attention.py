@@ -3,7 +3,8 @@
 Queries and keys, rotated, have 16-bit levels, with one step for each head and board. The longest query and key
 determine it: by the inequality of Cauchy and Schwarz no sum of products overflows. The upper 16 bits of a sum are the
 score: a logit to the base 2, in fixed point ("octaves": each is a factor of two). A share is 2^(score - highest score),
-a 16-bit integer; the mix divides by the sum of the shares. No floats are needed before that.
+an integer; the mix divides by the sum of the shares. No floats are needed before that. byte_attention.py makes
+levels of 8 bits for the same.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_parts
 from nets.native.simd.vectors import (
     VECTOR_BYTES,
     floats,
+    load_float,
     load_floats,
     load_ints,
     load_shorts,
@@ -28,12 +30,14 @@ from nets.native.simd.vectors import (
 )
 from nets.native.transformers.arithmetic import (
     EXPONENTIAL,
+    HIGHEST_BYTE,
     ONE,
+    ROUNDED_OFF,
     add_shares,
     copy_pair,
     fade,
-    highest_magnitude,
     highest_short,
+    kept,
     larger_magnitude,
     larger_shorts,
     left,
@@ -43,10 +47,12 @@ from nets.native.transformers.arithmetic import (
     rounded_pairs,
     share_of,
     shorts,
+    store_low_bytes,
     swapped,
+    thresholds,
     total_of_ints,
 )
-from nets.native.transformers.products import score_block
+from nets.native.transformers.products import ATTENDS_BYTES, multiply_bytes, score_block, score_bytes
 
 LANES = VECTOR_BYTES // FLOAT_BYTES
 KEYS = OUTPUTS
@@ -58,17 +64,27 @@ FINEST = 10
 SHARE_BITS = 11
 """The largest share of a row is 2^SHARE_BITS; what is less than half of 1 is lost."""
 SPARE_BITS = 16 - SHARE_BITS
+HIGHEST_POWER = 2 * ROUNDED_OFF * HIGHEST_BYTE
+"""What a power of 16 bits is at most for a share of 8."""
+ROUNDED_OFF_BITS = ROUNDED_OFF.bit_length() - 1
+PER_BLOCK, PER_ROW = 79, 47
+"""How far thresholds move from one block of keys, and from one row, to the next: odd, so that all take turns."""
+HIGHEST_FACTOR = 65535.0
 LEAST = 1e-30
 ROWS = 12
 """How many queries' scores are kept at a time."""
 
 HEAD_BUFFERS = np.dtype(
     [
-        ("queries", np.int64),  # int16 [area, size]
+        ("queries", np.int64),  # int16 or 8 bits [area, size]
         ("key_rows", np.int64),  # the same of keys
-        ("keys", np.int64),  # int16 [area / 32, size / 2, 32, 2]
-        ("values", np.int64),  # int16 [width / 32, area / 2, 32, 2]
-        ("scores", np.int64),  # int16 [12, area]
+        ("keys", np.int64),  # int16 [area / 32, size / 2, 32, 2] or int8 [area / 32, size / 4, 32, 4]
+        ("key_steps", np.int64),  # float32 [size]: what a level of 8 bits of each channel of the keys is worth
+        ("starts", np.int64),  # int32 [area / 32, 32]: what sums of products of 8 bits begin with
+        ("units", np.int64),  # float32 [area]: octaves that a score of 8-bit levels is worth
+        ("values", np.int64),  # int16 [width / 32, area / 2, 32, 2] or int8 [width / 32, area / 4, 32, 4]
+        ("steps", np.int64),  # float32 [width]: what a level of each channel of the values is worth
+        ("scores", np.int64),  # int16 [12, area], then shares of 16 bits, or of 8 in the first half of each row
         ("sums", np.int64),  # int32 [12, 32]
         ("factors", np.int64),  # float32 [12, a vector]: what the sums of a row are multiplied by
     ]
@@ -92,65 +108,74 @@ def longest(rows, count, row_bytes, size):
 
 
 @kernel
-def write_rotated(rows, row_bytes, height, width, size, table, table_bytes, factor, levels):
-    """Write int16 `levels` [H * W, size] of rows of floats, rotated by the angles of their points, times `factor`.
+def rotate(rows, row_bytes, height, width, size, table, table_bytes):
+    """Rotate rows of `size` floats [H * W] in place, by the angles of their points.
 
     `table` has float32 [2, 2, MAX_SIZE, size], `table_bytes` being a fourth of it: cosine and sine by x, then by y,
     each pair's first sine with the sign reversed."""
-    multiplier = floats(factor)
     for at in range(0, size * FLOAT_BYTES, VECTOR_BYTES):
-        from_, to = rows + at, levels + at // 2
+        row = rows + at
         for y in range(height):
             by_y = table + y * size * FLOAT_BYTES + at
-            cos_y = load_floats(by_y, 2 * table_bytes) * multiplier
-            sin_y = load_floats(by_y, 3 * table_bytes) * multiplier
+            cos_y, sin_y = load_floats(by_y, 2 * table_bytes), load_floats(by_y, 3 * table_bytes)
             by_x = table + at
             for _ in range(width):
                 cos_x, sin_x = load_floats(by_x, 0), load_floats(by_x, table_bytes)
-                value = load_floats(from_, 0)
+                value = load_floats(row, 0)
                 turned = value * (cos_x * cos_y - sin_x * sin_y) + swapped(value) * (sin_x * cos_y + cos_x * sin_y)
-                store_as_shorts(to, 0, turned)
-                from_ += row_bytes
-                to += size * SHORT_BYTES
+                store(row, 0, turned)
+                row += row_bytes
                 by_x += size * FLOAT_BYTES
 
 
 @kernel
-def pack_keys(rows, area, size, keys):
-    """Rearrange int16 keys [area, size] as score_block reads them."""
-    block_bytes = KEYS * size * SHORT_BYTES
+def write_shorts(rows, area, row_bytes, size, factor, levels):
+    """Write int16 `levels` [area, size] of rows of floats, times `factor`."""
+    multiplier = floats(factor)
+    for row in range(area):
+        for at in range(0, size * FLOAT_BYTES, VECTOR_BYTES):
+            store_as_shorts(levels, at // 2, load_floats(rows, row * row_bytes + at) * multiplier)
+        levels += size * SHORT_BYTES
+
+
+@kernel
+def pack_keys(rows, area, words, keys):
+    """Rearrange keys of so many `words` of 32 bits [area, words] as scores are made from them."""
+    block_bytes = KEYS * words * 4
     for key in range(area):
         place = key % KEYS
         to = keys + key // KEYS * block_bytes + (place // 2 + place % 2 * (KEYS // 2)) * 4
-        for _ in range(size // 2):
+        for _ in range(words):
             copy_pair(rows, to)
             rows += 4
             to += OUTPUT_BYTES
 
 
 @kernel
-def pack_values(rows, area, row_bytes, size, most, values):
-    """Write the levels of `area` rows of `size` floats, of which `most` is the largest, for a product with shares.
+def pack_values(rows, area, row_bytes, size, most, steps, values):
+    """Write the 16-bit levels of `area` rows of `size` floats for a product with shares, and the channels' `steps`.
 
-    Returns what one level is worth."""
+    `most` is the highest level."""
+    words = (area + 1) // 2
+    for at in range(0, size * FLOAT_BYTES, VECTOR_BYTES):
+        factor = write_steps(rows + at, area, row_bytes, most, steps + at)
+        to = values + at // OUTPUT_BYTES * words * OUTPUT_BYTES + at % OUTPUT_BYTES
+        for row in range(0, area, 2):
+            even = load_floats(rows, row * row_bytes + at) * factor
+            # A point beyond the area has no share: its level may be any.
+            odd = load_floats(rows, min(row + 1, area - 1) * row_bytes + at) * factor
+            store(to, row // 2 * OUTPUT_BYTES, rounded_pairs(even, odd))
+
+
+@kernel
+def write_steps(rows, area, row_bytes, most, steps):
+    """Write what one level of each of 16 channels is worth, and return what their values are multiplied by."""
     peaks = floats(0.0)
     for row in range(area):
-        for at in range(0, size * FLOAT_BYTES, VECTOR_BYTES):
-            peaks = larger_magnitude(peaks, load_floats(rows, row * row_bytes + at))
-    step = (highest_magnitude(peaks) + LEAST) / most
-    factor = floats(1.0 / step)
-    pairs = (area + 1) // 2
-    for at in range(0, size * FLOAT_BYTES, VECTOR_BYTES):
-        to = values + at // OUTPUT_BYTES * pairs * OUTPUT_BYTES + at % OUTPUT_BYTES
-        for pair in range(area // 2):
-            from_ = rows + 2 * pair * row_bytes + at
-            even = load_floats(from_, 0) * factor
-            odd = load_floats(from_, row_bytes) * factor
-            store(to, pair * OUTPUT_BYTES, rounded_pairs(even, odd))
-        if area % 2 == 1:
-            last = load_floats(rows + (area - 1) * row_bytes, at) * factor
-            store(to, area // 2 * OUTPUT_BYTES, rounded_pairs(last, floats(0.0)))
-    return step
+        peaks = larger_magnitude(peaks, load_floats(rows, row * row_bytes))
+    peaks = peaks + floats(LEAST)
+    store(steps, 0, peaks * floats(1.0 / most))
+    return floats(most) / peaks
 
 
 @kernel
@@ -163,8 +188,13 @@ def fraction_bits(octaves):
 
 
 @kernel
-def write_shares(scores, blocks, tail, bits):
-    """Turn a row of scores into shares in place, and return their sum. The last of `blocks` has `tail` keys."""
+def write_shares(scores, blocks, tail, bits, factor, in_bytes, number):
+    """Turn a row of scores into shares in place, and return their sum. The last of `blocks` has `tail` keys.
+
+    The last `bits` of scores are a fraction of an octave; if `factor` is above 0, once they are multiplied by it and
+    divided by 65536. Shares have 8 bits if `in_bytes` is 1, else 16. With 8 they are rounded by thresholds, which
+    the row's `number` chooses.
+    """
     last = (blocks - 1) * VECTOR_BYTES
     store(scores, last, masked(load_shorts(scores, last), tail))
     tops = load_shorts(scores, 0)
@@ -172,40 +202,77 @@ def write_shares(scores, blocks, tail, bits):
         tops = larger_shorts(load_shorts(scores, at), tops)
     top = shorts(highest_short(tops))
     to_octaves, to_fraction = shorts(bits), shorts(16 - bits)
-    sums = no_ints()
+    one = shorts(HIGHEST_POWER if in_bytes == 1 else ONE)
+    sums, start = no_ints(), number * PER_ROW
     for at in range(0, blocks * VECTOR_BYTES, VECTOR_BYTES):
         below = top - load_shorts(scores, at)
+        if factor > 0:
+            below = share_of(below, shorts(factor))
         rest = left(below, to_fraction)
-        power = shorts(ONE) - share_of(rest, shorts(EXPONENTIAL[0]) - share_of(rest, shorts(EXPONENTIAL[1])))
-        power = fade(power, right(below, to_octaves) + shorts(SPARE_BITS - 1))
-        shares = right(power + shorts(1), shorts(1))
-        store(scores, at, shares)
+        power = one - share_of(rest, shorts(EXPONENTIAL[0]) - share_of(rest, shorts(EXPONENTIAL[1])))
+        octaves = right(below, to_octaves)
+        if in_bytes == 1:
+            shares = right(fade(power, octaves + shorts(1)) + thresholds(start % ROUNDED_OFF), shorts(ROUNDED_OFF_BITS))
+            start += PER_BLOCK
+        else:
+            shares = right(fade(power, octaves + shorts(SPARE_BITS - 1)) + shorts(1), shorts(1))
+        if at == last:
+            shares = kept(shares, tail)
+        if in_bytes == 1:
+            store_low_bytes(scores, at // 2, shares)
+        else:
+            store(scores, at, shares)
         sums = add_shares(sums, shares)
     return total_of_ints(sums)
 
 
 @kernel
-def mix(buffers, area, size, value_size, bits, value_step, mixed, row_bytes):
-    """Write the values of a head mixed by its shares at every point, float32 [area, value size]."""
+def mix(block, buffers, area, bits, one, mixed, row_bytes):
+    """Write the values of a head mixed by its shares at every point, times `one`, float32 [area, value size].
+
+    Of 16-bit scores so many `bits` are a fraction; sums of products of 8-bit levels are shifted by so many for scores.
+    """
     blocks = (area + KEYS - 1) // KEYS
-    score_bytes = blocks * VECTOR_BYTES
-    query_bytes, key_bytes = size * SHORT_BYTES, KEYS * size * SHORT_BYTES
-    pairs = (area + 1) // 2
+    score_row, tail = blocks * VECTOR_BYTES, area - (blocks - 1) * KEYS
+    query_bytes = block.size if block.scores_bytes == 1 else block.size * SHORT_BYTES
+    words = (area + 3) // 4 if block.mixes_bytes == 1 else (area + 1) // 2
     for start in range(0, area, ROWS):
         count = min(ROWS, area - start)
         queries = buffers.queries + start * query_bytes
-        for block in range(blocks):
-            to = buffers.scores + block * VECTOR_BYTES
-            score_block(queries, buffers.keys + block * key_bytes, to, count, query_bytes, score_bytes)
+        for number in range(blocks):
+            keys, to = buffers.keys + number * KEYS * query_bytes, buffers.scores + number * VECTOR_BYTES
+            if ATTENDS_BYTES and block.scores_bytes == 1:
+                starts = buffers.starts + number * OUTPUT_BYTES
+                score_bytes(queries, keys, starts, to, count, query_bytes, score_row, bits)
+            else:
+                score_block(queries, keys, to, count, query_bytes, score_row)
         for row in range(count):
-            shares = write_shares(buffers.scores + row * score_bytes, blocks, area - (blocks - 1) * KEYS, bits)
-            store(buffers.factors, row * VECTOR_BYTES, floats(value_step / shares))
-        for at in range(0, value_size * FLOAT_BYTES, OUTPUT_BYTES):
-            values = buffers.values + at * pairs
-            multiply_parts(buffers.scores, values, buffers.sums, count, score_bytes, pairs * 4)
-            to = mixed + start * row_bytes + at
+            fraction, factor, ours = bits, 0, one
+            if ATTENDS_BYTES and block.scores_bytes == 1:
+                unit = load_float(buffers.units, (start + row) * FLOAT_BYTES)
+                fraction = FINEST
+                while fraction > 1 and unit * (65536 << fraction) > HIGHEST_FACTOR:
+                    fraction -= 1
+                factor = int(min(max(unit * (65536 << fraction), 1.0), HIGHEST_FACTOR))
+                ours = one + 0.0 * unit
+            scores = buffers.scores + row * score_row
+            shares = write_shares(scores, blocks, tail, fraction, factor, block.mixes_bytes, start + row)
+            # Integers cannot be no number: where a query or a key is none, what is mixed has to become it.
+            store(buffers.factors, row * VECTOR_BYTES, floats(ours / shares))
+        _mix_values(block, buffers, count, words, score_row, mixed + start * row_bytes, row_bytes)
+
+
+@kernel
+def _mix_values(block, buffers, count, words, score_row, mixed, row_bytes):
+    end = block.value_size * FLOAT_BYTES
+    for first in range(0, end, OUTPUT_BYTES):
+        values = buffers.values + first * words
+        if ATTENDS_BYTES and block.mixes_bytes == 1:
+            multiply_bytes(buffers.scores, values, buffers.sums, count, score_row, words * 4)
+        else:
+            multiply_parts(buffers.scores, values, buffers.sums, count, score_row, words * 4)
+        for at in range(first, min(first + OUTPUT_BYTES, end), VECTOR_BYTES):
+            steps = load_floats(buffers.steps, at)
             for row in range(count):
-                factor = load_floats(buffers.factors, row * VECTOR_BYTES)
-                for half in range(at, min(at + OUTPUT_BYTES, value_size * FLOAT_BYTES), VECTOR_BYTES):
-                    level = to_floats(load_ints(buffers.sums, row * OUTPUT_BYTES + half - at))
-                    store(to, row * row_bytes + half - at, level * factor)
+                level = to_floats(load_ints(buffers.sums, row * OUTPUT_BYTES + at - first))
+                store(mixed, row * row_bytes + at, level * steps * load_floats(buffers.factors, row * VECTOR_BYTES))

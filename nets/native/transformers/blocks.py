@@ -20,9 +20,11 @@ from nets.native.transformers.attention import (
     mix,
     pack_keys,
     pack_values,
-    write_rotated,
+    rotate,
+    write_shorts,
 )
-from nets.native.transformers.products import multiply_bytes
+from nets.native.transformers.byte_attention import pack_byte_keys, pack_byte_values, write_byte_queries
+from nets.native.transformers.products import ATTENDS_BYTES, multiply_bytes
 from nets.native.transformers.rows import add_values, put_gated, put_silu, put_values, write_activated, write_levels
 
 TO_VALUES, TO_STREAM, TO_GATED, TO_SILU = 0, 1, 2, 3
@@ -46,6 +48,8 @@ BLOCK = np.dtype(
         ("rotation", np.int64),  # float32 [kv heads, 2, 2, MAX_SIZE, size], see write_rotated; offset
         ("share", np.float64),  # 1 / channels: makes a row's sum of squares its mean square, for the RMS norm
         ("epsilon", np.float64),
+        ("scores_bytes", np.int64),  # 1: queries and keys have 8 bits, 0: 16
+        ("mixes_bytes", np.int64),  # the same of shares and values
         ("first", np.int64),  # numbers of MATRIX records
         ("second", np.int64),
         ("gated", np.int64),  # 1: a feed-forward block with a gate
@@ -83,7 +87,7 @@ def multiply(matrix, parameters, room, count, kind, to, to_bytes, to_block):
     for block in range(matrix.outputs // OUTPUTS):
         weights = parameters + matrix.weights + block * block_bytes
         if matrix.in_bytes == 1:
-            multiply_bytes(room.levels, weights, room.sums, count, matrix.inputs)
+            multiply_bytes(room.levels, weights, room.sums, count, matrix.inputs, matrix.inputs)
         else:
             multiply_rows(room.levels, weights, room.sums, count, matrix.inputs * SHORT_BYTES)
         scale = parameters + matrix.scale + block * OUTPUT_BYTES
@@ -182,22 +186,30 @@ def _attend_board(block, parameters, rows, row_bytes, room, buffers, board, heig
     table_bytes = MAX_SIZE * size * FLOAT_BYTES
     most = min(LARGEST_SUM / (area << SHARE_BITS), LARGEST_SHORT)
     for kv_head in range(block.kv_heads):
-        ours = keys + kv_head * size * FLOAT_BYTES
+        our_keys = keys + kv_head * size * FLOAT_BYTES
+        our_values = values + kv_head * value_size * FLOAT_BYTES
         table = parameters + block.rotation + kv_head * 4 * table_bytes
-        longest_key = longest(ours, area, row_bytes, size)
+        longest_key = longest(our_keys, area, row_bytes, size)
         key_factor = LONGEST / longest_key
-        write_rotated(ours, row_bytes, height, width, size, table, table_bytes, key_factor, buffers.key_rows)
-        pack_keys(buffers.key_rows, area, size, buffers.keys)
-        step = pack_values(
-            values + kv_head * value_size * FLOAT_BYTES, area, row_bytes, value_size, most, buffers.values
-        )
+        rotate(our_keys, row_bytes, height, width, size, table, table_bytes)
+        if ATTENDS_BYTES and block.scores_bytes == 1:
+            pack_byte_keys(buffers, our_keys, area, row_bytes, size)
+        else:
+            write_shorts(our_keys, area, row_bytes, size, key_factor, buffers.key_rows)
+            pack_keys(buffers.key_rows, area, size // 2, buffers.keys)
+        if ATTENDS_BYTES and block.mixes_bytes == 1:
+            pack_byte_values(our_values, area, row_bytes, value_size, buffers.steps, buffers.values)
+        else:
+            pack_values(our_values, area, row_bytes, value_size, most, buffers.steps, buffers.values)
         for head in range(kv_head * groups, (kv_head + 1) * groups):
             queries = rows + head * size * FLOAT_BYTES
             longest_query = longest(queries, area, row_bytes, size)
-            bits = fraction_bits(longest_query * longest_key * block.octaves)
-            factor = min(65536.0 * (1 << bits) * block.octaves / key_factor, LONGEST / longest_query)
-            write_rotated(queries, row_bytes, height, width, size, table, table_bytes, factor, buffers.queries)
+            rotate(queries, row_bytes, height, width, size, table, table_bytes)
+            if ATTENDS_BYTES and block.scores_bytes == 1:
+                bits = write_byte_queries(buffers, queries, area, row_bytes, size, block.octaves)
+            else:
+                bits = fraction_bits(longest_query * longest_key * block.octaves)
+                factor = min(65536.0 * (1 << bits) * block.octaves / key_factor, LONGEST / longest_query)
+                write_shorts(queries, area, row_bytes, size, factor, buffers.queries)
             mixed = room.mixed + board * area * mixed_bytes + head * value_size * FLOAT_BYTES
-            # Integers cannot be no number: where a query or a key is none, what is mixed has to become it.
-            unit = step + 0.0 * (longest_query + longest_key)
-            mix(buffers, area, size, value_size, bits, unit, mixed, mixed_bytes)
+            mix(block, buffers, area, bits, 1.0 + 0.0 * (longest_query + longest_key), mixed, mixed_bytes)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,20 @@ class Bytes(NamedTuple):
     """[inputs, outputs]"""
     scale: FloatArray
     """[outputs]: what a weight of 1 is worth."""
+
+
+class InBytes(NamedTuple):
+    """What transformer blocks compute with 8 bits."""
+
+    matrices: Mapping[str, Bytes]
+    """By the names of block and matrix."""
+    scores: Collection[str]
+    """The attention blocks whose queries and keys have 8 bits, see byte_attention.py."""
+    mixes: Collection[str]
+    """The attention blocks whose shares and values have 8 bits."""
+
+
+NO_BYTES = InBytes(MappingProxyType({}), (), ())
 
 
 class Places(NamedTuple):
@@ -69,8 +84,8 @@ _Parts = dict[str, tuple[FloatArray, Places, Places]]
 class BlocksWriter:
     """Writes the BLOCK records of runs of transformer blocks."""
 
-    def __init__(self, writer: Writer, matrices: MatricesWriter, in_bytes: Mapping[str, Bytes]) -> None:
-        """Write parameters to `writer`. `in_bytes` has the matrices of 8 bits, by the names of block and matrix."""
+    def __init__(self, writer: Writer, matrices: MatricesWriter, in_bytes: InBytes) -> None:
+        """Write parameters to `writer`."""
         self._writer, self._matrices, self._in_bytes = writer, matrices, in_bytes
         self.records: list[NDArray[np.void]] = []
 
@@ -83,13 +98,15 @@ class BlocksWriter:
             if isinstance(part, End):
                 parts = _end(record, part, self._writer)
             elif isinstance(part, AttentionBlock):
+                record["scores_bytes"] = label in self._in_bytes.scores
+                record["mixes_bytes"] = label in self._in_bytes.mixes
                 record["rotation"] = self._writer.put(_rotation(part))
                 parts = _attention(record, part)
             else:
                 assert isinstance(part, FeedForwardBlock)
                 parts = _feed_forward(record, part)
             for name, (matrix, inputs, outputs) in parts.items():
-                in_bytes = self._in_bytes.get(f"{label}_{name}")
+                in_bytes = self._in_bytes.matrices.get(f"{label}_{name}")
                 record[name] = self._matrices.put(matrix, inputs, outputs, in_bytes)
 
 

@@ -18,8 +18,8 @@ from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray, Mode
 from nets.native.order import steps
 from nets.native.simd.groups import LARGEST_GROUP, group_numbers
 from nets.native.taps import recorded
-from nets.native.transformers.packing import Bytes, placed, placed_hidden
-from nets.native.transformers.products import IN_GROUPS
+from nets.native.transformers.packing import Bytes, InBytes, placed, placed_hidden
+from nets.native.transformers.products import ATTENDS_BYTES, IN_GROUPS
 from nets.precision.calibration import Positions
 from nets.precision.weight_rounding import Groups, round_in_groups, round_weights
 
@@ -54,31 +54,37 @@ def rounded(
     return result
 
 
-def choices(model: Model, in_bytes: Mapping[str, Bytes]) -> list[dict[str, Bytes]]:
-    """List what may have 8 bits of the matrices `in_bytes`, from all of them to none.
+def choices(model: Model, matrices: Mapping[str, Bytes]) -> list[InBytes]:
+    """List what may have 8 bits, from all to nothing. `matrices` are those that `rounded` returned.
 
-    The first block of each kind loses most, then what attention mixes, then what it reads. Choices that are alike are
-    listed once."""
+    The first block of each kind loses most, then what attention reads, what it mixes, and its scores; mixing itself
+    loses little. Choices that are alike are listed once."""
     attention, feed_forward = (
         [label for label, _, block in steps(model.trunk.blocks) if isinstance(block, kind)]
         for kind in (AttentionBlock, FeedForwardBlock)
     )
-    both, first, second = ("first", "second"), ("first",), ("second",)
-    wanted: list[list[tuple[list[str], tuple[str, ...]]]] = [
-        [(attention, both), (feed_forward, both)],
-        [(attention[1:], both), (feed_forward[1:], both)],
-        [(attention[1:], first), (feed_forward[1:], both)],
-        [(feed_forward[1:], both)],
-        [(feed_forward[1:], second)],
-        [],
+    later, both, second = attention[1:], ("first", "second"), ("second",)
+    wanted: list[tuple[list[str], list[str], list[tuple[list[str], tuple[str, ...]]]]] = [
+        (attention, attention, [(attention, both), (feed_forward, both)]),
+        (later, attention, [(later, both), (feed_forward[1:], both)]),
+        (later, attention, [(later, second), (feed_forward[1:], both)]),
+        (later, attention, [(feed_forward[1:], both)]),
+        ([], attention, [(feed_forward[1:], both)]),
+        ([], attention, [(feed_forward[1:], second)]),
+        ([], [], []),
     ]
-    result: list[dict[str, Bytes]] = []
-    for parts in wanted:
+    result: list[InBytes] = []
+    for scores, mixes, parts in wanted:
         names = {f"{label}_{name}" for labels, of in parts for label in labels for name in of}
-        choice = {name: matrix for name, matrix in in_bytes.items() if name in names}
-        if not result or choice.keys() != result[-1].keys():
+        taken = {name: matrix for name, matrix in matrices.items() if name in names}
+        choice = InBytes(taken, tuple(scores), tuple(mixes)) if ATTENDS_BYTES else InBytes(taken, (), ())
+        if not result or not _are_alike(choice, result[-1]):
             result.append(choice)
     return result
+
+
+def _are_alike(one: InBytes, other: InBytes) -> bool:
+    return (one.matrices.keys(), *one[1:]) == (other.matrices.keys(), *other[1:])
 
 
 def _reading(block: AttentionBlock | FeedForwardBlock) -> FloatArray:

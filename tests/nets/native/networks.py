@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from nets.katago.model import FloatArray
 from nets.native.calibrate import ranges
 from nets.native.convolutions.tiling import LARGEST
 from nets.native.evaluator import NativeEvaluator
-from nets.native.pack import NO_BYTES, pack
+from nets.native.pack import pack
 from nets.native.simd.processor import is_available
-from nets.native.transformers.packing import Bytes
+from nets.native.transformers.packing import NO_BYTES, InBytes
 from nets.native.transformers.products import HAS_BYTES
 from nets.onnx.evaluator import OnnxEvaluator
 from tests.nets.conversion.test_katago_networks import ORDINARY, POOLING, inputs
@@ -39,9 +38,7 @@ def nested(*inner: str | dict[str, Any], **options: Any) -> dict[str, Any]:
     return {"kind": "nested_bottleneck_block", "inner": inner, **options}
 
 
-def opened(
-    content: bytes, largest: int = LARGEST, in_bytes: Mapping[str, Bytes] = NO_BYTES, **options: Any
-) -> NativeEvaluator:
+def opened(content: bytes, largest: int = LARGEST, in_bytes: InBytes = NO_BYTES, **options: Any) -> NativeEvaluator:
     """Open a network that is calibrated on the positions it is tested with."""
     model = load_model(content, "random")
     packed = pack(model, ranges(model, [inputs(*size) for size in SIZES]), largest, in_bytes)

@@ -16,7 +16,7 @@ from nets.native.evaluator import NativeEvaluator
 from nets.native.network import CONVOLUTIONS, ROWS
 from nets.native.order import steps
 from nets.native.pack import pack
-from nets.native.transformers.rounding import rounded
+from nets.native.transformers.rounding import choices, rounded
 from nets.native.unsupported import unknown_to_kernels
 from nets.precision.calibration import own_positions
 from nets.precision.loss import compare, reason_against
@@ -112,9 +112,10 @@ def test_limits_on_positions_of_games() -> None:
 def test_matrices_in_bytes_beside_convolutions() -> None:
     network, forward = made(15, [FEED_FORWARD, ORDINARY, FEED_FORWARD, nested(POOLING, FEED_FORWARD)], channels=32)
     content = network.compressed()
-    in_bytes = rounded(load_model(content, "random"), [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
-    assert sorted(in_bytes) == [f"block{label}_{name}" for label in ("0", "2", "3_1") for name in ("first", "second")]
-    evaluator = opened(content, in_bytes=in_bytes)
+    model = load_model(content, "random")
+    matrices = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
+    assert sorted(matrices) == [f"block{label}_{name}" for label in ("0", "2", "3_1") for name in ("first", "second")]
+    evaluator = opened(content, in_bytes=choices(model, matrices)[0])
     for size in SIZES:
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=3.0)
 

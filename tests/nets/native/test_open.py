@@ -21,8 +21,10 @@ from nets.native.calibrate import LARGE, Verdict, calibrate, from_bytes
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
-from nets.native.transformers.packing import Bytes
+from nets.native.transformers.packing import NO_BYTES, Bytes, InBytes
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
+from nets.native.transformers.rounding import choices as all_choices
+from nets.native.transformers.rounding import rounded
 from nets.native.unsupported import unsupported_reason
 from nets.open import check_network, open_network
 from nets.precision.loss import compare, reason_against
@@ -45,11 +47,18 @@ BLOCKS: dict[str, list[dict[str, Any]]] = {
 def test_a_verdict_survives_its_file() -> None:
     matrix = Bytes(np.ones(2, np.float32), np.array([[1, -2], [3, 4]], np.int8), np.full(2, 0.5, np.float32))
     highest = {"block0_before": np.array([0.1, 3.0], np.float32)}
-    verdict = Verdict(highest, {"lead_mean": 0.25}, "it is slow", FINER, {"block1_first": matrix})
+    verdict = Verdict(
+        highest,
+        {"lead_mean": 0.25},
+        "it is slow",
+        FINER,
+        InBytes({"block1_first": matrix}, ("block2",), ("block0", "block2")),
+    )
     back = from_bytes(verdict.to_bytes())
     np.testing.assert_array_equal(back.highest["block0_before"], highest["block0_before"])
     assert (back.loss, back.reason_against, back.largest) == (verdict.loss, verdict.reason_against, FINER)
-    for ours, expected in zip(back.in_bytes["block1_first"], matrix, strict=True):
+    assert back.in_bytes[1:] == verdict.in_bytes[1:]
+    for ours, expected in zip(back.in_bytes.matrices["block1_first"], matrix, strict=True):
         np.testing.assert_array_equal(ours, expected)
         assert ours.dtype == expected.dtype
 
@@ -124,7 +133,8 @@ def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("auto")
 def test_what_is_tried_where_too_much_is_lost(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """First 16 bits instead of 8, then finer levels."""
-    choices = 1 if kind == "convolutions" or not HAS_BYTES else 6 if kind == "transformer" and not IN_GROUPS else 4
+    model = load_model(made(15, BLOCKS[kind], channels=16)[0].compressed(), "random")
+    choices = len(all_choices(model, rounded(model, [inputs(7, 4)], without_attention=IN_GROUPS) if HAS_BYTES else {}))
     tries = choices if kind == "transformer" else 2 * choices
     network, _ = made(15, BLOCKS[kind], channels=16)
     content = network.compressed()
@@ -134,7 +144,7 @@ def test_what_is_tried_where_too_much_is_lost(kind: str, monkeypatch: pytest.Mon
     monkeypatch.setattr("nets.native.calibrate.reason_against", lambda *_, **__: answers.pop(0))
     verdict = calibrate(load_model(content, "random"), plain(content))
     assert not answers
-    assert (bool(verdict.in_bytes), verdict.reason_against) == (False, "it is slow")
+    assert (any(verdict.in_bytes), verdict.reason_against) == (False, "it is slow")
     assert verdict.largest == (LARGEST if kind == "transformer" else FINER)
     assert bool(verdict.highest) == (kind != "transformer")
 
@@ -238,13 +248,13 @@ def test_limits_of_transformers_on_golden_positions(
     player = open_network(quick, "fp32", "cpu") if model.parameters >= LARGE else None  # as where it is opened
     verdict = calibrate(model, reference, player=player)
     assert verdict.reason_against == ""
-    assert HAS_BYTES or not verdict.in_bytes
+    assert HAS_BYTES or not any(verdict.in_bytes)
     scratch = new_scratch(reference.attributes.pass_alive_under_suicide)
     by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
     for row in list(positions(shared(f"golden/{golden}.jsonl.gz")))[::every]:
         by_size.setdefault(tuple(row["size"]), []).append(encoded(game_of(row), COLOURS[row["to_play"]], scratch))
     batches = [tuple(np.stack(each) for each in zip(*entries, strict=True)) for entries in by_size.values()]
-    for in_bytes, tolerance in ((verdict.in_bytes, 1.0), ({}, in_shorts)):
+    for in_bytes, tolerance in ((verdict.in_bytes, 1.0), (NO_BYTES, in_shorts)):
         packed = pack(model, verdict.highest, verdict.largest, in_bytes)
         candidate = NativeEvaluator(packed, net, lambda: reference)
         loss, _ = compare(reference, candidate, batches)  # type: ignore[arg-type]

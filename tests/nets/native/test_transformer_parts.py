@@ -12,9 +12,10 @@ from nets.native.parameters import aligned
 from nets.native.simd.groups import LARGEST_GROUP, group_numbers
 from nets.native.simd.products import multiply_rows
 from nets.native.simd.vectors import load_shorts, store
-from nets.native.transformers.arithmetic import fade
-from nets.native.transformers.attention import fraction_bits, write_shares
-from nets.native.transformers.products import IN_GROUPS, multiply_bytes, score_block
+from nets.native.transformers.arithmetic import HIGHEST_BYTE, fade
+from nets.native.transformers.attention import HEAD_BUFFERS, fraction_bits, write_shares
+from nets.native.transformers.byte_attention import pack_byte_keys, pack_byte_values, write_byte_queries
+from nets.native.transformers.products import ATTENDS_BYTES, IN_GROUPS, multiply_bytes, score_block, score_bytes
 from nets.native.transformers.rows import BYTE_ZERO, SHORT_LEVELS
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD
 from tests.nets.native.networks import needs_bytes, needs_kernels
@@ -52,7 +53,7 @@ def test_products_of_bytes(rows: int) -> None:
         levels[0] = 255 * (weights[:, 0] > 0) - BYTE_ZERO
     given, packed = aligned(levels.size), aligned(weights.size).view(np.int8)
     given[:], packed[:] = (levels + BYTE_ZERO).ravel() & 255, weights.reshape(16, 4, 32).transpose(0, 2, 1).ravel()
-    multiply_bytes(given.ctypes.data, packed.ctypes.data, sums.ctypes.data, rows, 64)
+    multiply_bytes(given.ctypes.data, packed.ctypes.data, sums.ctypes.data, rows, 64, 64)
     np.testing.assert_array_equal(sums.reshape(rows, 32), (levels + BYTE_ZERO) @ weights)
 
 
@@ -83,11 +84,69 @@ def test_shares(keys: int, octaves: float) -> None:
     blocks = -(-keys // 32)
     scores = aligned(blocks * 64).view(np.int16)
     scores[:keys] = np.rint(exponents * 2**bits)
-    total = write_shares(scores.ctypes.data, blocks, keys - 32 * (blocks - 1), bits)
+    total = write_shares(scores.ctypes.data, blocks, keys - 32 * (blocks - 1), bits, 0, 0, 0)
     assert total == scores.sum(dtype=np.int64)
     assert (scores[keys:] == 0).all()
     truth = 2 ** (exponents - exponents.max())
     np.testing.assert_allclose(scores[:keys] / total, truth / truth.sum(), atol=0.01 if octaves > 100 else 0.002)
+
+
+@needs_kernels
+@pytest.mark.parametrize("keys", [4, 32, 81, 361])
+def test_shares_of_bytes(keys: int) -> None:
+    """Shares far below 1 are rounded up as often as it takes: over many rows none is lost."""
+    exponents = np.random.default_rng(keys).uniform(-9, 0, keys)
+    exponents[0], rows, blocks = 0.0, 128, -(-keys // 32)
+    scores, mean = aligned(blocks * 64).view(np.int16), np.zeros(keys)
+    for row in range(rows):
+        scores[:keys] = np.rint(exponents * 2**10 * 2)  # halved by the factor
+        scores[keys:] = 77
+        total = write_shares(scores.ctypes.data, blocks, keys - 32 * (blocks - 1), 10, 32768, 1, row)
+        shares = scores.view(np.uint8)[: blocks * 32]
+        assert total == shares.sum(dtype=np.int64)
+        assert (shares[keys:] == 0).all()
+        mean += shares[:keys] / rows
+    np.testing.assert_allclose(mean / HIGHEST_BYTE, 2**exponents, rtol=0.02, atol=0.0006)
+
+
+@pytest.mark.skipif(not ATTENDS_BYTES, reason="this processor's 8-bit products are not for attention")
+@pytest.mark.parametrize("area", [1, 16, 49, 81])
+def test_scores_of_bytes(area: int) -> None:
+    """Of queries and keys of all sizes, the logits of a query less their highest."""
+    random, size = np.random.default_rng(area), 32
+    queries = (random.standard_normal((area, size)) * np.exp(random.standard_normal((area, 1)))).astype(np.float32)
+    keys = (random.standard_normal((area, size)) + 5 * random.standard_normal(size)).astype(np.float32)
+    blocks = -(-area // 32)
+    sizes = {"queries": area * size, "key_rows": area * size, "keys": blocks * 32 * size, "key_steps": size * 4}
+    sizes |= {"starts": blocks * 128, "units": area * 4}
+    held, buffers = {name: aligned(each) for name, each in sizes.items()}, np.zeros(1, HEAD_BUFFERS)
+    for name, memory in held.items():
+        buffers[0][name] = memory.ctypes.data
+    pack_byte_keys(buffers[0], keys.ctypes.data, area, size * 4, size)
+    shift = write_byte_queries(buffers[0], queries.ctypes.data, area, size * 4, size, 0.25)
+    units, found = held["units"].view(np.float32)[:area], np.zeros((area, blocks * 32))
+    for block in range(blocks):
+        scores = aligned(area * 64).view(np.int16)
+        at = [int(buffers[0][name]) for name in ("queries", "keys", "starts")]
+        given = at[0], at[1] + block * 32 * size, at[2] + block * 128, scores.ctypes.data
+        score_bytes(*given, area, size, 64, shift)
+        found[:, 32 * block : 32 * block + 32] = scores.reshape(area, 32) * units[:, None]
+    logits = 0.25 * queries.astype(np.float64) @ keys.T
+    lengths = np.linalg.norm(queries, axis=1) * np.linalg.norm(keys - keys.mean(axis=0), axis=1).max()
+    errors = [each - each.max(axis=1, keepdims=True) for each in (found[:, :area], logits)]
+    assert (np.abs(errors[0] - errors[1]) < 0.006 * lengths[:, None] + 1e-3).all()
+
+
+@pytest.mark.skipif(not ATTENDS_BYTES, reason="this processor's 8-bit products are not for attention")
+def test_values_of_bytes_take_over_what_is_lost() -> None:
+    """So their sums over points are off by less than a step, however many there are."""
+    area, size = 83, 32
+    values = np.random.default_rng(1).standard_normal((area, size)).astype(np.float32)
+    steps, packed = aligned(size * 4).view(np.float32), aligned(84 * size).view(np.int8)
+    pack_byte_values(values.ctypes.data, area, size * 4, size, steps.ctypes.data, packed.ctypes.data)
+    levels = packed.reshape(21, 32, 4).transpose(0, 2, 1).reshape(84, size)[:area]
+    assert np.abs(levels * steps - values).max() <= 1.01 * steps.max()
+    assert (np.abs((levels * steps).sum(axis=0) - values.sum(axis=0)) < 0.51 * steps).all()
 
 
 def test_no_sum_overflows() -> None:

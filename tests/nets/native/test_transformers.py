@@ -17,7 +17,8 @@ from nets.katago.model import AttentionBlock, BottleneckBlock, FeedForwardBlock
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
 from nets.native.taps import recorded
-from nets.native.transformers.products import HAS_BYTES
+from nets.native.transformers.packing import InBytes
+from nets.native.transformers.products import ATTENDS_BYTES, HAS_BYTES
 from nets.native.transformers.rounding import choices, rounded
 from tests.conftest import REPOSITORY
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, inputs
@@ -99,9 +100,9 @@ def test_blocks_in_bytes(gated: bool) -> None:
     forward = network.write([ATTENTION, FEED_FORWARD, block, ATTENTION, block])
     content = network.compressed()
     model = load_model(content, "random")
-    in_bytes = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
-    assert sorted(in_bytes) == [f"block{number}_{name}" for number in range(5) for name in ("first", "second")]
-    shorts, integers = opened(content), opened(content, in_bytes=in_bytes)
+    matrices = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
+    assert sorted(matrices) == [f"block{number}_{name}" for number in range(5) for name in ("first", "second")]
+    shorts, integers = opened(content), opened(content, in_bytes=InBytes(matrices, (), ()))
     for size in SIZES:
         truth = forward(*inputs(*size), 1.0)
         ours = integers.evaluate(EvaluationRequest(*inputs(*size)))
@@ -138,18 +139,49 @@ def test_choices_of_matrices_in_bytes() -> None:
     network = RandomNetwork(15, channels=32, seed=1)
     network.write([ATTENTION, FEED_FORWARD, FEED_FORWARD, ATTENTION])
     model = load_model(network.compressed(), "random")
-    in_bytes = rounded(model, [inputs(7, 4, seed=1)])
-    assert [" ".join(sorted(name.removeprefix("block") for name in choice)) for choice in choices(model, in_bytes)] == [
-        "0_first 0_second 1_first 1_second 2_first 2_second 3_first 3_second",
-        "2_first 2_second 3_first 3_second",
-        "2_first 2_second 3_first",
-        "2_first 2_second",
-        "2_second",
-        "",
+    found = choices(model, rounded(model, [inputs(7, 4, seed=1)]))
+    taken = [" ".join(sorted(name.removeprefix("block") for name in choice.matrices)) for choice in found]
+    expected = [
+        ("0_first 0_second 1_first 1_second 2_first 2_second 3_first 3_second", ("block0", "block3")),
+        ("2_first 2_second 3_first 3_second", ("block3",)),
+        ("2_first 2_second 3_second", ("block3",)),
+        ("2_first 2_second", ("block3",)),
+        ("2_first 2_second", ()),
+        ("2_second", ()),
+        ("", ()),
     ]
-    # As where attention is too much: what is alike is listed once.
-    in_bytes = rounded(model, [inputs(7, 4, seed=1)], without_attention=True)
-    assert [len(choice) for choice in choices(model, in_bytes)] == [4, 2, 1, 0]
+    both = ("block0", "block3")
+    if ATTENDS_BYTES:
+        assert [(each, choice.scores) for each, choice in zip(taken, found, strict=True)] == expected
+        assert [choice.mixes for choice in found] == [both] * 6 + [()]
+    else:  # what is alike is listed once
+        assert taken == [each for number, (each, _) in enumerate(expected) if number != 4]
+        assert not any(choice.scores or choice.mixes for choice in found)
+
+
+@needs_bytes
+@pytest.mark.skipif(not ATTENDS_BYTES, reason="this processor's 8-bit products are not for attention")
+@pytest.mark.parametrize(
+    "attention",
+    [
+        ATTENTION,
+        {**ATTENTION, "rope": "learned"},
+        {**ATTENTION, "rope": "none", "heads": 6, "kv_heads": 2, "sizes": (36, 40)},
+    ],
+    ids=["fixed", "learned", "groups"],
+)
+def test_attention_in_bytes(attention: dict[str, object]) -> None:
+    """Scores, mixes, and both, on boards whose points fill blocks of keys and that leave some over."""
+    network = RandomNetwork(15, channels=32, seed=3)
+    forward = network.write([attention, attention])
+    content = network.compressed()
+    shorts, labels = opened(content), ("block0", "block1")
+    for scores, mixes in ((labels, ()), ((), labels), (labels, labels)):
+        ours = opened(content, in_bytes=InBytes({}, scores, mixes))
+        for size in SIZES:
+            answer = ours.evaluate(EvaluationRequest(*inputs(*size)))
+            check(answer, forward(*inputs(*size), 1.0), coarseness=3.0)
+            assert (answer.policy != shorts.evaluate(EvaluationRequest(*inputs(*size))).policy).any()
 
 
 def test_which_matrices_in_bottlenecks_get_bytes() -> None:
@@ -158,13 +190,13 @@ def test_which_matrices_in_bottlenecks_get_bytes() -> None:
     forward = network.write([NESTED, NESTED])
     content = network.compressed()
     model = load_model(content, "random")
-    in_bytes = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
-    assert sorted(in_bytes) == [
+    matrices = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
+    assert sorted(matrices) == [
         f"block{outer}_{inner}_{name}" for outer in (0, 1) for inner in (0, 1) for name in ("first", "second")
     ]
     if HAS_BYTES:
         for size in SIZES:
-            ours = opened(content, in_bytes=in_bytes).evaluate(EvaluationRequest(*inputs(*size)))
+            ours = opened(content, in_bytes=choices(model, matrices)[0]).evaluate(EvaluationRequest(*inputs(*size)))
             check(ours, forward(*inputs(*size), 1.0), coarseness=3.0)
 
 
