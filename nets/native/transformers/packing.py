@@ -106,8 +106,14 @@ class BlocksWriter:
                 assert isinstance(part, FeedForwardBlock)
                 parts = _feed_forward(record, part)
             for name, (matrix, inputs, outputs) in parts.items():
-                in_bytes = self._in_bytes.matrices.get(f"{label}_{name}")
+                key = end_name(label, part) if isinstance(part, End) else f"{label}_{name}"
+                in_bytes = self._in_bytes.matrices.get(key)
                 record[name] = self._matrices.put(matrix, inputs, outputs, in_bytes)
+
+
+def end_name(label: str, end: End) -> str:
+    """Return the name of an end's matrix among those of 8 bits."""
+    return f"{label}_narrow" if end.is_narrow else f"{label}_widen"
 
 
 def _end(record: np.void, end: End, writer: Writer) -> _Parts:

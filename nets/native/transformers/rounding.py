@@ -1,24 +1,23 @@
-"""Chooses the matrices that have weights of 8 bits, and rounds them.
+"""Rounds matrices to weights of 8 bits, and lists the choices among them.
 
-All are rounded except those for the values of attention, those of the first block of each kind, and the ends of
-bottlenecks: with feed-forward's first in 8 bits b7c96h3tfrs loses a third more, with values in 8 bits three times as
-much. `nets/native/calibrate.py` says which of them are used. Activations are rounded row by row, each with its own
-step, so only weights are calibrated, by the second moments of what they read.
+`nets/native/calibrate.py` measures which choice loses little enough. Activations are rounded row by row, each with its
+own step, so only weights are calibrated, by the second moments of what they read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nets.conversion.transformer import HIDDEN, NORMED
 from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray, Model
-from nets.native.order import steps
+from nets.native.order import End, steps
 from nets.native.simd.groups import LARGEST_GROUP, group_numbers
 from nets.native.taps import recorded
-from nets.native.transformers.packing import Bytes, InBytes, placed, placed_hidden
+from nets.native.transformers.packing import Bytes, InBytes, end_name, placed, placed_hidden
 from nets.native.transformers.products import ATTENDS_BYTES, IN_GROUPS
 from nets.precision.calibration import Positions
 from nets.precision.weight_rounding import Groups, round_in_groups, round_weights
@@ -40,47 +39,78 @@ def rounded(
     """Round the matrices for 8 bits, by names of block and matrix, to suit what the network reads in `positions`.
 
     `without_attention` leaves out the matrices of attention blocks."""
-    blocks: list[tuple[str, AttentionBlock | FeedForwardBlock]] = []
+    parts: list[_Part] = []
     for label, _, block in steps(model.trunk.blocks):
-        if isinstance(block, FeedForwardBlock) or (isinstance(block, AttentionBlock) and not without_attention):
-            blocks.append((label, block))
-    moments = _moments(model, positions, {f"{label}{tap}" for label, _ in blocks for tap in (NORMED, HIDDEN)})
-    result = {}
-    for label, block in blocks:
-        ones = np.ones(len(_last(block)), np.float32)
-        stream, hidden = placed([len(block.norm)]).at, placed_hidden(block).at
-        result[f"{label}_first"] = _bytes(_reading(block), block.norm, moments[f"{label}{NORMED}"], stream)
-        result[f"{label}_second"] = _bytes(_last(block), ones, moments[f"{label}{HIDDEN}"], hidden)
-    return result
+        if isinstance(block, End) and block.in_rows:
+            parts.append(_end(label, block))
+        elif isinstance(block, FeedForwardBlock) or (isinstance(block, AttentionBlock) and not without_attention):
+            stream, ones = placed([len(block.norm)]).at, np.ones(len(_last(block)), np.float32)
+            parts.append(_Part(f"{label}_first", f"{label}{NORMED}", _reading(block), block.norm, stream))
+            hidden = placed_hidden(block).at
+            parts.append(_Part(f"{label}_second", f"{label}{HIDDEN}", _last(block), ones, hidden))
+    moments = _moments(model, positions, {part.tap for part in parts})
+    return {part.name: _bytes(part.matrix, part.norm, moments[part.tap], part.places) for part in parts}
+
+
+class _Part(NamedTuple):
+    """A matrix to round."""
+
+    name: str
+    tap: str
+    """The name of the tap that it reads, before `norm`."""
+    matrix: FloatArray
+    """[inputs, outputs]"""
+    norm: FloatArray
+    """[inputs]: what inputs are multiplied by."""
+    places: NDArray[np.int64]
+    """[inputs]: their places in the kernels' rows."""
+
+
+def _end(label: str, end: End) -> _Part:
+    matrix = end.convolution.weights[:, :, 0, 0].T
+    tap = f"{label}_before" if end.is_narrow else f"{label}_after"
+    return _Part(end_name(label, end), tap, matrix, np.ones(len(matrix), np.float32), placed([len(matrix)]).at)
 
 
 def choices(model: Model, matrices: Mapping[str, Bytes]) -> list[InBytes]:
     """List what may have 8 bits, from all to nothing. `matrices` are those that `rounded` returned.
 
-    The first block of each kind loses most, then what attention reads, what it mixes, and its scores; mixing itself
-    loses little. Choices that are alike are listed once."""
+    The first block or end of each kind loses most, then the beginnings of bottlenecks, what attention reads, what it
+    mixes, and its scores; mixing itself loses little. Choices that are alike are listed once."""
+    order = list(steps(model.trunk.blocks))
     attention, feed_forward = (
-        [label for label, _, block in steps(model.trunk.blocks) if isinstance(block, kind)]
-        for kind in (AttentionBlock, FeedForwardBlock)
+        [step.label for step in order if isinstance(step.part, kind)] for kind in (AttentionBlock, FeedForwardBlock)
     )
-    later, both, second = attention[1:], ("first", "second"), ("second",)
-    wanted: list[tuple[list[str], list[str], list[tuple[list[str], tuple[str, ...]]]]] = [
-        (attention, attention, [(attention, both), (feed_forward, both)]),
-        (later, attention, [(later, both), (feed_forward[1:], both)]),
-        (later, attention, [(later, second), (feed_forward[1:], both)]),
-        (later, attention, [(feed_forward[1:], both)]),
-        ([], attention, [(feed_forward[1:], both)]),
-        ([], attention, [(feed_forward[1:], second)]),
+    ends = [end_name(step.label, step.part) for step in order if isinstance(step.part, End)]
+    widen = [
+        end_name(step.label, step.part) for step in order if isinstance(step.part, End) and not step.part.is_narrow
+    ]
+    later, further = attention[1:], _both(feed_forward[1:])
+    wanted = [
+        (attention, attention, _both(attention) + _both(feed_forward) + ends),
+        (later, attention, _both(later) + further + ends[1:]),
+        (later, attention, _both(later) + further + widen),
+        (later, attention, _seconds(later) + further),
+        (later, attention, further),
+        ([], attention, further),
+        ([], attention, _seconds(feed_forward[1:])),
         ([], [], []),
     ]
     result: list[InBytes] = []
-    for scores, mixes, parts in wanted:
-        names = {f"{label}_{name}" for labels, of in parts for label in labels for name in of}
+    for scores, mixes, names in wanted:
         taken = {name: matrix for name, matrix in matrices.items() if name in names}
         choice = InBytes(taken, tuple(scores), tuple(mixes)) if ATTENDS_BYTES else InBytes(taken, (), ())
         if not result or not _are_alike(choice, result[-1]):
             result.append(choice)
     return result
+
+
+def _both(labels: list[str]) -> list[str]:
+    return [f"{label}_{name}" for label in labels for name in ("first", "second")]
+
+
+def _seconds(labels: list[str]) -> list[str]:
+    return [f"{label}_second" for label in labels]
 
 
 def _are_alike(one: InBytes, other: InBytes) -> bool:
@@ -137,6 +167,7 @@ def _moments(model: Model, positions: Sequence[Positions], taps: Collection[str]
     spread = [(spatial[::every], global_[::every]) for spatial, global_ in positions]
     result: dict[str, Moments] = {}
     for tap, values in recorded(model, spread, BATCH, taps):
+        values = values.transpose(0, 2, 3, 1) if values.ndim == 4 else values
         rows = values.reshape(-1, values.shape[-1])
         result[tap] = result.get(tap, 0) + (rows.T @ rows).astype(np.float64)
     return result

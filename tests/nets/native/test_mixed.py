@@ -114,7 +114,8 @@ def test_matrices_in_bytes_beside_convolutions() -> None:
     content = network.compressed()
     model = load_model(content, "random")
     matrices = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
-    assert sorted(matrices) == [f"block{label}_{name}" for label in ("0", "2", "3_1") for name in ("first", "second")]
+    inside = [f"block{label}_{name}" for label in ("0", "2", "3_1") for name in ("first", "second")]
+    assert sorted(matrices) == [*inside, "block3_widen"]
     evaluator = opened(content, in_bytes=choices(model, matrices)[0])
     for size in SIZES:
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=3.0)

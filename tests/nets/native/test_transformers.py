@@ -185,15 +185,17 @@ def test_attention_in_bytes(attention: dict[str, object]) -> None:
 
 
 def test_which_matrices_in_bottlenecks_get_bytes() -> None:
-    """The ends keep 16 bits."""
+    """With fewer and fewer of their ends."""
     network = RandomNetwork(15, channels=40, seed=1)
     forward = network.write([NESTED, NESTED])
     content = network.compressed()
     model = load_model(content, "random")
     matrices = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
-    assert sorted(matrices) == [
-        f"block{outer}_{inner}_{name}" for outer in (0, 1) for inner in (0, 1) for name in ("first", "second")
-    ]
+    inside = [f"block{outer}_{inner}_{name}" for outer in (0, 1) for inner in (0, 1) for name in ("first", "second")]
+    ends = ["block0_narrow", "block0_widen", "block1_narrow", "block1_widen"]
+    assert sorted(matrices) == sorted(inside + ends)
+    found = [[name for name in choice.matrices if name in ends] for choice in choices(model, matrices)]
+    assert found[:4] == [ends, ends[1:], ends[1::2], []]
     if HAS_BYTES:
         for size in SIZES:
             ours = opened(content, in_bytes=choices(model, matrices)[0]).evaluate(EvaluationRequest(*inputs(*size)))
