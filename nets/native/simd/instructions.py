@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from nets.native.simd.vectors import INTS, SHORTS
+from nets.native.simd.vectors import I32, INTS, SHORTS
 
 Emit = Callable[..., Any]
 """Emits LLVM's instructions: takes a builder and LLVM's values, and returns a value."""
@@ -63,10 +63,19 @@ class Instructions:
     """Other products of 8-bit levels, where those are faster than products of 16 bits and `quads` is None."""
     byte_zero: int
     """What is added to a level of -127 to 127 in 8 bits; weights always have a sign."""
+    high_half: Emit
+    """(builder, x, y) Multiply unsigned 16-bit lanes, and keep the upper 16 bits of the products."""
     fade: Emit
     """(builder, x, y) Shift the unsigned 16-bit lanes of x to the right by those of y, 1 or more; 0 from 16 bits on."""
     add_shares: Emit
     """(builder, sums, shares) Add pairs of neighbouring 16-bit shares, each up to 32767, to sums of 32 bits."""
+
+
+def plain_high_half(builder: Any, x: Any, y: Any) -> Any:
+    """Do what `high_half` has to do, on any processor."""
+    wide = ir.VectorType(I32, x.type.count)
+    product = builder.mul(builder.zext(x, wide), builder.zext(y, wide))
+    return builder.trunc(builder.lshr(product, ir.Constant(wide, [16] * wide.count)), x.type)
 
 
 def plain_fade(builder: Any, x: Any, y: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils
 
-from nets.native.simd.instructions import GroupProduct, Instructions, Product
+from nets.native.simd.instructions import Emit, GroupProduct, Instructions, Product
 from nets.native.simd.vectors import HALF_SHORTS, I8, I16, I32, INTS, SHORTS, spread
 
 WIDE, NARROW = "avx512bw", "avx2"
@@ -56,18 +56,28 @@ def instructions(features: Collection[str]) -> Instructions:
     """Return the instructions of a processor with these features, which have to include WIDE or NARROW."""
     if WIDE in features:
         # 24 of 32 registers hold sums.
-        return _made(_Register(16), 12, 4, WIDE_BYTES in features, _fade_wide, _add_shares_wide)
+        return _made(_Register(16), 12, 4, WIDE_BYTES in features, _high_half_wide, _fade_wide, _add_shares_wide)
     # 8 of 16 do; with more, some sums would be kept in memory.
-    return _made(_Register(8), 2, 1, NARROW_BYTES in features, _fade_narrow, _add_shares_narrow)
+    return _made(_Register(8), 2, 1, NARROW_BYTES in features, _high_half_narrow, _fade_narrow, _add_shares_narrow)
 
 
-def _made(of: _Register, most_rows: int, more_rows: int, has_bytes: bool, fade: Any, add_shares: Any) -> Instructions:
+def _made(of: _Register, most_rows: int, more_rows: int, has_bytes: bool, *of_shorts: Emit) -> Instructions:
     pairs = Product(of.spread, lambda builder, weights: weights, of.add_pairs)
     quads = replace(pairs, add=of.add_quads) if has_bytes else None
     # In wider vectors they were never tried.
     has_groups = not has_bytes and of.lanes < INTS.llvm.count
     groups = GroupProduct(of.spread, of.multiply_bytes, of.add_groups) if has_groups else None
-    return Instructions(of.lanes, most_rows, more_rows, False, pairs, quads, groups, 128, fade, add_shares)
+    return Instructions(of.lanes, most_rows, more_rows, False, pairs, quads, groups, 128, *of_shorts)
+
+
+def _high_half_wide(builder: Any, x: Any, y: Any) -> Any:
+    # LLVM makes it of multiplications too, but not where it knows that all lanes of y are alike.
+    return _Register(16).call(builder, "avx512.pmulhu.w.512", SHORTS.llvm, x, y)
+
+
+def _high_half_narrow(builder: Any, x: Any, y: Any) -> Any:
+    halves = zip(_halves(builder, x), _halves(builder, y), strict=True)
+    return _joined(builder, [_Register(8).call(builder, "avx2.pmulhu.w", HALF_SHORTS, *half) for half in halves])
 
 
 def _fade_wide(builder: Any, x: Any, y: Any) -> Any:

@@ -204,17 +204,11 @@ def _of_shorts(emit: Any) -> Any:
     return compute
 
 
-def _high_half(builder: Any, x: Any, y: Any) -> Any:
-    wide = ir.VectorType(I32, 32)
-    product = builder.mul(builder.zext(x, wide), builder.zext(y, wide))
-    return builder.trunc(builder.lshr(product, ir.Constant(wide, [16] * 32)), SHORTS.llvm)
-
-
 larger_shorts = _of_shorts(lambda builder, x, y: builder.select(builder.icmp_signed(">", x, y), x, y))
 left = _of_shorts(lambda builder, x, y: builder.shl(x, y))
 right = _of_shorts(lambda builder, x, y: builder.lshr(x, y))
 """Shift unsigned numbers by less than 16 bits."""
-share_of = _of_shorts(_high_half)
+share_of = _of_shorts(HERE.high_half)
 """Return `x * y / 65536` of unsigned numbers, rounded down."""
 
 
