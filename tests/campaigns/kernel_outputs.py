@@ -62,7 +62,7 @@ def packed(weights: NDArray[Any], group: int) -> NDArray[Any]:
 @kernel
 def _multiply_bytes(levels, weights, sums, rows, channels):
     """Have one name on all processors."""
-    multiply_bytes(levels, weights, sums, rows, channels)
+    multiply_bytes(levels, weights, sums, rows, channels, channels)
 
 
 def products() -> Named:
@@ -118,7 +118,7 @@ def arithmetic() -> Named:
             scores = aligned(random.integers(-(1 << 15), 1 << 15, blocks * 32).astype(np.int16))
             if bits == 10:
                 scores[...] //= 16
-            total = write_shares(scores.ctypes.data, blocks, keys - 32 * (blocks - 1), bits)
+            total = write_shares(scores.ctypes.data, blocks, keys - 32 * (blocks - 1), bits, 0, 0, 0)
             yield f"exact shares {keys} {bits}", np.append(scores, total)
     for largest in (LARGEST, FINER):
         tiles, channels = tiling(2, 9, 19, largest), 32

@@ -54,7 +54,6 @@ from nets.native.transformers.arithmetic import (
 )
 from nets.native.transformers.products import ATTENDS_BYTES, multiply_bytes, score_block, score_bytes
 
-LANES = VECTOR_BYTES // FLOAT_BYTES
 KEYS = OUTPUTS
 """In a block of keys."""
 LONGEST = 32000.0
