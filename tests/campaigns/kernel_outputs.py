@@ -38,7 +38,7 @@ from nets.native.transformers.rows import BYTE_ZERO
 from nets.open import open_network
 from nets.precision import loss
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import check, made, opened
+from tests.nets.native.networks import OF_BYTES, check, made, opened
 
 Named = Iterator[tuple[str, NDArray[Any]]]
 ABSOLUTE, RELATIVE = 0.02, 0.02
@@ -158,7 +158,7 @@ def _check_bytes() -> None:
     assert everything.matrices
     evaluator = opened(content, in_bytes=everything)
     for size in ((9, 9), (7, 4)):
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=3.0)
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=OF_BYTES)
 
 
 def evaluated(name: str, evaluator: Evaluator) -> Named:

@@ -15,7 +15,7 @@ from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
 from nets.native.simd.processor import is_available
 from nets.native.transformers.packing import NO_BYTES, InBytes
-from nets.native.transformers.products import HAS_BYTES
+from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
 from nets.onnx.evaluator import OnnxEvaluator
 from tests.nets.conversion.test_katago_networks import ORDINARY, POOLING, inputs
 from tests.nets.random_networks import RandomNetwork
@@ -47,6 +47,10 @@ def opened(content: bytes, largest: int = LARGEST, in_bytes: InBytes = NO_BYTES,
 
 def plain(content: bytes) -> OnnxEvaluator:
     return OnnxEvaluator(convert(content, "random", ""), "random")
+
+
+OF_BYTES = 8.0 if IN_GROUPS else 3.0
+"""How coarse networks with 8-bit matrices are: with products in groups their weights have some 5 bits."""
 
 
 def check(evaluation: Any, truth: dict[str, FloatArray], coarseness: float = 1.0) -> None:

@@ -21,7 +21,7 @@ from nets.native.unsupported import unknown_to_kernels
 from nets.precision.calibration import own_positions
 from nets.precision.loss import compare, reason_against
 from tests.nets.conversion.test_katago_networks import ATTENTION, DEEP, FEED_FORWARD, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import SIZES, check, made, needs_bytes, needs_kernels, nested, opened, plain
+from tests.nets.native.networks import OF_BYTES, SIZES, check, made, needs_bytes, needs_kernels, nested, opened, plain
 from tests.nets.small_series import SMALL_SERIES
 
 pytestmark = pytest.mark.usefixtures("own_networks")
@@ -118,7 +118,7 @@ def test_matrices_in_bytes_beside_convolutions() -> None:
     assert sorted(matrices) == [*inside, "block3_widen"]
     evaluator = opened(content, in_bytes=choices(model, matrices)[0])
     for size in SIZES:
-        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=3.0)
+        check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=OF_BYTES)
 
 
 @needs_kernels
