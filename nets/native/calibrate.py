@@ -1,7 +1,7 @@
 """Calibration for int16: ranges of activations, weights of 8 bits, and what a network loses by both. It is done once.
 
-Convolutions read levels whose ranges are found here. Transformer blocks round each row by itself; of their matrices as
-many have 8 bits as the limits allow, with a margin.
+Convolutions read levels whose ranges are found here. Transformer blocks round each row by itself; as much of them has 8
+bits as the limits allow, with a margin.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ PLAYING_SECONDS, EVALUATING_SECONDS = 15.0, 18.0
 SURE = replace(
     LIMITS,
     winrate_mean=0.006,
-    winrate_tail=0.019,
+    winrate_worst_5_percent=0.019,
     lead_mean=math.inf,
     close_lead_mean=0.17,
     policy_kl=0.0075,
     other_top_moves=0.05,
 )
 """What 8 bits may lose on our own positions. On others a network may lose more: on golden ones the 99th percentile of
-the winrate was up to 2.3 times what the tail is here, and the mean difference of all leads up to 2 times what that of
-close ones is (docs/log/2026-11-speed.md)."""
+the winrate was mostly 1.0 to 1.7 times what the worst 5 % are here, and the mean difference of all leads 1.2 to 2 times
+that of close ones (docs/log/2026-11-speed.md)."""
 
 Progress = Callable[[float], None]
 
@@ -126,9 +126,9 @@ def calibrate(
 ) -> Verdict:
     """Calibrate a prepared network that the kernels know, and measure its loss against `reference` in fp32.
 
-    As many matrices have 8 bits as the limits allow. Where the loss with large tiles is too much, smaller tiles are
-    used, which have finer levels. If `player` is given, it plays the games that the positions come from: some networks
-    are too slow to play many.
+    As much of transformers has 8 bits as the limits allow. Where the loss with large tiles is too much, smaller tiles
+    are used, which have finer levels. If `player` is given, it plays the games that the positions come from: some
+    networks are too slow to play many.
     """
     order = list(steps(model.trunk.blocks))
     has_rows, has_layers = any(step.in_rows for step in order), not all(step.in_rows for step in order)
@@ -150,10 +150,15 @@ def calibrate(
     for largest, choice in product((LARGEST, FINER) if has_layers else (LARGEST,), choices(model, matrices)):
         candidate = _evaluator(model, highest, largest, choice, reference)
         loss, share = _compare(candidate, expected, checked)
-        if not reason_against(loss, 0.0, limits=SURE if any(choice) else LIMITS):
+        if not reason_against(loss, 0.0, limits=_limits(choice)):
             break
     progress(1.0)
-    return Verdict(highest, loss.__dict__, reason_against(loss, share), largest, choice)
+    reason = reason_against(loss, share, limits=_limits(choice))
+    return Verdict(highest, loss.__dict__, reason, largest, choice)
+
+
+def _limits(in_bytes: InBytes) -> Loss:
+    return SURE if any(in_bytes) else LIMITS
 
 
 def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdict:
@@ -161,7 +166,7 @@ def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdic
     verdict = from_bytes(ready.content)
     candidate = _evaluator(model, verdict.highest, verdict.largest, verdict.in_bytes, reference)
     loss, share = _compare(candidate, answers(varied(reference), ready.positions), ready.positions)
-    known = reason_against(Loss(**verdict.loss), 0.0)
+    known = reason_against(Loss(**verdict.loss), 0.0, limits=_limits(verdict.in_bytes))
     return replace(verdict, reason_against=known or reason_against(loss, share, GROSS))
 
 

@@ -146,9 +146,9 @@ class NativeEvaluator(Evaluator):
             for each, result in zip(shares[1:], results[1:], strict=True):
                 space.finish(count, global_, each, result)
         except FloatingPointError as error:
+            # What is no number may stay in the workspace where no other evaluation writes, so it is not used again.
             raise EvaluatorError(f"{self._source}: {error}") from None
-        finally:
-            self._give_back(space)
+        self._give_back(space)
         return results
 
     def _shares(self, count: int, optimism: FloatArray | None) -> FloatArray:

@@ -36,7 +36,7 @@ class Loss:
     close_lead_mean: float = 0.0
     """Like `lead_mean`, but where the lead is larger than DECIDED points the difference is a share of as many: what is
     off there is of no use to anyone, and positions of our own have more such leads than games of others."""
-    winrate_tail: float = 0.0
+    winrate_worst_5_percent: float = 0.0
     """Mean of the largest 5 % of the differences of the winning chance: among few positions it says more about
     `winrate_p99` of others than the one or two differences that determine it there."""
 
@@ -56,9 +56,9 @@ DECIDED = 20.0
 LIMITS = Loss(
     winrate_mean=0.008,
     winrate_p99=0.03,
-    winrate_tail=0.03,
+    winrate_worst_5_percent=math.inf,
     lead_mean=0.3,
-    close_lead_mean=0.3,
+    close_lead_mean=math.inf,
     policy_kl=0.01,
     other_top_moves=0.07,
 )
@@ -113,7 +113,7 @@ def compare_answers(reference: Sequence[Answer], candidate: Sequence[Answer]) ->
         policy_kl=float(kl.mean()),
         other_top_moves=float(max(0.0, other.sum() - 1) / len(other)),
         close_lead_mean=float(close.mean()),
-        winrate_tail=float(np.sort(winrate)[-math.ceil(len(winrate) / 20) :].mean()),
+        winrate_worst_5_percent=float(np.sort(winrate)[-math.ceil(len(winrate) / 20) :].mean()),
     )
     return loss, float(np.median(shares))
 

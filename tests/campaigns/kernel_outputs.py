@@ -32,7 +32,14 @@ from nets.native.simd.processor import is_available
 from nets.native.simd.products import multiply_parts
 from nets.native.simd.vectors import floats, load_floats, store, store_as_shorts
 from nets.native.transformers.attention import write_shares
-from nets.native.transformers.products import HAS_BYTES, IN_GROUPS, multiply_bytes, score_block
+from nets.native.transformers.products import (
+    ATTENDS_BYTES,
+    HAS_BYTES,
+    IN_GROUPS,
+    multiply_bytes,
+    score_block,
+    score_bytes,
+)
 from nets.native.transformers.rounding import choices, rounded
 from nets.native.transformers.rows import BYTE_ZERO
 from nets.open import open_network
@@ -90,6 +97,12 @@ def products() -> Named:
                 weights = packed(bytes_.astype(np.int8), 4)
                 _multiply_bytes(levels.ctypes.data, weights.ctypes.data, sums.ctypes.data, rows, channels)
                 assert (sums - BYTE_ZERO * bytes_.sum(axis=0) == centred @ bytes_).all(), "products of bytes"
+            if ATTENDS_BYTES:
+                starts = aligned((-BYTE_ZERO * bytes_.sum(axis=0)).astype(np.int32))
+                at = levels.ctypes.data, weights.ctypes.data, starts.ctypes.data, scores.ctypes.data
+                score_bytes(*at, rows, channels, 64, 8)
+                expected = (centred @ bytes_ >> 8).reshape(rows, 2, 16).transpose(0, 2, 1).reshape(rows, 32)
+                assert (scores == expected).all(), "scores of bytes"
 
 
 @kernel

@@ -1,7 +1,8 @@
 """What differs from one kind of processor to another where kernels name instructions: the interface.
 
-x86.py and neon.py have it for their processors, and processor.py chooses. All of them give the same integers. What LLVM
-makes good instructions of by itself is written once, in vectors.py and in `transformers/arithmetic.py`.
+x86.py and neon.py have it for their processors, and processor.py chooses. All of them give the same integers, but for
+shares of 8 bits, of which 127 is the highest where levels have a sign, and 255 elsewhere. What LLVM makes good
+instructions of by itself is written once, in vectors.py and in `transformers/arithmetic.py`.
 """
 
 from __future__ import annotations

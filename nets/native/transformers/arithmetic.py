@@ -1,4 +1,4 @@
-"""Vector arithmetic of transformers beside products of matrices: levels, exponentials, and shares of 16 bits."""
+"""Vector arithmetic of transformers beside products of matrices: levels, exponentials, and shares."""
 
 from __future__ import annotations
 
@@ -31,9 +31,13 @@ ONE = 65535
 HIGHEST_BYTE = 127 + HERE.byte_zero
 """The highest level of 8 bits, and the highest share of so many bits."""
 ROUNDED_OFF = 32768 // (HIGHEST_BYTE + 1)
-"""What a share of 8 bits is worth of a power of 15."""
+"""A share of 8 bits is made of 15 bits; one is worth so many of these."""
+HIGHEST_POWER = 2 * ROUNDED_OFF * HIGHEST_BYTE
+"""The highest power of 16 bits that a share of 8 bits is made of."""
 EXPONENTIAL = tuple(round(each * 65536) for each in (0.672, 0.173))
 """2^-x is about 1 - x * (a - x * b) for x from 0 to 1, at most 0.24 % off."""
+BYTE_EXPONENTIAL = tuple(round(each * HIGHEST_POWER) for each in (0.672, 0.173))
+"""The same for powers of up to HIGHEST_POWER."""
 
 
 @intrinsic

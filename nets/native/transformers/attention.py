@@ -29,8 +29,9 @@ from nets.native.simd.vectors import (
     total,
 )
 from nets.native.transformers.arithmetic import (
+    BYTE_EXPONENTIAL,
     EXPONENTIAL,
-    HIGHEST_BYTE,
+    HIGHEST_POWER,
     ONE,
     ROUNDED_OFF,
     add_shares,
@@ -63,8 +64,6 @@ FINEST = 10
 SHARE_BITS = 11
 """The largest share of a row is 2^SHARE_BITS; what is less than half of 1 is lost."""
 SPARE_BITS = 16 - SHARE_BITS
-HIGHEST_POWER = 2 * ROUNDED_OFF * HIGHEST_BYTE
-"""What a power of 16 bits is at most for a share of 8."""
 ROUNDED_OFF_BITS = ROUNDED_OFF.bit_length() - 1
 PER_BLOCK, PER_ROW = 79, 47
 """How far thresholds move from one block of keys, and from one row, to the next: odd, so that all take turns."""
@@ -201,14 +200,16 @@ def write_shares(scores, blocks, tail, bits, factor, in_bytes, number):
         tops = larger_shorts(load_shorts(scores, at), tops)
     top = shorts(highest_short(tops))
     to_octaves, to_fraction = shorts(bits), shorts(16 - bits)
-    one = shorts(HIGHEST_POWER if in_bytes == 1 else ONE)
+    highest = shorts(HIGHEST_POWER if in_bytes == 1 else ONE)
+    linear = shorts(BYTE_EXPONENTIAL[0] if in_bytes == 1 else EXPONENTIAL[0])
+    square = shorts(BYTE_EXPONENTIAL[1] if in_bytes == 1 else EXPONENTIAL[1])
     sums, start = no_ints(), number * PER_ROW
     for at in range(0, blocks * VECTOR_BYTES, VECTOR_BYTES):
         below = top - load_shorts(scores, at)
         if factor > 0:
             below = share_of(below, shorts(factor))
         rest = left(below, to_fraction)
-        power = one - share_of(rest, shorts(EXPONENTIAL[0]) - share_of(rest, shorts(EXPONENTIAL[1])))
+        power = highest - share_of(rest, linear - share_of(rest, square))
         octaves = right(below, to_octaves)
         if in_bytes == 1:
             shares = right(fade(power, octaves + shorts(1)) + thresholds(start % ROUNDED_OFF), shorts(ROUNDED_OFF_BITS))
@@ -226,11 +227,11 @@ def write_shares(scores, blocks, tail, bits, factor, in_bytes, number):
 
 
 @kernel
-def mix(block, buffers, area, bits, one, mixed, row_bytes):
-    """Write the values of a head mixed by its shares at every point, times `one`, float32 [area, value size].
+def mix(block, buffers, area, fraction, shift, one_or_nan, mixed, row_bytes):
+    """Write the values of a head mixed by its shares at every point, float32 [area, value size].
 
-    Of 16-bit scores so many `bits` are a fraction; sums of products of 8-bit levels are shifted by so many for scores.
-    """
+    So many bits of 16-bit scores are a `fraction`; sums of 8-bit products are shifted by `shift` bits for scores. What
+    is mixed is multiplied by `one_or_nan`: integers cannot be no number, so this says whether a query or a key was."""
     blocks = (area + KEYS - 1) // KEYS
     score_row, tail = blocks * VECTOR_BYTES, area - (blocks - 1) * KEYS
     query_bytes = block.size if block.scores_bytes == 1 else block.size * SHORT_BYTES
@@ -242,22 +243,20 @@ def mix(block, buffers, area, bits, one, mixed, row_bytes):
             keys, to = buffers.keys + number * KEYS * query_bytes, buffers.scores + number * VECTOR_BYTES
             if ATTENDS_BYTES and block.scores_bytes == 1:
                 starts = buffers.starts + number * OUTPUT_BYTES
-                score_bytes(queries, keys, starts, to, count, query_bytes, score_row, bits)
+                score_bytes(queries, keys, starts, to, count, query_bytes, score_row, shift)
             else:
                 score_block(queries, keys, to, count, query_bytes, score_row)
         for row in range(count):
-            fraction, factor, ours = bits, 0, one
+            bits, factor = fraction, 0
             if ATTENDS_BYTES and block.scores_bytes == 1:
                 unit = load_float(buffers.units, (start + row) * FLOAT_BYTES)
-                fraction = FINEST
-                while fraction > 1 and unit * (65536 << fraction) > HIGHEST_FACTOR:
-                    fraction -= 1
-                factor = int(min(max(unit * (65536 << fraction), 1.0), HIGHEST_FACTOR))
-                ours = one + 0.0 * unit
+                bits = FINEST
+                while bits > 1 and unit * (65536 << bits) > HIGHEST_FACTOR:
+                    bits -= 1
+                factor = int(min(max(unit * (65536 << bits), 1.0), HIGHEST_FACTOR))
             scores = buffers.scores + row * score_row
-            shares = write_shares(scores, blocks, tail, fraction, factor, block.mixes_bytes, start + row)
-            # Integers cannot be no number: where a query or a key is none, what is mixed has to become it.
-            store(buffers.factors, row * VECTOR_BYTES, floats(ours / shares))
+            shares = write_shares(scores, blocks, tail, bits, factor, block.mixes_bytes, start + row)
+            store(buffers.factors, row * VECTOR_BYTES, floats(one_or_nan / shares))
         _mix_values(block, buffers, count, words, score_row, mixed + start * row_bytes, row_bytes)
 
 

@@ -45,7 +45,7 @@ BLOCK = np.dtype(
         ("size", np.int64),  # of queries and keys and of values, multiples of 16
         ("value_size", np.int64),
         ("octaves", np.float64),  # log2(e) / sqrt(query size): the base-2 logit of a product of 1 of a query and a key
-        ("rotation", np.int64),  # float32 [kv heads, 2, 2, MAX_SIZE, size], see write_rotated; offset
+        ("rotation", np.int64),  # float32 [kv heads, 2, 2, MAX_SIZE, size], see attention.rotate; offset
         ("share", np.float64),  # 1 / channels: makes a row's sum of squares its mean square, for the RMS norm
         ("epsilon", np.float64),
         ("scores_bytes", np.int64),  # 1: queries and keys have 8 bits, 0: 16
@@ -205,11 +205,12 @@ def _attend_board(block, parameters, rows, row_bytes, room, buffers, board, heig
             queries = rows + head * size * FLOAT_BYTES
             longest_query = longest(queries, area, row_bytes, size)
             rotate(queries, row_bytes, height, width, size, table, table_bytes)
+            fraction, shift = fraction_bits(longest_query * longest_key * block.octaves), 0
             if ATTENDS_BYTES and block.scores_bytes == 1:
-                bits = write_byte_queries(buffers, queries, area, row_bytes, size, block.octaves)
+                shift = write_byte_queries(buffers, queries, area, row_bytes, size, block.octaves)
             else:
-                bits = fraction_bits(longest_query * longest_key * block.octaves)
-                factor = min(65536.0 * (1 << bits) * block.octaves / key_factor, LONGEST / longest_query)
+                factor = min(65536.0 * (1 << fraction) * block.octaves / key_factor, LONGEST / longest_query)
                 write_shorts(queries, area, row_bytes, size, factor, buffers.queries)
             mixed = room.mixed + board * area * mixed_bytes + head * value_size * FLOAT_BYTES
-            mix(block, buffers, area, bits, 1.0 + 0.0 * (longest_query + longest_key), mixed, mixed_bytes)
+            one_or_nan = 1.0 + 0.0 * (longest_query + longest_key)
+            mix(block, buffers, area, fraction, shift, one_or_nan, mixed, mixed_bytes)

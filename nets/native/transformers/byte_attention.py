@@ -45,7 +45,10 @@ HIGHEST_SCORE = 32767
 
 @kernel
 def pack_byte_keys(buffers, rows, area, row_bytes, size):
-    """Write the levels of `area` rows of `size` floats, less the middle of each channel, and what belongs to them."""
+    """Write the levels of `area` rows of `size` floats, less the middle of each channel, and the channels' steps.
+
+    Levels of queries are BYTE_ZERO too high. So sums begin with the products with a row of BYTE_ZERO, their sign
+    reversed; it stands where the queries will."""
     for at in range(0, size * FLOAT_BYTES, VECTOR_BYTES):
         lowest = highest = load_floats(rows, at)
         for row in range(1, area):

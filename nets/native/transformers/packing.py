@@ -17,6 +17,7 @@ from nets.native.parameters import HEAD, LARGEST_WEIGHT, Writer, padded
 from nets.native.simd.activations import KINDS
 from nets.native.simd.products import OUTPUTS
 from nets.native.transformers.blocks import ATTENTION, BLOCK, FEED_FORWARD, NARROW, WIDEN
+from nets.native.transformers.products import ATTENDS_BYTES
 from nets.native.transformers.rows import BYTE_ZERO, MATRIX, SHORT_LEVELS
 
 
@@ -98,8 +99,8 @@ class BlocksWriter:
             if isinstance(part, End):
                 parts = _end(record, part, self._writer)
             elif isinstance(part, AttentionBlock):
-                record["scores_bytes"] = label in self._in_bytes.scores
-                record["mixes_bytes"] = label in self._in_bytes.mixes
+                record["scores_bytes"] = ATTENDS_BYTES and label in self._in_bytes.scores
+                record["mixes_bytes"] = ATTENDS_BYTES and label in self._in_bytes.mixes
                 record["rotation"] = self._writer.put(_rotation(part))
                 parts = _attention(record, part)
             else:
@@ -141,7 +142,7 @@ def _normed_stream(record: np.void, block: AttentionBlock | FeedForwardBlock) ->
 
 
 def _rotation(block: AttentionBlock) -> FloatArray:
-    """[kv heads, 2 (by x, by y), 2 (cosine, sine), MAX_SIZE, size], see write_rotated."""
+    """[kv heads, 2 (by x, by y), 2 (cosine, sine), MAX_SIZE, size], see rotate."""
     size = -(-block.query_dimension // HEAD) * HEAD
     frequencies = np.zeros((block.kv_heads, size // 2, 2))
     if block.rope is not None:

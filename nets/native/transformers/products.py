@@ -9,7 +9,7 @@ from numba import types
 
 from go_rules.machine.jit import kernel
 from nets.native.simd.groups import group_multiplier
-from nets.native.simd.products import HERE, MORE_ROWS, MOST_ROWS, OUTPUT_BYTES, OUTPUTS, emit_product, multiplier
+from nets.native.simd.products import HERE, MORE_ROWS, MOST_ROWS, OUTPUT_BYTES, emit_product, multiplier
 from nets.native.simd.vectors import ALIGNMENT, I32, I64, intrinsic, place, spread
 
 HAS_BYTES = HERE.quads is not None or HERE.groups is not None
@@ -18,8 +18,6 @@ IN_GROUPS = HERE.groups is not None
 """Whether they add up groups of products in 16 bits, so that weights have to keep to LARGEST_GROUP."""
 ATTENDS_BYTES = HERE.quads is not None
 """Whether attention can have 8 bits."""
-KEYS = OUTPUTS
-"""How many keys a block has."""
 
 
 def put_high_halves(builder: Any, row: list[Any], to: Any, _more: Any) -> None:
@@ -31,9 +29,10 @@ def put_high_halves(builder: Any, row: list[Any], to: Any, _more: Any) -> None:
 
 
 def put_shifted(builder: Any, row: list[Any], to: Any, more: Any) -> None:
-    """Write 16 bits of sums, shifted to the right by the second of `more`, in the order of `put_high_halves`."""
+    """Write 16 bits of sums, shifted to the right, in the order of `put_high_halves`. `more` is that of byte_scorer."""
     half, kind = len(row) // 2, row[0].type
-    by = spread(builder, builder.trunc(more[1], I32), kind)
+    _, bits = more
+    by = spread(builder, builder.trunc(bits, I32), kind)
     lower = [builder.and_(builder.ashr(sums, by), ir.Constant(kind, [0xFFFF] * kind.count)) for sums in row[:half]]
     by = builder.sub(ir.Constant(kind, [16] * kind.count), by)
     _put_beside(builder, lower, [builder.shl(sums, by) for sums in row[half:]], to)
@@ -48,8 +47,9 @@ def _put_beside(builder: Any, lower: list[Any], higher: list[Any], to: Any) -> N
 
 
 def start_of_keys(builder: Any, kind: Any, column: int, more: Any) -> Any:
-    """Load what a column's sums begin with from the address that the first of `more` is."""
-    return builder.load(place(builder, more[0], I64(4 * kind.count * column), kind), align=ALIGNMENT)
+    """Load what a column's sums begin with. `more` is that of byte_scorer."""
+    starts, _ = more
+    return builder.load(place(builder, starts, I64(4 * kind.count * column), kind), align=ALIGNMENT)
 
 
 def byte_scorer(rows: int) -> Any:
@@ -116,26 +116,26 @@ next, and those to read of a row. The levels have no sign where `byte_zero` is a
 
 
 @kernel
-def score_block(queries, keys, scores, rows, row_bytes, score_bytes):
+def score_block(queries, keys, scores, rows, row_bytes, to_bytes):
     """Compute int16 scores [rows, 32] of int16 queries [rows, size] @ int16 keys [size / 2, 32, 2] / 65536.
 
-    `queries`, `keys` and `scores` are addresses, `score_bytes` the bytes from one row of scores to the next. Of 32 keys
+    `queries`, `keys` and `scores` are addresses, `to_bytes` the bytes from one row of scores to the next. Of 32 keys
     the even ones come before the odd ones.
     """
     while rows >= MOST_ROWS:
-        _score_most(queries, row_bytes, row_bytes, keys, scores, score_bytes)
+        _score_most(queries, row_bytes, row_bytes, keys, scores, to_bytes)
         queries += MOST_ROWS * row_bytes
-        scores += MOST_ROWS * score_bytes
+        scores += MOST_ROWS * to_bytes
         rows -= MOST_ROWS
     while rows >= MORE_ROWS:
-        _score_more(queries, row_bytes, row_bytes, keys, scores, score_bytes)
+        _score_more(queries, row_bytes, row_bytes, keys, scores, to_bytes)
         queries += MORE_ROWS * row_bytes
-        scores += MORE_ROWS * score_bytes
+        scores += MORE_ROWS * to_bytes
         rows -= MORE_ROWS
     while rows > 0:
-        _score_one(queries, row_bytes, row_bytes, keys, scores, score_bytes)
+        _score_one(queries, row_bytes, row_bytes, keys, scores, to_bytes)
         queries += row_bytes
-        scores += score_bytes
+        scores += to_bytes
         rows -= 1
 
 

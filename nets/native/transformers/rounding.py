@@ -75,25 +75,25 @@ def _end(label: str, end: End) -> _Part:
 def choices(model: Model, matrices: Mapping[str, Bytes]) -> list[InBytes]:
     """List what may have 8 bits, from all to nothing. `matrices` are those that `rounded` returned.
 
-    The first block or end of each kind loses most, then the beginnings of bottlenecks, what attention reads, what it
-    mixes, and its scores; mixing itself loses little. Choices that are alike are listed once."""
+    The first block of each kind and the first end of a bottleneck lose most, then the beginnings of other bottlenecks,
+    what attention reads, what it mixes, and its scores; mixing itself loses little. Choices that are alike are listed
+    once."""
     order = list(steps(model.trunk.blocks))
     attention, feed_forward = (
         [step.label for step in order if isinstance(step.part, kind)] for kind in (AttentionBlock, FeedForwardBlock)
     )
-    ends = [end_name(step.label, step.part) for step in order if isinstance(step.part, End)]
-    widen = [
-        end_name(step.label, step.part) for step in order if isinstance(step.part, End) and not step.part.is_narrow
-    ]
-    later, further = attention[1:], _both(feed_forward[1:])
-    wanted = [
-        (attention, attention, _both(attention) + _both(feed_forward) + ends),
-        (later, attention, _both(later) + further + ends[1:]),
-        (later, attention, _both(later) + further + widen),
-        (later, attention, _seconds(later) + further),
-        (later, attention, further),
-        ([], attention, further),
-        ([], attention, _seconds(feed_forward[1:])),
+    ends = [(end_name(label, end), end) for label, _, end in order if isinstance(end, End) and end.in_rows]
+    narrow_and_widen, widen = [name for name, _ in ends], [name for name, end in ends if not end.is_narrow]
+    later, feeding = attention[1:], _both(feed_forward[1:])
+    wanted: list[tuple[list[str], list[str], list[str]]] = [
+        (attention, attention, _both(attention) + _both(feed_forward) + narrow_and_widen),
+        (later, attention, _both(later) + feeding + narrow_and_widen[1:]),
+        (later, attention, _both(later) + feeding + widen),
+        (later, attention, _seconds(later) + feeding),
+        (later, attention, feeding),
+        ([], attention, feeding),
+        ([], [], feeding),
+        ([], [], _seconds(feed_forward[1:])),
         ([], [], []),
     ]
     result: list[InBytes] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,10 @@ import pytest
 
 from nets.conversion.convert import load_model
 from nets.devices import USUAL_BATCH
-from nets.embedded import embedded_network
+from nets.embedded import ReadyMade, embedded_network
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.katago.model import AttentionBlock
-from nets.native.calibrate import LARGE, Verdict, calibrate, from_bytes
+from nets.native.calibrate import LARGE, SURE, Verdict, calibrate, checked_here, from_bytes
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
@@ -31,7 +31,7 @@ from nets.precision.loss import compare, reason_against
 from tests.conftest import REPOSITORY
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, ORDINARY, POOLING, inputs
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
-from tests.nets.native.networks import made, needs_kernels, opened, plain
+from tests.nets.native.networks import made, needs_bytes, needs_kernels, opened, plain
 from tests.nets.random_networks import RandomNetwork
 from tests.nets.small_series import SMALL_SERIES
 
@@ -259,6 +259,20 @@ def test_limits_of_transformers_on_golden_positions(
         candidate = NativeEvaluator(packed, net, lambda: reference)
         loss, _ = compare(reference, candidate, batches)  # type: ignore[arg-type]
         assert reason_against(loss, 0.0, tolerance) == "", loss
+
+
+@needs_bytes
+def test_a_choice_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is off in leads that decide a game speaks neither against 8 bits nor, in the end, against the whole."""
+    network, _ = made(15, BLOCKS["transformer"], channels=16)
+    content = network.compressed()
+    loss = replace(SURE, lead_mean=0.4)
+    monkeypatch.setattr("nets.native.calibrate._compare", lambda *_: (loss, 0.5))
+    verdict = calibrate(load_model(content, "random"), plain(content))
+    assert any(verdict.in_bytes)
+    assert verdict.reason_against == ""
+    ready = ReadyMade(verdict.to_bytes(), [])
+    assert checked_here(ready, load_model(content, "random"), plain(content)).reason_against == ""
 
 
 def weights_of(part: Any) -> int:

@@ -142,21 +142,21 @@ def test_choices_of_matrices_in_bytes() -> None:
     model = load_model(network.compressed(), "random")
     found = choices(model, rounded(model, [inputs(7, 4, seed=1)]))
     taken = [" ".join(sorted(name.removeprefix("block") for name in choice.matrices)) for choice in found]
+    both, later = ("block0", "block3"), ("block3",)
     expected = [
-        ("0_first 0_second 1_first 1_second 2_first 2_second 3_first 3_second", ("block0", "block3")),
-        ("2_first 2_second 3_first 3_second", ("block3",)),
-        ("2_first 2_second 3_second", ("block3",)),
-        ("2_first 2_second", ("block3",)),
-        ("2_first 2_second", ()),
-        ("2_second", ()),
-        ("", ()),
+        ("0_first 0_second 1_first 1_second 2_first 2_second 3_first 3_second", both, both),
+        ("2_first 2_second 3_first 3_second", later, both),
+        ("2_first 2_second 3_second", later, both),
+        ("2_first 2_second", later, both),
+        ("2_first 2_second", (), both),
+        ("2_first 2_second", (), ()),
+        ("2_second", (), ()),
+        ("", (), ()),
     ]
-    both = ("block0", "block3")
     if ATTENDS_BYTES:
-        assert [(each, choice.scores) for each, choice in zip(taken, found, strict=True)] == expected
-        assert [choice.mixes for choice in found] == [both] * 6 + [()]
+        assert [(each, *choice[1:]) for each, choice in zip(taken, found, strict=True)] == expected
     else:  # what is alike is listed once
-        assert taken == [each for number, (each, _) in enumerate(expected) if number != 4]
+        assert taken == [expected[number][0] for number in (0, 1, 2, 3, 6, 7)]
         assert not any(choice.scores or choice.mixes for choice in found)
 
 
@@ -199,7 +199,7 @@ def test_which_matrices_in_bottlenecks_get_bytes() -> None:
     assert found[:4] == [ends, ends[1:], ends[1::2], []]
     if HAS_BYTES:
         for size in SIZES:
-            ours = opened(content, in_bytes=choices(model, matrices)[0]).evaluate(EvaluationRequest(*inputs(*size)))
+            ours = opened(content, in_bytes=InBytes(matrices, (), ())).evaluate(EvaluationRequest(*inputs(*size)))
             check(ours, forward(*inputs(*size), 1.0), coarseness=OF_BYTES)
 
 
@@ -217,6 +217,24 @@ def test_a_large_number_of_boards_in_bottlenecks() -> None:
             np.testing.assert_allclose(
                 ours[row::3], np.broadcast_to(expected, ours[row::3].shape), rtol=1e-5, atol=1e-6
             )
+
+
+@needs_kernels
+@pytest.mark.parametrize("scores", [(), ("block0", "block1")])
+@pytest.mark.parametrize("mixes", [(), ("block0", "block1")])
+def test_what_is_no_number_in_a_position(scores: tuple[str, ...], mixes: tuple[str, ...]) -> None:
+    """It is refused, and the next position is none the worse, though attention leaves places unused."""
+    network = RandomNetwork(15, channels=32, seed=3)
+    heads = [{**ATTENTION, "heads": number, "kv_heads": number, "sizes": (34, 5 * number)} for number in (3, 1)]
+    network.write(heads)
+    evaluator = opened(network.compressed(), in_bytes=InBytes({}, scores, mixes))
+    spatial, global_ = inputs(9, 9)
+    expected = evaluator.evaluate(EvaluationRequest(spatial, global_))
+    wrong = spatial.copy()
+    wrong[0, 1, 3, 3] = np.nan
+    with pytest.raises(EvaluatorError, match="an output is not finite"):
+        evaluator.evaluate(EvaluationRequest(wrong, global_))
+    np.testing.assert_array_equal(evaluator.evaluate(EvaluationRequest(spatial, global_)).policy, expected.policy)
 
 
 @needs_kernels
@@ -279,9 +297,10 @@ def test_processors_with_narrower_vectors() -> None:
         "evaluator = opened(network.compressed())\n"
         "for size in SIZES:\n"
         "    check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0))\n"
-        "from tests.nets.native.test_transformer_parts import test_fade, test_products_of_bytes, test_shares\n"
+        "from tests.nets.native.test_transformer_parts import *\n"
         "test_fade(1)\n"
         "test_shares(81, 40.0)\n"
+        "test_shares_of_bytes(81)\n"
         "test_products_of_bytes(5)\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, env=environment, check=True, timeout=300)

@@ -201,8 +201,8 @@ def test_reasons_against_it() -> None:
     good = Loss(0.001, 0.01, 0.1, 0.001, 0.01)
     assert reason_against(good, 0.4) == ""
     assert "1.20 of the time" in reason_against(good, 1.2)
-    for name in LIMITS.__dict__:
-        for bad in (0.5, float("nan")):
+    for name, limit in LIMITS.__dict__.items():
+        for bad in (0.5 if limit < 0.5 else float("nan"), float("nan")):
             assert name.replace("_", " ") in reason_against(dataclasses.replace(good, **{name: bad}), 0.4)
 
 
