@@ -73,7 +73,7 @@ def pack_byte_keys(buffers, rows, area, row_bytes, size):
 
 @kernel
 def write_byte_queries(buffers, rows, area, row_bytes, size, octaves):
-    """Write the levels of `area` rows of `size` floats, and what 1 of each row's scores is worth.
+    """Write the levels of `area` rows of `size` floats, and how many octaves 1 of each row's scores is worth.
 
     `octaves` is the base-2 logit of a product of 1 of a query and a key. Returns how many bits to shift sums by."""
     bits = 0
