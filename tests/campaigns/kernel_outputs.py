@@ -32,6 +32,7 @@ from nets.native.simd.processor import is_available
 from nets.native.simd.products import multiply_parts
 from nets.native.simd.vectors import floats, load_floats, store, store_as_shorts
 from nets.native.transformers.attention import write_shares
+from nets.native.transformers.packing import InBytes
 from nets.native.transformers.products import (
     ATTENDS_BYTES,
     HAS_BYTES,
@@ -40,7 +41,7 @@ from nets.native.transformers.products import (
     score_block,
     score_bytes,
 )
-from nets.native.transformers.rounding import choices, rounded
+from nets.native.transformers.rounding import rounded
 from nets.native.transformers.rows import BYTE_ZERO
 from nets.open import open_network
 from nets.precision import loss
@@ -167,9 +168,9 @@ def _check_bytes() -> None:
     network, forward = made(15, [ATTENTION, FEED_FORWARD, ORDINARY, FEED_FORWARD], channels=32)
     content = network.compressed()
     model = load_model(content, "random")
-    everything = choices(model, rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)]))[0]
-    assert everything.matrices
-    evaluator = opened(content, in_bytes=everything)
+    matrices = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
+    assert matrices
+    evaluator = opened(content, in_bytes=InBytes(matrices, ("block0",), ("block0",)))
     for size in ((9, 9), (7, 4)):
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=OF_BYTES)
 

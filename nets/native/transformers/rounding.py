@@ -73,11 +73,11 @@ def _end(label: str, end: End) -> _Part:
 
 
 def choices(model: Model, matrices: Mapping[str, Bytes]) -> list[InBytes]:
-    """List what may have 8 bits, from all to nothing. `matrices` are those that `rounded` returned.
+    """List what may have 8 bits, from most to nothing. `matrices` are those that `rounded` returned.
 
-    The first block of each kind and the first end of a bottleneck lose most, then the beginnings of other bottlenecks,
-    what attention reads, what it mixes, and its scores; mixing itself loses little. Choices that are alike are listed
-    once."""
+    The first block of each kind and the first end of a bottleneck lose most, on other positions more than on those of a
+    calibration: they keep 16 bits. Then come the beginnings of other bottlenecks, what attention reads, what it mixes,
+    and its scores; mixing itself loses little. Choices that are alike are listed once."""
     order = list(steps(model.trunk.blocks))
     attention, feed_forward = (
         [step.label for step in order if isinstance(step.part, kind)] for kind in (AttentionBlock, FeedForwardBlock)
@@ -86,7 +86,6 @@ def choices(model: Model, matrices: Mapping[str, Bytes]) -> list[InBytes]:
     narrow_and_widen, widen = [name for name, _ in ends], [name for name, end in ends if not end.is_narrow]
     later, feeding = attention[1:], _both(feed_forward[1:])
     wanted: list[tuple[list[str], list[str], list[str]]] = [
-        (attention, attention, _both(attention) + _both(feed_forward) + narrow_and_widen),
         (later, attention, _both(later) + feeding + narrow_and_widen[1:]),
         (later, attention, _both(later) + feeding + widen),
         (later, attention, _seconds(later) + feeding),

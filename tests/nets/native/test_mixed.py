@@ -16,7 +16,8 @@ from nets.native.evaluator import NativeEvaluator
 from nets.native.network import CONVOLUTIONS, ROWS
 from nets.native.order import steps
 from nets.native.pack import pack
-from nets.native.transformers.rounding import choices, rounded
+from nets.native.transformers.packing import InBytes
+from nets.native.transformers.rounding import rounded
 from nets.native.unsupported import unknown_to_kernels
 from nets.precision.calibration import own_positions
 from nets.precision.loss import compare, reason_against
@@ -116,7 +117,7 @@ def test_matrices_in_bytes_beside_convolutions() -> None:
     matrices = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
     inside = [f"block{label}_{name}" for label in ("0", "2", "3_1") for name in ("first", "second")]
     assert sorted(matrices) == [*inside, "block3_widen"]
-    evaluator = opened(content, in_bytes=choices(model, matrices)[0])
+    evaluator = opened(content, in_bytes=InBytes(matrices, (), ()))
     for size in SIZES:
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=OF_BYTES)
 

@@ -267,7 +267,7 @@ def test_a_choice_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     network, _ = made(15, BLOCKS["transformer"], channels=16)
     content = network.compressed()
     loss = replace(SURE, lead_mean=0.4)
-    monkeypatch.setattr("nets.native.calibrate._compare", lambda *_: (loss, 0.5))
+    monkeypatch.setattr("nets.native.calibrate.compare_answers", lambda *_: (loss, 0.5))
     verdict = calibrate(load_model(content, "random"), plain(content))
     assert any(verdict.in_bytes)
     assert verdict.reason_against == ""
