@@ -68,6 +68,7 @@ ROUNDED_OFF_BITS = ROUNDED_OFF.bit_length() - 1
 PER_BLOCK, PER_ROW = 79, 47
 """How far thresholds move from one block of keys, and from one row, to the next: odd, so that all take turns."""
 HIGHEST_FACTOR = 65535.0
+"""Of scores of 8-bit levels, see write_shares."""
 LEAST = 1e-30
 ROWS = 12
 """How many queries' scores are kept at a time."""

@@ -82,11 +82,11 @@ def choices(model: Model, matrices: Mapping[str, Bytes]) -> list[InBytes]:
     attention, feed_forward = (
         [step.label for step in order if isinstance(step.part, kind)] for kind in (AttentionBlock, FeedForwardBlock)
     )
-    ends = [(end_name(label, end), end) for label, _, end in order if isinstance(end, End) and end.in_rows]
+    ends = [(end_name(label, end), end) for label, _, end in order if isinstance(end, End) and end.in_rows][1:]
     narrow_and_widen, widen = [name for name, _ in ends], [name for name, end in ends if not end.is_narrow]
     later, feeding = attention[1:], _both(feed_forward[1:])
     wanted: list[tuple[list[str], list[str], list[str]]] = [
-        (later, attention, _both(later) + feeding + narrow_and_widen[1:]),
+        (later, attention, _both(later) + feeding + narrow_and_widen),
         (later, attention, _both(later) + feeding + widen),
         (later, attention, _seconds(later) + feeding),
         (later, attention, feeding),
