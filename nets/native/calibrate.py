@@ -55,9 +55,9 @@ PLAYING_SECONDS, EVALUATING_SECONDS = 15.0, 18.0
 SURE = replace(
     LIMITS,
     winrate_mean=0.006,
-    winrate_worst_5_percent=0.02,
+    winrate_worst_5_percent=0.0165,
     lead_mean=math.inf,
-    close_lead_mean=0.175,
+    close_lead_mean=0.17,
     policy_kl=0.0075,
     other_top_moves=0.05,
 )
