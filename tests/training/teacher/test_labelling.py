@@ -181,11 +181,15 @@ def test_a_killed_process_loses_little_and_repeats_nothing(tmp_path: Path) -> No
     )
     file.write_text(describe(settings))
     process = subprocess.Popen([sys.executable, "-c", KILLED, samples, file], stderr=subprocess.DEVNULL)
-    while len(sample_files(samples)) < 3 and process.poll() is None:
+    sizes: list[int] = []
+    while (
+        len(sizes) < 3 or max(sizes) > sum(sizes) / 3
+    ) and process.poll() is None:  # a busy machine fills files unevenly
         time.sleep(0.02)
+        sizes = [path.stat().st_size for path in sample_files(samples)]
     process.kill()
     process.wait()
-    assert len(sample_files(samples)) >= 3
+    assert len(sizes) >= 3
     label(samples, settings, count=20)
     written = [read_samples(path) for path in sample_files(samples)]
     keys = [row.tobytes() for part in written for row in np.concatenate([part.value, part.global_], axis=1)]
