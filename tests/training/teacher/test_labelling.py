@@ -3,6 +3,7 @@
 # ruff: noqa: E402
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -181,22 +182,24 @@ def test_a_killed_process_loses_little_and_repeats_nothing(tmp_path: Path) -> No
     )
     file.write_text(describe(settings))
     process = subprocess.Popen([sys.executable, "-c", KILLED, samples, file], stderr=subprocess.DEVNULL)
-    sizes: list[int] = []
-    while (
-        len(sizes) < 3 or max(sizes) > sum(sizes) / 3
-    ) and process.poll() is None:  # a busy machine fills files unevenly
+    while len(sample_files(samples)) < 3 and process.poll() is None:
         time.sleep(0.02)
-        sizes = [path.stat().st_size for path in sample_files(samples)]
     process.kill()
     process.wait()
-    assert len(sizes) >= 3
-    label(samples, settings, count=20)
-    written = [read_samples(path) for path in sample_files(samples)]
-    keys = [row.tobytes() for part in written for row in np.concatenate([part.value, part.global_], axis=1)]
-    repeated = len(keys) - len(set(keys))
-    assert (
-        repeated <= max(part.length for part in written) < len(keys) / 2
-    )  # the last file before a kill may come again
+    before = {path: path.read_bytes() for path in sample_files(samples)}
+    assert len(before) >= 3
+    written = [read_samples(path).length for path in before]
+    steps, batch = steps_of(samples), batch_size_on(9, settings.run.batch)
+    assert steps * batch in (sum(written[:-1]), sum(written))  # the last file before a kill may come again
+    label(samples, settings, count=2 * batch)
+    assert steps_of(samples) == steps + 2
+    assert [read_samples(path).length for path in sample_files(samples)[len(before) :]] == [2 * batch]
+    assert all(path.read_bytes() == content for path, content in before.items())
+
+
+def steps_of(samples: Path) -> int:
+    """The number of batches that `samples` says are labelled: the positions of each follow from its number."""
+    return int(json.loads((samples / labelling.STATE).read_text())["step"])
 
 
 def test_a_network_agrees_with_itself(tmp_path: Path) -> None:
