@@ -67,12 +67,6 @@ def packed(weights: NDArray[Any], group: int) -> NDArray[Any]:
     return aligned(np.ascontiguousarray(weights.reshape(-1, group, 32).transpose(0, 2, 1)))
 
 
-@kernel
-def _multiply_bytes(levels, weights, sums, rows, channels):
-    """Have one name on all processors."""
-    multiply_bytes(levels, weights, sums, rows, channels, channels)
-
-
 def products() -> Named:
     """Sums of 16-bit and 8-bit levels and scores, up to the ends of 16 bits, for every way to cut rows up."""
     random, of_bytes = np.random.default_rng(1), np.random.default_rng(2)
@@ -96,7 +90,7 @@ def products() -> Named:
                 bytes_ = of_bytes.integers(-most, most + 1, (channels, 32))
                 levels = aligned((centred + BYTE_ZERO).astype(np.int64).astype(np.uint8))
                 weights = packed(bytes_.astype(np.int8), 4)
-                _multiply_bytes(levels.ctypes.data, weights.ctypes.data, sums.ctypes.data, rows, channels)
+                multiply_bytes(levels.ctypes.data, weights.ctypes.data, sums.ctypes.data, rows, channels, channels)
                 assert (sums - BYTE_ZERO * bytes_.sum(axis=0) == centred @ bytes_).all(), "products of bytes"
             if ATTENDS_BYTES:
                 starts = aligned((-BYTE_ZERO * bytes_.sum(axis=0)).astype(np.int32))

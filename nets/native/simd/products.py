@@ -6,6 +6,7 @@ Two neighbouring inputs are multiplied by their weights and added at once, by th
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -20,7 +21,6 @@ OUTPUTS = 32
 """Outputs in a block: a product's columns, and the channels that everything after it handles together."""
 OUTPUT_BYTES = 4 * OUTPUTS
 HERE = instructions()
-MOST_ROWS, MORE_ROWS = HERE.most_rows, HERE.more_rows
 
 
 def no_sums(_builder: Any, kind: Any, _column: int, _more: Any) -> Any:
@@ -44,28 +44,79 @@ def keep_together(builder: Any, branch: Any) -> None:
     branch.set_metadata("llvm.loop", loop)
 
 
-def multiplier(rows: int, product: Product = HERE.pairs, put: Any = put_sums) -> Any:
-    """Make an intrinsic that multiplies `rows` rows of levels by a block of weights, and has `put` write the sums.
+def multiplier(product: Product = HERE.pairs, put: Any = put_sums) -> Any:
+    """Make an intrinsic that multiplies rows of levels by a block of weights, and has `put` write the sums.
 
     It takes the levels' address, the bytes from one row to the next, the bytes to read of a row, the weights' address,
-    the address to write to, and the bytes from one row of results to the next.
+    the address to write to, the bytes from one row of results to the next, and how many rows there are.
     """
 
     @intrinsic
-    def multiply(_context: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, to: Any, to_bytes: Any) -> Any:
+    def multiply(
+        _context: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, to: Any, to_bytes: Any, rows: Any
+    ) -> Any:
         def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-            emit_product(builder, values, rows, product, HERE, put)
+            emit_products(builder, values, product, HERE, put)
             return context.get_dummy_value()
 
-        return types.void(*[types.int64] * 6), generate
+        return types.void(*[types.int64] * 7), generate
 
     return multiply
+
+
+def emit_products(
+    builder: Any, values: Any, product: Product, here: Instructions, put: Any, start: Any = no_sums
+) -> None:
+    """Emit the products of all rows of levels and a block of weights, given the `values` that multiplier names.
+
+    Values after these are for `put` and `start`. As many rows as there are registers for are multiplied at once, then
+    fewer; but one row is not left alone if others can take it along, since its few sums would wait for each other."""
+    levels, row_bytes, length, weights, to, to_bytes, rows, *more = values
+    state, few = (levels, to, rows), here.more_rows
+
+    def multiply(count: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
+        levels, to, rows = state
+        ours = levels, row_bytes, length, weights, to, to_bytes, *more
+        emit_product(builder, ours, count, product, here, put, start)
+        further, to_further = (builder.mul(each, I64(count)) for each in (row_bytes, to_bytes))
+        return builder.add(levels, further), builder.add(to, to_further), builder.sub(rows, I64(count))
+
+    def has(count: int, state: tuple[Any, ...]) -> Any:
+        return builder.icmp_signed(">=", state[-1], I64(count))
+
+    def has_one_over(count: int, state: tuple[Any, ...]) -> Any:
+        is_over = builder.icmp_signed("==", builder.srem(state[-1], I64(count - 1)), I64(1))
+        return builder.and_(has(count, state), is_over)
+
+    turns = [(here.most_rows, has)]
+    if few > 1:
+        turns += [(few + 1, has_one_over), (few, has)]
+    for count, condition in [*turns, (1, has)]:
+        state = repeat(builder, state, partial(condition, count), partial(multiply, count))
+
+
+def repeat(builder: Any, state: tuple[Any, ...], condition: Any, turn: Any) -> tuple[Any, ...]:
+    """Emit a loop: while `condition` holds for the `state`, `turn` makes the next one of it. Return the last."""
+    before, head = builder.block, builder.append_basic_block("head")
+    body, after = builder.append_basic_block("turn"), builder.append_basic_block("after")
+    builder.branch(head)
+    builder.position_at_end(head)
+    now = tuple(builder.phi(value.type) for value in state)
+    builder.cbranch(condition(now), body, after)
+    builder.position_at_end(body)
+    following = turn(now)
+    for phi, first, further in zip(now, state, following, strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(further, builder.block)
+    builder.branch(head)
+    builder.position_at_end(after)
+    return now
 
 
 def emit_product(
     builder: Any, values: Any, rows: int, product: Product, here: Instructions, put: Any, start: Any = no_sums
 ) -> None:
-    """Emit the product of `rows` rows of levels and a block of weights, given the `values` that multiplier names.
+    """Emit the product of `rows` rows of levels and a block of weights, given the first `values` that multiplier names.
 
     `product` is one of `here`, the instructions of any processor: so tests see what LLVM makes of it on others."""
     levels, row_bytes, length, weights, to, to_bytes, *more = values
@@ -115,9 +166,7 @@ def emit_product(
         put(builder, results, builder.add(to, builder.mul(to_bytes, I64(row))), more)
 
 
-_multiply_most, _multiply_even, _multiply_more, _multiply_one = (
-    multiplier(rows) for rows in (MOST_ROWS, MORE_ROWS + 1, MORE_ROWS, 1)
-)
+_multiply_pairs = multiplier()
 
 
 @kernel
@@ -132,24 +181,4 @@ def multiply_rows(levels, weights, sums, rows, row_bytes):
 @kernel
 def multiply_parts(levels, weights, sums, rows, row_bytes, length):
     """Do what multiply_rows does, with the first `length` bytes of rows that are `row_bytes` apart."""
-    while rows >= MOST_ROWS:
-        _multiply_most(levels, row_bytes, length, weights, sums, OUTPUT_BYTES)
-        levels += MOST_ROWS * row_bytes
-        sums += MOST_ROWS * OUTPUT_BYTES
-        rows -= MOST_ROWS
-    if rows > MORE_ROWS and rows % MORE_ROWS == 1:
-        # So that none is left alone: a row's few sums would wait for each other.
-        _multiply_even(levels, row_bytes, length, weights, sums, OUTPUT_BYTES)
-        levels += (MORE_ROWS + 1) * row_bytes
-        sums += (MORE_ROWS + 1) * OUTPUT_BYTES
-        rows -= MORE_ROWS + 1
-    while rows >= MORE_ROWS:
-        _multiply_more(levels, row_bytes, length, weights, sums, OUTPUT_BYTES)
-        levels += MORE_ROWS * row_bytes
-        sums += MORE_ROWS * OUTPUT_BYTES
-        rows -= MORE_ROWS
-    while rows > 0:
-        _multiply_one(levels, row_bytes, length, weights, sums, OUTPUT_BYTES)
-        levels += row_bytes
-        sums += OUTPUT_BYTES
-        rows -= 1
+    _multiply_pairs(levels, row_bytes, length, weights, sums, OUTPUT_BYTES, rows)

@@ -9,7 +9,7 @@ from numba import types
 
 from go_rules.machine.jit import kernel
 from nets.native.simd.groups import group_multiplier
-from nets.native.simd.products import HERE, MORE_ROWS, MOST_ROWS, OUTPUT_BYTES, emit_product, multiplier
+from nets.native.simd.products import HERE, OUTPUT_BYTES, emit_products, multiplier
 from nets.native.simd.vectors import ALIGNMENT, I32, I64, intrinsic, place, spread
 
 HAS_BYTES = HERE.quads is not None or HERE.groups is not None
@@ -18,6 +18,8 @@ IN_GROUPS = HERE.groups is not None
 """Whether they add up groups of products in 16 bits, so that weights have to keep to LARGEST_GROUP."""
 ATTENDS_BYTES = HERE.quads is not None
 """Whether attention can have 8 bits."""
+QUADS = HERE.quads or HERE.pairs
+"""Without products of 8 bits nothing has such levels, but what multiplies them is compiled all the same."""
 
 
 def put_high_halves(builder: Any, row: list[Any], to: Any, _more: Any) -> None:
@@ -29,7 +31,7 @@ def put_high_halves(builder: Any, row: list[Any], to: Any, _more: Any) -> None:
 
 
 def put_shifted(builder: Any, row: list[Any], to: Any, more: Any) -> None:
-    """Write 16 bits of sums, shifted to the right, in the order of `put_high_halves`. `more` is that of byte_scorer."""
+    """Write 16 bits of sums, shifted to the right, in the order of `put_high_halves`. `more` is starts and bits."""
     half, kind = len(row) // 2, row[0].type
     _, bits = more
     by = spread(builder, builder.trunc(bits, I32), kind)
@@ -47,72 +49,42 @@ def _put_beside(builder: Any, lower: list[Any], higher: list[Any], to: Any) -> N
 
 
 def start_of_keys(builder: Any, kind: Any, column: int, more: Any) -> Any:
-    """Load what a column's sums begin with. `more` is that of byte_scorer."""
+    """Load what a column's sums begin with. `more` is starts and bits."""
     starts, _ = more
     return builder.load(place(builder, starts, I64(4 * kind.count * column), kind), align=ALIGNMENT)
 
 
-def byte_scorer(rows: int) -> Any:
-    """Make an intrinsic that is to scores of 8-bit levels what `multiplier` makes.
+@intrinsic
+def _score_quads(
+    _context: Any, queries: Any, row_bytes: Any, length: Any, keys: Any, to: Any, to_bytes: Any, rows: Any,
+    starts: Any, bits: Any,
+) -> Any:  # fmt: skip
+    """Score 8-bit levels: do what an intrinsic of `multiplier` does, with sums that begin with `starts`, in int32 [32],
+    and are shifted to the right by so many `bits`."""
 
-    It also takes the address of what the sums of each key begin with, and by how many bits they are shifted."""
+    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        emit_products(builder, values, QUADS, HERE, put_shifted, start_of_keys)
+        return context.get_dummy_value()
 
-    @intrinsic
-    def score(
-        _context: Any, levels: Any, row_bytes: Any, length: Any, keys: Any, to: Any, to_bytes: Any, starts: Any, by: Any
-    ) -> Any:
-        def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-            emit_product(builder, values, rows, HERE.quads or HERE.pairs, HERE, put_shifted, start_of_keys)
-            return context.get_dummy_value()
-
-        return types.void(*[types.int64] * 8), generate
-
-    return score
+    return types.void(*[types.int64] * 9), generate
 
 
-_score_most, _score_more, _score_one = (multiplier(rows, put=put_high_halves) for rows in (MOST_ROWS, MORE_ROWS, 1))
-# Without 8-bit products nothing has 8-bit levels, but what calls them is compiled all the same.
-_bytes_most, _bytes_more, _bytes_one = (
-    multiplier(rows, HERE.quads or HERE.pairs) for rows in (MOST_ROWS, MORE_ROWS, 1)
-)
-_score_bytes_most, _score_bytes_more, _score_bytes_one = (byte_scorer(rows) for rows in (MOST_ROWS, MORE_ROWS, 1))
+_score_pairs, _multiply_quads = multiplier(put=put_high_halves), multiplier(QUADS)
+_multiply_group: Any = None if HERE.groups is None else group_multiplier(HERE.groups, HERE.lanes)
 
 
 @kernel
-def _multiply_quads(levels, weights, sums, rows, row_bytes, length):
-    while rows >= MOST_ROWS:
-        _bytes_most(levels, row_bytes, length, weights, sums, OUTPUT_BYTES)
-        levels += MOST_ROWS * row_bytes
-        sums += MOST_ROWS * OUTPUT_BYTES
-        rows -= MOST_ROWS
-    while rows >= MORE_ROWS:
-        _bytes_more(levels, row_bytes, length, weights, sums, OUTPUT_BYTES)
-        levels += MORE_ROWS * row_bytes
-        sums += MORE_ROWS * OUTPUT_BYTES
-        rows -= MORE_ROWS
-    while rows > 0:
-        _bytes_one(levels, row_bytes, length, weights, sums, OUTPUT_BYTES)
-        levels += row_bytes
-        sums += OUTPUT_BYTES
-        rows -= 1
+def multiply_bytes(levels, weights, sums, rows, row_bytes, length):
+    """Compute int32 sums [rows, 32] of 8-bit levels [rows, channels] @ int8 weights [channels / 4, 32, 4].
 
-
-if HERE.groups is not None:
-    _groups_one = group_multiplier(HERE.groups, HERE.lanes)
-
-
-@kernel
-def _multiply_groups(levels, weights, sums, rows, row_bytes, length):
-    for row in range(rows):
-        _groups_one(levels + row * row_bytes, length, weights, sums + row * OUTPUT_BYTES)
-
-
-multiply_bytes = _multiply_groups if IN_GROUPS else _multiply_quads
-"""Compute int32 sums [rows, 32] of 8-bit levels [rows, channels] @ int8 weights [channels / 4, 32, 4].
-
-The arguments are the addresses of levels, weights and sums, the number of rows, the bytes from one row of levels to the
-next, and those to read of a row. The levels have no sign where `byte_zero` is added to them.
-"""
+    The arguments are the addresses of levels, weights and sums, the number of rows, the bytes from one row of levels to
+    the next, and those to read of a row. The levels have no sign where `byte_zero` is added to them.
+    """
+    if IN_GROUPS:
+        for row in range(rows):
+            _multiply_group(levels + row * row_bytes, length, weights, sums + row * OUTPUT_BYTES)
+    else:
+        _multiply_quads(levels, row_bytes, length, weights, sums, OUTPUT_BYTES, rows)
 
 
 @kernel
@@ -122,21 +94,7 @@ def score_block(queries, keys, scores, rows, row_bytes, to_bytes):
     `queries`, `keys` and `scores` are addresses, `to_bytes` the bytes from one row of scores to the next. Of 32 keys
     the even ones come before the odd ones.
     """
-    while rows >= MOST_ROWS:
-        _score_most(queries, row_bytes, row_bytes, keys, scores, to_bytes)
-        queries += MOST_ROWS * row_bytes
-        scores += MOST_ROWS * to_bytes
-        rows -= MOST_ROWS
-    while rows >= MORE_ROWS:
-        _score_more(queries, row_bytes, row_bytes, keys, scores, to_bytes)
-        queries += MORE_ROWS * row_bytes
-        scores += MORE_ROWS * to_bytes
-        rows -= MORE_ROWS
-    while rows > 0:
-        _score_one(queries, row_bytes, row_bytes, keys, scores, to_bytes)
-        queries += row_bytes
-        scores += to_bytes
-        rows -= 1
+    _score_pairs(queries, row_bytes, row_bytes, keys, scores, to_bytes, rows)
 
 
 @kernel
@@ -145,18 +103,4 @@ def score_bytes(queries, keys, starts, scores, rows, row_bytes, to_bytes, by):
 
     The order of keys is that of `score_block`; `starts` is the address of int32 [32], to which products are added.
     """
-    while rows >= MOST_ROWS:
-        _score_bytes_most(queries, row_bytes, row_bytes, keys, scores, to_bytes, starts, by)
-        queries += MOST_ROWS * row_bytes
-        scores += MOST_ROWS * to_bytes
-        rows -= MOST_ROWS
-    while rows >= MORE_ROWS:
-        _score_bytes_more(queries, row_bytes, row_bytes, keys, scores, to_bytes, starts, by)
-        queries += MORE_ROWS * row_bytes
-        scores += MORE_ROWS * to_bytes
-        rows -= MORE_ROWS
-    while rows > 0:
-        _score_bytes_one(queries, row_bytes, row_bytes, keys, scores, to_bytes, starts, by)
-        queries += row_bytes
-        scores += to_bytes
-        rows -= 1
+    _score_quads(queries, row_bytes, row_bytes, keys, scores, to_bytes, rows, starts, by)
