@@ -76,8 +76,9 @@ def choices(model: Model, matrices: Mapping[str, Bytes]) -> list[InBytes]:
     """List what may have 8 bits, from most to nothing. `matrices` are those that `rounded` returned.
 
     The first block of each kind and the first end of a bottleneck lose most, on other positions more than on those of a
-    calibration: they keep 16 bits. Then come the beginnings of other bottlenecks, what attention reads, what it mixes,
-    and its scores; mixing itself loses little. Choices that are alike are listed once."""
+    calibration: they keep 16 bits. Then come the beginnings of other bottlenecks. After them it is the earlier
+    attention blocks and ends, a quarter at a time: what is rounded late spoils little. Feed-forward blocks are next;
+    mixing itself loses little. Choices that are alike are listed once."""
     order = list(steps(model.trunk.blocks))
     attention, feed_forward = (
         [step.label for step in order if isinstance(step.part, kind)] for kind in (AttentionBlock, FeedForwardBlock)
@@ -85,16 +86,12 @@ def choices(model: Model, matrices: Mapping[str, Bytes]) -> list[InBytes]:
     ends = [(end_name(label, end), end) for label, _, end in order if isinstance(end, End) and end.in_rows][1:]
     narrow_and_widen, widen = [name for name, _ in ends], [name for name, end in ends if not end.is_narrow]
     later, feeding = attention[1:], _both(feed_forward[1:])
-    wanted: list[tuple[list[str], list[str], list[str]]] = [
-        (later, attention, _both(later) + feeding + narrow_and_widen),
-        (later, attention, _both(later) + feeding + widen),
-        (later, attention, _seconds(later) + feeding),
-        (later, attention, feeding),
-        ([], attention, feeding),
-        ([], [], feeding),
-        ([], [], _seconds(feed_forward[1:])),
-        ([], [], []),
-    ]
+    wanted = [(later, attention, _both(later) + feeding + narrow_and_widen)]
+    for quarters in (4, 3, 2, 1):
+        latest = _latest(later, quarters)
+        wanted.append((latest, attention, _both(latest) + feeding + _latest(widen, quarters)))
+    seconds = [f"{label}_second" for label in feed_forward[1:]]
+    wanted += [([], attention, feeding), ([], [], feeding), ([], [], seconds), ([], [], [])]
     result: list[InBytes] = []
     for scores, mixes, names in wanted:
         taken = {name: matrix for name, matrix in matrices.items() if name in names}
@@ -108,8 +105,9 @@ def _both(labels: list[str]) -> list[str]:
     return [f"{label}_{name}" for label in labels for name in ("first", "second")]
 
 
-def _seconds(labels: list[str]) -> list[str]:
-    return [f"{label}_second" for label in labels]
+def _latest(names: list[str], quarters: int) -> list[str]:
+    """Return the last of `names`, so many quarters of them."""
+    return names[len(names) - len(names) * quarters // 4 :]
 
 
 def _are_alike(one: InBytes, other: InBytes) -> bool:
