@@ -14,13 +14,15 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from go_rules.machine import jit
 from go_rules.machine.files import opened_regular
 from training.errors import TrainingError
 from training.files import make_folder, named_errors, write_new
 from training.positions.canvas import CANVASES
-from training.samples.compact import MAX_SAMPLES, DamagedChunk, decode_chunk, encode_chunk
+from training.samples.compact import MAX_SAMPLES, DamagedChunk, decode_chunk, encode_chunk, warm_up
 from training.samples.origin import Origin, add_origin, first_line, read_first_line
 from training.samples.samples import HAS_OPTIMISTIC, Samples, concatenate, with_optimistic
+from training.status_line import StatusLine
 
 SUFFIX = ".samples"
 HEADER = struct.Struct("<BBHII")
@@ -59,6 +61,13 @@ class SampleWriter:
         self._written = time.monotonic()
         self.files = 0
         """Files written so far."""
+
+    def compile_ahead(self, status: StatusLine) -> None:
+        """Compile what writes samples: were it compiled at an interruption, that would end late, without a word."""
+        compiled, began = jit.compilations, time.monotonic()
+        warm_up()
+        if jit.compilations > compiled:
+            status.note(f"what writes samples was compiled in {time.monotonic() - began:.0f} s")
 
     def add(self, samples: Samples) -> None:
         """Collect samples, and write all of them when there are enough, or they are KEPT_SECONDS old. Raises

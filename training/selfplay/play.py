@@ -36,6 +36,7 @@ def selfplay(
     origin = Origin((network.name,), pass_alive_under_suicide=network.pass_alive_under_suicide)
     writer = SampleWriter(folder, origin, SAMPLES_A_FILE)
     status = StatusLine()
+    writer.compile_ahead(status)
     hard_examples = None if reanalysis is None else HardExampleFilter(reanalysis.share)
     workers = [SelfPlayWorker(evaluator, config, seed * 1009 + number, reanalysis) for number in range(threads)]
     started = time.monotonic()

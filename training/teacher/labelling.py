@@ -15,13 +15,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from go_rules.machine import jit
 from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.files import write_whole
 from training.interruption import interruptible
 from training.positions.batch import Batch
-from training.samples.compact import warm_up
 from training.samples.origin import Origin
 from training.samples.sample_files import SampleWriter
 from training.samples.samples import (
@@ -121,7 +119,7 @@ def label(
     origin = Origin((teacher.name,), teacher.has_optimistic, teacher.pass_alive_under_suicide)
     writer = SampleWriter(folder, origin)
     status = StatusLine()
-    _warm_up_writing(status)
+    writer.compile_ahead(status)
     batches = distiller.batches(state["records_drawn"], state["step"], None if miner is None else miner.policy)
     started, done = time.monotonic(), 0
     try:
@@ -153,14 +151,6 @@ def label(
     if miner is not None:
         status.note(miner.filter.line())
     return done
-
-
-def _warm_up_writing(status: StatusLine) -> None:
-    """Compile what writes samples: were it compiled at an interruption, that would end late, without a word."""
-    compiled, began = jit.compilations, time.monotonic()
-    warm_up()
-    if jit.compilations > compiled:
-        status.note(f"what writes samples was compiled in {time.monotonic() - began:.0f} s")
 
 
 @torch.no_grad()

@@ -245,7 +245,9 @@ def test_what_writes_samples_is_compiled_before_labelling(
         assert "what writes samples was compiled in 0 s" in capsys.readouterr().err
         return original(self, batch)
 
-    monkeypatch.setattr(labelling, "warm_up", lambda: monkeypatch.setattr(jit, "compilations", jit.compilations + 1))
+    compiled = jit.compilations + 1
+    warm_up = "training.samples.sample_files.warm_up"
+    monkeypatch.setattr(warm_up, lambda: monkeypatch.setattr(jit, "compilations", compiled))
     monkeypatch.setattr(Distiller, "label", checked)
     label(tmp_path / "samples", config(records, teacher=str(teacher)), count=1)
 
