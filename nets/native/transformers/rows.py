@@ -97,12 +97,14 @@ def write_levels(rows, count, matrix, parameters, share, epsilon, levels, steps)
     factors = parameters + matrix.factors
     most = np.float32(BYTE_LEVELS if matrix.in_bytes == 1 else SHORT_LEVELS)
     for _ in range(count):
+        squares, peaks = floats(0.0), floats(0.0)
+        for at in range(0, row_bytes, VECTOR_BYTES):
+            value = load_floats(rows, at)
+            squares = squares + value * value
+            peaks = larger_magnitude(peaks, value * load_floats(factors, at))
         step = np.float32(1.0) / most
         if share > 0:
-            step *= reciprocal_root(sum_of_squares(rows, row_bytes) * share, epsilon)
-        peaks = floats(0.0)
-        for at in range(0, row_bytes, VECTOR_BYTES):
-            peaks = larger_magnitude(peaks, load_floats(rows, at) * load_floats(factors, at))
+            step *= reciprocal_root(total(squares) * share, epsilon)
         peak = highest_magnitude(peaks) + np.float32(LEAST)
         factor = floats(most / peak)
         if matrix.in_bytes == 1:
