@@ -38,34 +38,55 @@ def gated(_context: Any, x: Any, a: Any, b: Any, c: Any) -> Any:
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         x, a, b, c = values
-        kind = FLOATS.llvm
-
-        def constant(value: float) -> Any:
-            return ir.Constant(kind, [value] * kind.count)
-
-        def fused(first: Any, second: Any, third: Any) -> Any:
-            return builder.fadd(builder.fmul(first, second, flags=FUSED), third, flags=FUSED)
-
-        def bounded(value: Any, comparison: str, bound: float) -> Any:
-            is_inside = builder.fcmp_ordered(comparison, value, constant(bound))
-            return builder.select(is_inside, value, constant(bound))
-
-        inside = bounded(bounded(x, "<", REACH), ">", -REACH)
-        # e^x = 2^whole * 2^part, the first by adding to the exponent.
-        shifted = fused(inside, constant(math.log2(math.e)), constant(ROUNDING))
-        whole = builder.fsub(shifted, constant(ROUNDING))
-        part = fused(inside, constant(math.log2(math.e)), builder.fneg(whole))
-        power = constant(POWER[-1])
-        for factor in POWER[-2::-1]:
-            power = fused(power, part, constant(factor))
-        exponent = builder.shl(builder.bitcast(shifted, INTS.llvm), ir.Constant(INTS.llvm, [EXPONENT_BITS] * 16))
-        e = builder.bitcast(builder.add(builder.bitcast(power, INTS.llvm), exponent), kind)
-        n = builder.fmul(e, fused(a, e, b), flags=FUSED)
-        # An estimate that is made better once will do, instead of a division.
-        share = builder.fdiv(n, builder.fadd(n, c), flags=("arcp", "afn", "reassoc", *FUSED))
-        return builder.fmul(x, share, flags=FUSED)
+        e = _exponential(builder, x)
+        n = builder.fmul(e, _fused(builder, a, e, b), flags=FUSED)
+        return _share(builder, x, n, c)
 
     return FLOATS(FLOATS, FLOATS, FLOATS, FLOATS), generate
+
+
+@intrinsic
+def silu(_context: Any, x: Any) -> Any:
+    """Compute x * e^x / (e^x + 1), the formula for SiLU without what its constants make idle."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        return _share(builder, values[0], _exponential(builder, values[0]), _constant(1.0))
+
+    return FLOATS(FLOATS), generate
+
+
+def _constant(value: float) -> Any:
+    return ir.Constant(FLOATS.llvm, [value] * FLOATS.llvm.count)
+
+
+def _fused(builder: Any, first: Any, second: Any, third: Any) -> Any:
+    return builder.fadd(builder.fmul(first, second, flags=FUSED), third, flags=FUSED)
+
+
+def _exponential(builder: Any, x: Any) -> Any:
+    """Emit e^x, for x cut off at REACH."""
+
+    def bounded(value: Any, comparison: str, bound: float) -> Any:
+        is_inside = builder.fcmp_ordered(comparison, value, _constant(bound))
+        return builder.select(is_inside, value, _constant(bound))
+
+    inside = bounded(bounded(x, "<", REACH), ">", -REACH)
+    # e^x = 2^whole * 2^part, the first by adding to the exponent.
+    shifted = _fused(builder, inside, _constant(math.log2(math.e)), _constant(ROUNDING))
+    whole = builder.fsub(shifted, _constant(ROUNDING))
+    part = _fused(builder, inside, _constant(math.log2(math.e)), builder.fneg(whole))
+    power = _constant(POWER[-1])
+    for factor in POWER[-2::-1]:
+        power = _fused(builder, power, part, _constant(factor))
+    exponent = builder.shl(builder.bitcast(shifted, INTS.llvm), ir.Constant(INTS.llvm, [EXPONENT_BITS] * 16))
+    return builder.bitcast(builder.add(builder.bitcast(power, INTS.llvm), exponent), FLOATS.llvm)
+
+
+def _share(builder: Any, x: Any, n: Any, c: Any) -> Any:
+    """Emit x * n / (n + c)."""
+    # An estimate that is made better once will do, instead of a division.
+    share = builder.fdiv(n, builder.fadd(n, c), flags=("arcp", "afn", "reassoc", *FUSED))
+    return builder.fmul(x, share, flags=FUSED)
 
 
 def curve_at(curves: Any, kind: Any, per_step: Any, at: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from go_rules.machine.jit import kernel
 from nets.katago.model import Activation
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
-from nets.native.simd.activations import CURVES, KINDS, RELU, gated
+from nets.native.simd.activations import CURVES, KINDS, RELU, gated, silu
 from nets.native.simd.products import HERE, OUTPUT_BYTES
 from nets.native.simd.vectors import (
     VECTOR_BYTES,
@@ -162,8 +162,3 @@ def put_silu(sums, count, scale, shift, steps, to, to_bytes):
         for row in range(count):
             value = to_floats(load_ints(sums, row * OUTPUT_BYTES + at)) * ours - less
             store(to, row * to_bytes + at, silu(value * load_everywhere(steps, row * FLOAT_BYTES)))
-
-
-@kernel
-def silu(x):
-    return gated(x, floats(0.0), floats(1.0), floats(1.0))
