@@ -37,6 +37,7 @@ from nets.native.transformers.arithmetic import (
     add_shares,
     copy_pair,
     fade,
+    highest_magnitude,
     highest_short,
     kept,
     larger_magnitude,
@@ -104,6 +105,16 @@ def longest(rows, count, row_bytes, size):
         if length > most or math.isnan(length):
             most = length
     return math.sqrt(most) + LEAST
+
+
+@kernel
+def largest(rows, count, row_bytes, size):
+    """Return the largest magnitude in `count` rows of `size` floats, infinite or nan if one of them is."""
+    peaks = floats(0.0)
+    for at in range(0, size * FLOAT_BYTES, VECTOR_BYTES):
+        for row in range(count):
+            peaks = larger_magnitude(peaks, load_floats(rows, row * row_bytes + at))
+    return highest_magnitude(peaks)
 
 
 @kernel

@@ -16,6 +16,7 @@ from nets.native.transformers.attention import (
     LONGEST,
     SHARE_BITS,
     fraction_bits,
+    largest,
     longest,
     mix,
     pack_keys,
@@ -189,13 +190,14 @@ def _attend_board(block, parameters, rows, row_bytes, room, buffers, board, heig
         our_keys = keys + kv_head * size * FLOAT_BYTES
         our_values = values + kv_head * value_size * FLOAT_BYTES
         table = parameters + block.rotation + kv_head * 4 * table_bytes
-        longest_key = longest(our_keys, area, row_bytes, size)
-        key_factor = LONGEST / longest_key
-        rotate(our_keys, row_bytes, height, width, size, table, table_bytes)
         if ATTENDS_BYTES and block.scores_bytes == 1:
+            longest_key = largest(our_keys, area, row_bytes, size)  # all that counts is whether it is a number
+            rotate(our_keys, row_bytes, height, width, size, table, table_bytes)
             pack_byte_keys(buffers, our_keys, area, row_bytes, size)
         else:
-            write_shorts(our_keys, area, row_bytes, size, key_factor, buffers.key_rows)
+            longest_key = longest(our_keys, area, row_bytes, size)
+            rotate(our_keys, row_bytes, height, width, size, table, table_bytes)
+            write_shorts(our_keys, area, row_bytes, size, LONGEST / longest_key, buffers.key_rows)
             pack_keys(buffers.key_rows, area, size // 2, buffers.keys)
         if ATTENDS_BYTES and block.mixes_bytes == 1:
             pack_byte_values(our_values, area, row_bytes, value_size, buffers.steps, buffers.values)
@@ -203,14 +205,19 @@ def _attend_board(block, parameters, rows, row_bytes, room, buffers, board, heig
             pack_values(our_values, area, row_bytes, value_size, most, buffers.steps, buffers.values)
         for head in range(kv_head * groups, (kv_head + 1) * groups):
             queries = rows + head * size * FLOAT_BYTES
-            longest_query = longest(queries, area, row_bytes, size)
-            rotate(queries, row_bytes, height, width, size, table, table_bytes)
-            fraction, shift = fraction_bits(longest_query * longest_key * block.octaves), 0
+            fraction = shift = 0
             if ATTENDS_BYTES and block.scores_bytes == 1:
+                longest_query = largest(queries, area, row_bytes, size)
+                rotate(queries, row_bytes, height, width, size, table, table_bytes)
                 shift = write_byte_queries(buffers, queries, area, row_bytes, size, block.octaves)
             else:
-                factor = min(65536.0 * (1 << fraction) * block.octaves / key_factor, LONGEST / longest_query)
-                write_shorts(queries, area, row_bytes, size, factor, buffers.queries)
+                longest_query = longest(queries, area, row_bytes, size)
+                rotate(queries, row_bytes, height, width, size, table, table_bytes)
+                fraction = fraction_bits(longest_query * longest_key * block.octaves)
+                step = (1 << fraction) * block.octaves * longest_key / LONGEST
+                write_shorts(
+                    queries, area, row_bytes, size, min(65536.0 * step, LONGEST / longest_query), buffers.queries
+                )
             mixed = room.mixed + board * area * mixed_bytes + head * value_size * FLOAT_BYTES
             one_or_nan = 1.0 + 0.0 * (longest_query + longest_key)
             mix(block, buffers, area, fraction, shift, one_or_nan, mixed, mixed_bytes)

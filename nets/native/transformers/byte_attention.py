@@ -98,20 +98,35 @@ def write_byte_queries(buffers, rows, area, row_bytes, size, octaves):
 
 @kernel
 def pack_byte_values(rows, area, row_bytes, size, steps, values):
-    """Write the 8-bit levels of `area` rows of `size` floats for a product with shares, and the channels' `steps`."""
-    last, words = area - 1, (area + 3) // 4
-    for at in range(0, size * FLOAT_BYTES, VECTOR_BYTES):
-        ours = rows + at
-        factor = write_steps(ours, area, row_bytes, MOST, steps + at)
-        to = values + at // OUTPUT_BYTES * words * OUTPUT_BYTES + at % OUTPUT_BYTES
-        value, fourth = floats(0.0), floats(0.0)
-        for row in range(0, area, 4):  # points beyond the area have no share: their levels may be any
-            value = load_floats(ours, row * row_bytes) * factor + (value - fourth)
-            first = nearest(value)
-            value = load_floats(ours, min(row + 1, last) * row_bytes) * factor + (value - first)
-            second = nearest(value)
-            value = load_floats(ours, min(row + 2, last) * row_bytes) * factor + (value - second)
-            third = nearest(value)
-            value = load_floats(ours, min(row + 3, last) * row_bytes) * factor + (value - third)
-            fourth = nearest(value)
-            store(to, row // 4 * OUTPUT_BYTES, rounded_quads(first, second, third, fourth))
+    """Write the 8-bit levels of `area` rows of `size` floats for a product with shares, and the channels' `steps`.
+
+    Each level waits for the one before it, so two vectors of channels at a time take hardly longer than one."""
+    end, column = size * FLOAT_BYTES, (area + 3) // 4 * OUTPUT_BYTES
+    for at in range(0, end, 2 * VECTOR_BYTES):
+        other = min(at + VECTOR_BYTES, end - VECTOR_BYTES)
+        factor = write_steps(rows + at, area, row_bytes, MOST, steps + at)
+        other_factor = write_steps(rows + other, area, row_bytes, MOST, steps + other)
+        to = values + at // OUTPUT_BYTES * column + at % OUTPUT_BYTES
+        other_to = values + other // OUTPUT_BYTES * column + other % OUTPUT_BYTES
+        lost = other_lost = floats(0.0)
+        for row in range(0, area, 4):
+            levels, lost = _diffused(rows + at, row, area - 1, row_bytes, factor, lost)
+            other_levels, other_lost = _diffused(rows + other, row, area - 1, row_bytes, other_factor, other_lost)
+            store(to, row // 4 * OUTPUT_BYTES, levels)
+            store(other_to, row // 4 * OUTPUT_BYTES, other_levels)
+
+
+@kernel
+def _diffused(rows, row, last, row_bytes, factor, lost):
+    """Return the levels of four points of a vector of channels, and what is lost by rounding the fourth of them.
+
+    The first takes over what was `lost` before. Points beyond the `last` have no share: their levels may be any."""
+    value = load_floats(rows, row * row_bytes) * factor + lost
+    first = nearest(value)
+    value = load_floats(rows, min(row + 1, last) * row_bytes) * factor + (value - first)
+    second = nearest(value)
+    value = load_floats(rows, min(row + 2, last) * row_bytes) * factor + (value - second)
+    third = nearest(value)
+    value = load_floats(rows, min(row + 3, last) * row_bytes) * factor + (value - third)
+    fourth = nearest(value)
+    return rounded_quads(first, second, third, fourth), value - fourth
