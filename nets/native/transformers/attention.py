@@ -108,13 +108,14 @@ def longest(rows, count, row_bytes, size):
 
 
 @kernel
-def largest(rows, count, row_bytes, size):
-    """Return the largest magnitude in `count` rows of `size` floats, infinite or nan if one of them is."""
+def largest_square(rows, count, row_bytes, size):
+    """Return the largest square in `count` rows of `size` floats: infinite or nan if one is beyond floats or is nan."""
     peaks = floats(0.0)
     for at in range(0, size * FLOAT_BYTES, VECTOR_BYTES):
         for row in range(count):
             peaks = larger_magnitude(peaks, load_floats(rows, row * row_bytes + at))
-    return highest_magnitude(peaks)
+    peak = highest_magnitude(peaks)
+    return peak * peak
 
 
 @kernel

@@ -16,7 +16,7 @@ from nets.native.transformers.attention import (
     LONGEST,
     SHARE_BITS,
     fraction_bits,
-    largest,
+    largest_square,
     longest,
     mix,
     pack_keys,
@@ -191,7 +191,8 @@ def _attend_board(block, parameters, rows, row_bytes, room, buffers, board, heig
         our_values = values + kv_head * value_size * FLOAT_BYTES
         table = parameters + block.rotation + kv_head * 4 * table_bytes
         if ATTENDS_BYTES and block.scores_bytes == 1:
-            longest_key = largest(our_keys, area, row_bytes, size)  # all that counts is whether it is a number
+            # Here no length is needed: all that counts is whether it is finite.
+            longest_key = largest_square(our_keys, area, row_bytes, size)
             rotate(our_keys, row_bytes, height, width, size, table, table_bytes)
             pack_byte_keys(buffers, our_keys, area, row_bytes, size)
         else:
@@ -207,7 +208,7 @@ def _attend_board(block, parameters, rows, row_bytes, room, buffers, board, heig
             queries = rows + head * size * FLOAT_BYTES
             fraction = shift = 0
             if ATTENDS_BYTES and block.scores_bytes == 1:
-                longest_query = largest(queries, area, row_bytes, size)
+                longest_query = largest_square(queries, area, row_bytes, size)
                 rotate(queries, row_bytes, height, width, size, table, table_bytes)
                 shift = write_byte_queries(buffers, queries, area, row_bytes, size, block.octaves)
             else:

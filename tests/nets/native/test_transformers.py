@@ -238,6 +238,23 @@ def test_what_is_no_number_in_a_position(scores: tuple[str, ...], mixes: tuple[s
 
 
 @needs_kernels
+@pytest.mark.parametrize("scores", [(), ("block0",)])
+@pytest.mark.parametrize("factor", [1e25, np.inf])
+@pytest.mark.parametrize("part", ["query", "key"])
+def test_queries_and_keys_beyond_floats(scores: tuple[str, ...], factor: float, part: str) -> None:
+    """Their products would be, so they are refused whatever their levels."""
+    network = RandomNetwork(15, channels=32, seed=3)
+    network.write([ATTENTION])
+    model = load_model(network.compressed(), "random")
+    block = model.trunk.blocks[0]
+    assert isinstance(block, AttentionBlock)
+    getattr(block, part)[:, 0] *= np.float32(factor)
+    wrong = NativeEvaluator(pack(model, {}, in_bytes=InBytes({}, scores, ())), "wrong", lambda: wrong)
+    with pytest.raises(EvaluatorError, match="wrong: an output is not finite"):
+        wrong.evaluate(EvaluationRequest(*inputs(9, 9)))
+
+
+@needs_kernels
 @pytest.mark.parametrize("activation", [SILU, "ACTIVATION_RELU", "ACTIVATION_MISH"])
 @pytest.mark.parametrize("part", ["norm", "narrow", "inner", "after", "widen"])
 def test_what_is_no_number_inside_a_bottleneck(activation: str, part: str) -> None:
