@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from nets.native.calibrate import Verdict
     from nets.precision.calibration import Positions
 
 WEIGHTS = Path(__file__).resolve().parent / "weights"
@@ -28,7 +29,7 @@ FACTS = "nobi.json"
 class ReadyMade(NamedTuple):
     """A calibration made on another machine."""
 
-    content: bytes
+    verdict: Verdict
     positions: list[Positions]
     """Positions on which this machine compares it with fp32."""
 
@@ -41,9 +42,11 @@ def embedded_network() -> Path | None:
 
 def ready_made_int16(sha256: str) -> ReadyMade | None:
     """The calibration that ships of the network file with this hash; None for every other network."""
-    with contextlib.suppress(OSError, ValueError, KeyError):
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # files that are missing or damaged
         if json.loads((WEIGHTS / FACTS).read_bytes())["sha256"] == sha256:
+            from nets.native.calibrate import from_bytes
             from nets.precision.calibration import unpack_positions
 
-            return ReadyMade((WEIGHTS / INT16).read_bytes(), unpack_positions((WEIGHTS / CHECK).read_bytes()))
+            verdict = from_bytes((WEIGHTS / INT16).read_bytes())
+            return ReadyMade(verdict, unpack_positions((WEIGHTS / CHECK).read_bytes()))
     return None

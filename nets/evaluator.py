@@ -175,6 +175,10 @@ class ForwardingEvaluator(Evaluator):
         """Return what suits the other evaluator, as `Evaluator.suited_batch` says."""
         return self.evaluator.suited_batch(points)
 
+    def warm_up(self, count: int, height: int, width: int) -> None:
+        """Have the other evaluator warm up, as `Evaluator.warm_up` says."""
+        self.evaluator.warm_up(count, height, width)
+
     def use_profile(self, profile: HumanProfile) -> None:
         """Have the other evaluator imitate other players, as `Evaluator.use_profile` says."""
         self.evaluator.use_profile(profile)

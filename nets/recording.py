@@ -28,8 +28,8 @@ class RecordingEvaluator(ForwardingEvaluator):
     def __init__(
         self, evaluator: Evaluator, most: float = float("inf"), chosen: Callable[[int], Iterable[int]] = range
     ) -> None:
-        """Once `most` positions are kept, no more are. `chosen` is told the number of positions in a request and
-        returns the rows to keep."""
+        """The positions of a request are kept where fewer than `most` were kept before it. `chosen` is told the number
+        of positions in a request and returns the rows to keep."""
         super().__init__(evaluator)
         self.batches: Counter[int] = Counter()
         """How many requests of each size there were."""

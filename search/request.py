@@ -89,6 +89,11 @@ class ReportRequest:
     """Whether to report the ownership after each move, too."""
     moves_ownership_stdev: bool = False
 
+    @property
+    def before_first(self) -> float:
+        """Seconds until the first report."""
+        return self.every if self.first is None else self.first
+
 
 OWNERSHIP_AT_THE_END = ReportRequest(lambda _result: None, every=math.inf, ownership=True)
 """Asks for the ownership in the final result, and for no report before."""

@@ -30,8 +30,8 @@ from nets.native.taps import recorded
 from nets.native.transformers.packing import NO_BYTES, Bytes, InBytes
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
 from nets.native.transformers.rounding import choices, rounded
-from nets.precision.calibration import Positions, Series, own_positions
-from nets.precision.loss import CHECKED, GROSS, LIMITS, Answer, Loss, answers, compare_answers, reason_against
+from nets.precision.calibration import Positions, Series, own_positions, unpack_arrays
+from nets.precision.loss import GROSS, LIMITS, Answer, Loss, answers, compare_answers, reason_against, shared_out
 
 SERIES = (
     Series(19, 19, games=3, moves=220, interval=4),
@@ -106,9 +106,8 @@ class Verdict:
 
 
 def from_bytes(content: bytes) -> Verdict:
-    """Read what `Verdict.to_bytes` wrote."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
+    """Read what `Verdict.to_bytes` wrote. Raises ValueError, KeyError or TypeError if it is damaged."""
+    arrays = unpack_arrays(content)
     facts = json.loads(arrays.pop(VERDICT).tobytes())
     highest = {name.removeprefix(f"{RANGE}:"): array for name, array in arrays.items() if name.startswith(RANGE)}
     labels = {name.split(":")[1] for name in arrays if name.startswith(MATRIX)}
@@ -137,15 +136,14 @@ def calibrate(
     kept = own_positions(player, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.5 * share))
     kept = _affordable(kept, reference)
     progress(0.6)
-    others = [(np.delete(s, np.s_[::CHECKED], 0), np.delete(g, np.s_[::CHECKED], 0)) for s, g in kept]
+    others, checked = shared_out(kept)
     highest = ranges(model, others) if has_layers else {}
     progress(0.75 if has_rows else 0.85)
     matrices: Mapping[str, Bytes] = {}
     if has_rows and HAS_BYTES:
         # Weights that are added in groups are rounded too coarsely for attention.
-        matrices = rounded(model, [each for each in others if len(each[0]) > 0], without_attention=IN_GROUPS)
+        matrices = rounded(model, others, without_attention=IN_GROUPS)
         progress(0.85)
-    checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
     expected = answers(varied(reference), checked)
     for largest, choice in product((LARGEST, FINER) if has_layers else (LARGEST,), choices(model, matrices)):
         candidate = _evaluator(model, highest, largest, choice, reference)
@@ -163,7 +161,7 @@ def _limits(in_bytes: InBytes) -> Loss:
 
 def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdict:
     """Measure the loss of a verdict from another machine against `reference` on this one. Raises EvaluatorError."""
-    verdict = from_bytes(ready.content)
+    verdict = ready.verdict
     candidate = _evaluator(model, verdict.highest, verdict.largest, verdict.in_bytes, reference)
     loss, share = _compare(candidate, answers(varied(reference), ready.positions), ready.positions)
     known = reason_against(Loss(**verdict.loss), 0.0, limits=_limits(verdict.in_bytes))
@@ -178,7 +176,9 @@ def _affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Positio
     reference.evaluate(EvaluationRequest(spatial[:1], global_[:1]))
     point = (time.thread_time() - started) / spatial[0, 0].size
     every = math.ceil(point * sum(spatial[:, 0].size for spatial, _ in kept) / EVALUATING_SECONDS)
-    return [(spatial[::every], global_[::every]) for spatial, global_ in kept]
+    # A coarse clock says 0. At least two of each series are kept, one to calibrate with and one to measure the loss on.
+    strides = [max(1, min(every, len(spatial) // 2)) for spatial, _ in kept]
+    return [(spatial[::each], global_[::each]) for each, (spatial, global_) in zip(strides, kept, strict=True)]
 
 
 def _evaluator(

@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,13 +112,18 @@ def pack_positions(positions: list[Positions]) -> bytes:
     return content.getvalue()
 
 
-def unpack_positions(content: bytes) -> list[Positions]:
-    """Read what `pack_positions` wrote. Raises ValueError or KeyError if it is damaged."""
+def unpack_arrays(content: bytes) -> dict[str, NDArray[Any]]:
+    """Read the arrays of an .npz file by their names. Raises ValueError if it is damaged."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+            return {name: file[name] for name in file.files}
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise ValueError(str(error)) from None
+
+
+def unpack_positions(content: bytes) -> list[Positions]:
+    """Read what `pack_positions` wrote. Raises ValueError or KeyError if it is damaged."""
+    arrays = unpack_arrays(content)
     positions = []
     for name, packed in arrays.items():
         if name.startswith("planes"):

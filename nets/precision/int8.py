@@ -19,7 +19,7 @@ from nets.onnx.evaluator import OnnxEvaluator, open_recorder
 from nets.precision.calibration import SERIES, Positions, Series, measurement_fingerprint, own_positions
 from nets.precision.int8_transformer import IntegerTokensTrunk
 from nets.precision.int8_trunk import Calibration, IntegerTrunk, can_be_quantized, is_plain
-from nets.precision.loss import BATCH, CHECKED, LIMITS, compare, reason_against
+from nets.precision.loss import BATCH, LIMITS, compare, reason_against, shared_out
 
 WIDENING = 1.15
 """Factor of all ranges: other positions reach further, and cutting off costs more than coarser steps."""
@@ -54,12 +54,12 @@ def quantize(
     if not can_be_quantized(model):
         raise NotQuantizable(NOT_QUANTIZABLE)
     kept = own_positions(evaluator, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.6 * share))
-    calibration = calibrate(model, _without(kept, CHECKED), lambda share: progress(0.6 + 0.2 * share))
+    others, checked = shared_out(kept)
+    calibration = calibrate(model, others, lambda share: progress(0.6 + 0.2 * share))
     trunk = IntegerTrunk(calibration) if is_plain(model) else IntegerTokensTrunk(calibration)
     proto = to_onnx(model, source_sha256, trunk, "int8")
     progress(0.9)
     candidate = OnnxEvaluator(proto.SerializeToString(), model.name)
-    checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
     loss, share = compare(evaluator, candidate, checked)
     entry = proto.metadata_props.add()
     entry.key, entry.value = (
@@ -94,14 +94,6 @@ def _loss_of(content: bytes) -> dict[str, Any]:
 def fingerprint() -> str:
     """Return a hash of all that a quantization depends on, except the network and its converter."""
     return measurement_fingerprint(__name__)
-
-
-def _without(positions: list[Positions], every: int) -> list[Positions]:
-    return [
-        (np.delete(spatial, np.s_[::every], axis=0), np.delete(global_, np.s_[::every], axis=0))
-        for spatial, global_ in positions
-        if len(spatial) > 1
-    ]
 
 
 def calibrate(model: Model, positions: list[Positions], progress: Progress = lambda share: None) -> Calibration:

@@ -16,7 +16,7 @@ from nets.precision.calibration import Positions
 
 BATCH = 8
 CHECKED = 3
-"""Every third position of a calibration is kept apart to measure the loss with."""
+"""Every so many-th position of a calibration is kept apart to measure the loss with."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,17 @@ SLOWEST = 0.95
 """A network that takes more than this share of the time that fp32 takes is not worth its loss."""
 
 
+def shared_out(kept: Sequence[Positions]) -> tuple[list[Positions], list[Positions]]:
+    """Share positions out: most of them to calibrate with, one in CHECKED to measure the loss on. Return both."""
+    checked = [(spatial[::CHECKED], global_[::CHECKED]) for spatial, global_ in kept]
+    others = [
+        (np.delete(spatial, np.s_[::CHECKED], axis=0), np.delete(global_, np.s_[::CHECKED], axis=0))
+        for spatial, global_ in kept
+        if len(spatial) > 1
+    ]
+    return others, checked
+
+
 def reason_against(loss: Loss, share: float, tolerance: float = 1.0, limits: Loss = LIMITS) -> str:
     """Why `auto` does not use a network with this loss, in a few words; empty if it may use it.
 
@@ -84,7 +95,8 @@ def reason_against(loss: Loss, share: float, tolerance: float = 1.0, limits: Los
 def compare(reference: Evaluator, candidate: Evaluator, positions: Sequence[Positions]) -> tuple[Loss, float]:
     """Evaluate the same positions with both. Return what `candidate` loses, and its time as a share of the reference's.
 
-    The share is the median of all batches, since a busy machine makes single ones slow. Raises EvaluatorError."""
+    The share is the median over the sizes of boards, since a busy machine makes some batches slow; those of one size
+    are added up, since some clocks count in steps that are longer than a batch takes. Raises EvaluatorError."""
     return compare_answers(answers(reference, positions), answers(candidate, positions))
 
 
@@ -96,7 +108,7 @@ def answers(evaluator: Evaluator, positions: Sequence[Positions]) -> list[Answer
             batch = EvaluationRequest(spatial[start : start + BATCH], global_[start : start + BATCH])
             started = time.thread_time()
             evaluation = evaluator.evaluate(batch)
-            result.append(Answer(batch.spatial, evaluation, max(time.thread_time() - started, 1e-9)))
+            result.append(Answer(batch.spatial, evaluation, time.thread_time() - started))
     return result
 
 
@@ -104,7 +116,11 @@ def compare_answers(reference: Sequence[Answer], candidate: Sequence[Answer]) ->
     """Return what `compare` returns, of answers to the same positions."""
     pairs = list(zip(reference, candidate, strict=True))
     differences = [_differences(ours.evaluation, theirs.evaluation, ours.spatial) for ours, theirs in pairs]
-    shares = [theirs.seconds / ours.seconds for ours, theirs in pairs]
+    totals: dict[tuple[int, ...], NDArray[np.float64]] = {}
+    for ours, theirs in pairs:
+        shape = ours.spatial.shape[2:]
+        totals[shape] = totals.get(shape, np.zeros(2)) + np.array([theirs.seconds, ours.seconds])
+    shares = [theirs / max(ours, 1e-9) for theirs, ours in totals.values()]
     winrate, lead, kl, other, close = np.concatenate(differences, axis=1)
     loss = Loss(
         winrate_mean=float(winrate.mean()),

@@ -29,7 +29,7 @@ class Run:
         report = request.report
         self._next_report = float("inf")
         if report is not None:
-            self._next_report = started + (report.every if report.first is None else report.first)
+            self._next_report = started + report.before_first
         in_a_hurry = limits.saves_time and limits.may_stop_early and not request.analysis
         self.may_stop_early = in_a_hurry and parameters.stop_when_decided
         """Whether to end once the visits that are left cannot change the move, where that saves time."""

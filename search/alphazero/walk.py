@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import copy_position, legal_points, play
+from go_rules.board import copy_position, give_turn, legal_points, play
 from go_rules.game import Game
 from go_rules.machine.jit import kernel
 from go_rules.phases import live_phase
-from go_rules.points import N_POINTS, NO_POINT, PASS, WHITE
+from go_rules.points import N_POINTS, PASS, WHITE
 from go_rules.position import PHASE_OVER, new_stack
 from go_rules.rules import RULES, SCORING_AREA
 from go_rules.superko import history_key, is_superko_banned, new_seen, seen_refill
@@ -103,10 +103,7 @@ def place_root(walk: Walk, game: Game, colour: int, until: NDArray[np.int16]) ->
     walk.stack[:count] = game.stack[game.length - count : game.length]
     walk.length[0] = count
     root = walk.stack[count - 1]
-    if not same_turn:
-        # Two moves in a row by one side: what came before says nothing to the networks.
-        root["to_play"], root["ko"], root["passes"], root["passed_here"] = colour, NO_POINT, 0, 0
-        root["recent"] = NO_POINT
+    give_turn(root, colour)
     if root["phase"] == PHASE_OVER:
         root["phase"] = live_phase(root, game.record)
     seen = new_seen(game.length)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.board import copy_position
+from go_rules.board import copy_position, give_turn
 from go_rules.game import Game
 from go_rules.phases import live_phase
-from go_rules.points import NO_POINT
 from go_rules.position import PHASE_OVER
 
 
 def set_root(root: np.void, game: Game, colour: int) -> None:
     """Copy a game's present position to the POSITION `root`, with `colour` to play. A game that is over goes on."""
     copy_position(root, game.position)
-    if root["to_play"] != colour:
-        root["to_play"] = colour
-        root["ko"] = NO_POINT
-        root["passed_here"] = 0
+    give_turn(root, colour)
     if root["phase"] == PHASE_OVER:
         root["phase"] = live_phase(root, game.record)
         root["passes"] = 0

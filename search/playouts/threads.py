@@ -57,7 +57,7 @@ def _watch(
     snapshot: Callable[[], SearchResult],
 ) -> None:
     limits, report, stop = request.limits, request.report, request.stop
-    next_report = started + report.every if report is not None else float("inf")
+    next_report = started + report.before_first if report is not None else float("inf")
     deadline = started + limits.seconds if limits.seconds is not None else float("inf")
     while True:
         now = time.perf_counter()

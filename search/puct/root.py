@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import copy_position
+from go_rules.board import copy_position, give_turn
 from go_rules.game import Game
 from go_rules.machine.jit import kernel
 from go_rules.phases import live_phase, pass_ends_phase
-from go_rules.points import NO_POINT, PASS
-from go_rules.position import HISTORY_MOVES, PHASE_OVER
+from go_rules.points import PASS
+from go_rules.position import PHASE_OVER
 from go_rules.scoring import count_stones
 from go_rules.superko import seen_add, seen_clear
 from nets import evaluator as net
@@ -56,22 +56,12 @@ def set_position(ctx, stack, length, keys, most_stones, colour):
     `stack` [length or more]: the positions; `keys`: their superko keys; `most_stones`: the most stones on any of them.
     """
     context = ctx[0]
-    root = stack[length - 1]
-    first = max(0, length - HISTORY)
-    if colour != root.to_play:
-        # Two moves in a row by one side: what came before says nothing to the networks.
-        first = length - 1
+    first = max(0, length - HISTORY) if colour == stack[length - 1].to_play else length - 1
     for i in range(first, length):
         copy_position(context.roots[i - first], stack[i])
     context.root_positions = length - first
-    if colour != root.to_play:
-        root = context.roots[0]
-        root.to_play = colour
-        root.ko = NO_POINT
-        root.passes = 0
-        root.passed_here = 0
-        for i in range(HISTORY_MOVES):
-            root.recent[i] = NO_POINT
+    root = context.roots[length - first - 1]
+    give_turn(root, colour)
     context.most_stones = most_stones
     context.root_stones = count_stones(root)
     seen_clear(context.seen)

@@ -90,7 +90,9 @@ class Search:
         self._closing = False
         self._root_evaluations = EvaluationThread()
         self._most_workers = 1 << 30
-        atexit.register(_close_at_exit, weakref.ref(self))
+        self._cores = usable_cores()
+        """How many cores there were when the search was made: a process that is given others keeps its threads."""
+        _OPEN.add(self)
 
     @property
     def parameters(self) -> SearchParameters:
@@ -109,7 +111,7 @@ class Search:
     @property
     def workers(self) -> int:
         """How many threads search."""
-        return self._parameters.workers or usable_cores()
+        return self._parameters.workers or self._cores
 
     def use_workers(self, most: int) -> None:
         """Let at most so many threads search from now on, also in a search that runs. At least one always does."""
@@ -152,6 +154,7 @@ class Search:
             thread.join(timeout=CLOSE_SECONDS)
         self._root_evaluations.close()
         self._release()
+        _OPEN.discard(self)
 
     def run(self, request: SearchRequest) -> SearchResult:
         """Search as `Player.search` says. Raises EvaluatorError."""
@@ -265,7 +268,7 @@ class Search:
         report = run.request.report
         next_report = float("inf")
         if report is not None:
-            next_report = run.started + (report.every if report.first is None else report.first)
+            next_report = run.started + report.before_first
         pause, turns, since = POLL_SECONDS, run.turns, time.perf_counter()
         while run.reason is None:
             now = time.perf_counter()
@@ -392,8 +395,12 @@ class Search:
             run.end(StopReason.MEMORY)
 
 
-def _close_at_exit(reference: weakref.ref[Search]) -> None:
-    """Stop the threads of a search that nobody closed: a network that runs while the process ends would crash it."""
-    search = reference()
-    if search is not None:
+_OPEN: weakref.WeakSet[Search] = weakref.WeakSet()
+"""The searches that nobody has closed yet."""
+
+
+@atexit.register
+def _close_all() -> None:
+    """Stop all threads that search: a network that runs while the process ends would crash it."""
+    for search in list(_OPEN):
         search.close()

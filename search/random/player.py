@@ -26,6 +26,7 @@ class RandomPlayer(MonteCarloPlayer):
         if request.analysis or request.wants_ownership:
             return super().search(request)
         moves = self.candidates(request).tolist()
+        self._forget()
         return make_result(
             request.game,
             request.colour,

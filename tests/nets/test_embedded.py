@@ -81,9 +81,8 @@ def test_each_machine_checks_int16(facts: dict[str, object], tmp_path: Path, mon
     plain = open_network(WEIGHTS / NETWORK, "fp32")
     assert calibrate.checked_here(ready, model, plain).reason_against == ""
     assert "is allowed" in calibrate.checked_here(ready, model, ConstantEvaluator()).reason_against
-    verdict = calibrate.from_bytes(ready.content)
-    bad = dataclasses.replace(verdict, loss={**verdict.loss, "policy_kl": 0.5})
-    found = calibrate.checked_here(ready._replace(content=bad.to_bytes()), model, plain)
+    bad = dataclasses.replace(ready.verdict, loss={**ready.verdict.loss, "policy_kl": 0.5})
+    found = calibrate.checked_here(ready._replace(verdict=bad), model, plain)
     assert found.reason_against == "its policy kl is 0.5000 where 0.01 is allowed"
 
 
@@ -97,8 +96,12 @@ def test_without_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fact
     for name in (FACTS, INT16, CHECK):
         shutil.copy(WEIGHTS / name, tmp_path)
     assert ready_made_int16(sha256) is not None
-    (tmp_path / CHECK).write_bytes(b"PK\x03\x04 cut off")
-    assert ready_made_int16(sha256) is None
+    for name in (CHECK, INT16):
+        for damage in (b"PK\x03\x04 cut off", b""):
+            (tmp_path / name).write_bytes(damage)
+            assert ready_made_int16(sha256) is None
+        shutil.copy(WEIGHTS / name, tmp_path)
+    assert ready_made_int16(sha256) is not None
 
 
 def test_packed_positions() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,12 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nets.constant import ConstantEvaluator
 from nets.conversion.convert import load_model
 from nets.devices import USUAL_BATCH
 from nets.embedded import ReadyMade, embedded_network
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.katago.model import AttentionBlock
-from nets.native.calibrate import LARGE, SURE, Verdict, calibrate, checked_here, from_bytes
+from nets.native.calibrate import LARGE, SURE, Verdict, _affordable, calibrate, checked_here, from_bytes
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
@@ -261,6 +263,16 @@ def test_limits_of_transformers_on_golden_positions(
         assert reason_against(loss, 0.0, tolerance) == "", loss
 
 
+@pytest.mark.parametrize(("seconds", "kept"), [(0.0, [7, 5, 2]), (0.1, [4, 3, 2]), (1e6, [3, 3, 2])])
+def test_positions_that_a_machine_can_afford(monkeypatch: pytest.MonkeyPatch, seconds: float, kept: list[int]) -> None:
+    """A clock may be too coarse to see an evaluation, and a machine so slow that it could afford none."""
+    clock = itertools.count(0.0, seconds)
+    monkeypatch.setattr("nets.native.calibrate.time.thread_time", lambda: next(clock))
+    monkeypatch.setattr("nets.native.calibrate.EVALUATING_SECONDS", 0.75)
+    positions = [(np.zeros((count, 22, 1, 3), np.float32), np.zeros((count, 19), np.float32)) for count in (7, 5, 2)]
+    assert [len(spatial) for spatial, _ in _affordable(positions, ConstantEvaluator())] == kept
+
+
 @needs_bytes
 def test_a_choice_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is off in leads that decide a game speaks neither against 8 bits nor, in the end, against the whole."""
@@ -271,7 +283,7 @@ def test_a_choice_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = calibrate(load_model(content, "random"), plain(content))
     assert any(verdict.in_bytes)
     assert verdict.reason_against == ""
-    ready = ReadyMade(verdict.to_bytes(), [])
+    ready = ReadyMade(verdict, [])
     assert checked_here(ready, load_model(content, "random"), plain(content)).reason_against == ""
 
 

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from nets.evaluator import LEAD, WIN, Evaluation
-from nets.precision.loss import Answer, compare_answers
+from nets.precision.loss import Answer, compare_answers, shared_out
 
 
-def answer(winrates: list[float], leads: list[float]) -> Answer:
-    """Of positions on empty boards of one point, with even policies."""
+def answer(winrates: list[float], leads: list[float], seconds: float = 1.0, width: int = 1) -> Answer:
+    """Of positions on empty boards of one line, with even policies."""
     count = len(winrates)
     value, score = np.zeros((count, 3), np.float32), np.zeros((count, 6), np.float32)
     value[:, WIN], score[:, LEAD] = winrates, leads
-    even = np.zeros((count, 2), np.float32)
-    return Answer(np.zeros((count, 22, 1, 1), np.float32), Evaluation(even, value, score, even[:, :1]), 1.0)
+    even = np.zeros((count, width + 1), np.float32)
+    return Answer(np.zeros((count, 22, 1, width), np.float32), Evaluation(even, value, score, even[:, 1:]), seconds)
 
 
 @pytest.mark.parametrize(("count", "worst"), [(1, 1), (20, 1), (21, 2), (40, 2), (41, 3)])
@@ -35,3 +35,32 @@ def test_leads_that_decide() -> None:
     loss, _ = compare_answers([answer([0.5] * 5, leads)], [answer([0.5] * 5, [each + 1.0 for each in leads])])
     assert loss.lead_mean == pytest.approx(1.0)
     assert loss.close_lead_mean == pytest.approx((1 + 1 + 1 + 0.5 + 0.25) / 5)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "share"),
+    [([10.0] * 3, [6.0] * 3, 0.6), ([0.0, 0.0, 16.0, 0.0, 0.0], [0.0, 8.0, 0.0, 0.0, 0.0], 0.5)],
+)
+def test_the_share_of_the_time(ours: list[float], theirs: list[float], share: float) -> None:
+    """Of boards of one size all batches count together: a coarse clock says of most that they took no time."""
+    reference = [answer([0.5], [0.0], seconds) for seconds in ours]
+    candidate = [answer([0.5], [0.0], seconds) for seconds in theirs]
+    assert compare_answers(reference, candidate)[1] == pytest.approx(share)
+
+
+def test_a_size_whose_batches_were_slow() -> None:
+    reference = [answer([0.5], [0.0], 10.0, width) for width in (1, 2, 3)]
+    candidate = [
+        answer([0.5], [0.0], seconds, width) for seconds, width in zip((6.0, 7.0, 90.0), (1, 2, 3), strict=True)
+    ]
+    assert compare_answers(reference, candidate)[1] == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 9, 10])
+def test_positions_are_shared_out(count: int) -> None:
+    numbers = np.arange(count, dtype=np.float32)
+    others, checked = shared_out([(numbers, numbers), (numbers[:1], numbers[:1])])
+    assert len(checked) == 2
+    assert len(checked[0][0]) == -(-count // 3)
+    assert sorted(np.concatenate([each for each, _ in others + checked[:1]])) == numbers.tolist()
+    assert all(len(each) > 0 for each, _ in others)

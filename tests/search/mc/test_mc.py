@@ -9,9 +9,11 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex, to_vertex
+from go_rules.position import new_stack
 from go_rules.rule_names import PRESETS
 from search.mc.player import MonteCarloPlayer
 from search.playouts.parameters import PlayoutParameters
+from search.playouts.root import set_root
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import SearchResult, StopReason
 from tests.go_rules.diagrams import game_from
@@ -72,6 +74,9 @@ def test_limits_stops_and_reports() -> None:
     assert result.reason == StopReason.TIME
     assert seen
     assert all(a.visits <= b.visits for a, b in itertools.pairwise([*seen, result]))
+    seen.clear()
+    player.search(SearchRequest(Game(9, 9), BLACK, limits, report=ReportRequest(seen.append, every=60.0, first=0.1)))
+    assert len(seen) == 1
     player.close()
 
 
@@ -117,3 +122,14 @@ def test_games_end_by_themselves(rules: str) -> None:
         game.play(game.to_play, point)
         passes = passes + 1 if point == PASS else 0
         assert len(game.moves) < 150
+
+
+def test_a_second_pass_in_a_row_ends_no_game() -> None:
+    """Black has passed and is asked for another move: that pass would be its own second, not an answer."""
+    game = Game(5, 5)
+    game.play(BLACK, PASS)
+    root = new_stack(1)[0]
+    set_root(root, game, BLACK)
+    assert (root["to_play"], root["passes"], root["phase"]) == (BLACK, 0, game.position["phase"])
+    set_root(root, game, WHITE)
+    assert (root["to_play"], root["passes"]) == (WHITE, 1)

@@ -53,6 +53,16 @@ def test_without_memory_the_former_settings_play_on(make: Maker, monkeypatch: py
     assert player.parameters == dataclasses.replace(former, cpuct=2.0)
 
 
+def test_a_process_that_is_given_more_cores_searches_on(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of the threads is made once."""
+    monkeypatch.setattr("search.puct.search.usable_cores", lambda: 1)
+    player = make(ConstantEvaluator(), workers=0)
+    for cores in (1, 2, 3):
+        monkeypatch.setattr("search.puct.search.usable_cores", lambda cores=cores: cores)
+        assert player.search(SearchRequest(Game(5, 5), BLACK, visits(20 + cores))).visits == 20 + cores
+    assert player.searcher.workers == 1
+
+
 def test_a_cache_that_cannot_be_reserved_is_smaller(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 

@@ -82,3 +82,12 @@ def test_it_knows_who_owns_what() -> None:
     assert result.ownership is not None
     assert result.ownership.tolist()[:4] == [1.0] * 4
     assert result.visits == 50
+
+
+def test_a_draw_knows_nothing_of_an_earlier_analysis() -> None:
+    player = RandomPlayer(workers=1, seed=1)
+    player.search(SearchRequest(Game(5, 5), BLACK, Limits(visits=50), analysis=True))
+    result = player.search(SearchRequest(Game(3, 3), BLACK, Limits()))
+    assert result.score_stdev == 0.0
+    assert result.ownership is not None
+    assert not result.ownership.any()
