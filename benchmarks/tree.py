@@ -16,6 +16,7 @@ import numpy as np
 
 from go_rules.game import Game
 from go_rules.machine.jit import kernel
+from go_rules.machine.memory import MEGABYTE
 from go_rules.points import BLACK
 from search.puct.context import SCORE_ERROR, VALUES, WINLOSS_ERROR, Work, new_context, new_work
 from search.puct.leaves.digest import mark_legal
@@ -26,7 +27,6 @@ from search.puct.settings import make_settings
 from search.puct.tree.expand import expand_and_back_up
 from search.puct.tree.nodes import NODES, ROOT, Tree, clear_tree, encode_prior, new_node, new_tree
 from search.puct.tree.select import UNCOUNTED, select_leaves
-from search.puct.workspace import MEGABYTE
 from search.request import excluded_until
 
 

@@ -92,19 +92,6 @@ def copy_position(target, source):
 
 
 @kernel
-def give_turn(pos, colour):
-    """Let `colour` move next. Where it is the other side's turn one side moves twice, and what came before means
-    nothing any more: the ko, the passes, and the last moves that a network sees."""
-    if pos.to_play == colour:
-        return
-    pos.to_play = colour
-    pos.ko = NO_POINT
-    pos.passes = 0
-    pos.passed_here = 0
-    forget_moves(pos, np.int64(0))
-
-
-@kernel
 def is_legal(pos, point, colour, rules):
     """Tell whether `colour` may play at `point` now. Superko is not checked.
 

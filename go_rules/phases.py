@@ -70,3 +70,16 @@ def forget_moves(pos, kept):
     """Remove all but the last `kept` moves from `recent`, so that the networks do not see the others."""
     for i in range(kept, HISTORY_MOVES):
         pos.recent[i] = NO_POINT
+
+
+@kernel
+def give_turn(pos, colour):
+    """Let `colour` move next. Where it is the other side's turn one side moves twice, and what came before means
+    nothing any more: the ko, the passes, and the last moves that a network sees."""
+    if pos.to_play == colour:
+        return
+    pos.to_play = colour
+    pos.ko = NO_POINT
+    pos.passes = 0
+    pos.passed_here = 0
+    forget_moves(pos, np.int64(0))

@@ -56,6 +56,11 @@ def board_points(width: int, height: int) -> list[int]:
     return [point_at(x, y) for y in range(height) for x in range(width)]
 
 
+def neighbours(point: int) -> tuple[int, int, int, int]:
+    """Return the four points beside a point; some may be off the board."""
+    return point + NORTH, point + WEST, point + EAST, point + SOUTH
+
+
 def to_vertex(point: int, height: int) -> str:
     """Return the vertex of a point, such as `D4`, or `pass`. Vertices count rows from the bottom, hence `height`."""
     if point == PASS:

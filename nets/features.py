@@ -168,7 +168,7 @@ def encode(stack, i, colour, rules, pda, view, ban, scratch, spatial, global_):
         for y in range(pos.height):
             _encode_row(scratch.ladders[slot].rows[0, y], CAUGHT + ago, y, spatial)
             if ago == 0:
-                _encode_row(scratch.ladders[slot].rows[3 - colour, y], CATCHES + ago, y, spatial)
+                _encode_row(scratch.ladders[slot].rows[3 - colour, y], CATCHES, y, spatial)
 
 
 @kernel

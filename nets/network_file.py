@@ -85,12 +85,12 @@ class NetworkFile:
 
     def winograd_variants(self) -> list[Variant]:
         """Return graphs by Winograd's method, which compute large batches of a convolutional network faster."""
-        from nets.conversion.convert import winograd
+        from nets.conversion.convert import convert_by_winograd
         from nets.conversion.winograd import TILES, suits
         from nets.onnx.evaluator import Variant
 
         def load(m: int) -> bytes:
-            return self._derived(f"-tiles{m}", lambda: winograd(self.content, self.source, self.sha256, m))
+            return self._derived(f"-tiles{m}", lambda: convert_by_winograd(self.content, self.source, self.sha256, m))
 
         return [Variant(partial(suits, m), partial(load, m)) for m in TILES]
 
@@ -149,7 +149,7 @@ class NetworkFile:
         ready = ready_made_int16(self.sha256)
         if ready is not None:
             plain = OpeningOptions(1, 1.0, None, note).open_onnx(self.onnx(), self.source)
-            return checked_here(ready, model, plain)
+            return checked_here(*ready, model, plain)
         is_large = model.parameters >= LARGE
         takes = "some seconds" if is_convolutional(model) and not is_large else "up to a minute"
         note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")

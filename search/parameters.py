@@ -29,9 +29,6 @@ T = TypeVar("T", bound="ParameterTable")
 UNDECODED = frozenset(map(chr, range(0xDC80, 0xDD00)))
 """How Python writes the bytes of a file's name that are not UTF-8."""
 
-RECORD_TYPES: Mapping[type, str] = {float: "f8", int: "i8", bool: "i1"}
-"""How a parameter is stored in a kernel's record, by its kind."""
-
 
 class ParameterError(ValueError):
     """A parameter that does not exist, or a value that it cannot have. The text is one line for the user."""
@@ -275,15 +272,6 @@ def from_values(table: type[T], values: Mapping[str, object], place: str = "") -
         else:
             raise ParameterError(f"unknown parameter: {place}{shown(name)}")
     return table(**given)
-
-
-def record_fields(table: type[ParameterTable]) -> list[tuple[str, str]]:
-    """The fields of the record in which kernels read a table's parameters: name and numpy's type of each.
-
-    These are the numbers and truth values that cannot be None.
-    """
-    parameters = (each for each in declared(table) if each.default is not None)
-    return [(each.name, RECORD_TYPES[each.kind]) for each in parameters if each.kind in RECORD_TYPES]
 
 
 def folded(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from go_rules.game import Game, RuleViolation
-from go_rules.points import board_points
+from go_rules.points import board_points, neighbours
 from gtp_engine.commands.inspection import explanation
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
@@ -20,7 +20,7 @@ from gtp_engine.dialogue.protocol import (
 )
 from gtp_engine.stderr import note
 from gtp_engine.thinking.decide import CANCELLED, decide, move_limits, move_text, play_decision
-from gtp_engine.thinking.estimate import SECONDS, empty_regions, estimate, neighbours
+from gtp_engine.thinking.estimate import SECONDS, empty_regions, estimate
 from search.request import MoveFilter
 
 

@@ -13,7 +13,7 @@ from gtp_engine.configuration.parameters import find_parameter
 from search.parameters import ParameterError, folded
 
 MACHINE = frozenset({"workers", "batch", "memory", "cache_memory", "seed"})
-"""Parameters that belong to the machine."""
+"""Parameters of the search that belong to the machine: the whole engine has them, not a file of KataGo's or a query."""
 
 OTHER_NAMES = {folded("defaultBoardSize"): "size"}
 """Our parameters by names of KataGo's that GTP does not know."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from go_rules.machine.directories import cache_root
 from go_rules.machine.files import PUBLIC, write_whole
 from gtp_engine.experiments.catalogue import Experiment, Pairing, Plan
+from gtp_engine.match.table import faults_text
 from gtp_engine.tournament.results import Results, Standing
 
 COLUMNS = (
@@ -94,7 +95,7 @@ def as_markdown(experiment: Experiment, plan: Plan, found: Sequence[Finding], ga
         elo = f"{_whole(each.elo):+.0f} ({_whole(low):+.0f} to {_whole(high):+.0f})" if each.margin else "0"
         counts = f"{tally.games} | {tally.wins}–{tally.draws}–{tally.losses}"
         lines += [f"| {_plain(each.value)} | {counts} | {elo} | {each.standing.seconds_per_move:.3f} |"]
-    faults = [f"{_plain(each.value)}: {_faults(each.standing)}" for each in found if each.standing.faults]
+    faults = [f"{_plain(each.value)}: {faults_text(each.standing.faults)}" for each in found if each.standing.faults]
     return "\n".join([*lines, "", "Faults: " + ("; ".join(faults) or "none") + ".", ""])
 
 
@@ -134,10 +135,6 @@ def draw(path: Path, experiment: Experiment, plan: Plan, found: Sequence[Finding
         metadata = {"Date": None} if path.suffix == ".svg" else {}
         figure.savefig(picture, format=path.suffix[1:], metadata=metadata, dpi=120)
     write_whole(path, picture.getvalue(), PUBLIC)
-
-
-def _faults(standing: Standing) -> str:
-    return ", ".join(f"{count} {reason}" for reason, count in standing.faults.items())
 
 
 def _plain(text: str) -> str:

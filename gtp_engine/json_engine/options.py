@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from go_rules.machine.printable import shown
 from go_rules.points import BLACK, EMPTY, WHITE
 from gtp_engine.configuration.fixed import fixed_name, require_fixed
+from gtp_engine.configuration.katago_settings import MACHINE
 from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.settings import LONGEST, MOST_VISITS
 from nets.human_profile import HumanProfile, parse_profile
@@ -25,9 +26,6 @@ LONGEST_VARIATION = 1000
 
 SIDE_TO_MOVE = EMPTY
 PERSPECTIVES = {"black": BLACK, "b": BLACK, "white": WHITE, "w": WHITE, "sidetomove": SIDE_TO_MOVE}
-
-MACHINE = ("workers", "batch", "memory", "cache_memory", "seed")
-"""Parameters of the search that belong to the whole engine and to no query."""
 
 IN_ANALYSIS = {
     folded(kata): ours

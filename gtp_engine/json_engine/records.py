@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from go_rules.game import Game, RuleViolation
-from go_rules.points import BLACK, EAST, NORTH, SOUTH, WEST, WHITE, board_points, opponent
+from go_rules.points import BLACK, WHITE, board_points, neighbours, opponent
 from go_rules.rules import Rules
 
 
@@ -106,15 +106,11 @@ def resolved(stones: Iterable[tuple[int, int]], width: int, height: int) -> tupl
     for colour, point in stones:
         standing.pop(point, None)
         standing[point] = colour
-        theirs = [neighbour for neighbour in _around(point) if standing.get(neighbour) == opponent(colour)]
+        theirs = [neighbour for neighbour in neighbours(point) if standing.get(neighbour) == opponent(colour)]
         for start in (*theirs, point):
             for dead in _dead_chain(standing, start, points):
                 del standing[dead]
     return tuple((colour, point) for point, colour in standing.items())
-
-
-def _around(point: int) -> tuple[int, int, int, int]:
-    return point + NORTH, point + WEST, point + EAST, point + SOUTH
 
 
 def _dead_chain(standing: Mapping[int, int], start: int, points: frozenset[int]) -> set[int]:
@@ -124,7 +120,7 @@ def _dead_chain(standing: Mapping[int, int], start: int, points: frozenset[int])
         return set()
     chain, open_ = {start}, [start]
     while open_:
-        for neighbour in _around(open_.pop()):
+        for neighbour in neighbours(open_.pop()):
             if neighbour in points and neighbour not in standing:
                 return set()
             if standing.get(neighbour) == colour and neighbour not in chain:

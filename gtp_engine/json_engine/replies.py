@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import COLOUR_LETTERS, PASS, board_points, to_vertex
+from gtp_engine.analysis.reports import LOWEST_UTILITY
 from gtp_engine.json_engine.human import HumanEvaluation
 from gtp_engine.json_engine.options import SIDE_TO_MOVE
 from gtp_engine.json_engine.schedule import Position
@@ -20,8 +21,6 @@ from search.result import MoveInfo, RawEvaluation, SearchResult
 DIGITS = 8
 """Significant digits of a number."""
 OWNERSHIP_DECIMALS = 6
-LOWEST_UTILITY = 10.0
-"""Bounds of moves about which nothing is known go no further than this."""
 
 
 def no_results(position: Position) -> dict[str, Any]:
@@ -92,7 +91,7 @@ class _Writer:
             "weight": number(move.weight * move.visits / max(1, move.edge_visits)),
             "edgeWeight": number(move.weight),
             "utility": self._points(move.utility),
-            "utilityLcb": self._points(max(-LOWEST_UTILITY, move.utility_lcb)),
+            "utilityLcb": self._points(max(LOWEST_UTILITY, move.utility_lcb)),
             "winrate": self._share(move.winrate),
             "lcb": self._share(move.lcb),
             # As in KataGo, scoreMean is the lead, because old clients read it as that.

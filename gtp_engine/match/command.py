@@ -14,7 +14,7 @@ from gtp_engine.configuration.options import Count
 from gtp_engine.match.conditions import condition_options, read_conditions, termination_interrupts
 from gtp_engine.match.engines import engine_command
 from gtp_engine.match.play import Match
-from gtp_engine.match.record import FAULTS, SIDES, GameRecord, MatchRecord
+from gtp_engine.match.record import SIDES, MatchRecord, has_faults
 from gtp_engine.match.table import Progress, print_table, summary
 
 EXIT_FAULTS = 3
@@ -80,8 +80,3 @@ def match(
     else:
         print_table(record.terms, finished, conditions.sprt)
     return EXIT_FAULTS if has_faults(finished) else 0
-
-
-def has_faults(games: list[GameRecord]) -> bool:
-    """Whether an engine misbehaved in one of these games, or the engines' scores differed."""
-    return any(game.reason in FAULTS or game.agreed is False for game in games)

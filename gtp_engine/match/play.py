@@ -22,8 +22,8 @@ POLL_SECONDS = 0.2
 News = TypeVar("News")
 
 
-def hear(said: queue.SimpleQueue[News | BaseException | None], threads: int) -> Iterator[tuple[News, int]]:
-    """Yield what threads say, each with the number of those that still work, until all have said None, their last word.
+def hear(said: queue.SimpleQueue[News | BaseException | None], threads: int) -> Iterator[News]:
+    """Yield what threads say until all have said None, their last word.
 
     Raises what one of them failed with.
     """
@@ -37,7 +37,7 @@ def hear(said: queue.SimpleQueue[News | BaseException | None], threads: int) -> 
         elif isinstance(news, BaseException):
             raise news
         else:
-            yield news, threads
+            yield news
 
 
 class Table(NamedTuple):
@@ -77,8 +77,8 @@ class Match:
         for engine in list(self._engines):
             engine.stop()
 
-    def run(self, after_game: Callable[[Sequence[GameRecord], int], None]) -> None:
-        """Play until the record has all games. Calls `after_game(games played, tables playing)` after each game.
+    def run(self, after_game: Callable[[Sequence[GameRecord]], None]) -> None:
+        """Play until the record has all games. Calls `after_game(games played)` after each game.
 
         Raises UserError, or KeyboardInterrupt; in either case the engines are killed and the record is complete.
         """
@@ -92,8 +92,8 @@ class Match:
         for table in tables:
             table.start()
         try:
-            for _, playing in hear(self._finished, len(tables)):
-                after_game(self._record.games, playing)
+            for _ in hear(self._finished, len(tables)):
+                after_game(self._record.games)
         except BaseException:
             self.stop()
             raise

@@ -12,6 +12,7 @@ through a link, and a record that is refused stays as it is.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -82,6 +83,13 @@ class MatchTerms(msgspec.Struct, frozen=True, kw_only=True):
     count_board: bool
     """Whether the board is scored as it stands, and the engines are not asked."""
 
+    def __str__(self) -> str:
+        """The terms that matter for a result, as text for a title."""
+        text = f"{self.width}x{self.height}, {self.rules} rules, komi {self.komi:g}"
+        if self.visits:
+            text += f", {self.visits} visits"
+        return f"{text}, {self.time}" if self.time else text
+
 
 class GameRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One game. Lists of two have a value for each engine, A's first."""
@@ -135,10 +143,20 @@ class GameRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.result != "?"
 
 
-def tally(games: Iterable[GameRecord]) -> Tally:
-    """The score of the games that count, from engine A's side."""
+def tally(games: Iterable[GameRecord], side: int = 0) -> Tally:
+    """The score of the games that count, as one side sees it: 0 is engine A, 1 is B."""
     winners = [game.winner for game in games if game.counts]
-    return Tally(winners.count(0), winners.count(None), winners.count(1))
+    return Tally(winners.count(side), winners.count(None), winners.count(1 - side))
+
+
+def faults(games: Iterable[GameRecord], side: int) -> Counter[str]:
+    """Count the games that a side lost by each of FAULTS."""
+    return Counter(game.reason for game in games if game.reason in FAULTS and game.winner == 1 - side)
+
+
+def has_faults(games: Iterable[GameRecord]) -> bool:
+    """Whether an engine misbehaved in one of these games, or the engines' scores differed."""
+    return any(game.reason in FAULTS or game.agreed is False for game in games)
 
 
 class MatchRecord:

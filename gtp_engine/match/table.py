@@ -6,10 +6,10 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
-from gtp_engine.match.record import BY_BOARD, BY_SCORES, FAULTS, GameRecord, MatchTerms, tally
+from gtp_engine.match.record import BY_BOARD, BY_SCORES, GameRecord, MatchTerms, faults, tally
 from gtp_engine.match.statistics import Sprt, elo, score_interval
 
 METHOD = "Elo: logistic, with the 95 % Wilson interval of the score; games taken as independent."
@@ -29,7 +29,7 @@ class Progress:
         self._played_here = 0
         self._width = 0
 
-    def update(self, games: Sequence[GameRecord], running: int) -> None:
+    def update(self, games: Sequence[GameRecord]) -> None:
         """Show the games played so far. To be called after every game."""
         self._played_here += 1
         last = games[-1]
@@ -60,7 +60,6 @@ def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = 
     """A match in numbers for JSON. Numbers of one side are engine A's. An infinite Elo is None."""
     score = tally(games)
     low, high = score_interval(score)
-    faults = [Counter(g.reason for g in games if g.reason in FAULTS and g.winner == 1 - side) for side in (0, 1)]
     out: dict[str, Any] = {
         "engines": terms.names,
         "games": len(games),
@@ -74,7 +73,7 @@ def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = 
         "elo_interval": [_finite(elo(low)), _finite(elo(high))],
         "as_black": _wins_by_colour(games, 0),
         "as_white": _wins_by_colour(games, 1),
-        "faults": [dict(of_side) for of_side in faults],
+        "faults": [dict(faults(games, side)) for side in (0, 1)],
         "scores_compared": sum(game.agreed is not None for game in games),
         "scores_differ": sum(game.agreed is False for game in games),
         "settled_by": dict(Counter(game.settled_by for game in games if game.settled_by)),
@@ -104,7 +103,7 @@ def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | Non
 
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_IN_FILES)
     facts = summary(terms, games, sprt)
-    by_engine = Table(title=Text(_title(terms, len(games))), title_justify="left")
+    by_engine = Table(title=Text(f"{len(games)} games, {terms}"), title_justify="left")
     by_engine.add_column("engine")
     for heading in ("points", "wins", "as black", "as white", "s/move", "longest", "late", "faults", "stderr lines"):
         by_engine.add_column(heading, justify="right")
@@ -119,7 +118,7 @@ def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | Non
             f"{facts['seconds_per_move'][side]:.2f}",
             f"{facts['longest_move'][side]:.2f}",
             str(facts["late_moves"][side]),
-            ", ".join(f"{n} {reason}" for reason, n in facts["faults"][side].items()) or "0",
+            faults_text(facts["faults"][side]) or "0",
             str(facts["stderr_lines"][side]),
         )
     console.print(by_engine)
@@ -133,20 +132,16 @@ def points(wins: int, draws: int) -> str:
     return f"{whole}½" if half else str(whole)
 
 
+def faults_text(counts: Mapping[str, int]) -> str:
+    """How often each fault lost a game, as text; empty if none did."""
+    return ", ".join(f"{count} {reason}" for reason, count in counts.items())
+
+
 def duration(seconds: float) -> str:
     """Seconds as text: `45 s`, `12 min` or `3.2 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _title(terms: MatchTerms, games: int) -> str:
-    text = f"{games} games, {terms.width}x{terms.height}, {terms.rules} rules, komi {terms.komi:g}"
-    if terms.visits:
-        text += f", {terms.visits} visits"
-    if terms.time:
-        text += f", {terms.time}"
-    return text
 
 
 def _conclusions(terms: MatchTerms, facts: dict[str, Any], games: Sequence[GameRecord]) -> list[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from go_rules.board import copy_position, remove_chain
 from go_rules.game import Game
-from go_rules.points import BLACK, EAST, EMPTY, NORTH, PASS, SOUTH, WEST, WHITE, board_points
+from go_rules.points import BLACK, EMPTY, PASS, WHITE, board_points, neighbours
 from go_rules.position import PHASE_MAIN, new_stack
 from go_rules.rules import SCORING_AREA
 from gtp_engine.dialogue.call import Call
@@ -139,11 +139,6 @@ def seki_stones(game: Game, dead: frozenset[int]) -> frozenset[int]:
         if {int(board[chain]) for chain in without} == {BLACK, WHITE} and without == around:
             seki |= without
     return frozenset(p for p in board_points(game.width, game.height) if board[p] != EMPTY and int(head[p]) in seki)
-
-
-def neighbours(point: int) -> tuple[int, int, int, int]:
-    """The four points beside a point; some may be off the board."""
-    return point + NORTH, point + WEST, point + EAST, point + SOUTH
 
 
 def empty_regions(board: NDArray[np.int8], points: list[int]) -> list[set[int]]:

@@ -20,7 +20,7 @@ from go_rules.machine.printable import printable
 from gtp_engine.errors import UserError
 from gtp_engine.match.record import MatchTerms
 from gtp_engine.match.table import METHOD as METHOD_OF_A_MATCH
-from gtp_engine.match.table import WIDTH_IN_FILES, points
+from gtp_engine.match.table import WIDTH_IN_FILES, faults_text, points
 from gtp_engine.tournament.results import METHOD, Results, as_json, results
 from gtp_engine.tournament.series import Contest
 
@@ -154,7 +154,6 @@ def _rows(found: Results) -> Iterator[tuple[str, ...]]:
         standing, elo, margin = found.standings[engine], found.ratings.elo[engine], found.ratings.margin(engine)
         lead = found.lead(rank)
         tally = standing.tally
-        faults = ", ".join(f"{count} {reason}" for reason, count in standing.faults.items())
         yield (
             str(rank + 1),
             standing.name,
@@ -165,16 +164,12 @@ def _rows(found: Results) -> Iterator[tuple[str, ...]]:
             str(tally.games),
             f"{100 * tally.score:.1f} %",
             f"{standing.seconds_per_move:.3f}",
-            faults or "0",
+            faults_text(standing.faults) or "0",
         )
 
 
 def _title(terms: MatchTerms, found: Results) -> str:
-    text = f"{len(found.standings)} engines, {found.games} games, {terms.width}x{terms.height}, {terms.rules} rules"
-    text += f", komi {terms.komi:g}"
-    if terms.visits:
-        text += f", {terms.visits} visits"
-    return f"{text}, {terms.time}" if terms.time else text
+    return f"{len(found.standings)} engines, {found.games} games, {terms}"
 
 
 def _html_row(cells: tuple[str, ...], tag: str) -> str:

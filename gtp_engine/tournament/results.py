@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.match.record import FAULTS
+from gtp_engine.match.record import faults, has_faults, tally
 from gtp_engine.match.statistics import Tally
 from gtp_engine.match.table import METHOD as METHOD_OF_A_MATCH
 from gtp_engine.match.table import summary
@@ -66,8 +66,7 @@ class Results:
     @property
     def has_faults(self) -> bool:
         """Whether an engine misbehaved in a game, or the engines' scores differed."""
-        games = [game for contest in self.contests for game in contest.record.games]
-        return any(game.reason in FAULTS or game.agreed is False for game in games)
+        return any(has_faults(contest.record.games) for contest in self.contests)
 
     def lead(self, rank: int) -> tuple[float, float] | None:
         """How far an engine of the ranking is above the next one, and the margin of that in Elo; None for the last."""
@@ -81,8 +80,8 @@ def results(names: Sequence[str], contests: Sequence[Contest]) -> Results:
     for contest in contests:
         for side in (0, 1):
             own, other = contest.sides[side], contest.sides[1 - side]
-            tally = _tally(contest, side)
-            points[own, other] += tally.wins + tally.draws / 2
+            score = tally(contest.record.games, side)
+            points[own, other] += score.wins + score.draws / 2
     standings = [_standing(name, engine, contests) for engine, name in enumerate(names)]
     return Results(standings, points, rate(points), contests)
 
@@ -119,17 +118,11 @@ def _engine_as_json(found: Results, rank: int) -> dict[str, Any]:
     }
 
 
-def _tally(contest: Contest, side: int) -> Tally:
-    """The score of a match as one of its two sides sees it."""
-    winners = [game.winner for game in contest.record.games if game.counts]
-    return Tally(winners.count(side), winners.count(None), winners.count(1 - side))
-
-
 def _standing(name: str, engine: int, contests: Sequence[Contest]) -> Standing:
     own = [(contest, contest.sides.index(engine)) for contest in contests if engine in contest.sides]
-    tallies = [_tally(contest, side) for contest, side in own]
+    tallies = [tally(contest.record.games, side) for contest, side in own]
     games = [(game, side) for contest, side in own for game in contest.record.games]
-    lost = Counter(game.reason for game, side in games if game.reason in FAULTS and game.winner == 1 - side)
+    lost = sum((faults(contest.record.games, side) for contest, side in own), Counter[str]())
     return Standing(
         name,
         Tally(sum(t.wins for t in tallies), sum(t.draws for t in tallies), sum(t.losses for t in tallies)),

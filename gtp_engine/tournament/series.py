@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gtp_engine.match.conditions import Conditions
 from gtp_engine.match.play import Match, hear
-from gtp_engine.match.record import GameRecord, MatchRecord
+from gtp_engine.match.record import MatchRecord
 
 ROUND = 20
 """Games that a match advances by before another one has its turn. So a series that was interrupted says something about
@@ -68,7 +68,7 @@ class Series:
         for thread in threads:
             thread.start()
         try:
-            for contest, _ in hear(self._news, len(threads)):
+            for contest in hear(self._news, len(threads)):
                 after_game(contest)
         except BaseException:
             with self._lock:
@@ -105,10 +105,7 @@ class Series:
                 return
             self._running.append(match)
 
-        def after_game(_games: Sequence[GameRecord], _tables: int) -> None:
-            self._news.put(contest)
-
-        match.run(after_game)
+        match.run(lambda _games: self._news.put(contest))
         with self._lock:
             self._running.remove(match)
             if until < self._games and not match.is_decided:

@@ -27,7 +27,7 @@ def convert(content: bytes, source: str, sha256: str) -> bytes:
     return to_onnx(load_model(content, source), sha256).SerializeToString()
 
 
-def winograd(content: bytes, source: str, sha256: str, m: int) -> bytes:
+def convert_by_winograd(content: bytes, source: str, sha256: str, m: int) -> bytes:
     """Convert a convolutional network to a graph that uses Winograd's method, with tiles of m×m points. Raises
     EvaluatorError."""
     return to_onnx(load_model(content, source), sha256, RowsTrunk(m)).SerializeToString()

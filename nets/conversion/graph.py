@@ -25,7 +25,7 @@ class Graph:
         self.outputs: list[ValueInfoProto] = []
         self.taps: dict[str, str] = {}
         """Values inside the trunk whose ranges a calibration needs: their names in the graph by the names of taps."""
-        self._scalars: dict[tuple[tuple[int, ...], str, bytes], str] = {}
+        self._constants: dict[tuple[tuple[int, ...], str, bytes], str] = {}
         self._count = 0
 
     def input(self, name: str, shape: list[int | str]) -> str:
@@ -76,10 +76,10 @@ class Graph:
 
     def _shared(self, array: NDArray[Any]) -> str:
         key = (array.shape, array.dtype.str, array.tobytes())
-        if key not in self._scalars:
-            self._scalars[key] = f"constant_{len(self._scalars)}"
-            self.initializers.append(numpy_helper.from_array(array, self._scalars[key]))
-        return self._scalars[key]
+        if key not in self._constants:
+            self._constants[key] = f"constant_{len(self._constants)}"
+            self.initializers.append(numpy_helper.from_array(array, self._constants[key]))
+        return self._constants[key]
 
     # Layers used by trunk and heads alike.
 

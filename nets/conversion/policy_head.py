@@ -21,7 +21,7 @@ def write_policy(graph: Graph, board: Board, head: PolicyHead, trunk: str) -> st
     hidden = graph.add("Add", hidden, graph.per_channel(bias), label="policy_add")
     hidden = graph.activate(hidden, head.first_norm.activation)
 
-    used = min(2, head.channels)  # the two further channels of version 16 predict values of moves, not moves
+    used = min(2, head.channels)  # the two further channels of versions 16 and 17 predict values of moves, not moves
     second = dataclasses.replace(head.second, weights=head.second.weights[:used])
     points = graph.convolve(hidden, second, label="policy_second")
     passes = _pass_logits(graph, head, pooled, used)

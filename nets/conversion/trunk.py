@@ -93,8 +93,7 @@ class PlainTrunk:
     def _tip(self, tip: Normed | RmsTip) -> str:
         graph = self._graph
         if isinstance(tip, Normed):
-            result = graph.taps["tip"] = graph.normed(self.planes(), tip, "tip")
-            return result
+            return graph.normed(self.planes(), tip, "tip")
         x = self.tokens()
         square = graph.add("Mul", x, x)
         axes = [1, 2] if tip.spatial else [2]

@@ -44,6 +44,11 @@ class Convolution:
     def outputs(self) -> int:
         return self.weights.shape[0]
 
+    @property
+    def biases(self) -> FloatArray:
+        """Return the biases [out], which are zeros where there are none."""
+        return np.zeros(self.outputs, np.float32) if self.bias is None else self.bias
+
     def followed_by(self, norm: Normed) -> Convolution:
         """Return one convolution that does the work of this and of the norm after it, except its activation."""
         bias = norm.bias if self.bias is None else self.bias * norm.scale + norm.bias

@@ -216,7 +216,8 @@ def _attention_block(reader: Reader, name: str, channels: int) -> AttentionBlock
     rope = None
     if uses_rope:
         _expect(query_dimension % 2 == 0, f"{name}: rotary embedding needs an even head size")
-        rope = (_learned_rope if learned else _fixed_rope)(reader, kv_heads, query_dimension // 2)
+        pairs = query_dimension // 2
+        rope = _learned_rope(reader, kv_heads, pairs) if learned else _fixed_rope(reader, pairs)
     return AttentionBlock(heads, kv_heads, norm, epsilon, query, key, value, output, rope)
 
 
@@ -227,7 +228,7 @@ def _learned_rope(reader: Reader, kv_heads: int, pairs: int) -> Rope:
     return Rope(reader.floats(name, *shape))
 
 
-def _fixed_rope(reader: Reader, kv_heads: int, pairs: int) -> Rope:
+def _fixed_rope(reader: Reader, pairs: int) -> Rope:
     """The first half of the pairs turn with y, the others with x, at frequencies theta^(-2i / pairs)."""
     theta = reader.positive(reader.word())
     half = pairs // 2

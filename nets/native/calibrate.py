@@ -17,7 +17,6 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.embedded import ReadyMade
 from nets.evaluator import EvaluationRequest, Evaluator
 from nets.katago.model import FloatArray, Model
 from nets.native.convolutions.packing import readings
@@ -134,7 +133,7 @@ def calibrate(
     if player is None:
         player = varied(reference if has_layers else _evaluator(model, {}, LARGEST, NO_BYTES, reference))
     kept = own_positions(player, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.5 * share))
-    kept = _affordable(kept, reference)
+    kept = affordable(kept, reference)
     progress(0.6)
     others, checked = shared_out(kept)
     highest = ranges(model, others) if has_layers else {}
@@ -159,17 +158,17 @@ def _limits(in_bytes: InBytes) -> Loss:
     return SURE if any(in_bytes) else LIMITS
 
 
-def checked_here(ready: ReadyMade, model: Model, reference: Evaluator) -> Verdict:
-    """Measure the loss of a verdict from another machine against `reference` on this one. Raises EvaluatorError."""
-    verdict = ready.verdict
+def checked_here(verdict: Verdict, positions: Sequence[Positions], model: Model, reference: Evaluator) -> Verdict:
+    """Measure the loss of a verdict from another machine against `reference` on this one, over `positions`. Raises
+    EvaluatorError."""
     candidate = _evaluator(model, verdict.highest, verdict.largest, verdict.in_bytes, reference)
-    loss, share = _compare(candidate, answers(varied(reference), ready.positions), ready.positions)
+    loss, share = _compare(candidate, answers(varied(reference), positions), positions)
     known = reason_against(Loss(**verdict.loss), 0.0, limits=_limits(verdict.in_bytes))
     return replace(verdict, reason_against=known or reason_against(loss, share, GROSS))
 
 
-def _affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Positions]:
-    """Choose as many of the positions, evenly spread, as `reference` evaluates in EVALUATING_SECONDS."""
+def affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Positions]:
+    """Return as many of the positions, evenly spread, as `reference` evaluates in EVALUATING_SECONDS."""
     spatial, global_ = kept[0]
     reference.evaluate(EvaluationRequest(spatial[:1], global_[:1]))
     started = time.thread_time()

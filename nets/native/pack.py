@@ -14,7 +14,7 @@ from nets.native.network import CONVOLUTIONS, ROWS, RUN
 from nets.native.order import End, Step, runs, steps
 from nets.native.pack_heads import pack_heads, small_layers
 from nets.native.packed import Packed
-from nets.native.parameters import Writer, bias_of, pad, padded
+from nets.native.parameters import Writer, pad, padded
 from nets.native.simd.activations import CURVES
 from nets.native.simd.products import OUTPUTS
 from nets.native.stem import NETWORK
@@ -48,8 +48,7 @@ def pack(
         record["end"] = len(to.records)
     heads = pack_heads(model, writer, matrices)
     network["points"] = largest + 2
-    pooled = max((int(layer["pooled"][0]) for layer in layers.records), default=0)
-    network["ones"] = writer.put(np.ones(max(OUTPUTS, pooled), np.float32))
+    network["ones"] = writer.put(np.ones(OUTPUTS, np.float32))
     parameters = writer.content()
     network["parameters"] = parameters.ctypes.data
     return Packed(
@@ -88,7 +87,7 @@ def _stem(writer: Writer, trunk: Trunk) -> NDArray[np.void]:
     network = np.zeros(1, NETWORK)
     record = network[0]
     record["channels"], record["stem_reach"] = channels, trunk.stem.weights.shape[2] // 2
-    record["stem"], record["stem_bias"] = writer.put(weights), writer.put(pad(bias_of(trunk.stem), channels))
+    record["stem"], record["stem_bias"] = writer.put(weights), writer.put(pad(trunk.stem.biases, channels))
     record["stem_global"] = writer.put(by_feature)
     return network
 

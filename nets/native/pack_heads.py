@@ -9,7 +9,7 @@ from nets.katago.model import Activation, Model, RmsTip
 from nets.katago.score_outputs import score_outputs
 from nets.native.heads import HEADS
 from nets.native.outputs import SmallLayers
-from nets.native.parameters import Writer, bias_of, pad, padded, pool_matrix
+from nets.native.parameters import Writer, pad, padded, pool_matrix
 from nets.native.simd.activations import KINDS
 from nets.native.simd.products import OUTPUTS
 from nets.native.transformers.packing import MatricesWriter, placed, spread
@@ -36,7 +36,7 @@ def pack_heads(model: Model, writer: Writer, matrices: MatricesWriter) -> NDArra
     outputs = placed([each.outputs for each in parts], lanes=OUTPUTS)
     matrix = np.concatenate([each.weights[:, :, 0, 0].T for each in parts], axis=1)
     heads["matrix"] = matrices.put(matrix, stream, outputs)
-    heads["bias"] = writer.put(spread(np.concatenate([bias_of(each) for each in parts]), outputs))
+    heads["bias"] = writer.put(spread(np.concatenate([each.biases for each in parts]), outputs))
     for name, width, norm in zip(("pooled", "policy", "value"), widths, norms, strict=True):
         heads[f"{name}_blocks"], heads[f"{name}_activation"] = width // OUTPUTS, KINDS.index(norm.activation)
     pools = pool_matrix(policy.pooled_to_bias * policy.first_norm.scale, policy.pooled.outputs, widths[1])

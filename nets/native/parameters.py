@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.katago.model import Convolution, FloatArray
+from nets.katago.model import FloatArray
 from nets.native.simd.products import OUTPUTS
 
 LARGEST_WEIGHT = 32767
@@ -30,7 +30,7 @@ class Writer:
         return at
 
     def content(self) -> NDArray[np.uint8]:
-        """Return all that was written; the writer is empty afterwards."""
+        """Return all that was written. Nothing can be written after that."""
         result = aligned(self._size)
         at = 0
         for array in self._arrays:
@@ -53,10 +53,6 @@ def padded(channels: int) -> int:
 
 def pad(values: FloatArray, channels: int) -> FloatArray:
     return np.pad(values.astype(np.float32), (0, channels - len(values)))
-
-
-def bias_of(convolution: Convolution) -> FloatArray:
-    return np.zeros(convolution.outputs, np.float32) if convolution.bias is None else convolution.bias
 
 
 def pool_matrix(matrix: FloatArray, pooled: int, outputs: int) -> FloatArray:

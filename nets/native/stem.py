@@ -17,7 +17,7 @@ NETWORK = np.dtype(
         ("stem_reach", np.int64),
         ("stem_bias", np.int64),  # float32 [channels]
         ("stem_global", np.int64),  # float32 [global features, channels]
-        ("ones", np.int64),  # float32, as many as any layer has pooled channels
+        ("ones", np.int64),  # float32 [OUTPUTS of products.py], the steps of values that are no levels
     ]
 )
 

@@ -120,7 +120,7 @@ def boards_at_once(packed: Packed, height: int, width: int) -> int:
 
 
 def _space_sizes(packed: Packed, boards: int, height: int, width: int) -> dict[str, int | list[int]]:
-    """Return the sizes in bytes of what SPACE points to, the constant aside."""
+    """Return the sizes in bytes of what SPACE points to."""
     if packed.layers is None:
         return {}
     record = tiling(boards, height, width, packed.largest)[0]

@@ -1,8 +1,8 @@
-"""Networks in fp16, for GPUs: convolutions and matrices in 16 bits, sums over the board and norms in 32.
+"""Networks in fp16, for GPUs: convolutions, matrices and activations in 16 bits, sums over the board in 32.
 
 Inputs and outputs stay fp32. What is narrow enough for 16 bits is decided by operator: convolutions and matrix products
-of boards are computed in fp16, and so is what only passes their results on; pooling, norms, exponentials and the heads'
-small matrices are not, since they add up hundreds of numbers or square them.
+of boards are computed in fp16, and so is what takes their results point by point, attention included; pooling, norms by
+the root mean square and the heads' small matrices are not, since they add up hundreds of numbers or square them.
 """
 
 from __future__ import annotations

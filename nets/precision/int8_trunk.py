@@ -46,7 +46,7 @@ class Calibration:
     ranges: Mapping[str, tuple[FloatArray, FloatArray]]
     """Lowest and highest value [C] that should be told apart."""
     moments: Mapping[str, NDArray[np.float64]]
-    """[C * y * x, C * y * x]: the mean of the products of what a convolution reads at two places; its error is measured
+    """[C * y * x, C * y * x]: the sum of the products of what a convolution reads at two places; its error is measured
     by them."""
 
     def activation_steps(self, tap: str) -> FloatArray:
@@ -174,7 +174,7 @@ class IntegerTrunk:
         """Convolve the levels `x`, of values `tap` = x * step, to levels of all outputs."""
         graph = self._graph
         weights = np.concatenate([o.convolution.weights / o.step[:, None, None, None] for o in outputs])
-        bias = np.concatenate([(_bias(o.convolution) - o.low) / o.step for o in outputs])
+        bias = np.concatenate([(o.convolution.biases - o.low) / o.step for o in outputs])
         integers, scales = round_weights(weights, step, self._calibration.moments.get(tap))
         kernel_y, kernel_x = weights.shape[2:]
         dilation_y, dilation_x = outputs[0].convolution.dilation
@@ -210,7 +210,3 @@ class IntegerTrunk:
         values = self._values(levels, label)
         values = self._graph.add("Mul", values, self._graph.weights(step, f"{label}_step"))
         return self._graph.add("Add", values, x, label=label)
-
-
-def _bias(convolution: Convolution) -> FloatArray:
-    return np.zeros(convolution.outputs, np.float32) if convolution.bias is None else convolution.bias

@@ -12,9 +12,8 @@ import numpy as np
 
 from go_rules.machine.jit import kernel
 
-FIRST_PLAY = ("draw", "loss", "parent")
-"""The rules of first-play urgency; the kernels read a rule's place in this list."""
 DRAW, LOSS = 0, 1
+"""Rules of first-play urgency: places in parameters.FIRST_PLAY."""
 
 SMALLEST_PRIOR = 1e-12
 """The logit of a move is the logarithm of its prior, which is taken to be at least this."""

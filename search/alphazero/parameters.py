@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from nets.evaluator import Evaluator
 
 
+FIRST_PLAY = ("draw", "loss", "parent")
+"""The rules of first-play urgency; the kernels read a rule's place in this list."""
+
+
 @dataclass(frozen=True)
 class AlphaZeroParameters(ParameterTable, section="alphazero", title="The textbook searches with a network", live=True):
     """The parameters of a textbook search. The defaults are those of `puct`, unless a line says otherwise."""
@@ -30,7 +34,7 @@ class AlphaZeroParameters(ParameterTable, section="alphazero", title="The textbo
         "parent",
         "First-play urgency, the value of a move never tried: its parent's own evaluation, or as published a draw "
         "(AlphaGo Zero) or a loss (AlphaZero).",
-        choices=("draw", "loss", "parent"),
+        choices=FIRST_PLAY,
     )
     first_play_reduction: float = parameter(
         0.0, "How much less than that such a move is worth.", unit="wins", low=0.0, high=2.0

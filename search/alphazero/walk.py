@@ -10,20 +10,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import copy_position, give_turn, legal_points, play
+from go_rules.board import copy_position, legal_points, play
 from go_rules.game import Game
 from go_rules.machine.jit import kernel
-from go_rules.phases import live_phase
+from go_rules.phases import give_turn, live_phase
 from go_rules.points import N_POINTS, PASS, WHITE
 from go_rules.position import PHASE_OVER, new_stack
 from go_rules.rules import RULES, SCORING_AREA
 from go_rules.superko import history_key, is_superko_banned, new_seen, seen_refill
 from go_rules.tactics.life import final_area, new_life_work
 from search.alphazero.backup import back_up, release
-from search.alphazero.formulas import FIRST_PLAY, choose_by_improved_policy, choose_by_puct
-from search.alphazero.parameters import AlphaZeroParameters
+from search.alphazero.formulas import choose_by_improved_policy, choose_by_puct
+from search.alphazero.parameters import FIRST_PLAY, AlphaZeroParameters
 from search.alphazero.tree import EDGES, NODES, NONE, ROOT, TERMINAL, WAITING
-from search.parameters import record_fields
+from search.parameter_records import record_fields, record_of
 
 HISTORY = 3
 """How many positions a network sees: the present one and two before it."""
@@ -70,9 +70,7 @@ class Walk(NamedTuple):
 
 def new_walk(parameters: AlphaZeroParameters, rule: int) -> Walk:
     """Make the memory of a walk. `rule`: how edges are chosen, BY_PUCT or BY_IMPROVED_POLICY."""
-    settings = np.zeros(1, SETTINGS)
-    for name, _ in record_fields(AlphaZeroParameters):
-        settings[name] = getattr(parameters, name)
+    settings = record_of(parameters, SETTINGS)
     settings["first_play"], settings["rule"] = FIRST_PLAY.index(parameters.first_play), rule
     return Walk(
         settings=settings,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.board import copy_position, give_turn
+from go_rules.board import copy_position
 from go_rules.game import Game
-from go_rules.phases import live_phase
+from go_rules.phases import give_turn, live_phase
 from go_rules.position import PHASE_OVER
 
 

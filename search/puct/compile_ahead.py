@@ -70,7 +70,7 @@ def _ends() -> list[Callable[[], object]]:
         partial(graph_key, context, scratch, leaf, False, np.uint64(0)),
         partial(score_terminal, context, scratch, leaf["stack"][0], tree.nodes[0]),
         partial(expand_root, tree, contexts, work),
-        partial(rank_root, tree, contexts, work, ranks),
+        partial(rank_root, tree, contexts, ranks),
         partial(variations, tree, contexts, ranks, none, none, none, np.zeros(0, np.int64)),
         partial(tree_ownership, tree, int(tree.used[ROOT])),
         partial(forget_unreachable, tree, contexts),

@@ -339,7 +339,7 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
     )
     cache_memory: int = parameter(
         128,
-        "Memory for past evaluations; 0 keeps none; where none is named, at most a sixteenth of that.",
+        "Memory for past evaluations, two at least; where none is named, at most a sixteenth of that.",
         unit="MB",
         low=0,
         high=1 << 20,

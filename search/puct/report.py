@@ -82,7 +82,7 @@ def _moves(
     node = tree.nodes[index]
     count = int(node["n_links"])
     ranks = np.zeros((3, space.area + 1))
-    rank_root(tree, space.context, space.root_buffers.work, ranks)
+    rank_root(tree, space.context, ranks)
     values = ranks[0, :count]
     _prune(values, parameters)
     lines = _variations(space, count)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import copy_position, give_turn
+from go_rules.board import copy_position
 from go_rules.game import Game
 from go_rules.machine.jit import kernel
-from go_rules.phases import live_phase, pass_ends_phase
+from go_rules.phases import give_turn, live_phase, pass_ends_phase
 from go_rules.points import PASS
 from go_rules.position import PHASE_OVER
 from go_rules.scoring import count_stones

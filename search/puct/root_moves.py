@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import EMPTY, NO_POINT, PASS, STRIDE, WALL, WHITE
+from go_rules.position import PHASE_CLEANUP_2
 from go_rules.rules import SCORING_AREA
 from go_rules.tactics.life import new_life_work, pass_alive_area
 from search.puct.parameters import SearchParameters
@@ -96,7 +97,7 @@ def ending_bonuses(
     """
     own = np.zeros(len(points) + 1, np.float32)
     position = game.position
-    area = game.rules.scoring == SCORING_AREA or position["phase"] == 2
+    area = game.rules.scoring == SCORING_AREA or position["phase"] == PHASE_CLEANUP_2
     if position["ko"] == NO_POINT:
         tail = 1.0 - SETTLED
         for i in np.flatnonzero(np.abs(ownership) >= SETTLED).tolist():

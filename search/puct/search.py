@@ -78,7 +78,7 @@ class Search:
         self._threads: list[threading.Thread] = []
         self._run: Run | None = None
         self._generation = 0
-        """Goes up when the leaves under way become worthless. Leaves of an older generation are dropped."""
+        """Goes up when the leaves under way become worthless: those of an older generation are dropped."""
         self._outstanding = 0
         """Visits under way of this generation."""
         self._waiting = 0
@@ -90,9 +90,8 @@ class Search:
         self._closing = False
         self._root_evaluations = EvaluationThread()
         self._most_workers = 1 << 30
-        self._cores = usable_cores()
-        """How many cores there were when the search was made: a process that is given others keeps its threads."""
-        _OPEN.add(self)
+        self._cores = usable_cores()  # a process that is given others later keeps its threads
+        _open_searches.add(self)
 
     @property
     def parameters(self) -> SearchParameters:
@@ -154,7 +153,7 @@ class Search:
             thread.join(timeout=CLOSE_SECONDS)
         self._root_evaluations.close()
         self._release()
-        _OPEN.discard(self)
+        _open_searches.discard(self)
 
     def run(self, request: SearchRequest) -> SearchResult:
         """Search as `Player.search` says. Raises EvaluatorError."""
@@ -166,8 +165,7 @@ class Search:
             tree = self._game_tree_for(request)
             self._abandon_outstanding()
             try:
-                evaluate = self._interruptible_evaluation(request, tree)
-                tree.take_root(request, self._parameters, self._generator, evaluate)
+                tree.take_root(request, self._parameters, self._generator, self._interruptible(request, tree))
             except Stopped:
                 return self._unsearched(tree, request, started)
             run = Run(request, int(tree.root["visits"]), started)
@@ -185,7 +183,7 @@ class Search:
                 raise run.error
             return take_snapshot(tree, self._parameters, run)
 
-    def _interruptible_evaluation(
+    def _interruptible(
         self, request: SearchRequest, tree: GameTree
     ) -> Callable[[EvaluationRequest], Evaluation] | None:
         """Return what evaluates the root and raises Stopped soon after `request.stop` is set; None without that event.
@@ -206,10 +204,9 @@ class Search:
 
     def _unsearched(self, tree: GameTree, request: SearchRequest, started: float) -> SearchResult:
         """The result of a search that was stopped before its root was evaluated."""
-        visits = int(tree.root["visits"])
-        run = Run(request, visits, started)
+        run = Run(request, int(tree.root["visits"]), started)
         run.end(StopReason.INTERRUPTED)
-        return take_snapshot(tree, self._parameters, run) if visits > 0 else nothing_known(run)
+        return take_snapshot(tree, self._parameters, run) if run.visits > 0 else nothing_known(run)
 
     # --- The memory -------------------------------------------------------------------------------------------
 
@@ -224,9 +221,9 @@ class Search:
         if self.tree is not None:
             known = self.tree.space
             if (known.width, known.height) == (game.width, game.height):
+                cache = known.cache
                 if known.with_ownership >= with_ownership:
                     return self.tree
-                cache = known.cache
             del known  # its memory is to be free before the next is taken
         self._release()
         with self._changed:
@@ -266,9 +263,7 @@ class Search:
     def _await(self, run: Run, tree: GameTree) -> None:
         """Wait for the end of the search, and send reports meanwhile."""
         report = run.request.report
-        next_report = float("inf")
-        if report is not None:
-            next_report = run.started + report.before_first
+        next_report = float("inf") if report is None else run.started + report.before_first
         pause, turns, since = POLL_SECONDS, run.turns, time.perf_counter()
         while run.reason is None:
             now = time.perf_counter()
@@ -395,12 +390,11 @@ class Search:
             run.end(StopReason.MEMORY)
 
 
-_OPEN: weakref.WeakSet[Search] = weakref.WeakSet()
-"""The searches that nobody has closed yet."""
+_open_searches: weakref.WeakSet[Search] = weakref.WeakSet()
 
 
 @atexit.register
 def _close_all() -> None:
-    """Stop all threads that search: a network that runs while the process ends would crash it."""
-    for search in list(_OPEN):
+    """Stop the threads of searches that nobody closed: a network that runs while the process ends would crash it."""
+    for search in list(_open_searches):
         search.close()

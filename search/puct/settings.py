@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 
-from search.parameters import record_fields
+from search.parameter_records import record_fields, record_of
 from search.puct.parameters import SearchParameters
-
-PARAMETERS = record_fields(SearchParameters)
-"""SearchParameters, with `root_fpu_reduction` and `wide_root_noise` as this search needs them."""
 
 SETTINGS = np.dtype(
     [
-        *PARAMETERS,
+        # SearchParameters, with `root_fpu_reduction` and `wide_root_noise` as this search needs them.
+        *record_fields(SearchParameters),
         # What belongs to this search alone.
         ("score_center", "f8"),  # centre of the dynamic score's S curve: points, white's view
         ("sqrt_area", "f8"),  # square root of the board's points
@@ -31,9 +29,7 @@ SETTINGS = np.dtype(
 
 def make_settings(parameters: SearchParameters, points: int, analysis: bool = False) -> np.void:
     """The record for searching a board of `points` points; the score's centre is still 0."""
-    out = np.zeros(1, SETTINGS)
-    for name, _ in PARAMETERS:
-        out[name] = getattr(parameters, name)
+    out = record_of(parameters, SETTINGS)
     if parameters.root_noise:
         out["root_fpu_reduction"] = 0.0
     if analysis:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from go_rules.game import Game
+from go_rules.machine.memory import MEGABYTE
 from go_rules.points import NO_POINT
 from nets.evaluator import Evaluator
 from nets.symmetry import symmetry_images
@@ -14,8 +15,6 @@ from search.puct.parameters import SearchParameters
 from search.puct.settings import make_settings
 from search.puct.tree.nodes import new_tree
 from search.puct.worker_buffers import WorkerBuffers
-
-MEGABYTE = 1 << 20
 
 
 class Workspace:

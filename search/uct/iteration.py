@@ -6,7 +6,6 @@ of go_rules, superko included. Playouts have their own, simpler board (search/pl
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from go_rules.points import EMPTY, N_POINTS, PASS, STRIDE, WHITE
 from go_rules.position import new_stack
 from go_rules.rules import RULES, SCORING_AREA
 from go_rules.superko import is_superko_banned, position_key
-from search.parameters import record_fields
+from search.parameter_records import record_fields, record_of
 from search.playouts.board import in_atari, is_capture_or_joins, load_position
 from search.playouts.evaluation import PlayoutBuffers, evaluate, final_score, new_playout_buffers, value_of
 from search.playouts.patterns import EMPTY_NEIGHBOURS
@@ -76,7 +75,7 @@ def new_context(parameters: UctParameters) -> UctContext:
     return UctContext(
         root=new_stack(1),
         rules=np.zeros(1, RULES),
-        settings=np.array([dataclasses.astuple(parameters)], UCT_SETTINGS),
+        settings=record_of(parameters, UCT_SETTINGS),
         seen=np.zeros(16, np.uint64),
         banned=np.zeros((3, N_POINTS), np.int16),
         stop=np.zeros(1, np.int64),

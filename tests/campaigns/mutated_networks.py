@@ -32,7 +32,7 @@ class Samples:
     """Well-formed networks to mutate."""
 
     def __init__(self) -> None:
-        from nets.conversion.convert import convert, winograd
+        from nets.conversion.convert import convert, convert_by_winograd
         from tests.nets.random_networks import RandomNetwork
 
         self.katago: list[bytes] = []
@@ -46,7 +46,7 @@ class Samples:
                     self.onnx.append(convert(network.compressed(), "random", ""))
         plain = RandomNetwork(8, channels=8)
         plain.write([ORDINARY, POOLING])
-        self.onnx.append(winograd(plain.compressed(), "random", "", 3))
+        self.onnx.append(convert_by_winograd(plain.compressed(), "random", "", 3))
 
     def mutated(self, rng: random.Random) -> tuple[str, bytes]:
         """A file's ending and content."""

@@ -79,10 +79,10 @@ def test_each_machine_checks_int16(facts: dict[str, object], tmp_path: Path, mon
     assert ready is not None
     model = load_model((WEIGHTS / NETWORK).read_bytes(), "embedded")
     plain = open_network(WEIGHTS / NETWORK, "fp32")
-    assert calibrate.checked_here(ready, model, plain).reason_against == ""
-    assert "is allowed" in calibrate.checked_here(ready, model, ConstantEvaluator()).reason_against
+    assert calibrate.checked_here(*ready, model, plain).reason_against == ""
+    assert "is allowed" in calibrate.checked_here(*ready, model, ConstantEvaluator()).reason_against
     bad = dataclasses.replace(ready.verdict, loss={**ready.verdict.loss, "policy_kl": 0.5})
-    found = calibrate.checked_here(ready._replace(verdict=bad), model, plain)
+    found = calibrate.checked_here(bad, ready.positions, model, plain)
     assert found.reason_against == "its policy kl is 0.5000 where 0.01 is allowed"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from search.parameter_records import record_fields
 from search.parameters import (
     ParameterError,
     ParameterTable,
@@ -16,7 +17,6 @@ from search.parameters import (
     extended,
     from_values,
     parameter,
-    record_fields,
 )
 from search.puct.parameters import SearchParameters
 from search.puct.settings import SETTINGS, make_settings

@@ -16,7 +16,7 @@ from nets.native.convolutions.layers import LAYER
 from nets.native.convolutions.levels import PLAIN, Levels, Steps, levels_of, steps
 from nets.native.convolutions.weights import put_convolutions
 from nets.native.order import End, Step
-from nets.native.parameters import Writer, bias_of, pad, padded, pool_matrix
+from nets.native.parameters import Writer, pad, padded, pool_matrix
 from nets.native.simd.activations import KINDS
 
 Buffer = tuple[int, bool]
@@ -104,7 +104,7 @@ class LayersWriter:
         """Have the last of `parts` write what `next_` reads alone, in its steps where no activation is in between."""
         factor = self._factor(next_)
         last = parts[-1]
-        return *parts[:-1], Convolution(last.weights * factor[:, None, None, None], (1, 1), bias_of(last) * factor)
+        return *parts[:-1], Convolution(last.weights * factor[:, None, None, None], (1, 1), last.biases * factor)
 
     def _pool(self, record: np.void, block: PoolingBlock, next_: _Reader) -> None:
         record["pooled"] = padded(block.pooled.outputs)

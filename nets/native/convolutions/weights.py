@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nets.katago.model import Convolution, FloatArray
 from nets.native.convolutions.levels import Levels, Steps, at_places
 from nets.native.convolutions.tiling import places, weight_matrix
-from nets.native.parameters import LARGEST_WEIGHT, Writer, bias_of, pad, padded
+from nets.native.parameters import LARGEST_WEIGHT, Writer, pad, padded
 from nets.native.simd.products import OUTPUTS
 
 
@@ -37,7 +37,7 @@ def put_convolutions(
         block[:, : part.outputs, : part.inputs] = rows
         integers.append(block)
         scales.append(pad(scale, outputs))
-        biases.append(pad(bias_of(part), outputs))
+        biases.append(pad(part.biases, outputs))
     together = np.concatenate(integers, axis=1) if len(integers) > 1 else integers[0]
     pairs = together.view(np.int32).reshape(len(together), -1, OUTPUTS, inputs // 2)
     weights = writer.put(pairs.transpose(1, 0, 3, 2))

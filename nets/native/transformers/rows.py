@@ -91,7 +91,8 @@ def write_activated(rows, count, row_bytes, root, gamma, beta, activation, to):
 def write_levels(rows, count, matrix, parameters, share, epsilon, levels, steps):
     """Write the `levels` [count, inputs] of float32 `rows` [count, inputs] for a matrix, and their `steps` [count].
 
-    All but `matrix` and `parameters` are addresses. If `share` is above 0, each row is divided by its root mean square.
+    `rows`, `parameters`, `levels` and `steps` are addresses; `matrix` is a record. If `share` is above 0, each row is
+    divided by its root mean square.
     """
     row_bytes = matrix.inputs * FLOAT_BYTES
     factors = parameters + matrix.factors

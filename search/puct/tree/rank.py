@@ -23,7 +23,7 @@ LCB_MAX_FACTOR = 0.2
 
 
 @kernel
-def rank_root(tree, ctx, work, ranks):
+def rank_root(tree, ctx, ranks):
     """Rank the moves of the root (`rank_moves`)."""
     rank_moves(
         tree.nodes, tree.links, ctx[0], tree.nodes[tree.used[ROOT]], np.bool_(True), ctx[0].settings.lcb == 1, ranks

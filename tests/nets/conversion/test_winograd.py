@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nets.conversion.convert import convert, winograd
+from nets.conversion.convert import convert, convert_by_winograd
 from nets.conversion.winograd import TILES, suits, transformed, transforms
 from nets.evaluator import EvaluationRequest
 from nets.human_profile import metadata_row, parse_profile
@@ -41,7 +41,9 @@ def test_networks(m: int, blocks: list[dict[str, Any]], options: dict[str, Any],
     network = RandomNetwork(15, activation=f"ACTIVATION_{activation}")
     forward = network.write(blocks, **options)
     profile = parse_profile("rank_5k") if "meta" in options else None
-    evaluator = OnnxEvaluator(winograd(network.compressed(), "random", "", m), "random", optimism=0.3, profile=profile)
+    evaluator = OnnxEvaluator(
+        convert_by_winograd(network.compressed(), "random", "", m), "random", optimism=0.3, profile=profile
+    )
     for height, width in ((1, 1), (2, 6), (9, 9), (19, 19), (25, 13), (5, 25)):
         spatial, global_ = inputs(height, width)
         meta = profile and np.array(metadata_row(profile, True, height * width))
@@ -67,7 +69,7 @@ def test_variants_compute_what_the_network_does() -> None:
 
     def load() -> bytes:
         opened.append(1)
-        return winograd(content, "random", "", 4)
+        return convert_by_winograd(content, "random", "", 4)
 
     evaluator = OnnxEvaluator(convert(content, "random", ""), "random")
     spatial, global_ = inputs(19, 19)

@@ -16,10 +16,10 @@ import pytest
 from nets.constant import ConstantEvaluator
 from nets.conversion.convert import load_model
 from nets.devices import USUAL_BATCH
-from nets.embedded import ReadyMade, embedded_network
+from nets.embedded import embedded_network
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.katago.model import AttentionBlock
-from nets.native.calibrate import LARGE, SURE, Verdict, _affordable, calibrate, checked_here, from_bytes
+from nets.native.calibrate import LARGE, SURE, Verdict, affordable, calibrate, checked_here, from_bytes
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
@@ -270,7 +270,7 @@ def test_positions_that_a_machine_can_afford(monkeypatch: pytest.MonkeyPatch, se
     monkeypatch.setattr("nets.native.calibrate.time.thread_time", lambda: next(clock))
     monkeypatch.setattr("nets.native.calibrate.EVALUATING_SECONDS", 0.75)
     positions = [(np.zeros((count, 22, 1, 3), np.float32), np.zeros((count, 19), np.float32)) for count in (7, 5, 2)]
-    assert [len(spatial) for spatial, _ in _affordable(positions, ConstantEvaluator())] == kept
+    assert [len(spatial) for spatial, _ in affordable(positions, ConstantEvaluator())] == kept
 
 
 @needs_bytes
@@ -283,8 +283,7 @@ def test_a_choice_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = calibrate(load_model(content, "random"), plain(content))
     assert any(verdict.in_bytes)
     assert verdict.reason_against == ""
-    ready = ReadyMade(verdict, [])
-    assert checked_here(ready, load_model(content, "random"), plain(content)).reason_against == ""
+    assert checked_here(verdict, [], load_model(content, "random"), plain(content)).reason_against == ""
 
 
 def weights_of(part: Any) -> int:

@@ -103,7 +103,7 @@ def test_ranges_and_moments(network: RandomNetwork) -> None:
     plain = OnnxEvaluator(convert(content, "random", ""), "random")
     calibration = calibrate(model, own_positions(plain, SMALL_SERIES))
     names = {f"block{i}_{tap}" for i in range(3) for tap in ("before", "between", "second")}
-    assert set(calibration.ranges) == names | {"spatial", "stem", "block1_first", "block1_pooled", "tip"}
+    assert set(calibration.ranges) == names | {"spatial", "stem", "block1_first", "block1_pooled"}
     assert all((low <= high).all() for low, high in calibration.ranges.values())
     assert all((low == 0).all() for tap, (low, _) in calibration.ranges.items() if tap.endswith(("before", "between")))
     assert calibration.moments["block0_before"].shape == (16 * 9, 16 * 9)

@@ -15,10 +15,18 @@ from search.puct.tree.nodes import NODES
 from search.request import Limits, SearchRequest
 from search.result import SearchResult, StopReason
 from tests.search.evaluators import FancifulEvaluator
-from tests.search.searches import Maker
+from tests.search.searches import SMALL, Maker
 
 SOON = 5.0
 """Seconds: far more than it takes, and far less than the gate is closed."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled() -> None:
+    """What the searches call, which takes long where nothing is compiled yet."""
+    player = PuctPlayer(FancifulEvaluator(with_errors=True), SMALL)
+    player.warm_up(5, 5)
+    player.close()
 
 
 class GatedEvaluator(FancifulEvaluator):
