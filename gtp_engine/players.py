@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from go_rules.machine.printable import printable_path
+from gtp_engine.configuration.configuration import NO_NETWORK
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
@@ -207,11 +208,17 @@ OF_EVERY_PLAYER = ("workers", "seed")
 """The parameters of SearchParameters that every player has."""
 
 
+OF_A_NETWORK = frozenset({"net", "device", "precision"})
+
+
 def _refuse_what_it_lacks(name: str, configuration: Configuration) -> None:
-    """Raise ParameterError if the command line sets a parameter that only other players have.
+    """Raise ParameterError if the command line sets a parameter, or names a network, that only other players have.
 
     A configuration file serves all players, so it may set what this one lacks.
     """
+    if not PLAYERS[name].needs_network and configuration.engine.net != NO_NETWORK:
+        for lacking in sorted(OF_A_NETWORK & configuration.by_hand):
+            raise ParameterError(f"the player {name} uses no network, so {lacking} means nothing to it")
     known = {each.name for each in declared(PLAYERS[name].parameters)} | set(OF_EVERY_PLAYER)
     others = {each.name for kind in PLAYERS.values() for each in declared(kind.parameters)} - known
     for lacking in sorted(others & configuration.by_hand):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sgfmill import sgf_grammar
@@ -92,11 +92,22 @@ class SgfGame:
         `rules` and `komi` are used if the file names none. Raises SgfError for moves that Game.play_told refuses, and
         for impossible setups.
         """
+        steps = self._steps_with_handicap()
+        if steps is not self.steps:
+            try:
+                self._play(steps, None, rules, komi)
+            except SgfError:  # the file's own moves are where that handicap would be
+                steps = self.steps
+        return self._play(steps, before_move, rules, komi)
+
+    def _play(self, steps: Sequence[Move | Setup], before_move: int | None, rules: Rules, komi: float) -> Game:
+        """What `to_game` returns, played by these steps."""
         game = Game(self.width, self.height, self.rules or rules, komi if self.komi is None else self.komi)
         played = 0
-        for index, step in enumerate(self._steps_with_handicap()):
+        for index, step in enumerate(steps):
             if isinstance(step, Setup):
-                self._set_up(game, step, self._next_colour(index))
+                following = (later.colour for later in steps[index + 1 :] if isinstance(later, Move))
+                self._set_up(game, step, next(following, None))
                 continue
             if before_move is not None and played + 1 >= before_move:
                 break
@@ -118,10 +129,6 @@ class SgfGame:
             return self.steps
         points = fixed_handicap(self.handicap, self.width, self.height)
         return (Setup(tuple(Move(BLACK, point) for point in points)), *self.steps)
-
-    def _next_colour(self, index: int) -> int | None:
-        following = self._steps_with_handicap()[index + 1 :]
-        return next((step.colour for step in following if isinstance(step, Move)), None)
 
     def _set_up(self, game: Game, setup: Setup, next_colour: int | None) -> None:
         if game.moves and not setup.stones and not setup.cleared and (next_colour or setup.to_play == game.to_play):

@@ -108,8 +108,8 @@ def kata_benchmark(engine: Engine, call: Call) -> str:
     )
     seconds = max(1e-6, time.monotonic() - started)
     return (
-        f"visits {result.new_visits} evaluations {result.evaluations} seconds {seconds:.3f} "
-        f"visits/s {result.new_visits / seconds:.1f} evaluations/s {result.evaluations / seconds:.1f}"
+        f"visits {result.visits} evaluations {result.evaluations} seconds {seconds:.3f} "
+        f"visits/s {result.visits / seconds:.1f} evaluations/s {result.evaluations / seconds:.1f}"
     )
 
 

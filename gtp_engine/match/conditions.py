@@ -145,24 +145,32 @@ class Conditions:
         )
 
     def names(self, commands: Sequence[list[str]], labels: Sequence[str], given: Sequence[str | None]) -> list[str]:
-        """Start each engine once, to see that it plays on these terms and to ask its name, if none is given.
+        """Start each engine once, and the judge, to see that it plays on these terms. Return their names, asked for
+        where none is given.
 
         `labels` say how messages call the engines. Raises UserError.
         """
         names = []
         for command, label, own in zip(commands, labels, given, strict=True):
             chosen = printable(own or "")
-            engine = Engine(command, chosen or label, limits=self.limits)
-            try:
-                said = engine.name()
-                engine.prepare(self.terms)
-            except EngineError as error:
-                words = engine.last_words()
-                raise UserError(f"{engine.label}: {error}{words and f'; its last words: {words}'}") from error
-            finally:
-                engine.close()
+            said = self._try(command, chosen or label)
             names.append(chosen or said)
+        if self.judge:
+            self._try(self.judge, "judge")
         return names
+
+    def _try(self, command: list[str], label: str) -> str:
+        """Start an engine, prepare it for a game and return its name. Raises UserError."""
+        engine = Engine(command, label, limits=self.limits)
+        try:
+            said = engine.name()
+            engine.prepare(self.terms)
+        except EngineError as error:
+            words = engine.last_words()
+            raise UserError(f"{engine.label}: {error}{words and f'; its last words: {words}'}") from error
+        finally:
+            engine.close()
+        return said
 
 
 def read_conditions(

@@ -190,4 +190,4 @@ def _signed(value: float | None, positive: bool) -> str:
     """`+35`, or an infinite Elo with the sign it has."""
     if value is None:
         return "+inf" if positive else "-inf"
-    return f"{value:+.0f}"
+    return f"{round(value):+d}"

@@ -263,7 +263,12 @@ CHECKS = (
     Check("clock", _clock, ""),
     Check("command", _command, "look at what `nobi gtp` says in a terminal; NOBI_DEBUG=1 shows more"),
     Check("kernels", _kernels, "delete the folder kernels in the cache, then install Nobi again", ends=True),
-    Check("device", _device, "leave out --device, or install the package of onnxruntime that has it (README, GPUs)"),
+    Check(
+        "device",
+        _device,
+        "leave out --device, or install the package of onnxruntime that has it (README, GPUs)",
+        ends=True,
+    ),
     Check(
         "network", _network, "download the file again, or leave out --net: then the embedded network plays", ends=True
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ def picture(
 ) -> None:
     """Analyse a position and draw the board, the candidate moves, the ownership and the best line.
 
-    The position is one of a game record's main line; without a record it is the empty board. Numbers on a candidate
+    The position is one of a game record's main line; without a record it is the empty board. --komi and --rules go
+    before what the record says. Numbers on a candidate
     are its winrate in percent, its visits and its lead in points, all as the side to move sees them.
     """
     if target.suffix != ".svg" or not target.parent.is_dir():
@@ -50,6 +52,13 @@ def picture(
     game, title = Game(*engine.board, rules, komi), "Nobi"
     if record is not None:
         loaded = read_sgf(record)
+        if options["size"] is not None and engine.board != (loaded.width, loaded.height):
+            raise UserError(f"{record}: the board is {loaded.width}x{loaded.height}")
+        loaded = dataclasses.replace(
+            loaded,
+            komi=loaded.komi if options["komi"] is None else komi,
+            rules=loaded.rules if options["rules"] is None else rules,
+        )
         if move is not None and move > len(loaded.moves):
             raise UserError(f"{record}: the game has {len(loaded.moves)} moves, not {move}")
         try:

@@ -60,7 +60,20 @@ def print_results(terms: MatchTerms, found: Results) -> None:
         texts = [cell.text if cell else "" for cell in cells]
         cross.add_row(str(place + 1), Text(name), *(Text(text) for text in texts))
     console.print(cross)
+    for line in _differences(found):
+        console.print(line, markup=False)
     console.print(METHOD, markup=False)
+
+
+def _differences(found: Results) -> list[str]:
+    """A line for each match in whose games the engines did not agree on the score."""
+    lines = []
+    for contest in found.contests:
+        count = sum(game.agreed is False for game in contest.record.games)
+        if count:
+            first, second = contest.record.terms.names
+            lines.append(f"{first} and {second} gave different final scores in {count} of their games.")
+    return lines
 
 
 def page(terms: MatchTerms, commands: list[str], found: Results) -> str:
@@ -88,6 +101,7 @@ def page(terms: MatchTerms, commands: list[str], found: Results) -> str:
         f'<div class="wide"><table id="cross"><tr><th></th><th>engine</th>{places}<th>points</th></tr>\n'
         f"{cross}</table></div>\n"
         f'<h2>Commands</h2>\n<div class="wide"><table id="commands">{listed}</table></div>\n'
+        f"{''.join(f'<p>{html.escape(line)}</p>' for line in _differences(found))}"
         f'<p class="small">{html.escape(METHOD)}</p>\n<p class="small">{html.escape(METHOD_OF_A_MATCH)}</p>\n'
         "</body></html>\n"
     )

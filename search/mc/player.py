@@ -24,6 +24,9 @@ from search.playouts.threads import Threads
 from search.request import Limits, SearchRequest, excluded_until
 from search.result import SearchResult
 
+DOUBT = 20.0
+"""How many playouts of the mean move are counted with those of the best one, to say what a position is worth."""
+
 
 class MonteCarloPlayer:
     """A `Player` that gives every legal move equally many playouts. It remembers nothing from move to move."""
@@ -152,15 +155,17 @@ class MonteCarloPlayer:
             )
             for i in order
         ]
-        # What the best move promises: the mean of all moves says more of the bad ones.
+        # What the best move promises, since the mean of all moves says more of the bad ones. But of moves with few
+        # playouts the best is the luckiest one: so much of the mean is mixed in.
         best, total = tallies[0], int(visits.sum())
+        mean = DOUBT / max(1, total)
         return make_result(
             request.game,
             request.colour,
             tallies,
             [each.playouts for each in self._buffers],
-            winrate=best.wins / best.visits if best.visits else 0.5,
-            score=best.score / best.visits if best.visits else 0.0,
+            winrate=(best.wins + mean * float(wins.sum())) / (best.visits + DOUBT) if total else 0.5,
+            score=(best.score + mean * float(scores.sum())) / (best.visits + DOUBT) if total else 0.0,
             visits=total,
             seconds=seconds,
             new_visits=total,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from go_rules.game import Game, Move
-from go_rules.points import BLACK, PASS, WHITE, from_vertex, point_at
+from go_rules.points import BLACK, PASS, WHITE, from_vertex, point_at, to_vertex
 from go_rules.rule_names import PRESETS, preset, rules_from_sgf, rules_to_sgf
 from go_rules.rules import KOMI_LIMIT
 from go_rules.sgf.reader import MAX_BYTES, MAX_DEPTH, MAX_MOVES, Setup, SgfError, parse_sgf, read_sgf, split_games
@@ -73,6 +73,9 @@ def test_handicap_stones():
     assert game.to_play == BLACK
     unsaid = parse_sgf(b"(;SZ[19]HA[4]KM[0];W[jj])").to_game()
     assert sorted(unsaid.handicap) == sorted(from_vertex(v, 19, 19) for v in ("D4", "Q16", "D16", "Q4"))
+    elsewhere = parse_sgf(b"(;SZ[19]HA[3]KM[0.5];W[pd];B[qf])").to_game()
+    assert elsewhere.handicap == ()
+    assert [to_vertex(move.point, 19) for move in elsewhere.moves] == ["Q16", "R14"]
     black_plays_them = parse_sgf(b"(;SZ[9]HA[2];B[cg];B[gc];W[ee])").to_game()
     assert black_plays_them.handicap == ()
     assert black_plays_them.handicap_stones == 2

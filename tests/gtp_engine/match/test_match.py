@@ -207,6 +207,11 @@ def test_bad_input_gets_one_line(
     assert len(err.splitlines()) == 1
 
 
+def test_a_judge_that_cannot_start_is_told_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, WINNER, WINNER, *small(tmp_path), "--judge", "no-such-judge")
+    assert (code, err) == (1, "nobi: judge: cannot start no-such-judge: No such file or directory\n")
+
+
 def test_an_engine_that_dies_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "false", WINNER, *small(tmp_path))
     assert code == 1

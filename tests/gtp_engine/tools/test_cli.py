@@ -82,6 +82,12 @@ def test_every_subcommand_has_help(name: str, capsys: pytest.CaptureFixture[str]
         (["gtp", "--player", "uct", "--set", "cpuct=2"], 1, "the player uct has no parameter cpuct"),
         (["gtp", "--player", "mc", "--set", "exploration=1"], 1, "the player mc has no parameter exploration"),
         (["gtp", "--player", "random", "--set", "cpuctExploration=1"], 1, "the player random has no parameter cpuct"),
+        (["gtp", "--player", "uct", "--net", "x"], 1, "the player uct uses no network, so net means nothing to it"),
+        (
+            ["gtp", "--player", "mc", "--device", "cpu"],
+            1,
+            "the player mc uses no network, so device means nothing to it",
+        ),
         (["gtp", "--set", "rave_equivalence=0"], 1, "the player nobi has no parameter rave_equivalence"),
         (["gtp", "--net", "none", "--player", "network"], 1, "the player network needs a network: --net FILE"),
         (["gtp", "--net", "none", "--player", "puct"], 1, "the player puct needs a network: --net FILE"),

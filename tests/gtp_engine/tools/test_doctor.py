@@ -73,9 +73,10 @@ def test_devices(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert "ok      devices: " in only.says(named("device"))
     monkeypatch.setattr("onnxruntime.get_available_providers", lambda: ["CUDAExecutionProvider"])
     assert "devices: cuda, cpu; to be tried for auto: cuda, cpu" in only.says(named("device"))
-    said = only.says(named("device"), "--device", "directml", code=1)
+    said = only.says(named("device", "network"), "--device", "directml", code=1)
     assert "FAILED  device: device directml is not here (there is: cuda, cpu)" in said
     assert "-> leave out --device" in said
+    assert said.count("FAILED") == 1
 
 
 def test_a_gpu_that_onnxruntime_cannot_use(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -115,6 +115,17 @@ def test_a_position_of_a_record(tmp_path: Path, arguments: tuple[str, ...], ston
     assert f"after {8} visits" in " ".join(texts(picture))
 
 
+def test_what_is_asked_for_goes_before_the_record(tmp_path: Path) -> None:
+    record = tmp_path / "game.sgf"
+    record.write_text("(;SZ[9]KM[0.5]RU[Japanese];B[ee])")
+    drawn = []
+    for arguments in ((), ("--komi", "100"), ("--komi", "0.5", "--rules", "japanese", "--size", "9")):
+        command = ["picture", str(tmp_path / "out.svg"), str(record), "--visits", "8", "--set", "workers=1"]
+        assert cli.run([*command, "--set", "seed=1", *arguments]) == 0
+        drawn.append((tmp_path / "out.svg").read_bytes())
+    assert drawn[0] == drawn[2] != drawn[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -123,6 +134,7 @@ def test_a_position_of_a_record(tmp_path: Path, arguments: tuple[str, ...], ston
         (["out.svg", "missing.sgf"], "missing.sgf: No such file or directory"),
         (["out.svg", "broken.sgf"], "broken.sgf: no SGF game found"),
         (["out.svg", "illegal.sgf"], "illegal.sgf: move 2 (white E5) is illegal: occupied"),
+        (["out.svg", "game.sgf", "--size", "13"], "game.sgf: the board is 9x9"),
         (["out.svg", "game.sgf", "--move", "5"], "game.sgf: the game has 4 moves, not 5"),
         (["out.svg", "--net", "missing.bin.gz"], "missing.bin.gz: No such file or directory"),
     ],

@@ -112,6 +112,17 @@ def test_the_cross_table_adds_up(tmp_path: Path, capsys: pytest.CaptureFixture[s
 NASTY = "<script>alert(1)</script>\"'&[red]\x1b[31m"
 
 
+def test_scores_that_differ_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit code says that something is wrong, so the table and the page say what."""
+    liar = stub("--name", "Liar", "--moves", "C2", "--score", "B+9.5")
+    honest = stub("--name", "Honest", "--moves", "C3", "--score", "W+0.5")
+    code, out, _ = run(capsys, liar, honest, NORTH, "--size", 5, "--score", "engines", "-n", 2, "--out", tmp_path)
+    assert code == 3
+    line = "Liar 1.0 and Honest 1.0 gave different final scores in 2 of their games."
+    assert line in out.replace("\n", " ")
+    assert line in (tmp_path / "results.html").read_text()
+
+
 def test_hostile_names_stay_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     evil = stub("--name", NASTY, "--moves", "resign")
     code, out, err = run(capsys, evil, "<b>=" + SOUTH, *small(tmp_path, 1))
