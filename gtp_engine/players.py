@@ -7,6 +7,7 @@ imported here: a player's own module is imported when that player is made.
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -181,6 +182,8 @@ def check(configuration: Configuration) -> None:
     A network of the user's is opened when it is seen for the first time, which takes a second or two. The embedded one
     is trusted. Raises ParameterError, UserError and EvaluatorError.
     """
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        raise UserError("NUMBA_DISABLE_JIT=1 turns numba's compiler off, without which no player runs")
     name = chosen_player(configuration)
     for table in {PLAYERS[name].parameters, SearchParameters}:
         configuration.fill(table())

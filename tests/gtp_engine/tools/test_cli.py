@@ -117,6 +117,12 @@ def test_mistakes_get_one_line(
     assert err.startswith("nobi: ")
 
 
+def test_without_a_compiler_no_player_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    assert command_line.run(["gtp"]) == 1
+    assert "NUMBA_DISABLE_JIT=1 turns numba's compiler off" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
