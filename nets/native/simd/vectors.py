@@ -87,15 +87,19 @@ def store(_context: Any, address: Any, offset: Any, vector: Any) -> Any:
     return types.void(types.int64, types.int64, vector), generate
 
 
+def rounded(builder: Any, vector: Any) -> Any:
+    """Return integers whose lower halves are the nearest integers to floats: they are the sum's last bits."""
+    shifted = builder.fadd(vector, ir.Constant(FLOATS.llvm, [ROUNDING] * FLOATS.llvm.count), flags=FUSED)
+    return builder.bitcast(shifted, INTS.llvm)
+
+
 @intrinsic
 def store_as_shorts(_context: Any, address: Any, offset: Any, floats: Any) -> Any:
     """Write sixteen floats from -32768 to 32767, rounded, as integers of 16 bits."""
 
     def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        # The sum has the nearest integer in its last bits.
-        shifted = builder.fadd(values[2], ir.Constant(FLOATS.llvm, [ROUNDING] * 16), flags=FUSED)
-        rounded = builder.trunc(builder.bitcast(shifted, INTS.llvm), HALF_SHORTS)
-        builder.store(rounded, place(builder, values[0], values[1], HALF_SHORTS), align=ALIGNMENT)
+        shorts = builder.trunc(rounded(builder, values[2]), HALF_SHORTS)
+        builder.store(shorts, place(builder, values[0], values[1], HALF_SHORTS), align=ALIGNMENT)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, FLOATS), generate

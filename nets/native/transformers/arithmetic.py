@@ -13,7 +13,6 @@ from nets.native.simd.vectors import (
     ALIGNMENT,
     F32,
     FLOATS,
-    FUSED,
     I8,
     I16,
     I32,
@@ -23,6 +22,7 @@ from nets.native.simd.vectors import (
     SHORTS,
     intrinsic,
     place,
+    rounded,
     spread,
 )
 
@@ -47,17 +47,11 @@ def store_as_bytes(_context: Any, address: Any, offset: Any, vector: Any) -> Any
     def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         kind = ir.VectorType(I8, INTS.llvm.count)
         builder.store(
-            builder.trunc(_rounded(builder, values[2]), kind), place(builder, values[0], values[1], kind), align=1
+            builder.trunc(rounded(builder, values[2]), kind), place(builder, values[0], values[1], kind), align=1
         )
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, FLOATS), generate
-
-
-def _rounded(builder: Any, vector: Any) -> Any:
-    """Return integers whose lower halves are the nearest integers to floats."""
-    shifted = builder.fadd(vector, ir.Constant(FLOATS.llvm, [ROUNDING] * FLOATS.llvm.count), flags=FUSED)
-    return builder.bitcast(shifted, INTS.llvm)
 
 
 @intrinsic
@@ -101,7 +95,7 @@ def rounded_quads(_context: Any, first: Any, second: Any, third: Any, fourth: An
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         result = ir.Constant(INTS.llvm, [0] * 16)
         for number, value in enumerate(values):
-            byte = builder.and_(_rounded(builder, value), ir.Constant(INTS.llvm, [0xFF] * 16))
+            byte = builder.and_(rounded(builder, value), ir.Constant(INTS.llvm, [0xFF] * 16))
             result = builder.or_(result, builder.shl(byte, ir.Constant(INTS.llvm, [8 * number] * 16)))
         return result
 
@@ -125,7 +119,7 @@ def rounded_pairs(_context: Any, even: Any, odd: Any) -> Any:
     """Round two vectors of 16 floats, -32768 to 32767, to integers of 16 bits beside each other: [16, 2]."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        even, odd = (_rounded(builder, value) for value in values)
+        even, odd = (rounded(builder, value) for value in values)
         low = builder.and_(even, ir.Constant(INTS.llvm, [0xFFFF] * 16))
         both = builder.or_(low, builder.shl(odd, ir.Constant(INTS.llvm, [16] * 16)))
         return builder.bitcast(both, SHORTS.llvm)
