@@ -26,6 +26,8 @@ Answer = TypeVar("Answer")
 
 LONGEST_NAME = 60
 """Characters of what an engine calls itself, and again of its version."""
+DESCRIBE = "gomill-describe_engine"
+"""What gomill's engines answer in some lines; the first one is the name and the version."""
 SCORE = re.compile(r"([BW])\+([0-9]{1,4}(?:\.[0-9]{1,3})?)")
 NO_SCORE = ("0", "DRAW", "JIGO")
 """What engines write for a draw."""
@@ -114,13 +116,21 @@ class Engine:
         return self._client
 
     def name(self) -> str:
-        """The engine's own name and version in printable characters. Raises EngineError."""
+        """The engine's own name and version in printable characters. Raises EngineError.
+
+        Some engines answer `version` as clients want to hear it, and gomill's command with what they are.
+        """
         self._begin_preparations()
-        words = []
-        for command in ("name", "version"):
-            with contextlib.suppress(GtpFailure):
-                words.append(printable(self._prepare(command), LONGEST_NAME))
-        return " ".join(word for word in words if word) or self.label
+        name = self._said("name")
+        described = self._said(DESCRIBE) if self._knows(DESCRIBE) else ""
+        return described or " ".join(word for word in (name, self._said("version")) if word) or self.label
+
+    def _said(self, command: str) -> str:
+        """The first line of the answer, in printable characters; empty where there is none. Raises EngineError."""
+        with contextlib.suppress(GtpFailure):
+            lines = self._prepare(command).strip().splitlines()
+            return printable(lines[0], LONGEST_NAME) if lines else ""
+        return ""
 
     def prepare(self, terms: Terms) -> None:
         """Prepare the engine for a game on these terms. Raises EngineError, and TermsRefused."""

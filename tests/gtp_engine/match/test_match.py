@@ -20,6 +20,7 @@ from gtp_engine import cli
 from gtp_engine.errors import UserError
 from gtp_engine.match.record import GameRecord, MatchRecord, MatchTerms, tally
 from gtp_engine.match.table import duration, points, print_table, summary
+from gtp_engine.version import VERSION
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.match.conftest import STUB, stub_command
 
@@ -321,6 +322,7 @@ def test_two_real_engines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     )
     result = json.loads(out)
     assert code in (0, 3)
+    assert result["engines"][0] == f"Nobi {VERSION}"  # not the version of KataGo that it answers clients
     assert result["games"] == 2
     assert result["faults"] == [{}, {}]
     assert result["stray_lines"] == [0, 0]
