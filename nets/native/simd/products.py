@@ -88,9 +88,12 @@ def emit_products(
         is_over = builder.icmp_signed("==", builder.srem(state[-1], I64(count - 1)), I64(1))
         return builder.and_(has(count, state), is_over)
 
+    def leaves_none_alone(count: int, state: tuple[Any, ...]) -> Any:
+        return builder.and_(has(count, state), builder.icmp_signed("!=", state[-1], I64(count + 1)))
+
     turns = [(here.most_rows, has)]
     if few > 1:
-        turns += [(few + 1, has_one_over), (few, has)]
+        turns = [(here.most_rows, leaves_none_alone), (few + 1, has_one_over), (few, has)]
     for count, condition in [*turns, (1, has)]:
         state = repeat(builder, state, partial(condition, count), partial(multiply, count))
 

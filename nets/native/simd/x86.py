@@ -56,18 +56,25 @@ def instructions(features: Collection[str]) -> Instructions:
     """Return the instructions of a processor with these features, which have to include WIDE or NARROW."""
     if WIDE in features:
         # 24 of 32 registers hold sums.
-        return _made(_Register(16), 12, 4, WIDE_BYTES in features, _high_half_wide, _fade_wide, _add_shares_wide)
+        wide = _high_half_wide, _fade_wide, _add_shares_wide
+        return _made(_Register(16), 12, 4, False, WIDE_BYTES in features, *wide)
+    narrow = _high_half_narrow, _fade_narrow, _add_shares_narrow
+    if NARROW_BYTES in features:
+        # 12 of 16 do, the levels are in 3, and all weights pass through one: products need no register of their own.
+        return _made(_Register(8), 3, 2, True, True, *narrow)
     # 8 of 16 do; with more, some sums would be kept in memory.
-    return _made(_Register(8), 2, 1, NARROW_BYTES in features, _high_half_narrow, _fade_narrow, _add_shares_narrow)
+    return _made(_Register(8), 2, 1, False, False, *narrow)
 
 
-def _made(of: _Register, most_rows: int, more_rows: int, has_bytes: bool, *of_shorts: Emit) -> Instructions:
+def _made(
+    of: _Register, most_rows: int, more_rows: int, levels_first: bool, has_bytes: bool, *of_shorts: Emit
+) -> Instructions:
     pairs = Product(of.spread, lambda builder, weights: weights, of.add_pairs)
     quads = replace(pairs, add=of.add_quads) if has_bytes else None
     # In wider vectors they were never tried.
     has_groups = not has_bytes and of.lanes < INTS.llvm.count
     groups = GroupProduct(of.spread, of.multiply_bytes, of.add_groups) if has_groups else None
-    return Instructions(of.lanes, most_rows, more_rows, False, pairs, quads, groups, 128, *of_shorts)
+    return Instructions(of.lanes, most_rows, more_rows, levels_first, pairs, quads, groups, 128, *of_shorts)
 
 
 def _high_half_wide(builder: Any, x: Any, y: Any) -> Any:

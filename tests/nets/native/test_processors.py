@@ -33,7 +33,7 @@ X86 |= {name: set(family.features) for name, family in SHIPPED.items()}
 HAS_DOT = {"cortex-a53": False, "cortex-a72": False, "cortex-a76": True, "neoverse-n1": True, "apple-m1": True}
 EXPECTED = {
     "x86-64-v3": ("vpmaddwd", "", 8),
-    "alderlake": ("vpdpwssd", "vpdpbusd", 8),
+    "alderlake": ("vpdpwssd", "vpdpbusd", 12),
     "x86-64-v4": ("vpmaddwd", "", 24),
     "icelake-server": ("vpdpwssd", "vpdpbusd", 24),
     "znver4": ("vpdpwssd", "vpdpbusd", 24),
