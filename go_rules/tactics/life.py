@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import neighbour
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, STRIDE, WALL, WHITE
 from go_rules.position import MARK_BLACK_AT_CLEANUP_2, MARK_WHITE_AT_CLEANUP_2, PHASE_CLEANUP_2
 from go_rules.rules import SCORING_AREA, TAX_ALL, TAX_NONE
+from go_rules.tactics.bit_rows import BIT_ROWS, put_neighbours, spread
 
 MAX_REGIONS = (MAX_SIZE * MAX_SIZE + 1) // 2 + 1
 """The most regions, which do not touch each other: those of a chequerboard; and one more for the end mark."""
@@ -28,6 +29,11 @@ LIFE_WORK = np.dtype(
         ("area", "i1", (N_POINTS,)),  # who owns each point, by final_area or safe_area
         ("owned", "i1", (N_POINTS,)),  # by pass_alive_area, a work field of final_area
         # Work.
+        ("points", "i8", (3, BIT_ROWS)),  # as rows of bits (bit_rows.py): the empty points, black's and white's stones
+        ("allowed", "i8", (BIT_ROWS,)),  # as rows of bits, as the fields that follow: points without stones of a colour
+        ("inside", "i8", (BIT_ROWS,)),  # those of them that touch no stone of the colour
+        ("open", "i8", (BIT_ROWS,)),  # those of them in regions that count for nothing
+        ("reached", "i8", (3, BIT_ROWS)),  # empty points that are connected with each colour's stones
         ("region", "i2", (N_POINTS,)),  # number of the point's region, NO_REGION where it has none
         ("members", "i2", (N_POINTS,)),  # the points of all regions, region after region
         ("first", "i2", (MAX_REGIONS,)),  # where in `members` a region starts; it ends where the next one starts
@@ -51,6 +57,12 @@ def new_life_work() -> NDArray[np.void]:
 
 
 @kernel
+def _end(pos):
+    """The number of a board's points, its walls included: all that neighbours of its stones can be."""
+    return (pos.height + 2) * STRIDE
+
+
+@kernel
 def final_area(pos, rules, phase, suicide, work):
     """Find the owner of each point if the game ended here, and return white's points minus black's on the board.
 
@@ -63,24 +75,26 @@ def final_area(pos, rules, phase, suicide, work):
     keeps_all = rules.scoring == SCORING_AREA and rules.tax == TAX_NONE
     regions = 0 if keeps_all else _independent_life(pos, work)
     score = -2 * regions if rules.tax == TAX_ALL else 0
-    for point in range(N_POINTS):
-        content = pos.board[point]
-        owner = work.owned[point]
-        if rules.scoring == SCORING_AREA:
-            if keeps_all or (owner != EMPTY and owner == content):
-                work.area[point] = owner
-        else:
-            if rules.tax == TAX_NONE and owner != EMPTY and owner != content:
-                work.area[point] = owner
-            if work.area[point] == EMPTY and content in (BLACK, WHITE):
-                # A stone outside all territory counts where it stood as the second clean-up began; before, anywhere.
-                mark = MARK_BLACK_AT_CLEANUP_2 if content == BLACK else MARK_WHITE_AT_CLEANUP_2
-                if phase < PHASE_CLEANUP_2 or pos.marks[point] & mark:
-                    work.area[point] = content
-        if work.area[point] == WHITE:
-            score += 1
-        elif work.area[point] == BLACK:
-            score -= 1
+    for y in range(pos.height):
+        row = (y + 1) * STRIDE + 1
+        for point in range(row, row + pos.width):
+            content = pos.board[point]
+            owner = work.owned[point]
+            if rules.scoring == SCORING_AREA:
+                if keeps_all or (owner != EMPTY and owner == content):
+                    work.area[point] = owner
+            else:
+                if rules.tax == TAX_NONE and owner != EMPTY and owner != content:
+                    work.area[point] = owner
+                if work.area[point] == EMPTY and content in (BLACK, WHITE):
+                    # A stone outside all territory counts where it stood as the second clean-up began; before, anywhere.
+                    mark = MARK_BLACK_AT_CLEANUP_2 if content == BLACK else MARK_WHITE_AT_CLEANUP_2
+                    if phase < PHASE_CLEANUP_2 or pos.marks[point] & mark:
+                        work.area[point] = content
+            if work.area[point] == WHITE:
+                score += 1
+            elif work.area[point] == BLACK:
+                score -= 1
     return score
 
 
@@ -92,7 +106,7 @@ def safe_area(pos, suicide, work):
     """
     pass_alive_area(pos, suicide, work)
     _complete_area(pos, np.bool_(True), work)
-    for point in range(N_POINTS):
+    for point in range(_end(pos)):
         work.area[point] = work.owned[point]
 
 
@@ -105,15 +119,18 @@ def pass_alive_area(pos, suicide, work):
     are vital to it and the chains around these are pass-alive too. A region that only pass-alive chains surround
     belongs to them if the opponent cannot live inside: if at most one of its points touches none of their stones.
     """
-    for point in range(N_POINTS):
+    for point in range(_end(pos)):
         work.owned[point] = EMPTY
+    _find_rows(pos, work)
     for colour in range(BLACK, WHITE + 1):
         n_regions = _find_regions(pos, colour, suicide, work)
         if _eliminate(pos, colour, n_regions, work) == 0:
             continue
-        for point in range(N_POINTS):
-            if pos.board[point] == colour and work.eyes[pos.chain[point]] >= 2:
-                work.owned[point] = colour
+        for y in range(pos.height):
+            row = (y + 1) * STRIDE + 1
+            for point in range(row, row + pos.width):
+                if pos.board[point] == colour and work.eyes[pos.chain[point]] >= 2:
+                    work.owned[point] = colour
         for region in range(n_regions):
             if work.spoiled[region] == 0 and work.interior[region] <= 1:
                 for i in range(work.first[region], work.first[region + 1]):
@@ -127,7 +144,7 @@ def _independent_life(pos, work):
     A connected region of one owner is left out, with its stones, if it touches a neutral empty point or one of its
     stones is in atari. Returns white's number of kept regions minus black's, which a tax on all groups counts.
     """
-    for any_point in range(N_POINTS):
+    for any_point in range(_end(pos)):
         work.area[any_point] = EMPTY
         work.region[any_point] = NO_REGION
     difference = 0
@@ -163,21 +180,60 @@ def _independent_life(pos, work):
     return difference
 
 
+@kernel_part
+def _find_rows(pos, work):
+    """Write the board as rows of bits, `work.points`."""
+    for content in range(3):
+        work.points[content, pos.height + 1] = 0
+    for y in range(pos.height):
+        row = (y + 1) * STRIDE + 1
+        black = 0
+        white = 0
+        for x in range(pos.width):
+            black |= np.int64(pos.board[row + x] == BLACK) << x
+            white |= np.int64(pos.board[row + x] == WHITE) << x
+        work.points[BLACK, y + 1] = black
+        work.points[WHITE, y + 1] = white
+        work.points[EMPTY, y + 1] = ((1 << pos.width) - 1) ^ (black | white)
+
+
+@kernel_part
+def _find_open_regions(height, colour, work):
+    """Find the regions of `colour` that are vital to no chain and that nobody owns, `work.open`: most of the board.
+
+    They are those with an empty point that touches no stone of that colour, nor do all points beside it.
+    """
+    for y in range(height + 2):
+        work.allowed[y] = work.points[EMPTY, y] | work.points[3 - colour, y]
+    put_neighbours(work.points[colour], work.allowed, height, work.inside)
+    for y in range(1, height + 1):
+        work.inside[y] ^= work.allowed[y]
+    work.inside[height + 1] = 0
+    put_neighbours(work.inside, work.inside, height, work.open)
+    for y in range(1, height + 1):
+        work.open[y] &= work.points[EMPTY, y]
+    work.open[height + 1] = 0
+    spread(work.open, work.allowed, height)
+
+
 @kernel
 def _find_regions(pos, colour, suicide, work):
     """Divide the points without stones of `colour` into regions, with what Benson's algorithm needs of each.
 
-    Fills all fields about regions; returns their number.
+    Leaves open regions out. Fills all fields about regions; returns their number.
     """
-    for any_point in range(N_POINTS):
+    _find_open_regions(pos.height, colour, work)
+    for any_point in range(_end(pos)):
         work.region[any_point] = NO_REGION
     region = 0
     end = 0
     for y in range(pos.height):
         row = (y + 1) * STRIDE + 1
-        for start in range(row, row + pos.width):
-            # Every region has an empty point, since its stones have liberties.
-            if pos.board[start] != EMPTY or work.region[start] != NO_REGION:
+        # Every region has an empty point, since its stones have liberties.
+        starts = work.points[EMPTY, y + 1] & ~work.open[y + 1]
+        for x in range(pos.width):
+            start = row + x
+            if (starts >> x) & 1 == 0 or work.region[start] != NO_REGION:
                 continue
             n_vital = 0
             interior = 0
@@ -231,13 +287,15 @@ def _eliminate(pos, colour, n_regions, work):
 
     Afterwards `work.eyes` is at least 2 for pass-alive chains only. Returns the number of pass-alive chains.
     """
-    for y in range(pos.height):
-        row = (y + 1) * STRIDE + 1
-        for point in range(row, row + pos.width):
-            work.eyes[point] = 0
+    for any_point in range(_end(pos)):
+        work.eyes[any_point] = 0
+    most = 0
     for region in range(n_regions):
         for k in range(work.n_vital[region]):
             work.eyes[work.vital[region, k]] += 1
+            most = max(most, work.eyes[work.vital[region, k]])
+    if most < 2:
+        return 0
     alive = 0
     n_doomed = 0
     for y in range(pos.height):
@@ -279,34 +337,32 @@ def _complete_area(pos, only_safe, work):
     A connected empty region that reaches one colour only goes to that colour, and the other stones to their colours.
     With `only_safe`, stones that are not pass-alive and the regions that reach them stay nobody's.
     """
-    for any_point in range(N_POINTS):
-        work.region[any_point] = NO_REGION
-    for y in range(pos.height):
+    height = pos.height
+    if only_safe:
+        # An unsafe stone counts for both, so what it reaches is nobody's.
+        for y in range(height):
+            row = (y + 1) * STRIDE + 1
+            unsafe = 0
+            for x in range(pos.width):
+                point = row + x
+                unsafe |= np.int64(pos.board[point] != EMPTY and work.owned[point] != pos.board[point]) << x
+            work.points[BLACK, y + 1] |= unsafe
+            work.points[WHITE, y + 1] |= unsafe
+    for colour in range(BLACK, WHITE + 1):
+        put_neighbours(work.points[colour], work.points[EMPTY], height, work.reached[colour])
+        work.reached[colour, height + 1] = 0
+        spread(work.reached[colour], work.points[EMPTY], height)
+    for y in range(height):
+        row = (y + 1) * STRIDE + 1
+        blacks = work.reached[BLACK, y + 1] & ~work.reached[WHITE, y + 1]
+        whites = work.reached[WHITE, y + 1] & ~work.reached[BLACK, y + 1]
         for x in range(pos.width):
-            start = (y + 1) * STRIDE + x + 1
-            if work.owned[start] != EMPTY or work.region[start] != NO_REGION:
+            point = row + x
+            if work.owned[point] != EMPTY:
                 continue
-            if pos.board[start] != EMPTY:
-                work.owned[start] = EMPTY if only_safe else pos.board[start]
-                continue
-            reached = 0
-            size = 1
-            done = 0
-            work.members[0] = start
-            work.region[start] = 0
-            while done < size:
-                point = np.int64(work.members[done])
-                done += 1
-                for i in range(4):
-                    q = neighbour(point, i)
-                    content = pos.board[q]
-                    if content == EMPTY:
-                        if work.region[q] == NO_REGION:
-                            work.region[q] = 0
-                            work.members[size] = q
-                            size += 1
-                    elif content != WALL:
-                        reached |= BLACK | WHITE if only_safe and work.owned[q] != content else content
-            if reached in (BLACK, WHITE):
-                for i in range(size):
-                    work.owned[work.members[i]] = reached
+            if pos.board[point] != EMPTY:
+                work.owned[point] = EMPTY if only_safe else pos.board[point]
+            elif (blacks >> x) & 1:
+                work.owned[point] = BLACK
+            elif (whites >> x) & 1:
+                work.owned[point] = WHITE
