@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from go_rules.machine.jit import kernel, kernel_part
 from go_rules.phases import live_phase, pass_ends_phase
-from go_rules.points import BLACK, EMPTY, NO_POINT, PASS, STRIDE, WHITE
+from go_rules.points import BLACK, EMPTY, MAX_SIZE, NO_POINT, PASS, STRIDE, WHITE
 from go_rules.position import (
     HISTORY_MOVES,
     MARK_BLACK_AT_CLEANUP_2,
@@ -102,6 +102,8 @@ class Scratch(NamedTuple):
     """int8[1]: 1 where pass-alive chains must withstand suicide moves whatever the rules say."""
     only_safe: NDArray[np.int8]
     """int8[1]: 1 where the area planes show certain area only, under all rules (KataGo's V4 features)."""
+    straight: NDArray[np.int16]
+    """int16[MAX_SIZE**2]: the symmetry that leaves a board as it lies, whatever its size."""
 
 
 def new_scratch(pass_alive_under_suicide: bool = False, only_safe_area: bool = False) -> Scratch:
@@ -112,6 +114,7 @@ def new_scratch(pass_alive_under_suicide: bool = False, only_safe_area: bool = F
         np.zeros(LADDER_SLOTS, LADDERS),
         np.array([pass_alive_under_suicide], np.int8),
         np.array([only_safe_area], np.int8),
+        np.arange(MAX_SIZE * MAX_SIZE, dtype=np.int16),
     )
 
 
@@ -123,19 +126,27 @@ def scratch_for(evaluator: Evaluator) -> Scratch:
 
 @kernel
 def encode(stack, i, colour, rules, pda, view, ban, scratch, spatial, global_):
-    """Encode the position `stack[i]` with `colour` to move.
+    """Encode the position `stack[i]` with `colour` to move, as it lies: `encode_turned` for `spatial` [22, H, W]."""
+    flat = spatial.reshape(spatial.shape[0], spatial.shape[1] * spatial.shape[2])
+    encode_turned(stack, i, colour, rules, pda, view, ban, scratch, scratch.straight, flat, global_)
 
+
+@kernel
+def encode_turned(stack, i, colour, rules, pda, view, ban, scratch, image, spatial, global_):
+    """Encode the position `stack[i]` with `colour` to move, under a symmetry.
+
+    `image[y * width + x]` is where the point (x, y) is shown in a plane, as in a row of symmetry.symmetry_images.
     `stack[i - 1]` and `stack[i - 2]` are the positions one and two moves before; they are read only if `stack[i]`
     remembers these moves. `rules` is the game's record of rules, `pda` the playout doubling advantage of `colour` (0.0
     in an even game), `view` one of IN_TREE, AT_ROOT and AS_IS, `ban` int8[N_POINTS] with 1 where superko forbids a
-    move. Fills `spatial` (float32[22, H, W]) and `global_` (float32[19]); `scratch` is work space.
+    move. Fills `spatial` (float32[22, H*W]) and `global_` (float32[19]); `scratch` is work space.
     """
     pos = stack[i]
     phase = live_phase(pos, rules)
     komi = pos.white_bonus + rules.handicap_bonus + rules.komi
     if colour == BLACK:
         komi = -komi
-    _encode_points(pos, colour, phase, ban, spatial)
+    _encode_points(pos, colour, phase, ban, image, spatial)
     _encode_rules(pos, rules, phase, komi, pda, global_)
 
     is_last_phase = rules.scoring == SCORING_AREA or phase == PHASE_CLEANUP_2
@@ -145,10 +156,10 @@ def encode(stack, i, colour, rules, pda, view, ban, scratch, spatial, global_):
         white_lead = final_area(pos, rules, phase, suicide, scratch.life[0])
         wins_now = (white_lead if colour == WHITE else -white_lead) + komi > 0
         if scratch.only_safe[0] == 0:
-            _encode_area(pos, colour, scratch.life[0], spatial)
+            _encode_area(pos, colour, scratch.life[0], image, spatial)
     if scratch.only_safe[0] == 1:
         safe_area(pos, suicide, scratch.life[0])
-        _encode_area(pos, colour, scratch.life[0], spatial)
+        _encode_area(pos, colour, scratch.life[0], image, spatial)
 
     turns = HISTORY_MOVES if pos.phase != PHASE_OVER else 1
     if pass_ends_phase(pos):
@@ -158,7 +169,7 @@ def encode(stack, i, colour, rules, pda, view, ban, scratch, spatial, global_):
             turns = 0
         else:
             global_[GLOBAL_PASS_ENDS_PHASE] = 1.0
-    turns = _encode_moves(pos, colour, turns, spatial, global_)
+    turns = _encode_moves(pos, colour, turns, image, spatial, global_)
 
     slot = np.int64(0)
     for ago in range(3):
@@ -166,50 +177,51 @@ def encode(stack, i, colour, rules, pda, view, ban, scratch, spatial, global_):
         if ago <= turns and ago <= i:
             slot = find_ladders(stack[i - ago], scratch.ladder[0], scratch.ladders)
         for y in range(pos.height):
-            _encode_row(scratch.ladders[slot].rows[0, y], CAUGHT + ago, y, spatial)
+            first = y * pos.width
+            _encode_row(scratch.ladders[slot].rows[0, y], CAUGHT + ago, first, image, spatial)
             if ago == 0:
-                _encode_row(scratch.ladders[slot].rows[3 - colour, y], CATCHES, y, spatial)
+                _encode_row(scratch.ladders[slot].rows[3 - colour, y], CATCHES, first, image, spatial)
 
 
 @kernel
-def _encode_points(pos, colour, phase, ban, spatial):
+def _encode_points(pos, colour, phase, ban, image, spatial):
     """Clear all planes, then fill those that follow from the point alone: stones, liberties, bans, marks."""
     for plane in range(spatial.shape[0]):
-        for y in range(spatial.shape[1]):
-            for x in range(spatial.shape[2]):
-                spatial[plane, y, x] = 0.0
+        for cell in range(spatial.shape[1]):
+            spatial[plane, cell] = 0.0
     own_mark = MARK_BLACK_AT_CLEANUP_2 if colour == BLACK else MARK_WHITE_AT_CLEANUP_2
     for y in range(pos.height):
         for x in range(pos.width):
             point = (y + 1) * STRIDE + x + 1
-            spatial[ON_BOARD, y, x] = 1.0
+            cell = image[y * pos.width + x]
+            spatial[ON_BOARD, cell] = 1.0
             content = pos.board[point]
             if content != EMPTY:
-                spatial[OWN if content == colour else OPPONENT, y, x] = 1.0
+                spatial[OWN if content == colour else OPPONENT, cell] = 1.0
                 liberties = pos.liberties[pos.chain[point]]
                 if liberties <= 3:
-                    spatial[ONE_LIBERTY + liberties - 1, y, x] = 1.0
+                    spatial[ONE_LIBERTY + liberties - 1, cell] = 1.0
             if ban[point] != 0 or point == pos.ko:
-                spatial[BANNED, y, x] = 1.0
+                spatial[BANNED, cell] = 1.0
             marks = pos.marks[point]
             if phase != PHASE_MAIN and marks != 0:
                 if marks & MARK_KO_RECAPTURE_BLOCKED:
-                    spatial[BLOCKED, y, x] = 1.0
+                    spatial[BLOCKED, cell] = 1.0
                 if marks & (MARK_BLACK_AT_CLEANUP_2 | MARK_WHITE_AT_CLEANUP_2):
-                    spatial[OWN_AT_CLEANUP_2 if marks & own_mark else OPPONENT_AT_CLEANUP_2, y, x] = 1.0
+                    spatial[OWN_AT_CLEANUP_2 if marks & own_mark else OPPONENT_AT_CLEANUP_2, cell] = 1.0
 
 
 @kernel
-def _encode_area(pos, colour, life, spatial):
+def _encode_area(pos, colour, life, image, spatial):
     for y in range(pos.height):
         for x in range(pos.width):
             owner = life.area[(y + 1) * STRIDE + x + 1]
             if owner != EMPTY:
-                spatial[OWN_AREA if owner == colour else OPPONENT_AREA, y, x] = 1.0
+                spatial[OWN_AREA if owner == colour else OPPONENT_AREA, image[y * pos.width + x]] = 1.0
 
 
 @kernel_part
-def _encode_moves(pos, colour, turns, spatial, global_):
+def _encode_moves(pos, colour, turns, image, spatial, global_):
     """The last moves, at most `turns` of them; returns how many there were. None if `colour` moved last."""
     if colour != pos.to_play:
         return 0
@@ -220,19 +232,18 @@ def _encode_moves(pos, colour, turns, spatial, global_):
         if move == PASS:
             global_[GLOBAL_PASSES + turn] = 1.0
         else:
-            spatial[LAST_MOVES + turn, move // STRIDE - 1, move % STRIDE - 1] = 1.0
+            spatial[LAST_MOVES + turn, image[(move // STRIDE - 1) * pos.width + move % STRIDE - 1]] = 1.0
     return turns
 
 
 @kernel
-def _encode_row(bits, plane, y, spatial):
-    """Set a row's points where `bits` has a 1, the lowest bit being the leftmost point."""
-    x = 0
+def _encode_row(bits, plane, first, image, spatial):
+    """Set a row's points where `bits` has a 1, the lowest bit being the leftmost point, number `first` of the board."""
     while bits != 0:
         if bits & 1:
-            spatial[plane, y, x] = 1.0
+            spatial[plane, image[first]] = 1.0
         bits >>= 1
-        x += 1
+        first += 1
 
 
 @kernel

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import kernel
 from go_rules.points import PASS, column_of, point_at, row_of
 
 UPSIDE_DOWN, LEFT_RIGHT, TRANSPOSED = 1, 2, 4
@@ -42,20 +41,3 @@ def symmetry_images(width: int, height: int) -> NDArray[np.int16]:
         image[:-1] = u * width + v if symmetry & TRANSPOSED else v * width + u
         image[-1] = width * height
     return images
-
-
-@kernel
-def turn_planes(planes, image, out):
-    """Show `planes` [C, H, W] to a network under a symmetry, whose row of symmetry_images is `image`.
-
-    Fills `out` [C, H * W]. Most of what a network is shown is 0, so only the rest is moved.
-    """
-    for plane in range(planes.shape[0]):
-        for move in range(out.shape[1]):
-            out[plane, move] = 0
-        move = 0
-        for y in range(planes.shape[1]):
-            for x in range(planes.shape[2]):
-                if planes[plane, y, x] != 0:
-                    out[plane, image[move]] = planes[plane, y, x]
-                move += 1

@@ -87,7 +87,7 @@ def final_area(pos, rules, phase, suicide, work):
                 if rules.tax == TAX_NONE and owner != EMPTY and owner != content:
                     work.area[point] = owner
                 if work.area[point] == EMPTY and content in (BLACK, WHITE):
-                    # A stone outside all territory counts where it stood as the second clean-up began; before, anywhere.
+                    # A stone outside all territory counts if it stood there as the second clean-up began.
                     mark = MARK_BLACK_AT_CLEANUP_2 if content == BLACK else MARK_WHITE_AT_CLEANUP_2
                     if phase < PHASE_CLEANUP_2 or pos.marks[point] & mark:
                         work.area[point] = content
@@ -187,8 +187,8 @@ def _find_rows(pos, work):
         work.points[content, pos.height + 1] = 0
     for y in range(pos.height):
         row = (y + 1) * STRIDE + 1
-        black = 0
-        white = 0
+        black = np.int64(0)
+        white = np.int64(0)
         for x in range(pos.width):
             black |= np.int64(pos.board[row + x] == BLACK) << x
             white |= np.int64(pos.board[row + x] == WHITE) << x
@@ -201,7 +201,8 @@ def _find_rows(pos, work):
 def _find_open_regions(height, colour, work):
     """Find the regions of `colour` that are vital to no chain and that nobody owns, `work.open`: most of the board.
 
-    They are those with an empty point that touches no stone of that colour, nor do all points beside it.
+    They have an empty point that touches no stone of that colour, so they are vital to none, and beside it another that
+    touches none: room for the opponent.
     """
     for y in range(height + 2):
         work.allowed[y] = work.points[EMPTY, y] | work.points[3 - colour, y]
@@ -342,7 +343,7 @@ def _complete_area(pos, only_safe, work):
         # An unsafe stone counts for both, so what it reaches is nobody's.
         for y in range(height):
             row = (y + 1) * STRIDE + 1
-            unsafe = 0
+            unsafe = np.int64(0)
             for x in range(pos.width):
                 point = row + x
                 unsafe |= np.int64(pos.board[point] != EMPTY and work.owned[point] != pos.board[point]) << x

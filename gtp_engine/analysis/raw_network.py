@@ -25,7 +25,7 @@ from nets.evaluator import (
     Evaluator,
     softmax,
 )
-from nets.features import AS_IS, encode, scratch_for
+from nets.features import AS_IS, encode_turned, scratch_for
 from nets.symmetry import symmetry_images
 from search.player import Player
 from search.puct.parameters import SearchParameters
@@ -86,10 +86,11 @@ def evaluate(
     if height != width:
         # Transposing would change the board: as in KataGo, such symmetries stand for those without.
         symmetry &= 3
+    image = symmetry_images(width, height)[symmetry]
     spatial = np.zeros((1, SPATIAL_PLANES, height, width), np.float32)
     global_ = np.zeros((1, GLOBAL_FEATURES), np.float32)
     first = max(0, game.length - 3)
-    encode(
+    encode_turned(
         game.stack[first : game.length],
         game.length - 1 - first,
         colour,
@@ -98,13 +99,11 @@ def evaluate(
         AS_IS,
         superko_bans(game, colour),
         scratch_for(evaluator),
-        spatial[0],
+        image,
+        spatial[0].reshape(SPATIAL_PLANES, -1),
         global_[0],
     )
-    image = symmetry_images(width, height)[symmetry]
-    turned = np.empty_like(spatial)
-    turned.reshape(1, SPATIAL_PLANES, -1)[..., image[:-1]] = spatial.reshape(1, SPATIAL_PLANES, -1)
-    request = EvaluationRequest(turned, global_, np.full(1, optimism, np.float32), np.full(1, colour, np.int8))
+    request = EvaluationRequest(spatial, global_, np.full(1, optimism, np.float32), np.full(1, colour, np.int8))
     answer = evaluator.evaluate(request)
     return answer._replace(policy=answer.policy[:, image], ownership=answer.ownership[:, image[:-1]])
 

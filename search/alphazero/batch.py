@@ -52,7 +52,6 @@ class Batch:
         self._images = symmetry_images(width, height)
         self._uniform_share = uniform_share(width, height)
         self._leaves = new_leaves(self.room, parameters.tree_depth, width * height)
-        self._planes = np.zeros((SPATIAL_PLANES, height, width), np.float32)
         self._features = scratch_for(evaluator)
         self._board = new_playout_boards(1)
         self._tools = new_tools(int(generator.integers(1 << 62)), policy_of(PlayoutParameters()))
@@ -69,8 +68,7 @@ class Batch:
         leaves.colour[i] = walk.stack["to_play"][walk.length[1] - 1]
         leaves.symmetry[i] = self._generator.integers(len(self._images)) if self._parameters.turn_leaves else 0
         image = self._images[leaves.symmetry[i]]
-        planes = self._features, self._planes
-        encode_leaf(walk, view, *planes, image, leaves.spatial[i], leaves.global_[i], leaves.reach[i])
+        encode_leaf(walk, view, self._features, image, leaves.spatial[i], leaves.global_[i], leaves.reach[i])
         leaves.rollout[i] = roll_out(walk, self._board, self._tools) if self._parameters.rollout_share > 0.0 else 0.0
         self.count += 1
 

@@ -15,8 +15,7 @@ from go_rules.machine.jit import kernel
 from go_rules.points import PASS, STRIDE, WHITE
 from go_rules.scoring import score_range
 from nets import evaluator as net
-from nets.features import encode
-from nets.symmetry import turn_planes
+from nets.features import encode_turned
 from search.alphazero.backup import back_up
 from search.alphazero.tree import EXPANDED, sort_by_prior
 from search.playouts.board import area_score, load_position
@@ -62,17 +61,16 @@ def new_leaves(count: int, tree_depth: int, area: int) -> Leaves:
 
 
 @kernel
-def encode_leaf(walk, view, features, planes, image, spatial, global_, reach):
+def encode_leaf(walk, view, features, image, spatial, global_, reach):
     """Encode the position at the end of a walk, under the symmetry whose row of symmetry_images is `image`.
 
-    `view`: features.IN_TREE or AT_ROOT. `planes` [22, H, W] and `features` are scratch. Fills `reach` [2], see Leaves.
+    `view`: features.IN_TREE or AT_ROOT. `features` is scratch. Fills `reach` [2], see Leaves.
     """
     last = walk.length[1] - 1
     colour = np.int64(walk.stack[last].to_play)
     low, high = score_range(walk.rules[0], walk.stack[last])
     reach[0], reach[1] = (low, high) if colour == WHITE else (-high, -low)
-    encode(walk.stack, last, colour, walk.rules[0], 0.0, view, walk.banned, features, planes, global_)
-    turn_planes(planes, image, spatial)
+    encode_turned(walk.stack, last, colour, walk.rules[0], 0.0, view, walk.banned, features, image, spatial, global_)
 
 
 @kernel

@@ -133,7 +133,7 @@ def _bind_evaluation(space: Workspace, buffers: WorkerBuffers) -> EvaluationKern
 
 def _encoding(space: Workspace, buffers: WorkerBuffers, count: Any, view: Any, draw_of: Any) -> Step:
     leaves = space.context, buffers.work, buffers.missing, buffers.symmetries, space.images
-    features = buffers.features, buffers.planes, buffers.flat, buffers.global_
+    features = buffers.features, buffers.flat, buffers.global_
     return Step(encode_leaves, (*leaves, *features, count, view, draw_of))
 
 

@@ -50,7 +50,6 @@ class WorkerBuffers:
             for count in range(batch + 1)
         ]
         """What the network is asked for each number of leaves. The arrays are these buffers' own."""
-        self.planes = np.zeros((SPATIAL_PLANES, height, width), np.float32)
         self.symmetries = np.zeros(batch, np.int64)
         self.features = scratch_for(evaluator)
         self.under_way = 0

@@ -7,7 +7,7 @@ import numpy as np
 from go_rules.machine.jit import kernel
 from go_rules.points import PASS, STRIDE
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
-from nets.features import IN_TREE, encode
+from nets.features import IN_TREE, encode_turned
 from nets.symmetry import LEFT_RIGHT, TRANSPOSED, UPSIDE_DOWN
 
 SYMMETRIES = 8
@@ -39,22 +39,11 @@ def write_input(stack, now, rules, symmetry, buffers, spatial, global_):
     pos = stack[now]
     size = np.int64(pos.width)
     canvas = spatial.shape[1]
-    planes = buffers.planes[: SPATIAL_PLANES * size * size].reshape(SPATIAL_PLANES, size, size)
-    encode(
-        stack, now, np.int64(pos.to_play), rules, 0.0, IN_TREE, buffers.ban, buffers.scratch, planes, buffers.numbers
-    )
+    for y in range(size):
+        for x in range(size):
+            buffers.image[y * size + x] = cell_of((y + 1) * STRIDE + x + 1, size, canvas, symmetry)
+    position = stack, now, np.int64(pos.to_play), rules, 0.0, IN_TREE, buffers.ban, buffers.scratch
+    flat = spatial.reshape(SPATIAL_PLANES, canvas * canvas)
+    encode_turned(*position, buffers.image, flat, buffers.numbers)
     for i in range(GLOBAL_FEATURES):
         global_[i] = buffers.numbers[i]
-    for plane in range(SPATIAL_PLANES):
-        for y in range(canvas):
-            for x in range(canvas):
-                spatial[plane, y, x] = 0
-        for y in range(size):
-            row = size - 1 - y if symmetry & UPSIDE_DOWN else y
-            for x in range(size):
-                if planes[plane, y, x] != 0.0:
-                    column = size - 1 - x if symmetry & LEFT_RIGHT else x
-                    if symmetry & TRANSPOSED:
-                        spatial[plane, column, row] = 1
-                    else:
-                        spatial[plane, row, column] = 1

@@ -13,7 +13,7 @@ from go_rules.machine.cores import usable_cores
 from go_rules.points import MAX_SIZE, N_POINTS
 from go_rules.position import new_stack
 from go_rules.rules import RULES
-from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
+from nets.evaluator import GLOBAL_FEATURES
 from nets.features import Scratch, new_scratch
 
 MIN_PART, PARTS = 8, 4
@@ -32,8 +32,8 @@ class WorkerBuffers(NamedTuple):
     """Buffers of the feature encoder."""
     ban: NDArray[np.int8]
     """[N_POINTS] of zeros: superko bans, which are not known here."""
-    planes: NDArray[np.float32]
-    """A board's planes before they are turned."""
+    image: NDArray[np.int16]
+    """[MAX_SIZE**2] where a board's points are shown on its canvas."""
     numbers: NDArray[np.float32]
     """[19] global features."""
     state: NDArray[np.uint64]
@@ -48,7 +48,7 @@ def new_worker_buffers(pass_alive_under_suicide: bool = False) -> WorkerBuffers:
         np.zeros(1, RULES),
         new_scratch(pass_alive_under_suicide),
         np.zeros(N_POINTS, np.int8),
-        np.zeros(SPATIAL_PLANES * MAX_SIZE * MAX_SIZE, np.float32),
+        np.zeros(MAX_SIZE * MAX_SIZE, np.int16),
         np.zeros(GLOBAL_FEATURES, np.float32),
         np.zeros(2, np.uint64),
     )

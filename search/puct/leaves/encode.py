@@ -7,17 +7,16 @@ import numpy as np
 from go_rules.machine.jit import kernel
 from go_rules.points import WHITE
 from go_rules.random import below
-from nets.features import encode
-from nets.symmetry import turn_planes
+from nets.features import encode_turned
 
 
 @kernel
-def encode_leaves(ctx, work, chosen, symmetries, images, features, planes, spatial, global_, count, view, draw_of):
+def encode_leaves(ctx, work, chosen, symmetries, images, features, spatial, global_, count, view, draw_of):
     """Encode the `count` leaves listed in `chosen` into `spatial` [count, 22, H*W] and `global_` [count, 19].
 
     The i-th is shown under the symmetry `symmetries[i]`, a row of `images`: board point p is found at `images[., p]`.
-    They are drawn first, each from the first `draw_of`, unless that is 0. `view`: features.IN_TREE or AT_ROOT. `planes`
-    [22, H, W] is scratch, `features` the encoder's.
+    They are drawn first, each from the first `draw_of`, unless that is 0. `view`: features.IN_TREE or AT_ROOT.
+    `features` is the encoder's scratch.
     """
     context = ctx[0]
     for i in range(count):
@@ -27,5 +26,6 @@ def encode_leaves(ctx, work, chosen, symmetries, images, features, planes, spati
         leaf = work.leaves[chosen[i]]
         colour = np.int64(leaf.stack[leaf.last].to_play)
         doublings = context.settings.white_doublings if colour == WHITE else -context.settings.white_doublings
-        encode(leaf.stack, leaf.last, colour, context.rules, doublings, view, leaf.banned, features, planes, global_[i])
-        turn_planes(planes, images[symmetries[i]], spatial[i])
+        image = images[symmetries[i]]
+        position = leaf.stack, leaf.last, colour, context.rules, doublings, view, leaf.banned
+        encode_turned(*position, features, image, spatial[i], global_[i])
