@@ -42,9 +42,16 @@ def write_stem(spatial, global_, players, network, constant, stream):
             for offset in range(at, height * width * point, point):
                 store(stream, offset, load_floats(constant, offset) + more)
         for plane in range(planes):
+            usual = np.float32(plane == 0)
             for y in range(height):
+                # Most rows are as on an empty board: this loop is a few instructions on vectors.
+                differs = False
                 for x in range(width):
-                    value = spatial[board, plane, y, x] - (plane == 0)
+                    differs |= spatial[board, plane, y, x] != usual
+                if not differs:
+                    continue
+                for x in range(width):
+                    value = spatial[board, plane, y, x] - usual
                     if value == 0:
                         continue
                     factor = floats(value)
