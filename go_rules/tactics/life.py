@@ -87,7 +87,7 @@ def final_area(pos, rules, phase, suicide, work):
                 if rules.tax == TAX_NONE and owner != EMPTY and owner != content:
                     work.area[point] = owner
                 if work.area[point] == EMPTY and content in (BLACK, WHITE):
-                    # A stone outside all territory counts if it stood there as the second clean-up began.
+                    # A stone outside all territory counts; during the second clean-up if it stood there from its start.
                     mark = MARK_BLACK_AT_CLEANUP_2 if content == BLACK else MARK_WHITE_AT_CLEANUP_2
                     if phase < PHASE_CLEANUP_2 or pos.marks[point] & mark:
                         work.area[point] = content
