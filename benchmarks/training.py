@@ -1,6 +1,6 @@
 """How fast this machine labels positions and learns from them: positions a second.
 
-A teacher labels in PyTorch and on the engine's own kernels. A student learns in fp32, by Winograd's method and by
+A teacher labels in PyTorch and on the engine's own kernels. A student learns in fp32, by our own kernels and by
 PyTorch's convolutions ("direct"), and in bf16. All use as many cores as there are. Kinds take turns in several rounds
 and the best round of each counts, since other programs only ever slow things down. Positions have random planes: what
 they cost does not depend on them.
@@ -35,8 +35,8 @@ from training.teacher.labels import targets_from_teacher
 from training.teacher.open import open_teacher
 
 CPU = torch.device("cpu")
-IS_SUITED = "training.convolutions.convolve.is_suited"
-"""What says where Winograd's method is used."""
+OWN_METHOD = "training.convolutions.convolve.own_method"
+"""What says where our own kernels are used."""
 
 
 def main() -> None:
@@ -80,7 +80,7 @@ def main() -> None:
         best = dict.fromkeys(kinds, 0.0)
         for _ in range(options.rounds + 1):  # the first of them warms up
             for name, run in kinds.items():
-                is_direct = patch(IS_SUITED, return_value=False) if name == "learn direct" else nullcontext()
+                is_direct = patch(OWN_METHOD, return_value=None) if name == "learn direct" else nullcontext()
                 with is_direct, torch.set_grad_enabled(name.startswith("learn")):
                     start = time.perf_counter()
                     run()

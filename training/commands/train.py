@@ -66,7 +66,7 @@ def train(
     from training.locks import folder_for_one
     from training.run.checkpoint import has_checkpoint
     from training.run.folder import CHECKPOINT, CONFIG
-    from training.run.loop import TrainingTime, open_run
+    from training.run.loop import TrainingTime, kept_shape, open_run
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
@@ -77,7 +77,7 @@ def train(
         if source is not None:
             opened = _begun_from(source, run, config_file, settings)
         else:
-            config = read_settings(config_file, settings)
+            config = read_settings(config_file, settings, kept_shape(run))
             opened = open_run(run, config, None if settings else config_file)
         opened.train(TrainingTime(budget, pause_after, began))
 
@@ -103,11 +103,13 @@ def learn(
     from training.locks import folder_for_one
     from training.run.folder import CONFIG
     from training.run.learn import learn as run_generations
+    from training.run.loop import kept_shape
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
     with folder_for_one(run):
-        run_generations(run, read_settings(config_file, settings), generations, budget, threads or usable_cores())
+        config = read_settings(config_file, settings, kept_shape(run))
+        run_generations(run, config, generations, budget, threads or usable_cores())
 
 
 def _begun_from(source: str, folder: Path, config_file: Path | None, settings: tuple[str, ...]) -> Run:

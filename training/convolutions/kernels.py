@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from go_rules.machine.jit import kernel
 from nets.native.convolutions.tiling import LARGEST, PLACES
-from nets.native.simd.vectors import VECTOR_BYTES, floats, load_everywhere, load_floats, store
+from nets.native.simd.vectors import VECTOR_BYTES, floats, load_floats, store
+from training.convolutions.products import FLOAT_BYTES, add_products, multiply
 
-FLOAT_BYTES = 4
-LANES = 16
-TOGETHER = 4
-"""Rows of a product that are computed together."""
 SIDE = LARGEST + 2
 """The places of a tile along one side, of which there are PLACES in all."""
 
@@ -22,7 +19,7 @@ SIDE = LARGEST + 2
 def convolve(x, y, weights, room, tiles, boards, inputs, outputs):
     """Convolve boards `x` [boards, H, W, inputs] to `y` [boards, H, W, outputs].
 
-    `weights` are [places, outputs / 16, inputs, 16]. `room` is memory for what lies between (winograd.py).
+    `weights` are [places, inputs, outputs]. `room` is memory for what lies between (winograd.py).
     """
     places, sums, rows, frame = _rooms(room, tiles, inputs, outputs)
     x_row, row = stride(inputs), stride(outputs)
@@ -30,14 +27,8 @@ def convolve(x, y, weights, room, tiles, boards, inputs, outputs):
     for place in range(PLACES):
         count, start = tiles.counts[place], tiles.starts[place]
         if count > 0:
-            _multiply(
-                places + start * x_row,
-                weights + place * inputs * outputs * FLOAT_BYTES,
-                sums + start * row,
-                count,
-                inputs,
-                outputs,
-            )
+            block = weights + place * inputs * outputs * FLOAT_BYTES
+            multiply(places + start * x_row, x_row, block, sums + start * row, row, count, inputs, outputs)
     _gather(y, sums, rows, tiles, boards, outputs * FLOAT_BYTES, row)
 
 
@@ -52,14 +43,8 @@ def add_gradient(x, dy, gradient, room, tiles, boards, inputs, outputs):
     for place in range(PLACES):
         count, start = tiles.counts[place], tiles.starts[place]
         if count > 0:
-            _add_products(
-                places + start * x_row,
-                sums + start * row,
-                gradient + place * inputs * outputs * FLOAT_BYTES,
-                count,
-                inputs,
-                outputs,
-            )
+            to = gradient + place * inputs * outputs * FLOAT_BYTES
+            add_products(places + start * x_row, x_row, sums + start * row, row, to, count, inputs, outputs)
 
 
 @kernel
@@ -70,61 +55,6 @@ def _rooms(room, tiles, inputs, outputs):
     rows = sums + total * stride(outputs)
     frame = rows + SIDE * (tiles.width + 2) * max(inputs, outputs) * FLOAT_BYTES
     return room, sums, rows, frame
-
-
-@kernel
-def _multiply(x, weights, to, count, inputs, outputs):
-    """Multiply `x` [count, inputs] by `weights` [outputs / 16, inputs, 16] to `to` [count, outputs]."""
-    row, to_row = stride(inputs), stride(outputs)
-    most = count - count % TOGETHER
-    for column in range(0, outputs * FLOAT_BYTES, VECTOR_BYTES):
-        block = weights + column * inputs
-        for first in range(0, most, TOGETHER):
-            a0 = a1 = a2 = a3 = floats(0.0)
-            x0 = x + first * row
-            x1, x2, x3 = x0 + row, x0 + 2 * row, x0 + 3 * row
-            for k in range(inputs):
-                w = load_floats(block, k * VECTOR_BYTES)
-                at = k * FLOAT_BYTES
-                a0 = a0 + load_everywhere(x0, at) * w
-                a1 = a1 + load_everywhere(x1, at) * w
-                a2 = a2 + load_everywhere(x2, at) * w
-                a3 = a3 + load_everywhere(x3, at) * w
-            target = to + first * to_row + column
-            store(target, 0, a0)
-            store(target, to_row, a1)
-            store(target, 2 * to_row, a2)
-            store(target, 3 * to_row, a3)
-        for number in range(most, count):
-            a0 = floats(0.0)
-            x0 = x + number * row
-            for k in range(inputs):
-                a0 = a0 + load_everywhere(x0, k * FLOAT_BYTES) * load_floats(block, k * VECTOR_BYTES)
-            store(to, number * to_row + column, a0)
-
-
-@kernel
-def _add_products(x, dy, gradient, count, inputs, outputs):
-    """Add the product of `x` [count, inputs], transposed, and `dy` [count, outputs] to `gradient` [inputs, outputs]."""
-    x_row, dy_row, row = stride(inputs), stride(outputs), outputs * FLOAT_BYTES
-    for column in range(0, row, VECTOR_BYTES):
-        for first in range(0, inputs, TOGETHER):
-            target = gradient + first * row + column
-            a0, a1 = load_floats(target, 0), load_floats(target, row)
-            a2, a3 = load_floats(target, 2 * row), load_floats(target, 3 * row)
-            read, given = x + first * FLOAT_BYTES, dy + column
-            for _ in range(count):
-                d = load_floats(given, 0)
-                a0 = a0 + load_everywhere(read, 0) * d
-                a1 = a1 + load_everywhere(read, FLOAT_BYTES) * d
-                a2 = a2 + load_everywhere(read, 2 * FLOAT_BYTES) * d
-                a3 = a3 + load_everywhere(read, 3 * FLOAT_BYTES) * d
-                read += x_row
-                given += dy_row
-            store(target, 0, a0)
-            store(target, row, a1)
-            store(target, 2 * row, a2)
-            store(target, 3 * row, a3)
 
 
 @kernel

@@ -7,7 +7,6 @@ point and pair of channels on 19x19, and not 9), and the same results up to roun
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
@@ -16,27 +15,23 @@ import torch
 from torch import Tensor
 
 from go_rules.points import MAX_SIZE
-from nets.native.convolutions.tiling import PLACES, tiling, weight_matrix
-from training.convolutions.kernels import FLOAT_BYTES, LANES, add_gradient, convolve
+from nets.native.convolutions.tiling import tiling, weight_matrix
+from training.convolutions.chunks import Work, in_chunks
+from training.convolutions.kernels import add_gradient, convolve
+from training.convolutions.products import FLOAT_BYTES, LANES
 
 CHUNK_FLOATS = 330_000
 """About how many inputs of products are made at once: enough to use each weight often, few enough for the cache."""
 
-Work = Callable[[int, int, Any, Tensor], None]
+Run = Callable[[int, int, Any, Tensor], None]
 """Does a chunk of boards, by its first board, how many these are, their TILING record, and room for the kernel."""
 
 
 def is_suited(x: Tensor, weight: Tensor) -> bool:
     """Return whether `convolution` can convolve x [N, inputs, H, W] by `weight` [outputs, inputs, 3, 3]."""
     outputs, inputs, *size = weight.shape
-    return (
-        x.device.type == "cpu"
-        and not torch.is_autocast_enabled("cpu")
-        and x.dtype == weight.dtype == torch.float32
-        and size == [3, 3]
-        and outputs % LANES == inputs % LANES == 0
-        and all(6 <= side <= MAX_SIZE for side in x.shape[2:])
-    )
+    are_lanes = outputs % LANES == inputs % LANES == 0
+    return size == [3, 3] and are_lanes and all(6 <= side <= MAX_SIZE for side in x.shape[2:])
 
 
 def convolution(x: Tensor, weight: Tensor) -> Tensor:
@@ -61,12 +56,12 @@ class _Convolution(torch.autograd.Function):
 
 def _convolve(x: Tensor, weight: Tensor) -> Tensor:
     outputs, inputs = weight.shape[:2]
-    matrices = torch.einsum("iy,jx,onyx->ijno", _matrix(), _matrix(), weight)
-    blocks = matrices.reshape(PLACES, inputs, -1, LANES).transpose(1, 2).contiguous()
+    matrices = torch.einsum("iy,jx,onyx->ijno", _matrix(), _matrix(), weight).contiguous()
     y = torch.empty((len(x), outputs, *x.shape[2:]), memory_format=torch.channels_last)
 
     def run(first: int, count: int, tiles: Any, room: Tensor) -> None:
-        convolve(_at(x, first), _at(y, first), blocks.data_ptr(), room.data_ptr(), tiles, count, inputs, outputs)
+        to = matrices.data_ptr(), room.data_ptr()
+        convolve(_at(x, first), _at(y, first), *to, tiles, count, inputs, outputs)
 
     _in_chunks(lambda: run, x, inputs, outputs)
     return y
@@ -76,7 +71,7 @@ def _gradient(x: Tensor, dy: Tensor, weight: Tensor) -> Tensor:
     outputs, inputs = weight.shape[:2]
     gradients: list[Tensor] = []
 
-    def begin() -> Work:
+    def begin() -> Run:
         gradient = torch.zeros(6, 6, inputs, outputs)
         gradients.append(gradient)
 
@@ -105,28 +100,16 @@ def _tiles(boards: int, height: int, width: int) -> Any:
     return tiling(boards, height, width)[0]
 
 
-@lru_cache(maxsize=1)
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, "convolutions")
-
-
-def _in_chunks(begin: Callable[[], Work], x: Tensor, inputs: int, outputs: int) -> None:
-    """Do all boards of x in chunks, in as many threads as PyTorch has; each asks `begin` once for what to do."""
+def _in_chunks(begin: Callable[[], Run], x: Tensor, inputs: int, outputs: int) -> None:
+    """Do all boards of x in chunks; each thread asks `begin` once for what to do."""
     count, _, height, width = x.shape
     places = int(_tiles(1, height, width)["counts"].sum())
     most = max(inputs, outputs)
     chunk = min(max(1, CHUNK_FLOATS // (places * most)), count)
     floats = chunk * places * (inputs + outputs + 2 * LANES) + (height + 8) * (width + 2) * most
-    firsts = iter(range(0, count, chunk))
 
-    def work(_number: int) -> None:
+    def begin_with_room() -> Work:
         run, room = begin(), torch.empty(floats)
-        for first in firsts:
-            boards = min(chunk, count - first)
-            run(first, boards, _tiles(boards, height, width), room)
+        return lambda first, boards: run(first, boards, _tiles(boards, height, width), room)
 
-    threads = min(torch.get_num_threads(), -(-count // chunk))
-    others = [_pool(torch.get_num_threads()).submit(work, number) for number in range(1, threads)]
-    work(0)
-    for other in others:
-        other.result()
+    in_chunks(begin_with_room, count, chunk)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from training.config import NetworkConfig, TrainingConfig, describe, read_config
+from training.config import DEFAULT_NETWORK, NetworkConfig, TrainingConfig, describe, read_config
 from training.errors import TrainingError
 from training.files import make_folder, write_whole
 from training.interruption import interruptible
@@ -323,17 +323,18 @@ class Run:
 def open_run(folder: Path, config: TrainingConfig | None, template: Path | None = None) -> Run:
     """Open a run's folder, or create it with `config`; None means the folder's own configuration, or the defaults.
 
-    Where `config` leaves the network's shape at the default, a run that has begun keeps its own. `template` is the TOML
-    file that `config` was read from, which a new folder keeps as it is. Raises TrainingError."""
+    `template` is the TOML file that `config` was read from, which a new folder keeps as it is. Raises TrainingError."""
     make_folder(folder)
     own, unwritten = folder / CONFIG, b""
     if own.exists():
-        kept = read_config(own)
-        if config is None:
-            config = kept
-        elif config.network == NetworkConfig():
-            config = replace(config, network=kept.network)
+        config = config or read_config(own)
     else:
         config = config or TrainingConfig()
         unwritten = describe(config).encode() if template is None else template.read_bytes()
     return Run(folder, config, unwritten)
+
+
+def kept_shape(folder: Path) -> NetworkConfig:
+    """Return the network's shape in a run's folder, or the default one where it has not begun. Raises TrainingError."""
+    own = folder / CONFIG
+    return read_config(own).network if own.exists() else DEFAULT_NETWORK

@@ -21,6 +21,7 @@ from torch import Tensor
 from nets.evaluator import GLOBAL_FEATURES, LEAD, SPATIAL_PLANES
 from training.config import TrainingConfig
 from training.devices import Compilation, choose_device, is_faster_in_bf16, place_on
+from training.memory import keep_freed_memory
 from training.positions.batch import Batch, PendingPolicy
 from training.positions.batch_loader import BatchLoader
 from training.positions.komi_balancing import with_balanced_komi
@@ -64,6 +65,8 @@ class Distiller:
         """Open the teacher and create the student with random weights. Raises TrainingError."""
         self.config = config
         self.device = choose_device(config.run.device)
+        if self.device.type == "cpu":
+            keep_freed_memory()
         precision = config.run.precision
         self._is_low = precision == "bf16" or (precision == "auto" and is_faster_in_bf16(self.device))
         torch.manual_seed(config.run.seed)

@@ -2,8 +2,9 @@
 
 The method is that of Chen, Goodfellow and Shlens, "Net2Net: Accelerating learning via knowledge transfer" (2016), with
 new units in place of copied ones. The larger network begins at random. Then the weights of the smaller one take their
-places, and whatever would carry something new to the units that were there before is set to zero. New blocks come
-last, and begin as the identity.
+places, and whatever would carry something new to the units that were there before is set to zero. A layer's new units
+get weights as large as those of its other ones: a layer that reads sums over the board has learned very small ones, and
+units with large ones would drown the rest. New blocks come last, and begin as the identity.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def grow(small: Student, config: NetworkConfig) -> Student:
 
 def _place(large: Tensor, small: Tensor, copies: int) -> None:
     """Put the weights [out, in, ...] or [out] of a layer into those of a larger one, in place. The inputs are `copies`
-    groups, each of which has grown. What reads new inputs for old outputs becomes zero."""
+    groups, each of which has grown. What reads new inputs for old outputs becomes zero; new outputs get weights whose
+    norm is the mean of the old ones'."""
     if large.ndim < 2:
         large[: len(small)] = small
         return
@@ -71,6 +73,14 @@ def _place(large: Tensor, small: Tensor, copies: int) -> None:
     groups, source = (each.unflatten(1, (copies, -1)) for each in (large, small))
     groups[:outputs] = 0.0
     groups[:outputs, :, : source.shape[2]] = source
+    added = large[outputs:]
+    if added.any():  # and not all zero, as at the end of a block
+        added *= _mean_norm(small) / _mean_norm(added)
+
+
+def _mean_norm(weights: Tensor) -> Tensor:
+    """Return the mean norm of what a layer's outputs read."""
+    return weights.flatten(1).norm(dim=1).mean()
 
 
 def _regular(config: NetworkConfig) -> int:

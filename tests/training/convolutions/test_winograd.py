@@ -17,6 +17,7 @@ CASES = {
     "parts of 3": (11, 32, 48, 9, 9),
     "parts of 4 and 3": (5, 48, 16, 7, 13),
     "full size, several chunks": (37, 64, 96, 19, 19),
+    "outputs that fill no pair of vectors": (2, 80, 80, 9, 9),
     "as high as wide is not": (3, 16, 32, 19, 8),
 }
 
@@ -38,7 +39,9 @@ def test_values_and_gradients(case: str, threads: int, monkeypatch: pytest.Monke
         (want, *torch.autograd.grad(want, (x, weight), upstream.double())),
         strict=True,
     ):
-        torch.testing.assert_close(given.double(), exact.double(), rtol=0, atol=3e-5 * float(exact.abs().max()))
+        torch.testing.assert_close(
+            given.double(), exact.double(), rtol=0, atol=3e-5 * float(exact.detach().abs().max())
+        )
 
 
 def test_memory_may_lie_in_any_order() -> None:
@@ -68,14 +71,10 @@ def test_only_the_gradients_that_are_needed(monkeypatch: pytest.MonkeyPatch) -> 
     assert weight.grad is not None
 
 
-def test_what_is_left_to_pytorch() -> None:
+def test_what_it_is_not_for() -> None:
     x, weight = torch.zeros(1, 16, 9, 9), torch.zeros(16, 16, 3, 3)
     assert is_suited(x, weight)
     assert not is_suited(x[:, :, :5], weight)
     assert not is_suited(x, torch.zeros(16, 16, 1, 1))
     assert not is_suited(x, torch.zeros(8, 16, 3, 3))
     assert not is_suited(torch.zeros(1, 22, 9, 9), torch.zeros(16, 22, 3, 3))
-    assert not is_suited(x.double(), weight.double())
-    assert not is_suited(x.to("meta"), weight.to("meta"))
-    with torch.autocast("cpu", torch.bfloat16):
-        assert not is_suited(x, weight)

@@ -58,6 +58,18 @@ def test_all_that_is_new_learns(name: str) -> None:
         assert (weights != begun[key]).float().mean() > 0.9, key
 
 
+@torch.no_grad()
+def test_new_units_are_no_louder_than_the_others() -> None:
+    small = new_student(replace(SHAPE, channels=32))
+    small.stem_global.weight.mul_(0.01)  # as layers become whose inputs are sums over the board
+    large = grow(small, replace(SHAPE, channels=48))
+    for name, weights in large.state_dict().items():
+        outputs = len(small.state_dict()[name])
+        if weights.ndim > 1 and weights[outputs:].any():
+            old, new = (part.flatten(1).norm(dim=1).mean() for part in (weights[:outputs], weights[outputs:]))
+            torch.testing.assert_close(new, old)
+
+
 def test_what_cannot_grow() -> None:
     small = new_student()
     for config, message in (
