@@ -21,12 +21,12 @@ def printable(text: str, longest: int = LONGEST) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as a part of a message of one line, of at most LONGEST_SHOWN characters."""
+    """Return a value as a part of a message of one line, of at most LONGEST_SHOWN characters; '' for an empty text."""
     try:
         text = str(value)
     except (ValueError, RecursionError):  # an integer of too many digits, or too deep a list
         text = f"such {type(value).__name__}"
-    return _cut(escaped(text[: LONGEST_SHOWN + 1]), LONGEST_SHOWN)
+    return _cut(escaped(text[: LONGEST_SHOWN + 1]), LONGEST_SHOWN) or "''"
 
 
 def printable_path(path: str | os.PathLike[str]) -> str:

@@ -26,7 +26,6 @@ from nets.native.simd.vectors import (
     store,
     store_as_shorts,
     to_floats,
-    total,
 )
 from nets.native.transformers.arithmetic import (
     BYTE_EXPONENTIAL,
@@ -55,6 +54,7 @@ from nets.native.transformers.arithmetic import (
     total_of_ints,
 )
 from nets.native.transformers.products import ATTENDS_BYTES, multiply_bytes, score_block, score_bytes
+from nets.native.transformers.rows import sum_of_squares
 
 KEYS = OUTPUTS
 """In a block of keys."""
@@ -97,11 +97,7 @@ def longest(rows, count, row_bytes, size):
     """Return the largest length of `count` vectors of `size` floats, above 0, or nan if one of them has nan."""
     most = np.float32(0.0)
     for row in range(count):
-        squares = floats(0.0)
-        for at in range(0, size * FLOAT_BYTES, VECTOR_BYTES):
-            value = load_floats(rows, row * row_bytes + at)
-            squares = squares + value * value
-        length = total(squares)
+        length = sum_of_squares(rows + row * row_bytes, size * FLOAT_BYTES)
         if length > most or math.isnan(length):
             most = length
     return math.sqrt(most) + LEAST

@@ -54,6 +54,7 @@ def test_what_is_shown_is_one_short_line(value: object) -> None:
 
 def test_what_is_shown_is_what_was_written() -> None:
     assert shown(7.5) == "7.5"
+    assert shown("") == "''"
     assert shown(" 1\n") == r" 1\n"
     assert shown("x" * LONGEST_SHOWN) == "x" * LONGEST_SHOWN
     assert shown("x" * (LONGEST_SHOWN + 1)).endswith("xx...")
