@@ -35,6 +35,7 @@ VECTORS = {
     "nets/native/simd/activations.py",
     "nets/native/transformers/arithmetic.py",
     "nets/native/transformers/products.py",
+    "training/convolutions/products.py",
 }
 ONLY_IN = {
     "numba": {"go_rules/machine/jit.py", "go_rules/machine/chain.py", *VECTORS},

@@ -15,8 +15,8 @@ LARGE_BYTES = (1 << 30, 1 << 25)
 def keep_freed_memory() -> bool:
     """Have the C library keep memory that tensors have freed. Return whether it does; only glibc can be asked.
 
-    A batch's activations are some megabytes each. By default glibc asks the system for each such piece and gives it
-    back, and the system fills every new page with zeros: a tenth of a step's time.
+    A batch's activations are some megabytes each. By default glibc gives memory back as soon as more is free than twice
+    the largest piece, and the system fills the next step's pages with zeros: a tenth of a step's time.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -65,8 +65,8 @@ def train(
     require_torch()
     from training.locks import folder_for_one
     from training.run.checkpoint import has_checkpoint
-    from training.run.folder import CHECKPOINT, CONFIG
-    from training.run.loop import TrainingTime, kept_shape, open_run
+    from training.run.folder import CHECKPOINT, CONFIG, kept_shape
+    from training.run.loop import TrainingTime, open_run
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
@@ -101,9 +101,8 @@ def learn(
     """Let the network in RUN play itself and learn from that; keep what wins a match against the best so far."""
     require_torch()
     from training.locks import folder_for_one
-    from training.run.folder import CONFIG
+    from training.run.folder import CONFIG, kept_shape
     from training.run.learn import learn as run_generations
-    from training.run.loop import kept_shape
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG

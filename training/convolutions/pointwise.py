@@ -1,5 +1,4 @@
-"""A 1x1 convolution of PyTorch's, which is a product of matrices: that of the kernels beside this file is three times
-as fast with so few channels."""
+"""A 1x1 convolution of PyTorch's, which is a product of matrices: for that products.py is faster."""
 
 from __future__ import annotations
 
@@ -10,7 +9,9 @@ from torch import Tensor
 
 from training.convolutions.chunks import Work, in_chunks
 from training.convolutions.products import FLOAT_BYTES, LANES, add_products, multiply
-from training.convolutions.winograd import CHUNK_FLOATS
+
+CHUNK_FLOATS = 330_000
+"""About how many floats are read and written at once, for a share of the work of one thread."""
 
 
 def is_suited(_x: Tensor, weight: Tensor) -> bool:

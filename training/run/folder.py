@@ -1,4 +1,4 @@
-"""The names of the files in a run's folder.
+"""The names of the files in a run's folder, and the shape of the network in it.
 
     training.toml     the configuration it was started with
     checkpoint/       the present state
@@ -12,9 +12,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from training.config import DEFAULT_NETWORK, NetworkConfig, read_config
+
 CONFIG, CHECKPOINT, LEG = "training.toml", "checkpoint", "leg"
 LOG = "progress.jsonl"
 STUDENT, CARD = "student.bin.gz", "student.json"
 BEST, BEST_CARD = "best.bin.gz", "best.json"
 CANDIDATE, CANDIDATE_CARD = "candidate.bin.gz", "candidate.json"
 SELFPLAY, MATCHES, GENERATIONS = "selfplay", "matches", "learn.json"
+
+
+def kept_shape(folder: Path) -> NetworkConfig:
+    """Return the network's shape in the configuration of a run's folder, or the default one where it has none. Raises
+    TrainingError."""
+    own = folder / CONFIG
+    return read_config(own).network if own.exists() else DEFAULT_NETWORK

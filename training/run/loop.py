@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from training.config import DEFAULT_NETWORK, NetworkConfig, TrainingConfig, describe, read_config
+from training.config import TrainingConfig, describe
 from training.errors import TrainingError
 from training.files import make_folder, write_whole
 from training.interruption import interruptible
@@ -320,21 +320,11 @@ class Run:
         return checkpoint.progress
 
 
-def open_run(folder: Path, config: TrainingConfig | None, template: Path | None = None) -> Run:
-    """Open a run's folder, or create it with `config`; None means the folder's own configuration, or the defaults.
-
-    `template` is the TOML file that `config` was read from, which a new folder keeps as it is. Raises TrainingError."""
+def open_run(folder: Path, config: TrainingConfig, template: Path | None = None) -> Run:
+    """Open a run's folder, or create it with `config`. `template` is the TOML file that this was read from, which a new
+    folder keeps as it is. Raises TrainingError."""
     make_folder(folder)
-    own, unwritten = folder / CONFIG, b""
-    if own.exists():
-        config = config or read_config(own)
-    else:
-        config = config or TrainingConfig()
+    unwritten = b""
+    if not (folder / CONFIG).exists():
         unwritten = describe(config).encode() if template is None else template.read_bytes()
     return Run(folder, config, unwritten)
-
-
-def kept_shape(folder: Path) -> NetworkConfig:
-    """Return the network's shape in a run's folder, or the default one where it has not begun. Raises TrainingError."""
-    own = folder / CONFIG
-    return read_config(own).network if own.exists() else DEFAULT_NETWORK

@@ -33,7 +33,7 @@ from training.config import TrainingConfig, describe
 from training.errors import TrainingError
 from training.files import named_errors, read_arrays, write_whole
 from training.positions.records import ARRAYS, load_records
-from training.run.folder import CHECKPOINT, CONFIG, LOG
+from training.run.folder import CHECKPOINT, CONFIG, LOG, kept_shape
 from training.run.yardstick import load_yardstick
 
 ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
@@ -75,7 +75,8 @@ def main(
 ) -> None:
     """Run the command line."""
     try:
-        pack(out, read_settings(config_file, settings), run, python, most << 20)
+        shape = None if run is None else kept_shape(run)
+        pack(out, read_settings(config_file, settings, shape), run, python, most << 20)
     except TrainingError as error:
         raise click.ClickException(str(error)) from None
 

@@ -65,7 +65,7 @@ def grow(small: Student, config: NetworkConfig) -> Student:
 def _place(large: Tensor, small: Tensor, copies: int) -> None:
     """Put the weights [out, in, ...] or [out] of a layer into those of a larger one, in place. The inputs are `copies`
     groups, each of which has grown. What reads new inputs for old outputs becomes zero; new outputs get weights whose
-    norm is the mean of the old ones'."""
+    mean norm is that of the old ones."""
     if large.ndim < 2:
         large[: len(small)] = small
         return
@@ -79,7 +79,7 @@ def _place(large: Tensor, small: Tensor, copies: int) -> None:
 
 
 def _mean_norm(weights: Tensor) -> Tensor:
-    """Return the mean norm of what a layer's outputs read."""
+    """Return the mean, over a layer's outputs, of the norm of their weights."""
     return weights.flatten(1).norm(dim=1).mean()
 
 

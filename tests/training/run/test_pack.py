@@ -148,3 +148,14 @@ def test_training_imports_only_what_travels() -> None:
     imported = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
     assert "torch" in imported
     assert not imported & {"onnx", "onnxruntime", "rich", "matplotlib", "scipy"}
+
+
+def test_a_run_that_is_packed_keeps_its_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recipe that names no shape would else begin the defaults' one over there, and not go on."""
+    run, packed = tmp_path / "run", []
+    run.mkdir()
+    (run / "training.toml").write_text("[network]\nblocks = 6\nchannels = 96\n")
+    monkeypatch.setattr(module, "pack", lambda _out, config, *_: packed.append(config.network))
+    command = [str(tmp_path / "out"), "--run", str(run), "-s", "network.channels=112"]
+    module.main.main(command, standalone_mode=False)
+    assert [(shape.blocks, shape.channels) for shape in packed] == [(6, 112)]
