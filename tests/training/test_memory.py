@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 PROGRAM = """
-import resource, sys
+import resource
 import torch
 from training.memory import keep_freed_memory
 

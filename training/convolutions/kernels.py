@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from go_rules.machine.jit import kernel
 from nets.native.convolutions.tiling import LARGEST, PLACES
+from nets.native.convolutions.transforms import FLOAT_BYTES
 from nets.native.simd.vectors import VECTOR_BYTES, floats, load_floats, store
-from training.convolutions.products import FLOAT_BYTES, add_products, multiply
+from training.convolutions.products import add_products, multiply
 
 SIDE = LARGEST + 2
 """The places of a tile along one side, of which there are PLACES in all."""

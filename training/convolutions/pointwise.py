@@ -1,14 +1,13 @@
-"""A 1x1 convolution of PyTorch's, which is a product of matrices: for that products.py is faster."""
+"""A convolution of 1x1, and its gradients: products of matrices, for which products.py is faster than PyTorch."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from nets.native.convolutions.transforms import FLOAT_BYTES
 from training.convolutions.chunks import Work, in_chunks
-from training.convolutions.products import FLOAT_BYTES, LANES, add_products, multiply
+from training.convolutions.products import LANES, add_products, multiply
 
 CHUNK_FLOATS = 330_000
 """About how many floats are read and written at once, for a share of the work of one thread."""
@@ -21,28 +20,9 @@ def is_suited(_x: Tensor, weight: Tensor) -> bool:
 
 
 def convolution(x: Tensor, weight: Tensor) -> Tensor:
-    """Convolve x [N, inputs, H, W] by `weight` [outputs, inputs, 1, 1]."""
-    return _Convolution.apply(x, weight)
-
-
-class _Convolution(torch.autograd.Function):
-    @staticmethod
-    def forward(context: Any, x: Tensor, weight: Tensor) -> Tensor:
-        x = x.contiguous(memory_format=torch.channels_last)
-        context.save_for_backward(x, weight)
-        return _multiply(x, weight.flatten(1).T.contiguous())
-
-    @staticmethod
-    def backward(context: Any, dy: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        x, weight = context.saved_tensors
-        dy = dy.contiguous(memory_format=torch.channels_last)
-        back = _multiply(dy, weight.flatten(1).contiguous()) if context.needs_input_grad[0] else None
-        return back, _gradient(x, dy)[..., None, None] if context.needs_input_grad[1] else None
-
-
-def _multiply(x: Tensor, matrix: Tensor) -> Tensor:
-    """Multiply all points of x [N, inputs, H, W] by `matrix` [inputs, outputs]."""
-    inputs, outputs = matrix.shape
+    """Convolve x [N, inputs, H, W], channels last, by `weight` [outputs, inputs, 1, 1]."""
+    outputs, inputs = weight.shape[:2]
+    matrix = weight.flatten(1).T.contiguous()
     points = x.shape[2] * x.shape[3]
     y = torch.empty((len(x), outputs, *x.shape[2:]), memory_format=torch.channels_last)
     row, to_row = inputs * FLOAT_BYTES, outputs * FLOAT_BYTES
@@ -56,8 +36,9 @@ def _multiply(x: Tensor, matrix: Tensor) -> Tensor:
     return y
 
 
-def _gradient(x: Tensor, dy: Tensor) -> Tensor:
-    """Return the gradient [outputs, inputs] of the weights that made of x what has the gradient dy."""
+def weight_gradient(x: Tensor, dy: Tensor) -> Tensor:
+    """Return the gradient [outputs, inputs, 1, 1] of the weights that made of x what has the gradient dy, both with
+    channels last."""
     inputs, outputs, points = x.shape[1], dy.shape[1], x.shape[2] * x.shape[3]
     gradients: list[Tensor] = []
 
@@ -73,7 +54,7 @@ def _gradient(x: Tensor, dy: Tensor) -> Tensor:
         return run
 
     in_chunks(begin, len(x), _chunk(points, inputs, outputs))
-    return sum(gradients[1:], gradients[0]).T
+    return sum(gradients[1:], gradients[0]).T[..., None, None]
 
 
 def _chunk(points: int, inputs: int, outputs: int) -> int:

@@ -10,15 +10,14 @@ from llvmlite import ir
 from numba import types
 
 from go_rules.machine.jit import kernel
+from nets.native.convolutions.transforms import FLOAT_BYTES
 from nets.native.simd.processor import features
 from nets.native.simd.products import keep_together, repeat
 from nets.native.simd.vectors import ALIGNMENT, F32, FLOATS, FUSED, I64, VECTOR_BYTES, intrinsic, place, spread
 from nets.native.simd.x86 import WIDE
 
-FLOAT_BYTES = 4
 LANES = FLOATS.llvm.count
-IS_WIDE = WIDE in features()
-ROWS, VECTORS = (12, 2) if IS_WIDE else (6, 1)
+ROWS, VECTORS = (12, 2) if WIDE in features() else (6, 1)
 """Rows, and vectors of columns, whose sums are computed at once. AVX-512 has 32 registers of a vector, AVX2 16 of half
 of one, and ARM 32 of a quarter."""
 FEWER_ROWS = (4, 1)

@@ -1,4 +1,4 @@
-"""A 3x3 convolution of PyTorch's whose values and gradients are computed by the kernels beside this file.
+"""A convolution of 3x3, and its gradients, by the kernels beside this file.
 
 On processors, PyTorch computes convolutions directly. Winograd's method has a quarter of the multiplications (2.3 a
 point and pair of channels on 19x19, and not 9), and the same results up to rounding.
@@ -16,9 +16,10 @@ from torch import Tensor
 
 from go_rules.points import MAX_SIZE
 from nets.native.convolutions.tiling import tiling, weight_matrix
+from nets.native.convolutions.transforms import FLOAT_BYTES
 from training.convolutions.chunks import Work, in_chunks
 from training.convolutions.kernels import add_gradient, convolve
-from training.convolutions.products import FLOAT_BYTES, LANES
+from training.convolutions.products import LANES
 
 CHUNK_FLOATS = 330_000
 """About how many inputs of products are made at once: enough to use each weight often, few enough for the cache."""
@@ -35,26 +36,7 @@ def is_suited(x: Tensor, weight: Tensor) -> bool:
 
 
 def convolution(x: Tensor, weight: Tensor) -> Tensor:
-    """Convolve x [N, inputs, H, W] by `weight` [outputs, inputs, 3, 3], with zeros around the board."""
-    return _Convolution.apply(x, weight)
-
-
-class _Convolution(torch.autograd.Function):
-    @staticmethod
-    def forward(context: Any, x: Tensor, weight: Tensor) -> Tensor:
-        x = x.contiguous(memory_format=torch.channels_last)
-        context.save_for_backward(x, weight)
-        return _convolve(x, weight)
-
-    @staticmethod
-    def backward(context: Any, dy: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        x, weight = context.saved_tensors
-        dy = dy.contiguous(memory_format=torch.channels_last)
-        back = _convolve(dy, weight.flip(2, 3).transpose(0, 1)) if context.needs_input_grad[0] else None
-        return back, _gradient(x, dy, weight) if context.needs_input_grad[1] else None
-
-
-def _convolve(x: Tensor, weight: Tensor) -> Tensor:
+    """Convolve x [N, inputs, H, W], channels last, by `weight` [outputs, inputs, 3, 3], with zeros around the board."""
     outputs, inputs = weight.shape[:2]
     matrices = torch.einsum("iy,jx,onyx->ijno", _matrix(), _matrix(), weight).contiguous()
     y = torch.empty((len(x), outputs, *x.shape[2:]), memory_format=torch.channels_last)
@@ -67,8 +49,10 @@ def _convolve(x: Tensor, weight: Tensor) -> Tensor:
     return y
 
 
-def _gradient(x: Tensor, dy: Tensor, weight: Tensor) -> Tensor:
-    outputs, inputs = weight.shape[:2]
+def weight_gradient(x: Tensor, dy: Tensor) -> Tensor:
+    """Return the gradient [outputs, inputs, 3, 3] of the weights that made of x what has the gradient dy, both with
+    channels last."""
+    inputs, outputs = x.shape[1], dy.shape[1]
     gradients: list[Tensor] = []
 
     def begin() -> Run:
