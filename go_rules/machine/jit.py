@@ -24,6 +24,7 @@ from go_rules.machine.fingerprint import source_fingerprint
 from go_rules.machine.locks import acquire, release
 from go_rules.machine.numba_file import without_numba_file
 from go_rules.machine.shipped import Family, family_of, folder_name, python_abi, read_shipped, usable_shipped
+from go_rules.machine.tile_registers import TILES, may_use_tiles
 
 with without_numba_file():
     import llvmlite.binding
@@ -78,8 +79,24 @@ def _use_shipped() -> Path | None:
     return folder
 
 
+def _without_tiles() -> None:
+    """Have numba compile for this processor without its tile registers, where the system does not give them to us."""
+    if (_settings.CPU_NAME, _settings.CPU_FEATURES) != (None, None):
+        return
+    try:
+        features = llvmlite.binding.get_host_cpu_features()
+    except RuntimeError:
+        return
+    has_tiles = any(has and name.startswith(TILES) for name, has in features.items())
+    if has_tiles and not may_use_tiles():
+        features.update({name: False for name in features if name.startswith(TILES)})
+        _settings.CPU_NAME = llvmlite.binding.get_host_cpu_name()
+        _settings.CPU_FEATURES = features.flatten()
+
+
 shipped_folder = _use_shipped()
 """The folder of the shipped kernels that this process uses; None if it uses none."""
+_without_tiles()
 
 
 def kernel(function: F) -> F:

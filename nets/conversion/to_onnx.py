@@ -15,6 +15,7 @@ from onnx import ModelProto, helper
 
 from nets.conversion.board import Board
 from nets.conversion.fold import fold_norms, is_convolutional
+from nets.conversion.idle_units import without_idle_units
 from nets.conversion.graph import IR_VERSION, OPSET, Graph
 from nets.conversion.inputs import with_v7_inputs
 from nets.conversion.policy_head import write_policy
@@ -43,8 +44,8 @@ _quietly = np.errstate(over="ignore", invalid="ignore")
 
 @_quietly
 def prepared(model: Model) -> Model:
-    """Return an equal network that reads V7 features and has as few norms as possible."""
-    return fold_norms(with_v7_inputs(model))
+    """Return an equal network that reads V7 features and has as few norms, and hidden units, as possible."""
+    return fold_norms(without_idle_units(with_v7_inputs(model)))
 
 
 @_quietly

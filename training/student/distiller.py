@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from nets.evaluator import GLOBAL_FEATURES, LEAD, SPATIAL_PLANES
 from training.config import TrainingConfig
@@ -81,11 +81,7 @@ class Distiller:
             self._dormant_units = DormantUnitReset(self.student, self.average.network, self.optimisers)
         self.units_reset = 0
         """How many dormant units were reset so far."""
-        # The student is not compiled: that would take longer than a leg of some minutes gains by it.
-        compiled = []
-        if config.run.compile and self.device.type == "cuda" and isinstance(self.teacher, TorchTeacher):
-            compiled = self.teacher.parts()
-        self._compilation = Compilation(compiled)
+        self._compilation = self._compiled()
         self.copying = 0.0
         """Seconds of waiting, so far, until positions were copied to the device."""
         self._uploads = torch.cuda.Stream() if self.device.type == "cuda" else None
@@ -199,8 +195,7 @@ class Distiller:
     def _evaluated(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Outputs:
         lower = torch.autocast(self.device.type, torch.bfloat16) if self._is_low else nullcontext()
         with lower:
-            outputs: Outputs = self.student(spatial, global_, fills_canvas)
-        return outputs
+            return self._compilation.run(lambda: self.student(spatial, global_, fills_canvas))
 
     def _labelled(self, batch: Batch) -> LabelledBatch:
         spatial, global_, labels, targets = self._upload(batch)
@@ -268,6 +263,14 @@ class Distiller:
         assert self.teacher is not None
         teacher: Callable[[Tensor, Tensor, bool], TeacherEvaluation] = self.teacher
         return self._compilation.run(lambda: teacher(spatial, global_, fills_canvas))
+
+    def _compiled(self) -> Compilation:
+        """Compile what gains more by it than it costs: on a GPU the teacher, whose batches are of any size. On a
+        processor the student, where it computes in bf16 and batches of a few sizes come from sample files."""
+        if self.config.run.compile and self.device.type == "cuda" and isinstance(self.teacher, TorchTeacher):
+            return Compilation(self.teacher.parts(), any_size=True)
+        is_worth = self.config.run.compile and self.device.type == "cpu" and self._is_low and self.teacher is None
+        return Compilation(list(self.student.blocks) if is_worth else [], any_size=False)
 
     def _open_teacher(self) -> Teacher | None:
         run, data = self.config.run, self.config.data

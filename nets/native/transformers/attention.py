@@ -16,6 +16,7 @@ import numpy as np
 from go_rules.machine.jit import kernel
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_parts
+from nets.native.simd.tile_products import ROWS_AT_ONCE
 from nets.native.simd.vectors import (
     VECTOR_BYTES,
     floats,
@@ -53,7 +54,7 @@ from nets.native.transformers.arithmetic import (
     thresholds,
     total_of_ints,
 )
-from nets.native.transformers.products import ATTENDS_BYTES, multiply_bytes, score_block, score_bytes
+from nets.native.transformers.products import ATTENDS_BYTES, IN_TILES, multiply_bytes, score_block, score_bytes
 from nets.native.transformers.rows import sum_of_squares
 
 KEYS = OUTPUTS
@@ -71,7 +72,7 @@ PER_BLOCK, PER_ROW = 79, 47
 HIGHEST_FACTOR = 65535.0
 """Of scores of 8-bit levels, see write_shares."""
 LEAST = 1e-30
-ROWS = 12
+ROWS = ROWS_AT_ONCE if IN_TILES else 12
 """How many queries' scores are kept at a time."""
 
 HEAD_BUFFERS = np.dtype(
@@ -245,6 +246,8 @@ def mix(block, buffers, area, fraction, shift, one_or_nan, mixed, row_bytes):
     score_row, tail = blocks * VECTOR_BYTES, area - (blocks - 1) * KEYS
     query_bytes = block.size if block.scores_bytes == 1 else block.size * SHORT_BYTES
     words = (area + 3) // 4 if block.mixes_bytes == 1 else (area + 1) // 2
+    # In tiles points beyond the board are mixed too: their shares are 0, and their levels may be any.
+    share_bytes = blocks * KEYS if IN_TILES and block.mixes_bytes == 1 else words * 4
     for start in range(0, area, ROWS):
         count = min(ROWS, area - start)
         queries = buffers.queries + start * query_bytes
@@ -266,18 +269,18 @@ def mix(block, buffers, area, fraction, shift, one_or_nan, mixed, row_bytes):
             scores = buffers.scores + row * score_row
             shares = write_shares(scores, blocks, tail, bits, factor, block.mixes_bytes, start + row)
             store(buffers.factors, row * VECTOR_BYTES, floats(one_or_nan / shares))
-        _mix_values(block, buffers, count, words, score_row, mixed + start * row_bytes, row_bytes)
+        _mix_values(block, buffers, count, words, share_bytes, score_row, mixed + start * row_bytes, row_bytes)
 
 
 @kernel
-def _mix_values(block, buffers, count, words, score_row, mixed, row_bytes):
+def _mix_values(block, buffers, count, words, share_bytes, score_row, mixed, row_bytes):
     end = block.value_size * FLOAT_BYTES
     for first in range(0, end, OUTPUT_BYTES):
         values = buffers.values + first * words
         if ATTENDS_BYTES and block.mixes_bytes == 1:
-            multiply_bytes(buffers.scores, values, buffers.sums, count, score_row, words * 4)
+            multiply_bytes(buffers.scores, values, buffers.sums, count, score_row, share_bytes)
         else:
-            multiply_parts(buffers.scores, values, buffers.sums, count, score_row, words * 4)
+            multiply_parts(buffers.scores, values, buffers.sums, count, score_row, share_bytes)
         for at in range(first, min(first + OUTPUT_BYTES, end), VECTOR_BYTES):
             steps = load_floats(buffers.steps, at)
             for row in range(count):

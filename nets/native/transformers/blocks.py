@@ -12,6 +12,7 @@ from go_rules.machine.jit import kernel
 from go_rules.points import MAX_SIZE
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
+from nets.native.simd.tile_products import ROWS_AT_ONCE, give_up_tiles, shape_tiles
 from nets.native.transformers.attention import (
     LONGEST,
     SHARE_BITS,
@@ -25,14 +26,14 @@ from nets.native.transformers.attention import (
     write_shorts,
 )
 from nets.native.transformers.byte_attention import pack_byte_keys, pack_byte_values, write_byte_queries
-from nets.native.transformers.products import ATTENDS_BYTES, multiply_bytes
+from nets.native.transformers.products import ATTENDS_BYTES, IN_TILES, multiply_bytes
 from nets.native.transformers.rows import add_values, put_gated, put_silu, put_values, write_activated, write_levels
 
 TO_VALUES, TO_STREAM, TO_GATED, TO_SILU = 0, 1, 2, 3
 """What to do with a matrix's outputs."""
 ATTENTION, FEED_FORWARD, NARROW, WIDEN = 0, 1, 2, 3
 """The kinds of blocks. The last two are the ends of a bottleneck."""
-CHUNK = 24
+CHUNK = ROWS_AT_ONCE if IN_TILES else 24
 """So many rows at a time: their levels and outputs stay in the processor's first caches."""
 LARGEST_SUM = 2.0**31 - 2.0**20
 LARGEST_SHORT = 32767.0
@@ -111,6 +112,7 @@ def run_blocks(blocks, first, end, matrices, parameters, room, streams, buffers,
     `streams` are the addresses of float32 [rows, channels]: the trunk's, those of bottlenecks in it, and so on.
     """
     rows = boards * height * width
+    shape_tiles()
     for number in range(first, end):
         block = blocks[number]
         stream, matrix = streams[block.stream], matrices[block.first]
@@ -123,6 +125,7 @@ def run_blocks(blocks, first, end, matrices, parameters, room, streams, buffers,
             _attend(block, matrix, second, parameters, room, stream, buffers, boards, height, width)
         else:
             _feed_forward(block, matrix, matrices[block.second], parameters, room, stream, rows)
+    give_up_tiles()
 
 
 @kernel

@@ -10,6 +10,7 @@ from numba import types
 from go_rules.machine.jit import kernel
 from nets.native.simd.groups import group_multiplier
 from nets.native.simd.products import HERE, OUTPUT_BYTES, emit_products, multiplier
+from nets.native.simd.tile_products import ROWS_AT_ONCE, multiply_tiles
 from nets.native.simd.vectors import ALIGNMENT, I32, I64, intrinsic, place, spread
 
 HAS_BYTES = HERE.quads is not None or HERE.groups is not None
@@ -18,6 +19,10 @@ IN_GROUPS = HERE.groups is not None
 """Whether they add up groups of products in 16 bits, so that weights have to keep to LARGEST_GROUP."""
 ATTENDS_BYTES = HERE.quads is not None
 """Whether attention can have 8 bits."""
+IN_TILES = HERE.has_tiles
+"""Whether those are multiplied in tiles, of several rows at once."""
+FEWEST_FOR_TILES = 4
+"""With fewer rows other instructions are as fast."""
 QUADS = HERE.quads or HERE.pairs
 """Without products of 8 bits nothing has such levels, but what multiplies them is compiled all the same."""
 
@@ -78,9 +83,12 @@ def multiply_bytes(levels, weights, sums, rows, row_bytes, length):
     """Compute int32 sums [rows, 32] of 8-bit levels [rows, channels] @ int8 weights [channels / 4, 32, 4].
 
     The arguments are the addresses of levels, weights and sums, the number of rows, the bytes from one row of levels to
-    the next, and those to read of a row. The levels have no sign where `byte_zero` is added to them.
+    the next, and those to read of a row. The levels have no sign where `byte_zero` is added to them. In tiles
+    `length` is a multiple of 32, and there has to be room for levels and sums of rows up to a multiple of 16.
     """
-    if IN_GROUPS:
+    if IN_TILES and rows >= FEWEST_FOR_TILES:
+        multiply_tiles(levels, row_bytes, length, weights, sums, rows)
+    elif IN_GROUPS:
         for row in range(rows):
             _multiply_group(levels + row * row_bytes, length, weights, sums + row * OUTPUT_BYTES)
     else:

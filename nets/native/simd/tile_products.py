@@ -1,0 +1,141 @@
+"""Products of 8-bit levels on Intel's tile registers (AMX): sixteen rows by sixteen outputs at once, 64 inputs deep.
+
+Tiles read levels and weights as they lie there for other instructions, and give the same integers in an eighth of the
+time. A thread shapes its tiles before it multiplies and gives them up afterwards; go_rules/machine/tile_registers.py
+asks the system for them.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import partial
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from nets.native.simd.products import HERE, OUTPUT_BYTES, repeat
+from nets.native.simd.vectors import I8, I64, intrinsic
+
+TILE_ROWS = 16
+DEPTH, HALF_DEPTH = 64, 32
+"""Inputs of a tile of levels, and of one for what is left of a row."""
+TILE_BYTES = 64
+"""Of a row of a tile: so many levels or so many weights, or 16 sums."""
+ROWS_AT_ONCE = 2 * TILE_ROWS
+"""So many rows are multiplied by 32 outputs at once: four tiles of sums, which do not wait for each other."""
+LEVELS, WEIGHTS, HALF_LEVELS, HALF_WEIGHTS = 4, 5, 6, 7
+"""The numbers of tiles; those of sums are 0 to 3. The halves are for the last 32 inputs of a row."""
+_GROUP = 4
+"""Inputs whose weights lie beside each other."""
+
+
+def _shapes() -> bytes:
+    """Return the shapes of all tiles as `ldtilecfg` reads them: a palette, bytes of a row, and rows."""
+    row_bytes, rows = [TILE_BYTES] * 8, [TILE_ROWS] * 8
+    row_bytes[HALF_LEVELS], rows[HALF_WEIGHTS] = HALF_DEPTH, HALF_DEPTH // _GROUP
+    return struct.pack("<BB14x8H16x8B8x", 1, 0, *row_bytes, *rows)
+
+
+def _call(builder: Any, name: str, *values: Any) -> None:
+    kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
+    builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.x86.{name}"), values)
+
+
+def _pointer(builder: Any, address: Any) -> Any:
+    return builder.inttoptr(address, I8.as_pointer())
+
+
+@intrinsic
+def shape_tiles(_context: Any) -> Any:
+    """Shape the thread's tiles for `multiply_tiles`."""
+
+    def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
+        if HERE.has_tiles:
+            shapes = cgutils.global_constant(builder, "tile_shapes", cgutils.make_bytearray(_shapes()))
+            _call(builder, "ldtilecfg", builder.bitcast(shapes, I8.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@intrinsic
+def give_up_tiles(_context: Any) -> Any:
+    """Give up the thread's tiles: what they hold is not saved any more when the system changes threads."""
+
+    def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
+        if HERE.has_tiles:
+            _call(builder, "tilerelease")
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@intrinsic
+def multiply_tiles(
+    _context: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, sums: Any, rows: Any
+) -> Any:
+    """Compute int32 sums [rows, 32] of 8-bit levels without sign [rows, length] @ int8 weights [length / 4, 32, 4].
+
+    `levels`, `weights` and `sums` are addresses, `row_bytes` the bytes from one row of levels to the next, and `length`
+    is a multiple of 32. Levels are read, and sums written, for `rows` rounded up to a multiple of 16.
+    """
+
+    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        if HERE.has_tiles:
+            _emit(builder, values)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 6), generate
+
+
+def _emit(builder: Any, values: Any) -> None:
+    levels, row_bytes, length, weights, sums, rows = values
+
+    def has_more_than(count: int, state: tuple[Any, ...]) -> Any:
+        return builder.icmp_signed(">", state[-1], I64(count))
+
+    def turn(tiles: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
+        levels, sums, rows = state
+        _emit_rows(builder, levels, row_bytes, length, weights, sums, tiles)
+        done = tiles * TILE_ROWS
+        levels = builder.add(levels, builder.mul(row_bytes, I64(done)))
+        return levels, builder.add(sums, I64(done * OUTPUT_BYTES)), builder.sub(rows, I64(done))
+
+    state = levels, sums, rows
+    for tiles, fewest in ((2, TILE_ROWS), (1, 0)):
+        state = repeat(builder, state, partial(has_more_than, fewest), partial(turn, tiles))
+
+
+def _emit_rows(builder: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, sums: Any, tiles: int) -> None:
+    """Emit the products of one or two tiles of rows."""
+    cells = [(row, column) for row in range(tiles) for column in range(2)]
+    for row, column in cells:
+        _call(builder, "tilezero", I8(2 * row + column))
+
+    def multiply(at: Any, of_levels: int, of_weights: int) -> None:
+        for row in range(tiles):
+            there = builder.add(builder.add(levels, at), builder.mul(row_bytes, I64(row * TILE_ROWS)))
+            _call(builder, "tileloadd64", I8(of_levels), _pointer(builder, there), row_bytes)
+            # Each tile of weights but the first is the last one of the row of tiles before.
+            for column in (0, 1) if row == 0 else (1, 0):
+                if (row, column) != (1, 1):
+                    offset = builder.add(builder.mul(at, I64(OUTPUT_BYTES // _GROUP)), I64(TILE_BYTES * column))
+                    there = _pointer(builder, builder.add(weights, offset))
+                    _call(builder, "tileloadd64", I8(of_weights), there, I64(OUTPUT_BYTES))
+                _call(builder, "tdpbusd", I8(2 * row + column), I8(of_levels), I8(of_weights))
+
+    def is_whole(state: tuple[Any, ...]) -> Any:
+        return builder.icmp_signed("<=", builder.add(state[0], I64(DEPTH)), length)
+
+    def deeper(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        multiply(state[0], LEVELS, WEIGHTS)
+        return (builder.add(state[0], I64(DEPTH)),)
+
+    (at,) = repeat(builder, (I64(0),), is_whole, deeper)
+    with builder.if_then(builder.icmp_signed("<", at, length)):
+        multiply(at, HALF_LEVELS, HALF_WEIGHTS)
+    for row, column in cells:
+        there = builder.add(sums, I64(row * TILE_ROWS * OUTPUT_BYTES + TILE_BYTES * column))
+        _call(builder, "tilestored64", I8(2 * row + column), _pointer(builder, there), I64(OUTPUT_BYTES))
