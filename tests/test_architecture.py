@@ -27,6 +27,7 @@ MAY_IMPORT = {
 VECTORS = {
     "nets/native/simd/vectors.py",
     "nets/native/simd/products.py",
+    "nets/native/simd/tile_products.py",
     "nets/native/simd/groups.py",
     "nets/native/simd/instructions.py",
     "nets/native/simd/processor.py",

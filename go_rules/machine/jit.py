@@ -24,7 +24,7 @@ from go_rules.machine.fingerprint import source_fingerprint
 from go_rules.machine.locks import acquire, release
 from go_rules.machine.numba_file import without_numba_file
 from go_rules.machine.shipped import Family, family_of, folder_name, python_abi, read_shipped, usable_shipped
-from go_rules.machine.tile_registers import TILES, may_use_tiles
+from go_rules.machine.tile_registers import without_refused_tiles
 
 with without_numba_file():
     import llvmlite.binding
@@ -61,7 +61,8 @@ def shippable() -> tuple[Family, str] | None:
     None if the processor is of no family, and if it may not be asked for all that it can.
     """
     try:
-        family = family_of(llvmlite.binding.get_host_cpu_features()) if _settings.ENABLE_AVX else None
+        features = without_refused_tiles(llvmlite.binding.get_host_cpu_features())
+        family = family_of(features) if _settings.ENABLE_AVX else None
     except RuntimeError:  # LLVM does not know how to ask this kind of processor
         return None
     return (family, folder_name(family, numba.__version__, llvmlite.__version__)) if family else None
@@ -87,11 +88,10 @@ def _without_tiles() -> None:
         features = llvmlite.binding.get_host_cpu_features()
     except RuntimeError:
         return
-    has_tiles = any(has and name.startswith(TILES) for name, has in features.items())
-    if has_tiles and not may_use_tiles():
-        features.update({name: False for name in features if name.startswith(TILES)})
+    usable = without_refused_tiles(features)
+    if usable != features:
         _settings.CPU_NAME = llvmlite.binding.get_host_cpu_name()
-        _settings.CPU_FEATURES = features.flatten()
+        _settings.CPU_FEATURES = usable.flatten()
 
 
 shipped_folder = _use_shipped()

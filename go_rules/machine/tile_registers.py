@@ -5,7 +5,11 @@ from __future__ import annotations
 import ctypes
 import platform
 import sys
+from copy import copy
 from functools import lru_cache
+from typing import TypeVar
+
+Features = TypeVar("Features", bound=dict[str, bool])
 
 TILES = "amx-"
 """How LLVM's names of the processor's features for them begin."""
@@ -13,6 +17,16 @@ SYSTEM_CALL = 158
 """`arch_prctl` of Linux on x86-64."""
 REQUEST, TILE_DATA = 0x1023, 18
 """ARCH_REQ_XCOMP_PERM, and the number of the state that is asked for (Linux, Documentation/arch/x86/xstate.rst)."""
+
+
+def without_refused_tiles(features: Features) -> Features:
+    """Return what this process may use of a processor's features, by LLVM's names."""
+    tiles = [name for name, has in features.items() if has and name.startswith(TILES)]
+    if not tiles or may_use_tiles():
+        return features
+    usable = copy(features)
+    usable.update(dict.fromkeys(tiles, False))
+    return usable
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Leaves out hidden units of feed-forward blocks that add nothing, since training has worn their weights down to zero."""
+"""Leaves out hidden units of feed-forward blocks that add nothing: training has worn their weights down to zero."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from onnx import ModelProto, helper
 
 from nets.conversion.board import Board
 from nets.conversion.fold import fold_norms, is_convolutional
-from nets.conversion.idle_units import without_idle_units
 from nets.conversion.graph import IR_VERSION, OPSET, Graph
+from nets.conversion.idle_units import without_idle_units
 from nets.conversion.inputs import with_v7_inputs
 from nets.conversion.policy_head import write_policy
 from nets.conversion.trunk import TrunkWriter, write_trunk

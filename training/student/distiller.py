@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from nets.evaluator import GLOBAL_FEATURES, LEAD, SPATIAL_PLANES
 from training.config import TrainingConfig
@@ -40,6 +40,9 @@ PolicyFunction = Callable[[Tensor, Tensor, bool], Tensor]
 WARM_UP = ((19, 19), (13, 13), (13, 10))
 """Canvases, and the boards on them, with which the teacher is compiled: for any size, with masks and without."""
 WARM_UP_BATCH = 8
+
+WORTH_COMPILING = 100_000_000
+"""A student is large from so many multiplications for a 19x19 position on."""
 
 LEAST_RATE = 0.2
 """Dormant units are reset only at this share of the full learning rate or more; below, they could learn too little."""
@@ -108,8 +111,9 @@ class Distiller:
         )
 
     def warm_up(self) -> bool:
-        """Compile what is to be compiled, on boards of zeros, which need no positions. Return whether there was any."""
-        if not self._compilation.is_used:
+        """Compile the teacher, if that is to be compiled, on boards of zeros, which need no positions. Return whether
+        it was. A student is compiled when it first learns from a batch of a size."""
+        if not self._compilation.is_used or self.teacher is None:
             return False
         for canvas, size in WARM_UP:
             planes = torch.zeros(WARM_UP_BATCH, SPATIAL_PLANES, canvas, canvas, device=self.device)
@@ -266,11 +270,12 @@ class Distiller:
 
     def _compiled(self) -> Compilation:
         """Compile what gains more by it than it costs: on a GPU the teacher, whose batches are of any size. On a
-        processor the student, where it computes in bf16 and batches of a few sizes come from sample files."""
+        processor a large student that computes in bf16, where there is no teacher: then batches have a few sizes."""
         if self.config.run.compile and self.device.type == "cuda" and isinstance(self.teacher, TorchTeacher):
             return Compilation(self.teacher.parts(), any_size=True)
+        blocks = list(self.student.blocks) if self.student.macs() >= WORTH_COMPILING else []
         is_worth = self.config.run.compile and self.device.type == "cpu" and self._is_low and self.teacher is None
-        return Compilation(list(self.student.blocks) if is_worth else [], any_size=False)
+        return Compilation(blocks if is_worth else [], any_size=False)
 
     def _open_teacher(self) -> Teacher | None:
         run, data = self.config.run, self.config.data

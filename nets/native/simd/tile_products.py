@@ -73,9 +73,7 @@ def give_up_tiles(_context: Any) -> Any:
 
 
 @intrinsic
-def multiply_tiles(
-    _context: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, sums: Any, rows: Any
-) -> Any:
+def multiply_tiles(_context: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, sums: Any, rows: Any) -> Any:
     """Compute int32 sums [rows, 32] of 8-bit levels without sign [rows, length] @ int8 weights [length / 4, 32, 4].
 
     `levels`, `weights` and `sums` are addresses, `row_bytes` the bytes from one row of levels to the next, and `length`

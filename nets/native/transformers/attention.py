@@ -54,7 +54,7 @@ from nets.native.transformers.arithmetic import (
     thresholds,
     total_of_ints,
 )
-from nets.native.transformers.products import ATTENDS_BYTES, IN_TILES, multiply_bytes, score_block, score_bytes
+from nets.native.transformers.products import ATTENDS_BYTES, IN_TILES, multiply_many_bytes, score_block, score_bytes
 from nets.native.transformers.rows import sum_of_squares
 
 KEYS = OUTPUTS
@@ -246,7 +246,7 @@ def mix(block, buffers, area, fraction, shift, one_or_nan, mixed, row_bytes):
     score_row, tail = blocks * VECTOR_BYTES, area - (blocks - 1) * KEYS
     query_bytes = block.size if block.scores_bytes == 1 else block.size * SHORT_BYTES
     words = (area + 3) // 4 if block.mixes_bytes == 1 else (area + 1) // 2
-    # In tiles points beyond the board are mixed too: their shares are 0, and their levels may be any.
+    # In tiles levels beyond the board are mixed too: their shares are 0, and they may be any.
     share_bytes = blocks * KEYS if IN_TILES and block.mixes_bytes == 1 else words * 4
     for start in range(0, area, ROWS):
         count = min(ROWS, area - start)
@@ -278,7 +278,7 @@ def _mix_values(block, buffers, count, words, share_bytes, score_row, mixed, row
     for first in range(0, end, OUTPUT_BYTES):
         values = buffers.values + first * words
         if ATTENDS_BYTES and block.mixes_bytes == 1:
-            multiply_bytes(buffers.scores, values, buffers.sums, count, score_row, share_bytes)
+            multiply_many_bytes(buffers.scores, values, buffers.sums, count, score_row, share_bytes)
         else:
             multiply_parts(buffers.scores, values, buffers.sums, count, score_row, share_bytes)
         for at in range(first, min(first + OUTPUT_BYTES, end), VECTOR_BYTES):

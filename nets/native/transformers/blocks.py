@@ -26,7 +26,7 @@ from nets.native.transformers.attention import (
     write_shorts,
 )
 from nets.native.transformers.byte_attention import pack_byte_keys, pack_byte_values, write_byte_queries
-from nets.native.transformers.products import ATTENDS_BYTES, IN_TILES, multiply_bytes
+from nets.native.transformers.products import ATTENDS_BYTES, IN_TILES, multiply_many_bytes
 from nets.native.transformers.rows import add_values, put_gated, put_silu, put_values, write_activated, write_levels
 
 TO_VALUES, TO_STREAM, TO_GATED, TO_SILU = 0, 1, 2, 3
@@ -89,7 +89,7 @@ def multiply(matrix, parameters, room, count, kind, to, to_bytes, to_block):
     for block in range(matrix.outputs // OUTPUTS):
         weights = parameters + matrix.weights + block * block_bytes
         if matrix.in_bytes == 1:
-            multiply_bytes(room.levels, weights, room.sums, count, matrix.inputs, matrix.inputs)
+            multiply_many_bytes(room.levels, weights, room.sums, count, matrix.inputs, matrix.inputs)
         else:
             multiply_rows(room.levels, weights, room.sums, count, matrix.inputs * SHORT_BYTES)
         scale = parameters + matrix.scale + block * OUTPUT_BYTES

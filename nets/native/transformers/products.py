@@ -10,7 +10,7 @@ from numba import types
 from go_rules.machine.jit import kernel
 from nets.native.simd.groups import group_multiplier
 from nets.native.simd.products import HERE, OUTPUT_BYTES, emit_products, multiplier
-from nets.native.simd.tile_products import ROWS_AT_ONCE, multiply_tiles
+from nets.native.simd.tile_products import multiply_tiles
 from nets.native.simd.vectors import ALIGNMENT, I32, I64, intrinsic, place, spread
 
 HAS_BYTES = HERE.quads is not None or HERE.groups is not None
@@ -20,9 +20,7 @@ IN_GROUPS = HERE.groups is not None
 ATTENDS_BYTES = HERE.quads is not None
 """Whether attention can have 8 bits."""
 IN_TILES = HERE.has_tiles
-"""Whether those are multiplied in tiles, of several rows at once."""
-FEWEST_FOR_TILES = 4
-"""With fewer rows other instructions are as fast."""
+"""Whether many rows of them are multiplied in tiles, which needs memory for rows up to a multiple of TILE_ROWS."""
 QUADS = HERE.quads or HERE.pairs
 """Without products of 8 bits nothing has such levels, but what multiplies them is compiled all the same."""
 
@@ -83,16 +81,22 @@ def multiply_bytes(levels, weights, sums, rows, row_bytes, length):
     """Compute int32 sums [rows, 32] of 8-bit levels [rows, channels] @ int8 weights [channels / 4, 32, 4].
 
     The arguments are the addresses of levels, weights and sums, the number of rows, the bytes from one row of levels to
-    the next, and those to read of a row. The levels have no sign where `byte_zero` is added to them. In tiles
-    `length` is a multiple of 32, and there has to be room for levels and sums of rows up to a multiple of 16.
+    the next, and those to read of a row. The levels have no sign where `byte_zero` is added to them.
     """
-    if IN_TILES and rows >= FEWEST_FOR_TILES:
-        multiply_tiles(levels, row_bytes, length, weights, sums, rows)
-    elif IN_GROUPS:
+    if IN_GROUPS:
         for row in range(rows):
             _multiply_group(levels + row * row_bytes, length, weights, sums + row * OUTPUT_BYTES)
     else:
         _multiply_quads(levels, row_bytes, length, weights, sums, OUTPUT_BYTES, rows)
+
+
+@kernel
+def multiply_many_bytes(levels, weights, sums, rows, row_bytes, length):
+    """Do what multiply_bytes does, for a `length` that is a multiple of 32 and a thread that has shaped its tiles."""
+    if IN_TILES:
+        multiply_tiles(levels, row_bytes, length, weights, sums, rows)
+    else:
+        multiply_bytes(levels, weights, sums, rows, row_bytes, length)
 
 
 @kernel

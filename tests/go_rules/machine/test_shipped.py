@@ -16,7 +16,8 @@ from go_rules.machine import jit
 from go_rules.machine.owners import is_private
 from go_rules.machine.shipped import FAMILIES, family_of, folder_name, python_abi
 
-V3, V4 = dict.fromkeys(FAMILIES[3].features, True), dict.fromkeys(FAMILIES[1].features, True)
+NAMED = {family.name: family for family in FAMILIES}
+V3, V4 = (dict.fromkeys(NAMED[name].features, True) for name in ("x86-64-v3", "x86-64-v4"))
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,8 @@ V3, V4 = dict.fromkeys(FAMILIES[3].features, True), dict.fromkeys(FAMILIES[1].fe
         ({**V3, "avx512f": True, "avx512vnni": True}, "x86-64-v3"),
         (V4, "x86-64-v4"),
         ({**V4, "avx512vnni": True, "avxvnni": True}, "x86-64-v4-vnni"),
+        ({**V4, "avx512vnni": True, "amx-tile": True, "amx-int8": True}, "x86-64-v4-vnni-tiles"),
+        ({**V4, "avx512vnni": True, "amx-tile": True, "amx-int8": False}, "x86-64-v4-vnni"),
         ({**V4, "avx512vnni": False, "avxvnni": True}, "x86-64-v4"),
         ({**V4, "fma": False}, None),
         ({**V3, "avx2": False}, None),
@@ -133,7 +136,7 @@ def test_a_folder_that_cannot_be_used_is_ignored(installation: Installation, wro
 
 
 def test_a_folder_is_for_one_family_and_for_one_version_of_all_that_kernels_depend_on() -> None:
-    name = folder_name(FAMILIES[0], "0.68.1", "0.50.0")
+    name = folder_name(NAMED["x86-64-v4-vnni"], "0.68.1", "0.50.0")
     assert name == f"x86-64-v4-vnni-{python_abi()}-numba-0.68.1-llvmlite-0.50.0"
     assert f"{sys.version_info[0]}{sys.version_info[1]}" in python_abi()
 

@@ -6,20 +6,36 @@ import numba
 import numpy as np
 import pytest
 
+from go_rules.machine.jit import kernel
 from nets.conversion.convert import load_model
 from nets.native.pack import pack
 from nets.native.parameters import aligned
 from nets.native.simd.groups import LARGEST_GROUP, group_numbers
 from nets.native.simd.products import multiply_rows
+from nets.native.simd.tile_products import TILE_ROWS, give_up_tiles, shape_tiles
 from nets.native.simd.vectors import load_shorts, store
 from nets.native.transformers.arithmetic import HIGHEST_BYTE, fade
 from nets.native.transformers.attention import HEAD_BUFFERS, fraction_bits, write_shares
 from nets.native.transformers.byte_attention import pack_byte_keys, pack_byte_values, write_byte_queries
-from nets.native.transformers.products import ATTENDS_BYTES, IN_GROUPS, multiply_bytes, score_block, score_bytes
+from nets.native.transformers.products import (
+    ATTENDS_BYTES,
+    IN_GROUPS,
+    multiply_bytes,
+    multiply_many_bytes,
+    score_block,
+    score_bytes,
+)
 from nets.native.transformers.rows import BYTE_ZERO, SHORT_LEVELS
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD
 from tests.nets.native.networks import needs_bytes, needs_kernels
 from tests.nets.random_networks import RandomNetwork
+
+
+@kernel
+def _in_tiles(levels, weights, sums, rows, row_bytes, length):
+    shape_tiles()
+    multiply_many_bytes(levels, weights, sums, rows, row_bytes, length)
+    give_up_tiles()
 
 
 @needs_kernels
@@ -55,6 +71,23 @@ def test_products_of_bytes(rows: int) -> None:
     given[:], packed[:] = (levels + BYTE_ZERO).ravel() & 255, weights.reshape(16, 4, 32).transpose(0, 2, 1).ravel()
     multiply_bytes(given.ctypes.data, packed.ctypes.data, sums.ctypes.data, rows, 64, 64)
     np.testing.assert_array_equal(sums.reshape(rows, 32), (levels + BYTE_ZERO) @ weights)
+
+
+@needs_bytes
+@pytest.mark.parametrize("rows", [1, 15, 16, 17, 32, 49])
+@pytest.mark.parametrize(("length", "row_bytes"), [(32, 32), (64, 96), (96, 96), (512, 512)])
+def test_products_of_many_rows_of_bytes(rows: int, length: int, row_bytes: int) -> None:
+    """In tiles, where there are any: what lies behind a row, and behind the last one, changes nothing."""
+    random = np.random.default_rng(length)
+    room = -(-rows // TILE_ROWS) * TILE_ROWS
+    given, packed, sums = aligned(room * row_bytes), aligned(length * 32).view(np.int8), aligned(room * 128)
+    given[:] = random.choice((0, 1, 255), given.shape)
+    # With a group's few weights no sum of a group overflows.
+    packed[:] = random.integers(-15, 16, packed.shape) if IN_GROUPS else random.choice((-127, -1, 0, 127), packed.shape)
+    _in_tiles(given.ctypes.data, packed.ctypes.data, sums.ctypes.data, rows, row_bytes, length)
+    levels = given.reshape(room, row_bytes)[:rows, :length].astype(np.int64)
+    weights = packed.reshape(length // 4, 32, 4).transpose(0, 2, 1).reshape(length, 32)
+    np.testing.assert_array_equal(sums.view(np.int32).reshape(room, 32)[:rows], levels @ weights)
 
 
 @needs_kernels
