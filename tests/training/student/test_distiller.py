@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import torch
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
 from training.config import NetworkConfig, OptimiserConfig, RunConfig, TrainingConfig
