@@ -1,5 +1,6 @@
 """A student that learns in bf16 from labels that are there already is compiled, and learns as it does without."""
 
+# ruff: noqa: E402
 from __future__ import annotations
 
 from collections.abc import Callable
