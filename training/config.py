@@ -72,10 +72,7 @@ class RunConfig(ParameterTable, section="run"):
         "auto: the engine's int16 on a processor, else as precision",
         choices=("auto", "fp32", "bf16", "int16"),
     )
-    compile: bool = parameter(
-        True,
-        "torch.compile the teacher (on cuda), or a student that learns in bf16 from samples alone (on a processor)",
-    )
+    compile: bool = parameter(True, "torch.compile the teacher (on cuda)")
     threads: int = parameter(
         0, "threads that make positions, and label in int16; 0: one for each core", low=0, high=256
     )

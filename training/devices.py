@@ -38,17 +38,16 @@ COMPILED_VARIANTS = 64
 
 
 class Compilation:
-    """Modules with compiled code, as long as it works. Those of one kind share their code."""
+    """Modules with compiled code, for tensors of any size, as long as it works. Those of one kind share their code."""
 
-    def __init__(self, modules: list[nn.Module], any_size: bool) -> None:
-        """Compile the modules; torch does that when they are first used. The code is for tensors of any size, or for
-        each size anew, which is faster to run."""
+    def __init__(self, modules: list[nn.Module]) -> None:
+        """Compile the modules; torch does that when they are first used."""
         self._modules = modules
         if modules:
             limit = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
             setattr(torch._dynamo.config, limit, COMPILED_VARIANTS)
         for module in modules:
-            module.compile(dynamic=any_size)
+            module.compile(dynamic=True)
 
     @property
     def is_used(self) -> bool:

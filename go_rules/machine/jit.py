@@ -15,6 +15,7 @@ import hashlib
 import os
 import pickle
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,6 +31,7 @@ with without_numba_file():
     import llvmlite.binding
     import numba
     import numpy
+    from llvmlite.binding import FeatureMap
     from numba.core import serialize
     from numba.core.caching import CompileResultCacheImpl, _Cache
     from numba.core.runtime.nrt import rtsys
@@ -55,48 +57,46 @@ compilations = 0
 """How many kernel signatures this process has compiled because the cache did not have them."""
 
 
+@lru_cache(maxsize=1)
+def usable_features() -> FeatureMap | None:
+    """Return what this process may use of the processor's features, by LLVM's names, and ask the system for what it
+    gives to those who ask. None if LLVM does not know how to ask this kind of processor."""
+    try:
+        return without_refused_tiles(llvmlite.binding.get_host_cpu_features())
+    except RuntimeError:
+        return None
+
+
 def shippable() -> tuple[Family, str] | None:
     """Return the family of this processor, and the name of a folder of shipped kernels that this process could use.
 
     None if the processor is of no family, and if it may not be asked for all that it can.
     """
-    try:
-        features = without_refused_tiles(llvmlite.binding.get_host_cpu_features())
-        family = family_of(features) if _settings.ENABLE_AVX else None
-    except RuntimeError:  # LLVM does not know how to ask this kind of processor
-        return None
+    features = usable_features()
+    family = family_of(features) if features is not None and _settings.ENABLE_AVX else None
     return (family, folder_name(family, numba.__version__, llvmlite.__version__)) if family else None
 
 
-def _use_shipped() -> Path | None:
+def _choose_target() -> Path | None:
     """Return the folder of the shipped kernels for this process, and have numba compile for their family.
 
-    None if there is none, and if NUMBA_CPU_NAME or NUMBA_CPU_FEATURES say what to compile for.
+    None if there is none, and if NUMBA_CPU_NAME or NUMBA_CPU_FEATURES say what to compile for. Without shipped kernels
+    numba compiles for this processor, less the tile registers that the system does not give.
     """
-    found = shippable() if (_settings.CPU_NAME, _settings.CPU_FEATURES) == (None, None) else None
+    usable = usable_features()  # in any case: what runs may have been compiled for tiles by name
+    if usable is None or (_settings.CPU_NAME, _settings.CPU_FEATURES) != (None, None):
+        return None
+    found = shippable()
     folder = usable_shipped(found[1]) if found else None
     if found and folder:
         _settings.CPU_NAME, _settings.CPU_FEATURES = found[0].processor, found[0].switches()
+    elif _settings.ENABLE_AVX and usable != llvmlite.binding.get_host_cpu_features():
+        _settings.CPU_NAME, _settings.CPU_FEATURES = llvmlite.binding.get_host_cpu_name(), usable.flatten()
     return folder
 
 
-def _without_tiles() -> None:
-    """Have numba compile for this processor without its tile registers, where the system does not give them to us."""
-    if (_settings.CPU_NAME, _settings.CPU_FEATURES) != (None, None):
-        return
-    try:
-        features = llvmlite.binding.get_host_cpu_features()
-    except RuntimeError:
-        return
-    usable = without_refused_tiles(features)
-    if usable != features:
-        _settings.CPU_NAME = llvmlite.binding.get_host_cpu_name()
-        _settings.CPU_FEATURES = usable.flatten()
-
-
-shipped_folder = _use_shipped()
+shipped_folder = _choose_target()
 """The folder of the shipped kernels that this process uses; None if it uses none."""
-_without_tiles()
 
 
 def kernel(function: F) -> F:

@@ -59,7 +59,7 @@ def test_what_cannot_be_compiled_runs_without(
 
     monkeypatch.setattr(torch, "compile", compile)
     module = torch.nn.Linear(2, 1)
-    compilation = devices.Compilation([module], any_size=True)
+    compilation = devices.Compilation([module])
     for _ in range(2):
         assert compilation.run(lambda: module(torch.ones(1, 2))).shape == (1, 1)
     assert len(calls) == (1 if fails else 2)
@@ -68,7 +68,7 @@ def test_what_cannot_be_compiled_runs_without(
 
 
 def test_full_memory_is_no_fault_of_a_compiler() -> None:
-    compilation = devices.Compilation([torch.nn.Linear(2, 1)], any_size=False)
+    compilation = devices.Compilation([torch.nn.Linear(2, 1)])
 
     def work() -> None:
         raise torch.cuda.OutOfMemoryError

@@ -41,9 +41,6 @@ WARM_UP = ((19, 19), (13, 13), (13, 10))
 """Canvases, and the boards on them, with which the teacher is compiled: for any size, with masks and without."""
 WARM_UP_BATCH = 8
 
-WORTH_COMPILING = 100_000_000
-"""A student is large from so many multiplications for a 19x19 position on."""
-
 LEAST_RATE = 0.2
 """Dormant units are reset only at this share of the full learning rate or more; below, they could learn too little."""
 
@@ -84,7 +81,11 @@ class Distiller:
             self._dormant_units = DormantUnitReset(self.student, self.average.network, self.optimisers)
         self.units_reset = 0
         """How many dormant units were reset so far."""
-        self._compilation = self._compiled()
+        # The student is not compiled: that would take longer than a leg of some minutes gains by it.
+        compiled = []
+        if config.run.compile and self.device.type == "cuda" and isinstance(self.teacher, TorchTeacher):
+            compiled = self.teacher.parts()
+        self._compilation = Compilation(compiled)
         self.copying = 0.0
         """Seconds of waiting, so far, until positions were copied to the device."""
         self._uploads = torch.cuda.Stream() if self.device.type == "cuda" else None
@@ -111,9 +112,8 @@ class Distiller:
         )
 
     def warm_up(self) -> bool:
-        """Compile the teacher, if that is to be compiled, on boards of zeros, which need no positions. Return whether
-        it was. A student is compiled when it first learns from a batch of a size."""
-        if not self._compilation.is_used or self.teacher is None:
+        """Compile what is to be compiled, on boards of zeros, which need no positions. Return whether there was any."""
+        if not self._compilation.is_used:
             return False
         for canvas, size in WARM_UP:
             planes = torch.zeros(WARM_UP_BATCH, SPATIAL_PLANES, canvas, canvas, device=self.device)
@@ -199,7 +199,8 @@ class Distiller:
     def _evaluated(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Outputs:
         lower = torch.autocast(self.device.type, torch.bfloat16) if self._is_low else nullcontext()
         with lower:
-            return self._compilation.run(lambda: self.student(spatial, global_, fills_canvas))
+            outputs: Outputs = self.student(spatial, global_, fills_canvas)
+        return outputs
 
     def _labelled(self, batch: Batch) -> LabelledBatch:
         spatial, global_, labels, targets = self._upload(batch)
@@ -267,15 +268,6 @@ class Distiller:
         assert self.teacher is not None
         teacher: Callable[[Tensor, Tensor, bool], TeacherEvaluation] = self.teacher
         return self._compilation.run(lambda: teacher(spatial, global_, fills_canvas))
-
-    def _compiled(self) -> Compilation:
-        """Compile what gains more by it than it costs: on a GPU the teacher, whose batches are of any size. On a
-        processor a large student that computes in bf16, where there is no teacher: then batches have a few sizes."""
-        if self.config.run.compile and self.device.type == "cuda" and isinstance(self.teacher, TorchTeacher):
-            return Compilation(self.teacher.parts(), any_size=True)
-        blocks = list(self.student.blocks) if self.student.macs() >= WORTH_COMPILING else []
-        is_worth = self.config.run.compile and self.device.type == "cpu" and self._is_low and self.teacher is None
-        return Compilation(blocks if is_worth else [], any_size=False)
 
     def _open_teacher(self) -> Teacher | None:
         run, data = self.config.run, self.config.data

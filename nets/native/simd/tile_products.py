@@ -16,7 +16,7 @@ from numba import types
 from numba.core import cgutils
 
 from nets.native.simd.products import HERE, OUTPUT_BYTES, repeat
-from nets.native.simd.vectors import I8, I64, intrinsic
+from nets.native.simd.vectors import I8, I64, intrinsic, place
 
 TILE_ROWS = 16
 DEPTH, HALF_DEPTH = 64, 32
@@ -41,10 +41,6 @@ def _shapes() -> bytes:
 def _call(builder: Any, name: str, *values: Any) -> None:
     kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
     builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.x86.{name}"), values)
-
-
-def _pointer(builder: Any, address: Any) -> Any:
-    return builder.inttoptr(address, I8.as_pointer())
 
 
 @intrinsic
@@ -114,13 +110,13 @@ def _emit_rows(builder: Any, levels: Any, row_bytes: Any, length: Any, weights: 
 
     def multiply(at: Any, of_levels: int, of_weights: int) -> None:
         for row in range(tiles):
-            there = builder.add(builder.add(levels, at), builder.mul(row_bytes, I64(row * TILE_ROWS)))
-            _call(builder, "tileloadd64", I8(of_levels), _pointer(builder, there), row_bytes)
+            offset = builder.add(at, builder.mul(row_bytes, I64(row * TILE_ROWS)))
+            _call(builder, "tileloadd64", I8(of_levels), place(builder, levels, offset, I8), row_bytes)
             # Each tile of weights but the first is the last one of the row of tiles before.
             for column in (0, 1) if row == 0 else (1, 0):
                 if (row, column) != (1, 1):
                     offset = builder.add(builder.mul(at, I64(OUTPUT_BYTES // _GROUP)), I64(TILE_BYTES * column))
-                    there = _pointer(builder, builder.add(weights, offset))
+                    there = place(builder, weights, offset, I8)
                     _call(builder, "tileloadd64", I8(of_weights), there, I64(OUTPUT_BYTES))
                 _call(builder, "tdpbusd", I8(2 * row + column), I8(of_levels), I8(of_weights))
 
@@ -135,5 +131,5 @@ def _emit_rows(builder: Any, levels: Any, row_bytes: Any, length: Any, weights: 
     with builder.if_then(builder.icmp_signed("<", at, length)):
         multiply(at, HALF_LEVELS, HALF_WEIGHTS)
     for row, column in cells:
-        there = builder.add(sums, I64(row * TILE_ROWS * OUTPUT_BYTES + TILE_BYTES * column))
-        _call(builder, "tilestored64", I8(2 * row + column), _pointer(builder, there), I64(OUTPUT_BYTES))
+        there = place(builder, sums, I64(row * TILE_ROWS * OUTPUT_BYTES + TILE_BYTES * column), I8)
+        _call(builder, "tilestored64", I8(2 * row + column), there, I64(OUTPUT_BYTES))

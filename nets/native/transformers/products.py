@@ -20,7 +20,7 @@ IN_GROUPS = HERE.groups is not None
 ATTENDS_BYTES = HERE.quads is not None
 """Whether attention can have 8 bits."""
 IN_TILES = HERE.has_tiles
-"""Whether many rows of them are multiplied in tiles, which needs memory for rows up to a multiple of TILE_ROWS."""
+"""Whether many rows of 8-bit levels are multiplied in tiles, in memory for rows up to a multiple of TILE_ROWS."""
 QUADS = HERE.quads or HERE.pairs
 """Without products of 8 bits nothing has such levels, but what multiplies them is compiled all the same."""
 

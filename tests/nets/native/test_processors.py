@@ -42,8 +42,8 @@ EXPECTED = {
     "neoverse-n1": ("smlal", "sdot", 48),
     "apple-m1": ("smlal", "sdot", 48),
 }
-SAME = {"x86-64-v3": "x86-64-v3", "x86-64-v3-vnni": "alderlake", "x86-64-v4": "x86-64-v4", "x86-64-v4-vnni": "znver4"}
-SAME |= {"x86-64-v4-vnni-tiles": "znver4"}
+SAME = {"x86-64-v3": "x86-64-v3", "x86-64-v3-vnni": "alderlake", "x86-64-v4": "x86-64-v4"}
+SAME |= dict.fromkeys(("x86-64-v4-vnni", "x86-64-v4-vnni-tiles"), "znver4")
 EXPECTED |= {f"family {name}": EXPECTED[processor] for name, processor in SAME.items()}
 """For each processor the instruction that multiplies and adds in the loops of 16-bit and of 8-bit levels, and how many
 the loop has. `sdot` does what two of `smlal` and `smlal2` do."""
