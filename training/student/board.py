@@ -28,8 +28,8 @@ class Board(NamedTuple):
         return Board(None if fills_canvas else mask, area, (area.sqrt() - 14.0) / 10.0)
 
     def cut(self, x: Tensor) -> Tensor:
-        """Set [N, C, S, S] to zero outside the board."""
-        return x if self.mask is None else x * self.mask
+        """Set [N, C, S, S] to zero outside the board. What is in bf16 stays in bf16."""
+        return x if self.mask is None else x * self.mask.to(x.dtype)
 
     def mean(self, x: Tensor) -> Tensor:
         """Return the means [N, C] of x [N, C, S, S], which is zero outside the board."""
