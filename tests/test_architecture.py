@@ -36,6 +36,7 @@ VECTORS = {
     "nets/native/simd/activations.py",
     "nets/native/transformers/arithmetic.py",
     "nets/native/transformers/products.py",
+    "training/convolutions/bfloat16.py",
     "training/convolutions/products.py",
 }
 ONLY_IN = {

@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from training.config import NetworkConfig
 from training.convolutions.convolve import convolve
+from training.convolutions.rectify import is_suited, rectified
 from training.student.board import Board
 
 EPSILON = 1e-4
@@ -42,6 +43,8 @@ class Norm(nn.Module):
     def forward(self, x: Tensor, board: Board) -> Tensor:
         """Norm and activate x [N, C, S, S]."""
         scale, bias = self._of_batch(x, board) if self.kind == "batch" and self.training else self.folded()
+        if scale is None and self._is_rectified(x, len(bias)):
+            return rectified(x, bias, board.mask, in_place=False)
         bias = bias.to(x.dtype)[:, None, None]
         normed = x + bias if scale is None else torch.addcmul(bias, x, scale.to(x.dtype)[:, None, None])
         return board.cut(self._activate(normed))
@@ -56,8 +59,13 @@ class Norm(nn.Module):
         weight = layer.weight if scale is None else layer.weight * scale[:, None, None, None]
         if added is not None:
             bias = bias + (added if scale is None else added * scale)
-        hidden = convolve(x, weight, bias)
-        return board.cut(self._activate(hidden))
+        if self._is_rectified(x, len(weight)):
+            return rectified(convolve(x, weight), bias, board.mask, in_place=True)
+        return board.cut(self._activate(convolve(x, weight, bias)))
+
+    def _is_rectified(self, x: Tensor, channels: int) -> bool:
+        """Return whether a kernel of our own adds a bias to so many channels, activates them and cuts them."""
+        return self.activation == "relu" and is_suited(x, channels)
 
     def folded(self) -> tuple[Tensor | None, Tensor]:
         """Return scale [C], None for 1, and bias [C]; those of batch norm have its running statistics in them."""
