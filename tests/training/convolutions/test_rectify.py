@@ -121,7 +121,7 @@ def test_a_student_is_as_exact_with_it(norm: str) -> None:
         return float(torch.stack(shares).square().mean().sqrt())
 
     assert error(learned(is_own=True, low=False)) < 1e-5
-    assert error(learned(is_own=True, low=True)) < 1.2 * error(learned(is_own=False, low=True)) < 0.1
+    assert error(learned(is_own=True, low=True)) < 1.2 * error(learned(is_own=False, low=True))
 
 
 def test_bf16_is_not_widened_by_a_mask() -> None:
