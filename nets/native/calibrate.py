@@ -11,13 +11,14 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.evaluator import EvaluationRequest, Evaluator
+from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest, Evaluator
 from nets.katago.model import FloatArray, Model
 from nets.native.convolutions.packing import readings
 from nets.native.convolutions.tiling import FINER, LARGEST
@@ -28,7 +29,7 @@ from nets.native.profiles import PROFILES, varied
 from nets.native.taps import recorded
 from nets.native.transformers.packing import NO_BYTES, Bytes, InBytes
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
-from nets.native.transformers.rounding import choices, rounded
+from nets.native.transformers.rounding import blanks, choices, rounded
 from nets.precision.calibration import Positions, Series, own_positions, unpack_arrays
 from nets.precision.loss import GROSS, LIMITS, Answer, Loss, answers, compare_answers, reason_against, shared_out
 
@@ -50,6 +51,9 @@ LARGE = 1_500_000
 a batch of boards would take much memory."""
 PLAYING_SECONDS, EVALUATING_SECONDS = 15.0, 18.0
 """The most processor time to spend on making positions, and on evaluating them in fp32."""
+
+SMALL = (7, 7)
+"""A board that costs little."""
 
 SURE = replace(
     LIMITS,
@@ -130,6 +134,9 @@ def calibrate(
     """
     order = list(steps(model.trunk.blocks))
     has_rows, has_layers = any(step.in_rows for step in order), not all(step.in_rows for step in order)
+    if has_rows and HAS_BYTES and not has_layers:
+        # First of all: on a machine that never ran, the games have to wait for what another process compiles.
+        _compile_for_bytes(model, reference)
     if player is None:
         player = varied(reference if has_layers else _evaluator(model, {}, LARGEST, NO_BYTES, reference))
     kept = own_positions(player, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.5 * share))
@@ -139,11 +146,13 @@ def calibrate(
     highest = ranges(model, others) if has_layers else {}
     progress(0.75 if has_rows else 0.85)
     matrices: Mapping[str, Bytes] = {}
-    if has_rows and HAS_BYTES:
-        # Weights that are added in groups are rounded too coarsely for attention.
-        matrices = rounded(model, others, without_attention=IN_GROUPS)
-        progress(0.85)
-    expected = answers(varied(reference), checked)
+    with ThreadPoolExecutor(1, "calibration") as beside:
+        answered = beside.submit(answers, varied(reference), checked)
+        if has_rows and HAS_BYTES:
+            # Weights that are added in groups are rounded too coarsely for attention.
+            matrices = rounded(model, others, without_attention=IN_GROUPS)
+            progress(0.85)
+        expected = answered.result()
     for largest, choice in product((LARGEST, FINER) if has_layers else (LARGEST,), choices(model, matrices)):
         candidate = _evaluator(model, highest, largest, choice, reference)
         loss, share = _compare(candidate, expected, checked)
@@ -186,6 +195,15 @@ def _evaluator(
     profile = PROFILES[0] if model.trunk.metadata is not None else None
     packed = pack(model, highest, largest, in_bytes)
     return NativeEvaluator(packed, model.name, lambda: reference, profile=profile)
+
+
+def _compile_for_bytes(model: Model, reference: Evaluator) -> None:
+    """Compile the kernels of a network without layers that has what most choices have in 8 bits."""
+    first = choices(model, blanks(model, without_attention=IN_GROUPS))[0]
+    planes = np.zeros((1, SPATIAL_PLANES, *SMALL), np.float32)
+    planes[:, 0] = 1.0
+    request = EvaluationRequest(planes, np.zeros((1, GLOBAL_FEATURES), np.float32))
+    _evaluator(model, {}, LARGEST, first, reference).evaluate(request)
 
 
 def _compare(
