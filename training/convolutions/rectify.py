@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from go_rules.machine.jit import kernel, kernel_part
+from nets.native.convolutions.transforms import FLOAT_BYTES
 from nets.native.simd.vectors import floats, larger, load_float, load_floats, only_where_positive, store
 from training.convolutions.bfloat16 import load_bfloats, store_as_bfloats
 from training.convolutions.chunks import in_chunks
 from training.convolutions.products import LANES
 
-FLOAT_BYTES = 4
 KINDS = {torch.float32: FLOAT_BYTES, torch.bfloat16: 2}
 """What numbers may be given in, with their bytes."""
 CHUNK_NUMBERS = 200_000
