@@ -80,15 +80,11 @@ class PolicyHead(nn.Module):
 
     def forward(self, x: Tensor, board: Board) -> Tensor:
         pooled = board.pool(self.pooled_norm.after(self.pooled, x, board))
-        with in_float32(x):
-            bias = self.to_bias(pooled)
-        hidden = self.first_norm.after(self.first, x, board, bias)
-        with in_float32(x):
-            points = self.second(hidden.float())
-            if board.mask is not None:
-                points = torch.where(board.mask > 0, points, OFF_BOARD)
-            passes = self.pass_second(self.activation(self.pass_first(pooled)))
-            return torch.cat([points.flatten(2), passes[:, :, None]], 2)
+        points = self.second(self.first_norm.after(self.first, x, board, self.to_bias(pooled)))
+        if board.mask is not None:
+            points = torch.where(board.mask > 0, points, OFF_BOARD)
+        passes = self.pass_second(self.activation(self.pass_first(pooled)))
+        return torch.cat([points.flatten(2), passes[:, :, None]], 2)
 
 
 class ValueHead(nn.Module):
@@ -109,11 +105,10 @@ class ValueHead(nn.Module):
 
     def forward(self, x: Tensor, board: Board) -> tuple[Tensor, Tensor, Tensor]:
         first = self.norm.after(self.first, x, board)
-        with in_float32(x):
-            hidden = self.activation(self.hidden(board.pool_value(first)))
-            score = self.score(hidden)
-            score = torch.where(self.signed, score, functional.softplus(score * self.before)) * self.units
-            return self.value(hidden), score, self.ownership(first.float()).flatten(1)
+        hidden = self.activation(self.hidden(board.pool_value(first)))
+        score = self.score(hidden)
+        score = torch.where(self.signed, score, functional.softplus(score * self.before)) * self.units
+        return self.value(hidden), score, self.ownership(first).flatten(1)
 
 
 class Student(nn.Module):
@@ -140,14 +135,15 @@ class Student(nn.Module):
 
     def forward(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> Outputs:
         """Evaluate `spatial` [N, 22, S, S] and `global_` [N, 19]. `fills_canvas` says that all boards are S×S. Under
-        autocast the last layers of the heads stay in float32."""
+        autocast the heads stay in float32."""
         board = Board.of(spatial, fills_canvas)
         x = self.stem(spatial) + self.stem_global(global_)[:, :, None, None]
         for block in self.blocks:
             x = block(x, board)
-        x = self.tip(x, board)
-        value, score, ownership = self.value(x, board)
-        return Outputs(self.policy(x, board), value, score, ownership)
+        with torch.autocast(x.device.type, enabled=False):
+            x = self.tip(x.float(), board)
+            value, score, ownership = self.value(x, board)
+            return Outputs(self.policy(x, board), value, score, ownership)
 
     @property
     def parameter_count(self) -> int:
@@ -184,11 +180,6 @@ class Student(nn.Module):
                 for name, module in block.named_children():
                     if name in ("first", "pooled", "narrow"):
                         module.weight.mul_(1.0 / math.sqrt(self.config.blocks))
-
-
-def in_float32(x: Tensor) -> torch.autocast:
-    """Return a context in which layers compute in float32 also under autocast, on the device of x."""
-    return torch.autocast(x.device.type, enabled=False)
 
 
 def shape_name(config: NetworkConfig) -> str:
