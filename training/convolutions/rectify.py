@@ -1,5 +1,6 @@
 """What follows a convolution, max(x + bias, 0) on the boards and 0 beside them, in one pass over memory, and its
-gradients in another. In PyTorch those are three and four passes, which cost as much time as a convolution in bf16."""
+gradients in another; where x is the end of a residual block, its sum with the block's input in the same passes. In
+PyTorch those are up to six passes, which cost as much time as a convolution in bf16."""
 
 from __future__ import annotations
 
@@ -26,23 +27,35 @@ def is_suited(x: Tensor, channels: int) -> bool:
     return x.device.type == "cpu" and x.dtype in KINDS and channels % LANES == 0
 
 
-def rectified(x: Tensor, bias: Tensor, mask: Tensor | None, in_place: bool) -> Tensor:
+def rectified(x: Tensor, bias: Tensor, mask: Tensor | None, in_place: bool = False) -> Tensor:
     """Return max(x + bias, 0) for x [N, C, H, W] and a bias [C] or [N, C], float32, with 0 where `mask` [N, 1, H, W],
     float32, is 0. `in_place` overwrites x."""
     result: Tensor = _Rectified.apply(x, bias, mask, in_place)
     return result
 
 
+def rectified_sum(x: Tensor, added: Tensor, bias: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Return x + added, which overwrites `added`, and `rectified` of it; both [N, C, H, W] of the same kind."""
+    total, result = _RectifiedSum.apply(x, added, bias, mask)
+    return total, result
+
+
+def rectified_end(x: Tensor, added: Tensor, bias: Tensor, mask: Tensor | None) -> Tensor:
+    """Return `rectified` of x + added, in float32, where nobody needs the sum itself."""
+    result: Tensor = _RectifiedEnd.apply(x, added, bias, mask)
+    return result
+
+
 class _Rectified(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, x: Tensor, bias: Tensor, mask: Tensor | None, in_place: bool) -> Tensor:
-        if in_place and x.is_contiguous(memory_format=torch.channels_last):
+        if in_place and _is_dense(x):
             y = x
             context.mark_dirty(x)
         else:
-            x = x.contiguous(memory_format=torch.channels_last)
-            y = torch.empty_like(x)
-        _forward(x, y, bias.contiguous(), None if mask is None else mask.contiguous())
+            x = x if _has_rows(x) else _dense(x)
+            y = torch.empty(x.shape, dtype=x.dtype, memory_format=torch.channels_last)
+        _forward(x, None, None, y, bias, mask)
         context.save_for_backward(y)
         context.has_bias_each = bias.ndim == 2
         return y
@@ -50,32 +63,106 @@ class _Rectified(torch.autograd.Function):
     @staticmethod
     def backward(context: Any, dy: Tensor) -> tuple[Tensor, Tensor, None, None]:
         (y,) = context.saved_tensors
-        dy = dy.to(y.dtype).contiguous(memory_format=torch.channels_last)
-        dx, sums = torch.empty_like(y), torch.zeros(y.shape[:2])
-        points, channels, width = y.shape[2] * y.shape[3], y.shape[1], KINDS[y.dtype]
-        board = points * channels * width
-
-        def run(first: int, count: int) -> None:
-            y_at, dy_at, dx_at = (each.data_ptr() + first * board for each in (y, dy, dx))
-            to_sums = sums.data_ptr() + first * channels * FLOAT_BYTES
-            _back(y_at, dy_at, dx_at, to_sums, count, points, channels, width)
-
-        in_chunks(lambda: run, len(y), _chunk(points * channels))
+        dx, sums = _gradients(y, dy, None, y.dtype)
         return dx, sums if context.has_bias_each else sums.sum(0), None, None
 
 
-def _forward(x: Tensor, y: Tensor, bias: Tensor, mask: Tensor | None) -> None:
+class _RectifiedSum(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, x: Tensor, added: Tensor, bias: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        context.set_materialize_grads(False)
+        if _is_dense(added):
+            total = added
+            context.mark_dirty(added)
+        else:
+            total = added = _dense(added)
+        y = torch.empty_like(total)
+        _forward(_dense(x), added, total, y, bias, mask)
+        context.save_for_backward(y)
+        return total, y
+
+    @staticmethod
+    def backward(context: Any, dtotal: Tensor | None, dy: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        (y,) = context.saved_tensors
+        dx, sums = _gradients(y, dy, dtotal, y.dtype)
+        return dx, dx, sums.sum(0), None
+
+
+class _RectifiedEnd(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, x: Tensor, added: Tensor, bias: Tensor, mask: Tensor | None) -> Tensor:
+        y = torch.empty(x.shape, memory_format=torch.channels_last)
+        _forward(_dense(x), _dense(added), None, y, bias, mask)
+        context.kind = x.dtype
+        context.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(context: Any, dy: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        (y,) = context.saved_tensors
+        dx, sums = _gradients(y, dy, None, context.kind)
+        return dx, dx, sums.sum(0), None
+
+
+def _is_dense(x: Tensor) -> bool:
+    return x.is_contiguous(memory_format=torch.channels_last)
+
+
+def _dense(x: Tensor) -> Tensor:
+    return x.contiguous(memory_format=torch.channels_last)
+
+
+def _has_rows(x: Tensor) -> bool:
+    """Return whether the channels of each point are beside each other, and one point follows another, maybe with other
+    channels between, as in a part of the channels of what is dense."""
+    _, _, height, width = x.shape
+    step = x.stride(3)
+    return x.stride(1) == 1 and x.stride(2) == width * step and x.stride(0) == height * width * step
+
+
+def _forward(
+    x: Tensor, added: Tensor | None, total: Tensor | None, y: Tensor, bias: Tensor, mask: Tensor | None
+) -> None:
+    """Write x + added to `total`, where they are given, and `rectified` of it to y."""
     points, channels, width = x.shape[2] * x.shape[3], x.shape[1], KINDS[x.dtype]
+    bias, mask = bias.contiguous(), None if mask is None else mask.contiguous()
     bias_step = channels * FLOAT_BYTES if bias.ndim == 2 else 0
+    step = x.stride(3) * width
 
     def run(first: int, count: int) -> None:
-        skipped = first * points * channels * width
-        boards = 0 if mask is None else mask.data_ptr() + first * points * FLOAT_BYTES
+        done = first * points
+
+        def at(each: Tensor | None, bytes_each: int) -> int:
+            return 0 if each is None else each.data_ptr() + done * bytes_each
+
+        row, y_row = channels * width, channels * KINDS[y.dtype]
         own_bias = bias.data_ptr() + first * bias_step
-        to_there = x.data_ptr() + skipped, y.data_ptr() + skipped
-        _rectify(*to_there, own_bias, bias_step, boards, count, points, channels, width)
+        places = at(x, step), step, at(added, row), at(total, row), at(y, y_row)
+        _rectify(*places, own_bias, bias_step, at(mask, FLOAT_BYTES), count, points, channels, width, KINDS[y.dtype])
 
     in_chunks(lambda: run, len(x), _chunk(points * channels))
+
+
+def _gradients(y: Tensor, dy: Tensor, dtotal: Tensor | None, kind: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Return the gradient, of this kind, for what `rectified` made y of, given that for y; and its sums over each board,
+    [N, C], which are those for the bias. Then `dtotal` is added to the gradient."""
+    dy = _dense(dy.to(y.dtype))
+    dtotal = None if dtotal is None else _dense(dtotal.to(kind))
+    dx = torch.empty(y.shape, dtype=kind, memory_format=torch.channels_last)
+    sums = torch.zeros(y.shape[:2])
+    points, channels = y.shape[2] * y.shape[3], y.shape[1]
+    board = points * channels
+
+    def run(first: int, count: int) -> None:
+        def at(each: Tensor | None) -> int:
+            return 0 if each is None else each.data_ptr() + first * board * KINDS[each.dtype]
+
+        to_sums = sums.data_ptr() + first * channels * FLOAT_BYTES
+        widths = KINDS[y.dtype], KINDS[kind]
+        _back(at(y), at(dy), at(dtotal), at(dx), to_sums, count, points, channels, *widths)
+
+    in_chunks(lambda: run, len(y), _chunk(board))
+    return dx, sums
 
 
 def _chunk(numbers: int) -> int:
@@ -83,34 +170,50 @@ def _chunk(numbers: int) -> int:
 
 
 @kernel
-def _rectify(x, y, bias, bias_step, mask, boards, points, channels, width):
-    """Write max(x + bias, 0) to y, both [boards, points, channels] of `width` bytes each, 0 where `mask` [boards,
-    points] is. `bias_step` is the bytes from one board's bias to the next; without a mask its address is 0."""
+def _rectify(x, x_step, added, total, y, bias, bias_step, mask, boards, points, channels, width, y_width):
+    """Write max(x + added + bias, 0) to y [boards, points, channels] of `y_width` bytes each, 0 where `mask` [boards,
+    points] is, and x + added to `total`, which have `width` bytes each.
+
+    `x_step` is the bytes from one point of x to the next, `bias_step` those from one board's bias to the next. What is
+    not there has the address 0.
+    """
     zero = floats(0.0)
     for board in range(boards):
         for point in range(points):
             cell = board * points + point
-            at = cell * channels * width
-            if mask != 0 and load_float(mask, cell * FLOAT_BYTES) == 0.0:
+            at, y_at = cell * channels * width, y + cell * channels * y_width
+            is_cut = mask != 0 and load_float(mask, cell * FLOAT_BYTES) == 0.0
+            if is_cut and total == 0:
                 for channel in range(0, channels, LANES):
-                    _store(width, y + at, channel, zero)
+                    _store(y_width, y_at, channel, zero)
+            elif added == 0:
+                for channel in range(0, channels, LANES):
+                    number = _load(width, x + cell * x_step, channel) + load_floats(bias, channel * FLOAT_BYTES)
+                    _store(y_width, y_at, channel, larger(zero, number))
             else:
                 for channel in range(0, channels, LANES):
-                    total = _load(width, x + at, channel) + load_floats(bias, channel * FLOAT_BYTES)
-                    _store(width, y + at, channel, larger(zero, total))
+                    number = _load(width, x + cell * x_step, channel) + _load(width, added + at, channel)
+                    if total != 0:
+                        _store(width, total + at, channel, number)
+                    number = larger(zero, number + load_floats(bias, channel * FLOAT_BYTES))
+                    _store(y_width, y_at, channel, zero if is_cut else number)
         bias += bias_step
 
 
 @kernel
-def _back(y, dy, dx, sums, boards, points, channels, width):
-    """Write dy to dx where y is positive, else 0, all [boards, points, channels]; add dx to [boards, channels] sums."""
+def _back(y, dy, dtotal, dx, sums, boards, points, channels, width, x_width):
+    """Add dy where y is positive, both [boards, points, channels] of `width` bytes each, to [boards, channels] sums, and
+    write it to dx, plus `dtotal` where its address is not 0, both of `x_width` bytes each."""
     for board in range(boards):
         for point in range(points):
-            at = (board * points + point) * channels * width
+            cell = (board * points + point) * channels
+            at, x_at = cell * width, cell * x_width
             for channel in range(0, channels, LANES):
                 gradient = only_where_positive(_load(width, y + at, channel), _load(width, dy + at, channel))
-                _store(width, dx + at, channel, gradient)
                 store(sums, channel * FLOAT_BYTES, load_floats(sums, channel * FLOAT_BYTES) + gradient)
+                if dtotal != 0:
+                    gradient = gradient + _load(x_width, dtotal + x_at, channel)
+                _store(x_width, dx + x_at, channel, gradient)
         sums += channels * FLOAT_BYTES
 
 

@@ -31,7 +31,9 @@ class AttentionBlock(nn.Module):
         self.query, self.key, self.value, self.second = (nn.Linear(channels, channels, bias=False) for _ in range(4))
         self.frequencies = nn.Parameter(first_frequencies(self.heads, channels // self.heads // 2))
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
+    def forward(self, x: Tensor, added: Tensor | None, board: Board) -> tuple[Tensor, Tensor]:
+        """Return x + added, and what the block adds to it."""
+        x = x if added is None else x + added
         count, _, height, width = x.shape
         normed = rms_normed(tokens(x), EPSILON) * self.norm.to(x.dtype)
         query, key, value = (
@@ -43,7 +45,7 @@ class AttentionBlock(nn.Module):
         mixed = functional.scaled_dot_product_attention(
             turned(query, cosine, sine), turned(key, cosine, sine), value, attn_mask=visible
         )
-        return x + planes(self.second(mixed.transpose(1, 2).flatten(2)), x)
+        return x, planes(self.second(mixed.transpose(1, 2).flatten(2)), x)
 
     def _angles(self, height: int, width: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Return cosine and sine [heads, P, pairs] of the angle by which each pair of channels turns at each point."""
@@ -63,9 +65,11 @@ class FeedForwardBlock(nn.Module):
         self.first, self.gate = (nn.Linear(channels, WIDENED * channels, bias=False) for _ in range(2))
         self.second = nn.Linear(WIDENED * channels, channels, bias=False)
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
+    def forward(self, x: Tensor, added: Tensor | None, board: Board) -> tuple[Tensor, Tensor]:
+        """Return x + added, and what the block adds to it."""
+        x = x if added is None else x + added
         normed = rms_normed(tokens(x), EPSILON) * self.norm.to(x.dtype)
-        return x + planes(self.second(functional.silu(self.first(normed)) * self.gate(normed)), x)
+        return x, planes(self.second(functional.silu(self.first(normed)) * self.gate(normed)), x)
 
 
 def first_frequencies(heads: int, pairs: int) -> Tensor:

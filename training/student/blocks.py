@@ -1,4 +1,8 @@
-"""The residual blocks of a student, the kinds that KataGo's file format knows."""
+"""The residual blocks of a student, the kinds that KataGo's file format knows.
+
+A block is given its input as two parts, x and what the block before adds to it, and returns its sum and what it adds itself:
+the first layer of a block adds the two up in the same pass over memory.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,9 @@ class PlainBlock(nn.Module):
         self.between = Norm(channels, config)
         self.second = Convolution(channels, channels, 3)
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
-        return x + self.second(self.between.after(self.first, self.before(x, board), board))
+    def forward(self, x: Tensor, added: Tensor | None, board: Board) -> tuple[Tensor, Tensor]:
+        x, given = self.before.of_sum(x, added, board)
+        return x, self.second(self.between.after(self.first, given, board))
 
 
 class PoolingBlock(nn.Module):
@@ -42,10 +47,10 @@ class PoolingBlock(nn.Module):
         self.between = Norm(regular, config)
         self.second = Convolution(regular, channels, 3)
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
-        given = self.before(x, board)
+    def forward(self, x: Tensor, added: Tensor | None, board: Board) -> tuple[Tensor, Tensor]:
+        x, given = self.before.of_sum(x, added, board)
         pooled = board.pool(self.pooled_norm.after(self.pooled, given, board))
-        return x + self.second(self.between.after(self.first, given, board, self.to_bias(pooled)))
+        return x, self.second(self.between.after(self.first, given, board, self.to_bias(pooled)))
 
 
 class BottleneckBlock(nn.Module):
@@ -62,11 +67,13 @@ class BottleneckBlock(nn.Module):
         self.after = Norm(inner, config, math.sqrt(1.0 / 3.0))
         self.second = Convolution(inner, channels, 1)
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
-        hidden = self.narrow(self.before(x, board))
+    def forward(self, x: Tensor, added: Tensor | None, board: Board) -> tuple[Tensor, Tensor]:
+        x, given = self.before.of_sum(x, added, board)
+        hidden, inner = self.narrow(given), None
         for block in self.blocks:
-            hidden = block(hidden, board)
-        return x + self.second(self.after(hidden, board))
+            hidden, inner = block(hidden, inner, board)
+        _, last = self.after.of_sum(hidden, inner, board)
+        return x, self.second(last)
 
 
 def new_blocks(config: NetworkConfig) -> nn.ModuleList:

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from training.config import NetworkConfig
 from training.convolutions.convolve import convolve
-from training.convolutions.rectify import is_suited, rectified
+from training.convolutions.rectify import is_suited, rectified, rectified_end, rectified_sum
 from training.student.board import Board
 
 EPSILON = 1e-4
@@ -44,24 +44,49 @@ class Norm(nn.Module):
         """Norm and activate x [N, C, S, S]."""
         scale, bias = self._of_batch(x, board) if self.kind == "batch" and self.training else self.folded()
         if scale is None and self._is_rectified(x, len(bias)):
-            return rectified(x, bias, board.mask, in_place=False)
+            return rectified(x, bias, board.mask)
         bias = bias.to(x.dtype)[:, None, None]
         normed = x + bias if scale is None else torch.addcmul(bias, x, scale.to(x.dtype)[:, None, None])
         return board.cut(self._activate(normed))
 
+    def of_sum(self, x: Tensor, added: Tensor | None, board: Board) -> tuple[Tensor, Tensor]:
+        """Return x + added, which may overwrite `added`, and its norm and activation."""
+        if added is None:
+            return x, self(x, board)
+        if self._is_rectified(x, len(self.bias)) and self.scale is None and x.dtype == added.dtype:
+            return rectified_sum(x, added, self.bias, board.mask)
+        total = x + added
+        return total, self(total, board)
+
+    def of_end(self, x: Tensor, added: Tensor | None, board: Board) -> Tensor:
+        """Norm and activate x + added in float32."""
+        if added is None:
+            return self(x.float(), board)
+        if self._is_rectified(x, len(self.bias)) and self.scale is None and x.dtype == added.dtype:
+            return rectified_end(x, added, self.bias, board.mask)
+        return self((x + added).float(), board)
+
     def after(self, layer: nn.Conv2d, x: Tensor, board: Board, added: Tensor | None = None) -> Tensor:
         """Norm and activate layer(x) + added, with `added` [N, C]. Scale and bias cost nothing where the layer has
         them in its weights, which it has in all kinds but batch norm while that trains."""
+        return self.of_scaled(convolve(x, self.scaled(layer)), board, added, in_place=True)
+
+    def scaled(self, layer: nn.Conv2d) -> Tensor:
+        """Return the weights of the layer before the norm, with the norm's scale in them where it can be."""
+        scale = None if self.kind == "batch" and self.training else self.folded()[0]
+        return layer.weight if scale is None else layer.weight * scale[:, None, None, None]
+
+    def of_scaled(self, x: Tensor, board: Board, added: Tensor | None = None, in_place: bool = False) -> Tensor:
+        """Norm and activate layer(x) + added, given what the layer made by its weights as `scaled` returns them, which
+        `in_place` allows to overwrite."""
         if self.kind == "batch" and self.training:
-            hidden = layer(x)
-            return self(hidden if added is None else hidden + added[:, :, None, None].to(hidden.dtype), board)
+            return self(x if added is None else x + added[:, :, None, None].to(x.dtype), board)
         scale, bias = self.folded()
-        weight = layer.weight if scale is None else layer.weight * scale[:, None, None, None]
         if added is not None:
             bias = bias + (added if scale is None else added * scale)
-        if self._is_rectified(x, len(weight)):
-            return rectified(convolve(x, weight), bias, board.mask, in_place=True)
-        return board.cut(self._activate(convolve(x, weight, bias)))
+        if self._is_rectified(x, x.shape[1]):
+            return rectified(x, bias, board.mask, in_place)
+        return board.cut(self._activate(x + bias[..., None, None].to(x.dtype)))
 
     def _is_rectified(self, x: Tensor, channels: int) -> bool:
         """Return whether a kernel of our own adds a bias to so many channels, activates them and cuts them."""

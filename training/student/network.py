@@ -25,6 +25,7 @@ from torch.nn import functional
 
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from training.config import NetworkConfig
+from training.convolutions.convolve import convolve
 from training.errors import TrainingError
 from training.positions.canvas import OFF_BOARD
 from training.student.attention import AttentionBlock, FeedForwardBlock
@@ -78,9 +79,14 @@ class PolicyHead(nn.Module):
         self.pass_second = nn.Linear(width, POLICIES, bias=False)
         self.activation = activation_of(config)
 
-    def forward(self, x: Tensor, board: Board) -> Tensor:
-        pooled = board.pool(self.pooled_norm.after(self.pooled, x, board))
-        points = self.second(self.first_norm.after(self.first, x, board, self.to_bias(pooled)))
+    def firsts(self) -> list[tuple[Convolution, Norm]]:
+        """Return the two layers that read the trunk, each with the norm behind it."""
+        return [(self.first, self.first_norm), (self.pooled, self.pooled_norm)]
+
+    def forward(self, first: Tensor, pooled: Tensor, board: Board) -> Tensor:
+        """Evaluate what the two layers of `firsts` made of the trunk, before their norms."""
+        pooled = board.pool(self.pooled_norm.of_scaled(pooled, board))
+        points = self.second(self.first_norm.of_scaled(first, board, self.to_bias(pooled)))
         if board.mask is not None:
             points = torch.where(board.mask > 0, points, OFF_BOARD)
         passes = self.pass_second(self.activation(self.pass_first(pooled)))
@@ -103,8 +109,13 @@ class ValueHead(nn.Module):
         for name, values in (("units", SCORE_UNITS), ("signed", SIGNED), ("before", BEFORE_SOFTPLUS)):
             self.register_buffer(name, torch.tensor(values), persistent=False)
 
-    def forward(self, x: Tensor, board: Board) -> tuple[Tensor, Tensor, Tensor]:
-        first = self.norm.after(self.first, x, board)
+    def firsts(self) -> list[tuple[Convolution, Norm]]:
+        """Return the layer that reads the trunk, with the norm behind it."""
+        return [(self.first, self.norm)]
+
+    def forward(self, first: Tensor, board: Board) -> tuple[Tensor, Tensor, Tensor]:
+        """Evaluate what the layer of `firsts` made of the trunk, before its norm."""
+        first = self.norm.of_scaled(first, board)
         hidden = self.activation(self.hidden(board.pool_value(first)))
         score = self.score(hidden)
         score = torch.where(self.signed, score, functional.softplus(score * self.before)) * self.units
@@ -137,13 +148,16 @@ class Student(nn.Module):
         """Evaluate `spatial` [N, 22, S, S] and `global_` [N, 19]. `fills_canvas` says that all boards are S×S. Under
         autocast the heads stay in float32."""
         board = Board.of(spatial, fills_canvas)
-        x = self.stem(spatial) + self.stem_global(global_)[:, :, None, None]
+        x, added = convolve(spatial, self.stem.weight, self.stem_global(global_)), None
         for block in self.blocks:
-            x = block(x, board)
+            x, added = block(x, added, board)
         with torch.autocast(x.device.type, enabled=False):
-            x = self.tip(x.float(), board)
-            value, score, ownership = self.value(x, board)
-            return Outputs(self.policy(x, board), value, score, ownership)
+            x = self.tip.of_end(x, added, board)
+            heads = self.policy.firsts() + self.value.firsts()
+            read = convolve(x, torch.cat([norm.scaled(layer) for layer, norm in heads]))
+            first, pooled, judged = read.split([len(layer.weight) for layer, _ in heads], 1)
+            value, score, ownership = self.value(judged, board)
+            return Outputs(self.policy(first, pooled, board), value, score, ownership)
 
     @property
     def parameter_count(self) -> int:
