@@ -27,10 +27,12 @@ def is_suited(x: Tensor, channels: int) -> bool:
     return x.device.type == "cpu" and x.dtype in KINDS and channels % LANES == 0
 
 
-def rectified(x: Tensor, bias: Tensor, mask: Tensor | None, in_place: bool = False) -> Tensor:
+def rectified(
+    x: Tensor, bias: Tensor, mask: Tensor | None, in_place: bool = False, kind: torch.dtype | None = None
+) -> Tensor:
     """Return max(x + bias, 0) for x [N, C, H, W] and a bias [C] or [N, C], float32, with 0 where `mask` [N, 1, H, W],
-    float32, is 0. `in_place` overwrites x."""
-    result: Tensor = _Rectified.apply(x, bias, mask, in_place)
+    float32, is 0. `kind` is that of the result, else it is that of x. `in_place` overwrites x where the kind stays."""
+    result: Tensor = _Rectified.apply(x, bias, mask, in_place, kind or x.dtype)
     return result
 
 
@@ -40,31 +42,27 @@ def rectified_sum(x: Tensor, added: Tensor, bias: Tensor, mask: Tensor | None) -
     return total, result
 
 
-def rectified_end(x: Tensor, added: Tensor, bias: Tensor, mask: Tensor | None) -> Tensor:
-    """Return `rectified` of x + added, in float32, where nobody needs the sum itself."""
-    result: Tensor = _RectifiedEnd.apply(x, added, bias, mask)
-    return result
-
-
 class _Rectified(torch.autograd.Function):
     @staticmethod
-    def forward(context: Any, x: Tensor, bias: Tensor, mask: Tensor | None, in_place: bool) -> Tensor:
-        if in_place and _is_dense(x):
+    def forward(
+        context: Any, x: Tensor, bias: Tensor, mask: Tensor | None, in_place: bool, kind: torch.dtype
+    ) -> Tensor:
+        if in_place and kind == x.dtype and _is_dense(x):
             y = x
             context.mark_dirty(x)
         else:
             x = x if _has_rows(x) else _dense(x)
-            y = torch.empty(x.shape, dtype=x.dtype, memory_format=torch.channels_last)
+            y = torch.empty(x.shape, dtype=kind, memory_format=torch.channels_last)
         _forward(x, None, None, y, bias, mask)
         context.save_for_backward(y)
-        context.has_bias_each = bias.ndim == 2
+        context.kind, context.has_bias_each = x.dtype, bias.ndim == 2
         return y
 
     @staticmethod
-    def backward(context: Any, dy: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(context: Any, dy: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         (y,) = context.saved_tensors
-        dx, sums = _gradients(y, dy, None, y.dtype)
-        return dx, sums if context.has_bias_each else sums.sum(0), None, None
+        dx, sums = _gradients(y, dy, None, context.kind)
+        return dx, sums if context.has_bias_each else sums.sum(0), None, None, None
 
 
 class _RectifiedSum(torch.autograd.Function):
@@ -85,22 +83,6 @@ class _RectifiedSum(torch.autograd.Function):
     def backward(context: Any, dtotal: Tensor | None, dy: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
         (y,) = context.saved_tensors
         dx, sums = _gradients(y, dy, dtotal, y.dtype)
-        return dx, dx, sums.sum(0), None
-
-
-class _RectifiedEnd(torch.autograd.Function):
-    @staticmethod
-    def forward(context: Any, x: Tensor, added: Tensor, bias: Tensor, mask: Tensor | None) -> Tensor:
-        y = torch.empty(x.shape, memory_format=torch.channels_last)
-        _forward(_dense(x), _dense(added), None, y, bias, mask)
-        context.kind = x.dtype
-        context.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(context: Any, dy: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
-        (y,) = context.saved_tensors
-        dx, sums = _gradients(y, dy, None, context.kind)
         return dx, dx, sums.sum(0), None
 
 

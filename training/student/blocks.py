@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from training.config import NetworkConfig
 from training.student.attention import AttentionBlock, FeedForwardBlock
 from training.student.board import Board
-from training.student.layers import Convolution, Norm
+from training.student.layers import Convolution, Norm, together
 
 
 class PlainBlock(nn.Module):
@@ -49,8 +49,9 @@ class PoolingBlock(nn.Module):
 
     def forward(self, x: Tensor, added: Tensor | None, board: Board) -> tuple[Tensor, Tensor]:
         x, given = self.before.of_sum(x, added, board)
-        pooled = board.pool(self.pooled_norm.after(self.pooled, given, board))
-        return x, self.second(self.between.after(self.first, given, board, self.to_bias(pooled)))
+        first, pooled = together(given, [(self.first, self.between), (self.pooled, self.pooled_norm)])
+        pooled = board.pool(self.pooled_norm.of_scaled(pooled, board))
+        return x, self.second(self.between.of_scaled(first, board, self.to_bias(pooled)))
 
 
 class BottleneckBlock(nn.Module):

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from training.config import NetworkConfig
 from training.convolutions.convolve import convolve
-from training.convolutions.rectify import is_suited, rectified, rectified_end, rectified_sum
+from training.convolutions.rectify import is_suited, rectified, rectified_sum
 from training.student.board import Board
 
 EPSILON = 1e-4
@@ -58,14 +58,6 @@ class Norm(nn.Module):
         total = x + added
         return total, self(total, board)
 
-    def of_end(self, x: Tensor, added: Tensor | None, board: Board) -> Tensor:
-        """Norm and activate x + added in float32."""
-        if added is None:
-            return self(x.float(), board)
-        if self._is_rectified(x, len(self.bias)) and self.scale is None and x.dtype == added.dtype:
-            return rectified_end(x, added, self.bias, board.mask)
-        return self((x + added).float(), board)
-
     def after(self, layer: nn.Conv2d, x: Tensor, board: Board, added: Tensor | None = None) -> Tensor:
         """Norm and activate layer(x) + added, with `added` [N, C]. Scale and bias cost nothing where the layer has
         them in its weights, which it has in all kinds but batch norm while that trains."""
@@ -76,17 +68,30 @@ class Norm(nn.Module):
         scale = None if self.kind == "batch" and self.training else self.folded()[0]
         return layer.weight if scale is None else layer.weight * scale[:, None, None, None]
 
-    def of_scaled(self, x: Tensor, board: Board, added: Tensor | None = None, in_place: bool = False) -> Tensor:
-        """Norm and activate layer(x) + added, given what the layer made by its weights as `scaled` returns them, which
-        `in_place` allows to overwrite."""
-        if self.kind == "batch" and self.training:
+    def of_scaled(
+        self,
+        x: Tensor,
+        board: Board,
+        added: Tensor | None = None,
+        in_place: bool = False,
+        kind: torch.dtype | None = None,
+    ) -> Tensor:
+        """Norm and activate layer(x) + added, given what the layer made by its weights as `scaled` returns them.
+        `in_place` allows to overwrite it; `kind` is that of the result, else it is that of x."""
+        trains_batch = self.kind == "batch" and self.training
+        if not trains_batch and self._is_rectified(x, x.shape[1]):
+            return rectified(x, self._bias(added), board.mask, in_place, kind)
+        x = x if kind is None else x.to(kind)
+        if trains_batch:
             return self(x if added is None else x + added[:, :, None, None].to(x.dtype), board)
+        return board.cut(self._activate(x + self._bias(added)[..., None, None].to(x.dtype)))
+
+    def _bias(self, added: Tensor | None) -> Tensor:
+        """Return what `of_scaled` adds, [C] or [N, C]."""
         scale, bias = self.folded()
-        if added is not None:
-            bias = bias + (added if scale is None else added * scale)
-        if self._is_rectified(x, x.shape[1]):
-            return rectified(x, bias, board.mask, in_place)
-        return board.cut(self._activate(x + bias[..., None, None].to(x.dtype)))
+        if added is None:
+            return bias
+        return bias + (added if scale is None else added * scale)
 
     def _is_rectified(self, x: Tensor, channels: int) -> bool:
         """Return whether a kernel of our own adds a bias to so many channels, activates them and cuts them."""
@@ -112,6 +117,12 @@ class Norm(nn.Module):
             self.mean.lerp_(mean, STATISTICS_RATE)
             self.variance.lerp_(variance, STATISTICS_RATE)
         return self._folded(mean, variance)
+
+
+def together(x: Tensor, layers: list[tuple[nn.Conv2d, Norm]]) -> tuple[Tensor, ...]:
+    """Convolve x by several layers as one. Return what each of them makes of it, for the `of_scaled` of its norm."""
+    made = convolve(x, torch.cat([norm.scaled(layer) for layer, norm in layers]))
+    return made.split([len(layer.weight) for layer, _ in layers], 1)
 
 
 class Convolution(nn.Conv2d):

@@ -31,7 +31,7 @@ from training.positions.canvas import OFF_BOARD
 from training.student.attention import AttentionBlock, FeedForwardBlock
 from training.student.blocks import BottleneckBlock, PlainBlock, PoolingBlock, new_blocks
 from training.student.board import Board
-from training.student.layers import Convolution, Norm, activation_of
+from training.student.layers import Convolution, Norm, activation_of, together
 
 PLAIN, OPTIMISTIC, SOFT, REPLY = range(4)
 """Channels of the policy head: the next move, the teacher's optimistic policy, the next move at temperature 4, and the
@@ -85,8 +85,8 @@ class PolicyHead(nn.Module):
 
     def forward(self, first: Tensor, pooled: Tensor, board: Board) -> Tensor:
         """Evaluate what the two layers of `firsts` made of the trunk, before their norms."""
-        pooled = board.pool(self.pooled_norm.of_scaled(pooled, board))
-        points = self.second(self.first_norm.of_scaled(first, board, self.to_bias(pooled)))
+        pooled = board.pool(self.pooled_norm.of_scaled(pooled, board, kind=torch.float32))
+        points = self.second(self.first_norm.of_scaled(first, board, self.to_bias(pooled), kind=torch.float32))
         if board.mask is not None:
             points = torch.where(board.mask > 0, points, OFF_BOARD)
         passes = self.pass_second(self.activation(self.pass_first(pooled)))
@@ -115,7 +115,7 @@ class ValueHead(nn.Module):
 
     def forward(self, first: Tensor, board: Board) -> tuple[Tensor, Tensor, Tensor]:
         """Evaluate what the layer of `firsts` made of the trunk, before its norm."""
-        first = self.norm.of_scaled(first, board)
+        first = self.norm.of_scaled(first, board, kind=torch.float32)
         hidden = self.activation(self.hidden(board.pool_value(first)))
         score = self.score(hidden)
         score = torch.where(self.signed, score, functional.softplus(score * self.before)) * self.units
@@ -146,16 +146,14 @@ class Student(nn.Module):
 
     def forward(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> Outputs:
         """Evaluate `spatial` [N, 22, S, S] and `global_` [N, 19]. `fills_canvas` says that all boards are S×S. Under
-        autocast the heads stay in float32."""
+        autocast all but the first layers of the heads is in float32 there."""
         board = Board.of(spatial, fills_canvas)
         x, added = convolve(spatial, self.stem.weight, self.stem_global(global_)), None
         for block in self.blocks:
             x, added = block(x, added, board)
+        _, x = self.tip.of_sum(x, added, board)
+        first, pooled, judged = together(x, self.policy.firsts() + self.value.firsts())
         with torch.autocast(x.device.type, enabled=False):
-            x = self.tip.of_end(x, added, board)
-            heads = self.policy.firsts() + self.value.firsts()
-            read = convolve(x, torch.cat([norm.scaled(layer) for layer, norm in heads]))
-            first, pooled, judged = read.split([len(layer.weight) for layer, _ in heads], 1)
             value, score, ownership = self.value(judged, board)
             return Outputs(self.policy(first, pooled, board), value, score, ownership)
 
