@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from training.config import OptimiserConfig
+from training.devices import is_faster_in_bf16
 
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 NEWTON_SCHULZ_STEPS = 5
@@ -71,13 +72,13 @@ def orthogonal(matrices: Tensor) -> Tensor:
     """Return matrices close to the nearest (semi-)orthogonal ones of [B, m, n], by Newton-Schulz steps: all singular
     values are near 1."""
     a, b, c = NEWTON_SCHULZ
-    x = matrices.bfloat16() if matrices.is_cuda else matrices
+    x = matrices.bfloat16() if is_faster_in_bf16(matrices.device) else matrices
     is_tall = x.shape[1] > x.shape[2]
     x = x.mT if is_tall else x
     x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)
     for _ in range(NEWTON_SCHULZ_STEPS):
         square = x @ x.mT
-        x = a * x + (b * square + c * square @ square) @ x
+        x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=b, alpha=c), x, beta=a)
     return (x.mT if is_tall else x).to(matrices.dtype)
 
 
