@@ -82,6 +82,7 @@ def choose_device(name: str) -> torch.device:
 
 
 @cache
+@torch.enable_grad()
 def is_faster_in_bf16(device: torch.device) -> bool:
     """Return whether convolutions are faster in bf16 than in fp32. Processors that multiply bf16 are tried, since some
     take longer for it."""

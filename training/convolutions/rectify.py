@@ -126,8 +126,8 @@ def _forward(
 
 
 def _gradients(y: Tensor, dy: Tensor, dtotal: Tensor | None, kind: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return the gradient, of this kind, for what `rectified` made y of, given that for y; and its sums over each board,
-    [N, C], which are those for the bias. Then `dtotal` is added to the gradient."""
+    """Return the gradient, of this kind, for what `rectified` made y of, given that for y; and its sums over each
+    board, [N, C], which are those for the bias. Then `dtotal` is added to the gradient."""
     dy = _dense(dy.to(y.dtype))
     dtotal = None if dtotal is None else _dense(dtotal.to(kind))
     dx = torch.empty(y.shape, dtype=kind, memory_format=torch.channels_last)
@@ -184,8 +184,8 @@ def _rectify(x, x_step, added, total, y, bias, bias_step, mask, boards, points, 
 
 @kernel
 def _back(y, dy, dtotal, dx, sums, boards, points, channels, width, x_width):
-    """Add dy where y is positive, both [boards, points, channels] of `width` bytes each, to [boards, channels] sums, and
-    write it to dx, plus `dtotal` where its address is not 0, both of `x_width` bytes each."""
+    """Add dy where y is positive, both [boards, points, channels] of `width` bytes each, to [boards, channels] sums,
+    and write it to dx, plus `dtotal` where its address is not 0, both of `x_width` bytes each."""
     for board in range(boards):
         for point in range(points):
             cell = (board * points + point) * channels

@@ -1,7 +1,7 @@
 """The residual blocks of a student, the kinds that KataGo's file format knows.
 
-A block is given its input as two parts, x and what the block before adds to it, and returns its sum and what it adds itself:
-the first layer of a block adds the two up in the same pass over memory.
+A block is given its input as two parts, x and what the block before adds to it, and returns their sum and what it adds
+itself: so the first norm of a block adds up, norms and activates in one pass over memory.
 """
 
 from __future__ import annotations
