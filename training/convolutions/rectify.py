@@ -9,22 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.machine.jit import kernel
 from nets.native.convolutions.transforms import FLOAT_BYTES
 from nets.native.simd.vectors import floats, larger, load_float, load_floats, only_where_positive, store
-from training.convolutions.bfloat16 import load_bfloats, store_as_bfloats
 from training.convolutions.chunks import in_chunks
+from training.convolutions.dense import KINDS, boards_at_once, dense, is_dense, load_numbers, store_numbers
 from training.convolutions.products import LANES
-
-KINDS = {torch.float32: FLOAT_BYTES, torch.bfloat16: 2}
-"""What numbers may be given in, with their bytes."""
-CHUNK_NUMBERS = 200_000
-"""About how many numbers are done at once."""
-
-
-def is_suited(x: Tensor, channels: int) -> bool:
-    """Return whether `rectified` can do so many channels of the device and the kind of x."""
-    return x.device.type == "cpu" and x.dtype in KINDS and channels % LANES == 0
 
 
 def rectified(
@@ -47,11 +37,11 @@ class _Rectified(torch.autograd.Function):
     def forward(
         context: Any, x: Tensor, bias: Tensor, mask: Tensor | None, in_place: bool, kind: torch.dtype
     ) -> Tensor:
-        if in_place and kind == x.dtype and _is_dense(x):
+        if in_place and kind == x.dtype and is_dense(x):
             y = x
             context.mark_dirty(x)
         else:
-            x = x if _has_rows(x) else _dense(x)
+            x = x if _has_rows(x) else dense(x)
             y = torch.empty(x.shape, dtype=kind, memory_format=torch.channels_last)
         _forward(x, None, None, y, bias, mask)
         context.save_for_backward(y)
@@ -69,13 +59,13 @@ class _RectifiedSum(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, x: Tensor, added: Tensor, bias: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         context.set_materialize_grads(False)
-        if _is_dense(added):
+        if is_dense(added):
             total = added
             context.mark_dirty(added)
         else:
-            total = added = _dense(added)
+            total = added = dense(added)
         y = torch.empty_like(total)
-        _forward(_dense(x), added, total, y, bias, mask)
+        _forward(dense(x), added, total, y, bias, mask)
         context.save_for_backward(y)
         return total, y
 
@@ -84,14 +74,6 @@ class _RectifiedSum(torch.autograd.Function):
         (y,) = context.saved_tensors
         dx, sums = _gradients(y, dy, dtotal, y.dtype)
         return dx, dx, sums.sum(0), None
-
-
-def _is_dense(x: Tensor) -> bool:
-    return x.is_contiguous(memory_format=torch.channels_last)
-
-
-def _dense(x: Tensor) -> Tensor:
-    return x.contiguous(memory_format=torch.channels_last)
 
 
 def _has_rows(x: Tensor) -> bool:
@@ -122,14 +104,14 @@ def _forward(
         places = at(x, step), step, at(added, row), at(total, row), at(y, y_row)
         _rectify(*places, own_bias, bias_step, at(mask, FLOAT_BYTES), count, points, channels, width, KINDS[y.dtype])
 
-    in_chunks(lambda: run, len(x), _chunk(points * channels))
+    in_chunks(lambda: run, len(x), boards_at_once(points * channels))
 
 
 def _gradients(y: Tensor, dy: Tensor, dtotal: Tensor | None, kind: torch.dtype) -> tuple[Tensor, Tensor]:
     """Return the gradient, of this kind, for what `rectified` made y of, given that for y; and its sums over each
     board, [N, C], which are those for the bias. Then `dtotal` is added to the gradient."""
-    dy = _dense(dy.to(y.dtype))
-    dtotal = None if dtotal is None else _dense(dtotal.to(kind))
+    dy = dense(dy.to(y.dtype))
+    dtotal = None if dtotal is None else dense(dtotal.to(kind))
     dx = torch.empty(y.shape, dtype=kind, memory_format=torch.channels_last)
     sums = torch.zeros(y.shape[:2])
     points, channels = y.shape[2] * y.shape[3], y.shape[1]
@@ -143,12 +125,8 @@ def _gradients(y: Tensor, dy: Tensor, dtotal: Tensor | None, kind: torch.dtype) 
         widths = KINDS[y.dtype], KINDS[kind]
         _back(at(y), at(dy), at(dtotal), at(dx), to_sums, count, points, channels, *widths)
 
-    in_chunks(lambda: run, len(y), _chunk(board))
+    in_chunks(lambda: run, len(y), boards_at_once(board))
     return dx, sums
-
-
-def _chunk(numbers: int) -> int:
-    return max(1, CHUNK_NUMBERS // numbers)
 
 
 @kernel
@@ -167,18 +145,18 @@ def _rectify(x, x_step, added, total, y, bias, bias_step, mask, boards, points, 
             is_cut = mask != 0 and load_float(mask, cell * FLOAT_BYTES) == 0.0
             if is_cut and total == 0:
                 for channel in range(0, channels, LANES):
-                    _store(y_width, y_at, channel, zero)
+                    store_numbers(y_width, y_at, channel, zero)
             elif added == 0:
                 for channel in range(0, channels, LANES):
-                    number = _load(width, x + cell * x_step, channel) + load_floats(bias, channel * FLOAT_BYTES)
-                    _store(y_width, y_at, channel, larger(zero, number))
+                    number = load_numbers(width, x + cell * x_step, channel) + load_floats(bias, channel * FLOAT_BYTES)
+                    store_numbers(y_width, y_at, channel, larger(zero, number))
             else:
                 for channel in range(0, channels, LANES):
-                    number = _load(width, x + cell * x_step, channel) + _load(width, added + at, channel)
+                    number = load_numbers(width, x + cell * x_step, channel) + load_numbers(width, added + at, channel)
                     if total != 0:
-                        _store(width, total + at, channel, number)
+                        store_numbers(width, total + at, channel, number)
                     number = larger(zero, number + load_floats(bias, channel * FLOAT_BYTES))
-                    _store(y_width, y_at, channel, zero if is_cut else number)
+                    store_numbers(y_width, y_at, channel, zero if is_cut else number)
         bias += bias_step
 
 
@@ -191,26 +169,9 @@ def _back(y, dy, dtotal, dx, sums, boards, points, channels, width, x_width):
             cell = (board * points + point) * channels
             at, x_at = cell * width, cell * x_width
             for channel in range(0, channels, LANES):
-                gradient = only_where_positive(_load(width, y + at, channel), _load(width, dy + at, channel))
+                gradient = only_where_positive(load_numbers(width, y + at, channel), load_numbers(width, dy + at, channel))
                 store(sums, channel * FLOAT_BYTES, load_floats(sums, channel * FLOAT_BYTES) + gradient)
                 if dtotal != 0:
-                    gradient = gradient + _load(x_width, dtotal + x_at, channel)
-                _store(x_width, dx + x_at, channel, gradient)
+                    gradient = gradient + load_numbers(x_width, dtotal + x_at, channel)
+                store_numbers(x_width, dx + x_at, channel, gradient)
         sums += channels * FLOAT_BYTES
-
-
-@kernel_part
-def _load(width, address, number):
-    if width == FLOAT_BYTES:
-        vector = load_floats(address, number * width)
-    else:
-        vector = load_bfloats(address, number * width)
-    return vector
-
-
-@kernel_part
-def _store(width, address, number, vector):
-    if width == FLOAT_BYTES:
-        store(address, number * width, vector)
-    else:
-        store_as_bfloats(address, number * width, vector)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from training.convolutions.dense import is_suited
+from training.convolutions.pooling import pooled
 from training.positions.canvas import OFF_BOARD
 
 
@@ -37,9 +39,14 @@ class Board(NamedTuple):
 
     def pool(self, x: Tensor) -> Tensor:
         """Pool x [N, C, S, S], zero outside the board, to [N, 3C]: mean, mean * linear, maximum on the board."""
-        mean = self.mean(x)
-        covered = x if self.mask is None else torch.where(self.mask > 0, x, OFF_BOARD)
-        return torch.cat([mean, mean * self.linear, covered.amax((2, 3))], 1)
+        if is_suited(x, x.shape[1]):
+            sums, highest = pooled(x, self.mask)
+            mean = sums / self.area
+        else:
+            mean = self.mean(x)
+            covered = x if self.mask is None else torch.where(self.mask > 0, x, OFF_BOARD)
+            highest = covered.amax((2, 3))
+        return torch.cat([mean, mean * self.linear, highest], 1)
 
     def pool_value(self, x: Tensor) -> Tensor:
         """Pool x [N, C, S, S], zero outside the board, to [N, 3C]: mean, mean * linear, mean * (linear^2 - 0.1)."""

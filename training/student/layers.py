@@ -8,7 +8,8 @@ from torch.nn import functional
 
 from training.config import NetworkConfig
 from training.convolutions.convolve import convolve
-from training.convolutions.rectify import is_suited, rectified, rectified_sum
+from training.convolutions.dense import is_suited
+from training.convolutions.rectify import rectified, rectified_sum
 from training.student.board import Board
 
 EPSILON = 1e-4

@@ -13,7 +13,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 from torch import Tensor
 
 from training.config import NetworkConfig
-from training.convolutions.rectify import is_suited, rectified
+from training.convolutions.dense import is_suited
+from training.convolutions.rectify import rectified, rectified_sum
 from training.student.board import Board
 from training.student.network import Student
 
@@ -74,6 +75,52 @@ def test_what_is_overwritten_is_what_may_be(kind: torch.dtype) -> None:
         torch.testing.assert_close(gradient, torch.where(y > 0, upstream, 0.0) * 2.0)
         rectified(each, bias, mask, in_place=False)
         torch.testing.assert_close(each, before)
+
+
+@pytest.mark.parametrize("has_mask", [False, True])
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("case", SHAPES)
+def test_the_sum_of_a_block_with_what_follows(case: str, kind: torch.dtype, has_mask: bool) -> None:
+    x, bias, mask, upstream = example(SHAPES[case], kind, False)
+    added, for_total = (torch.randn(x.shape).to(kind) for _ in range(2))
+    mask = mask if has_mask else None
+    leaves = [each.requires_grad_() for each in (x, added, bias)]
+    total, y = rectified_sum(x, added * 1.0, bias, mask)
+    exact_total = x.double() + added.double()
+    exact = (exact_total + bias.double()[:, None, None]).relu() * (1.0 if mask is None else mask.double())
+    torch.testing.assert_close(total, exact_total.to(kind), rtol=0, atol=1e-6)
+    torch.testing.assert_close(y, exact.to(kind), rtol=0, atol=1e-6)
+    tolerance = 1e-5 if kind == torch.float32 else 0.01
+    for use, exact_use in (
+        ((total, y), (exact_total, exact)),
+        ((y,), (exact,)),
+    ):
+        given = [for_total, upstream][-len(use) :]
+        found = torch.autograd.grad(use, leaves, given, retain_graph=True)
+        wanted = torch.autograd.grad(exact_use, leaves, [each.double() for each in given], retain_graph=True)
+        for one, want in zip(found, wanted, strict=True):
+            torch.testing.assert_close(one.double(), want.double(), rtol=tolerance, atol=1e-4)
+
+
+def test_the_sum_overwrites_only_what_is_added() -> None:
+    x, bias, _, _ = example((3, 32, 9, 9), torch.bfloat16, False)
+    for added in (x * 2.0, (x * 2.0).contiguous(memory_format=torch.channels_last)):
+        before = x.clone()
+        total, _ = rectified_sum(x, added, bias, None)
+        torch.testing.assert_close(x, before)
+        torch.testing.assert_close(total, before * 3.0)
+        assert (total.data_ptr() == added.data_ptr()) == added.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+def test_a_part_of_the_channels_in_another_kind(kind: torch.dtype) -> None:
+    whole = torch.randn(5, 64, 7, 9).to(kind).contiguous(memory_format=torch.channels_last)
+    bias, mask = torch.randn(32), (torch.rand(5, 1, 7, 9) > 0.3).float()
+    for x in (whole[:, 16:48], whole[:, 16:48, :5], whole[:, 16:48].contiguous()):
+        own_mask = mask[:, :, : x.shape[2]]
+        y = rectified(x, bias, own_mask, in_place=True, kind=torch.float32)
+        assert y.dtype == torch.float32
+        torch.testing.assert_close(y, (x.float() + bias[:, None, None]).relu() * own_mask)
 
 
 def test_what_is_no_number_stays_visible() -> None:
