@@ -1,4 +1,4 @@
-"""Tensors [N, C, H, W] with channels last in memory, in float32 or bf16, for kernels that pass once over their numbers."""
+"""Tensors [N, C, H, W] with channels last in memory, in float32 or bf16, for kernels that pass over them once."""
 
 from __future__ import annotations
 

@@ -169,7 +169,8 @@ def _back(y, dy, dtotal, dx, sums, boards, points, channels, width, x_width):
             cell = (board * points + point) * channels
             at, x_at = cell * width, cell * x_width
             for channel in range(0, channels, LANES):
-                gradient = only_where_positive(load_numbers(width, y + at, channel), load_numbers(width, dy + at, channel))
+                activated, upstream = load_numbers(width, y + at, channel), load_numbers(width, dy + at, channel)
+                gradient = only_where_positive(activated, upstream)
                 store(sums, channel * FLOAT_BYTES, load_floats(sums, channel * FLOAT_BYTES) + gradient)
                 if dtotal != 0:
                     gradient = gradient + load_numbers(x_width, dtotal + x_at, channel)
