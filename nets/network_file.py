@@ -128,14 +128,13 @@ class NetworkFile:
         from nets.native.packed import packed_key, to_bytes
 
         def derive() -> bytes:
-            from nets.native.pack import pack
+            from nets.native.calibrate import packed_by
 
             model = self.packable_model()
             if (options.profile is None) != (model.trunk.metadata is None):
                 open_fp32(self, options)  # refuses a profile that is missing, or that means nothing to the network
             verdict = self._calibration(model, options.note)
-            packed = pack(model, verdict.highest, verdict.largest, verdict.in_bytes)
-            return to_bytes(packed, verdict.reason_against)
+            return to_bytes(packed_by(verdict, model), verdict.reason_against)
 
         return self._derived(packed_key(), derive, "")
 

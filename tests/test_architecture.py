@@ -28,6 +28,8 @@ VECTORS = {
     "nets/native/simd/vectors.py",
     "nets/native/simd/products.py",
     "nets/native/simd/tile_products.py",
+    "nets/native/simd/low_tiles.py",
+    "nets/native/simd/bfloat16.py",
     "nets/native/simd/groups.py",
     "nets/native/simd/instructions.py",
     "nets/native/simd/processor.py",
@@ -36,7 +38,6 @@ VECTORS = {
     "nets/native/simd/activations.py",
     "nets/native/transformers/arithmetic.py",
     "nets/native/transformers/products.py",
-    "training/convolutions/bfloat16.py",
     "training/convolutions/products.py",
 }
 ONLY_IN = {

@@ -46,7 +46,7 @@ class Family:
 
 
 FAMILIES = (
-    Family("x86-64-v4-vnni-tiles", "x86-64-v4", (*_V4, "avx512vnni", "amx-tile", "amx-int8")),
+    Family("x86-64-v4-vnni-tiles", "x86-64-v4", (*_V4, "avx512vnni", "amx-tile", "amx-int8", "amx-bf16")),
     Family("x86-64-v4-vnni", "x86-64-v4", (*_V4, "avx512vnni")),
     Family("x86-64-v4", "x86-64-v4", _V4),
     Family("x86-64-v3-vnni", "x86-64-v3", (*_V3, "avxvnni")),

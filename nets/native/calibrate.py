@@ -25,7 +25,9 @@ from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
 from nets.native.order import steps
 from nets.native.pack import pack
+from nets.native.packed import Packed
 from nets.native.profiles import PROFILES, varied
+from nets.native.simd.products import HERE
 from nets.native.taps import recorded
 from nets.native.transformers.packing import NO_BYTES, Bytes, InBytes
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
@@ -90,6 +92,8 @@ class Verdict:
     """The side of Winograd's largest tiles, in points."""
     in_bytes: InBytes = NO_BYTES
     """What has 8 bits, see `pack`; nothing if the loss or the processor does not allow it."""
+    in_bf16: bool = False
+    """Whether convolutions are in bf16, see `pack`; not if the loss or the processor does not allow it."""
 
     def to_bytes(self) -> bytes:
         facts = {
@@ -98,6 +102,7 @@ class Verdict:
             "largest": self.largest,
             "scores": self.in_bytes.scores,
             "mixes": self.in_bytes.mixes,
+            "in_bf16": self.in_bf16,
         }
         arrays: dict[str, NDArray[np.generic]] = {VERDICT: np.frombuffer(json.dumps(facts).encode(), np.uint8)}
         arrays |= {f"{RANGE}:{tap}": values for tap, values in self.highest.items()}
@@ -116,7 +121,8 @@ def from_bytes(content: bytes) -> Verdict:
     labels = {name.split(":")[1] for name in arrays if name.startswith(MATRIX)}
     matrices = {label: Bytes(*(arrays[f"{MATRIX}:{label}:{name}"] for name in Bytes._fields)) for label in labels}
     in_bytes = InBytes(matrices, tuple(facts.get("scores", ())), tuple(facts.get("mixes", ())))
-    return Verdict(highest, facts["loss"], facts["reason_against"], facts["largest"], in_bytes)
+    in_bf16 = bool(facts.get("in_bf16", False))
+    return Verdict(highest, facts["loss"], facts["reason_against"], facts["largest"], in_bytes, in_bf16)
 
 
 def calibrate(
@@ -125,12 +131,15 @@ def calibrate(
     series: Sequence[Series] = SERIES,
     progress: Progress = lambda share: None,
     player: Evaluator | None = None,
+    *,
+    may_have_bf16: bool = HERE.has_low_tiles,
 ) -> Verdict:
     """Calibrate a prepared network that the kernels know, and measure its loss against `reference` in fp32.
 
-    As much of transformers has 8 bits as the limits allow. Where the loss with large tiles is too much, smaller tiles
-    are used, which have finer levels. If `player` is given, it plays the games that the positions come from: some
-    networks are too slow to play many.
+    As much of transformers has 8 bits as the limits allow. Convolutions are in bf16 where the processor has tile
+    registers for it and the loss allows it; else in integers, and where the loss with large tiles is too much, smaller
+    tiles are used, which have finer levels. If `player` is given, it plays the games that the positions come from: some
+    networks are too slow to play many. Without `may_have_bf16` convolutions are in integers, for any processor.
     """
     order = list(steps(model.trunk.blocks))
     has_rows, has_layers = any(step.in_rows for step in order), not all(step.in_rows for step in order)
@@ -138,7 +147,7 @@ def calibrate(
         # First of all: on a machine that never ran, the games have to wait for what another process compiles.
         _compile_for_bytes(model, reference)
     if player is None:
-        player = varied(reference if has_layers else _evaluator(model, {}, LARGEST, NO_BYTES, reference))
+        player = varied(reference if has_layers else _evaluator(model, Verdict({}, {}, ""), reference))
     kept = own_positions(player, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.5 * share))
     kept = affordable(kept, reference)
     progress(0.6)
@@ -153,26 +162,34 @@ def calibrate(
             matrices = rounded(model, others, without_attention=IN_GROUPS)
             progress(0.85)
         expected = answered.result()
-    for largest, choice in product((LARGEST, FINER) if has_layers else (LARGEST,), choices(model, matrices)):
-        candidate = _evaluator(model, highest, largest, choice, reference)
-        loss, share = _compare(candidate, expected, checked)
-        if not reason_against(loss, 0.0, limits=_limits(choice)):
+    kinds = [(LARGEST, False), (FINER, False)] if has_layers else [(LARGEST, False)]
+    if has_layers and may_have_bf16:
+        kinds.insert(0, (LARGEST, True))
+    for (largest, in_bf16), choice in product(kinds, choices(model, matrices)):
+        verdict = Verdict(highest, {}, "", largest, choice, in_bf16)
+        loss, share = _compare(_evaluator(model, verdict, reference), expected, checked)
+        if not reason_against(loss, 0.0, limits=_limits(verdict)):
             break
     progress(1.0)
-    reason = reason_against(loss, share, limits=_limits(choice))
-    return Verdict(highest, loss.__dict__, reason, largest, choice)
+    return replace(verdict, loss=loss.__dict__, reason_against=reason_against(loss, share, limits=_limits(verdict)))
 
 
-def _limits(in_bytes: InBytes) -> Loss:
-    return SURE if any(in_bytes) else LIMITS
+def _limits(verdict: Verdict) -> Loss:
+    return SURE if verdict.in_bf16 or any(verdict.in_bytes) else LIMITS
 
 
 def checked_here(verdict: Verdict, positions: Sequence[Positions], model: Model, reference: Evaluator) -> Verdict:
-    """Measure the loss of a verdict from another machine against `reference` on this one, over `positions`. Raises
-    EvaluatorError."""
-    candidate = _evaluator(model, verdict.highest, verdict.largest, verdict.in_bytes, reference)
-    loss, share = _compare(candidate, answers(varied(reference), positions), positions)
-    known = reason_against(Loss(**verdict.loss), 0.0, limits=_limits(verdict.in_bytes))
+    """Measure the loss of a verdict from another machine, which has to be one for integers, against `reference` on this
+    one, over `positions`; and that in bf16 where the processor has tile registers for it, which is taken where it is
+    within the limits. Raises EvaluatorError."""
+    expected = answers(varied(reference), positions)
+    if HERE.has_low_tiles:
+        low = replace(verdict, in_bf16=True)
+        loss, share = _compare(_evaluator(model, low, reference), expected, positions)
+        if not reason_against(loss, 0.0, limits=_limits(low)):
+            return replace(low, loss=loss.__dict__, reason_against=reason_against(loss, share, GROSS))
+    loss, share = _compare(_evaluator(model, verdict, reference), expected, positions)
+    known = reason_against(Loss(**verdict.loss), 0.0, limits=_limits(verdict))
     return replace(verdict, reason_against=known or reason_against(loss, share, GROSS))
 
 
@@ -189,11 +206,14 @@ def affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Position
     return [(spatial[::each], global_[::each]) for each, (spatial, global_) in zip(strides, kept, strict=True)]
 
 
-def _evaluator(
-    model: Model, highest: Mapping[str, FloatArray], largest: int, in_bytes: InBytes, reference: Evaluator
-) -> NativeEvaluator:
+def packed_by(verdict: Verdict, model: Model) -> Packed:
+    """Write a prepared network for the kernels as its calibration says."""
+    return pack(model, verdict.highest, verdict.largest, verdict.in_bytes, verdict.in_bf16)
+
+
+def _evaluator(model: Model, verdict: Verdict, reference: Evaluator) -> NativeEvaluator:
     profile = PROFILES[0] if model.trunk.metadata is not None else None
-    packed = pack(model, highest, largest, in_bytes)
+    packed = packed_by(verdict, model)
     return NativeEvaluator(packed, model.name, lambda: reference, profile=profile)
 
 
@@ -203,7 +223,7 @@ def _compile_for_bytes(model: Model, reference: Evaluator) -> None:
     planes = np.zeros((1, SPATIAL_PLANES, *SMALL), np.float32)
     planes[:, 0] = 1.0
     request = EvaluationRequest(planes, np.zeros((1, GLOBAL_FEATURES), np.float32))
-    _evaluator(model, {}, LARGEST, first, reference).evaluate(request)
+    _evaluator(model, Verdict({}, {}, "", in_bytes=first), reference).evaluate(request)
 
 
 def _compare(

@@ -27,17 +27,19 @@ def pack(
     highest: Mapping[str, FloatArray],
     largest: int = LARGEST,
     in_bytes: InBytes = NO_BYTES,
+    in_bf16: bool = False,
 ) -> Packed:
     """Write a prepared network for the kernels.
 
     `highest` has the tops of the ranges of activations that convolutions read, [channels] by the names of their taps;
-    `largest` is the most points of a side of Winograd's tiles. `in_bytes` says what has 8 bits.
+    `largest` is the most points of a side of Winograd's tiles. `in_bytes` says what has 8 bits,
+    `in_bf16` whether convolutions are in bf16, which only tile registers multiply.
     """
     writer, trunk = Writer(), model.trunk
     order = list(steps(trunk.blocks))
     has_curves = is_curved([step for step in order if not step.in_rows])
     network, matrices = _stem(writer, trunk), MatricesWriter(writer)
-    layers = LayersWriter(writer, highest, has_curves, largest)
+    layers = LayersWriter(writer, highest, has_curves, largest, in_bf16)
     blocks = BlocksWriter(writer, matrices, in_bytes)
     parts = runs(order)
     records = np.zeros(len(parts), RUN)

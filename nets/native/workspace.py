@@ -20,6 +20,7 @@ from nets.native.outputs import finish_batch, last_layers
 from nets.native.packed import Packed
 from nets.native.parameters import aligned
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS
+from nets.native.simd.tile_products import TILE_ROWS
 from nets.native.simd.vectors import VECTOR_BYTES
 from nets.native.stem import write_stem
 from nets.native.transformers.attention import HEAD_BUFFERS, KEYS
@@ -130,10 +131,11 @@ def _space_sizes(packed: Packed, boards: int, height: int, width: int) -> dict[s
     widest, pooled = int(packed.layers["outputs"].max()), int(packed.layers["pooled"].max())
     return {
         "places": tiles * transformed * SHORT_BYTES,
-        "sums": max(tiles, points) * OUTPUT_BYTES,
+        "sums": max(tiles, points, framed + TILE_ROWS) * OUTPUT_BYTES,
         "rows": len(POINTS) * (width + 2) * max(transformed * SHORT_BYTES, OUTPUT_BYTES),
         "levels": [
-            (framed if is_framed else points) * channels * SHORT_BYTES for channels, is_framed in packed.buffers
+            ((framed if is_framed else points) + TILE_ROWS) * channels * SHORT_BYTES
+            for channels, is_framed in packed.buffers
         ],
         "values": points * pooled * FLOAT_BYTES,
         "pool": 3 * pooled * FLOAT_BYTES,

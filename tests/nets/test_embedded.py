@@ -81,6 +81,7 @@ def test_each_machine_checks_int16(facts: dict[str, object], tmp_path: Path, mon
     plain = open_network(WEIGHTS / NETWORK, "fp32")
     assert calibrate.checked_here(*ready, model, plain).reason_against == ""
     assert "is allowed" in calibrate.checked_here(*ready, model, ConstantEvaluator()).reason_against
+    monkeypatch.setattr(calibrate, "HERE", dataclasses.replace(calibrate.HERE, has_low_tiles=False))
     bad = dataclasses.replace(ready.verdict, loss={**ready.verdict.loss, "policy_kl": 0.5})
     found = calibrate.checked_here(bad, ready.positions, model, plain)
     assert found.reason_against == "its policy kl is 0.5000 where 0.01 is allowed"

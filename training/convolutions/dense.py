@@ -7,8 +7,8 @@ from torch import Tensor
 
 from go_rules.machine.jit import kernel_part
 from nets.native.convolutions.transforms import FLOAT_BYTES
+from nets.native.simd.bfloat16 import load_bfloats, store_as_bfloats
 from nets.native.simd.vectors import load_floats, store
-from training.convolutions.bfloat16 import load_bfloats, store_as_bfloats
 from training.convolutions.products import LANES
 
 KINDS = {torch.float32: FLOAT_BYTES, torch.bfloat16: 2}

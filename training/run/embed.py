@@ -60,7 +60,11 @@ def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
     plain = open_network(source, "fp32", "cpu")
     facts = {**_provenance(run / CARD), "name": model.name, "sha256": sha256}
     # Transformers are calibrated by each machine: their weights of 8 bits are only for some.
-    ranges = None if unsupported_reason(model) or not is_convolutional(model) else calibrate(model, plain)
+    ranges = (
+        None
+        if unsupported_reason(model) or not is_convolutional(model)
+        else calibrate(model, plain, may_have_bf16=False)
+    )
     if rows is not None:
         yardstick = load_yardstick(rows)
         versions: dict[str, Evaluator] = {"fp32": plain}

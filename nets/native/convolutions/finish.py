@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.machine.jit import kernel, kernel_part
 from nets.native.simd.activations import RELU, activated, curve_at
+from nets.native.simd.bfloat16 import store_as_bfloats
 from nets.native.simd.products import OUTPUT_BYTES
 from nets.native.simd.vectors import VECTOR_BYTES, floats, load_floats, load_ints, store, store_as_shorts, to_floats
 
@@ -61,6 +62,13 @@ def factors_at(finish, board, at):
 @kernel
 def finish_outputs(sums, kind, factors, curve, stream, levels):
     """Finish one vector of `sums` and write it to the addresses `stream` and `levels`."""
+    value = _finished(sums, kind, factors, curve, stream)
+    if kind != TO_VALUES:
+        store_as_shorts(levels, 0, value)
+
+
+@kernel_part
+def _finished(sums, kind, factors, curve, stream):
     value = sums * factors[0] + factors[1]
     if kind == TO_STREAM:
         value = value + load_floats(stream, 0)
@@ -70,8 +78,7 @@ def finish_outputs(sums, kind, factors, curve, stream, levels):
     value = activated(value, factors[4], factors[5], curve)
     if kind == TO_VALUES:
         store(stream, 0, value)
-    else:
-        store_as_shorts(levels, 0, value)
+    return value
 
 
 @kernel
@@ -90,3 +97,23 @@ def finish_points(sums, height, width, boards, finish, curves):
                     from_ += OUTPUT_BYTES
                     stream += stream_point
                     levels += levels_point
+
+
+@kernel
+def finish_low_points(sums, row_points, board, height, width, finish, curves):
+    """Finish float32 `sums` [H, row_points, 32] of one board; those of the first `width` points of each row count.
+    What become levels elsewhere become numbers in bf16."""
+    kind, stream_point, levels_point = finish.kind, finish.stream_point, finish.levels_point
+    for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
+        curve, factors = curve_at(curves, finish.activation, finish.per_step, at), factors_at(finish, board, at)
+        stream = finish.stream + board * height * width * stream_point + at
+        for y in range(height):
+            from_ = sums + y * row_points * OUTPUT_BYTES + at
+            levels = finish.levels + board * finish.levels_board + y * finish.levels_row + at // 2
+            for _ in range(width):
+                value = _finished(load_floats(from_, 0), kind, factors, curve, stream)
+                if kind != TO_VALUES:
+                    store_as_bfloats(levels, 0, value)
+                from_ += OUTPUT_BYTES
+                stream += stream_point
+                levels += levels_point

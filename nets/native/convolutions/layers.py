@@ -1,16 +1,20 @@
-"""Blocks of convolutions, layer after layer: those of 3×3 by Winograd's method, those of 1×1 as plain products."""
+"""Blocks of convolutions, layer after layer: in integers, those of 3×3 by Winograd's method and those of 1×1 as plain
+products; or both as they are, in bf16 on tile registers."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from go_rules.machine.jit import kernel
-from nets.native.convolutions.finish import TO_VALUES, cut_values_off, finish_points
+from nets.native.convolutions.finish import TO_VALUES, cut_values_off, finish_low_points, finish_points
 from nets.native.convolutions.tiling import POINTS
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES, transform_inputs, transform_outputs
 from nets.native.simd.activations import activated, curve_at
+from nets.native.simd.bfloat16 import store_as_bfloats
+from nets.native.simd.low_tiles import multiply_low_tiles, shape_low_tiles
 from nets.native.simd.pooling import pool
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
+from nets.native.simd.tile_products import give_up_tiles
 from nets.native.simd.vectors import VECTOR_BYTES, floats, load_everywhere, load_floats, store, store_as_shorts
 
 LAYER = np.dtype(
@@ -18,6 +22,7 @@ LAYER = np.dtype(
         ("inputs", np.int64),
         ("outputs", np.int64),
         ("pooled", np.int64),  # more outputs, before the others, whose pool over the board is added to those
+        ("in_bf16", np.int64),  # 1: levels and weights are numbers in bf16, multiplied as they are; 0: integers
         ("side", np.int64),  # 3: a convolution of 3×3; 1: of 1×1; 0: none, a stream is rounded to levels
         ("source", np.int64),  # which levels it reads
         ("kind", np.int64),  # what becomes of the outputs that are not pooled: see finish.py
@@ -39,7 +44,8 @@ LAYER = np.dtype(
 )
 """A convolution and what reads it. Weights are int16, of 3×3 [blocks of 32 outputs, places, inputs / 2, 32, 2], of 1×1
 [blocks of 32 outputs, inputs / 2, 32, 2]. Where ReLU is the only activation, scales and biases make levels at once;
-elsewhere `per_step` does, after the activation."""
+elsewhere `per_step` does, after the activation. In bf16 they are [blocks of 32 outputs, side, side, inputs / 2, 32,
+2], and scales and steps are 1."""
 
 MOST_BUFFERS = 12
 
@@ -66,11 +72,13 @@ def run_layers(layers, first, end, network, tiles, space, streams, finish, curve
     parameters = network.parameters
     _aim(layers[first], tiles, space, finish)
     _write_levels(layers[first], parameters, tiles, streams, finish, curves, boards)
+    if layers[first].in_bf16 == 1:
+        shape_low_tiles()
     for number in range(first + 1, end):
         layer = layers[number]
         row, points = layer.inputs * SHORT_BYTES, boards * tiles.height * tiles.width
         levels = space.levels[layer.source]
-        if layer.side == 3:
+        if layer.side == 3 and layer.in_bf16 == 0:
             transform_inputs(levels, space.places, space.rows, tiles, boards, layer.inputs)
         _aim(layer, tiles, space, finish)
         blocks, pooled_blocks = (layer.pooled + layer.outputs) // OUTPUTS, layer.pooled // OUTPUTS
@@ -82,7 +90,10 @@ def run_layers(layers, first, end, network, tiles, space, streams, finish, curve
                     _pool_bias(layer, parameters, tiles, space, boards)
                 _finish_block(layer, parameters, space, streams, finish, block - pooled_blocks)
             finish.scale = parameters + layer.scale + block * OUTPUT_BYTES
-            if layer.side == 3:
+            if layer.in_bf16 == 1:
+                weights = parameters + layer.weights + block * layer.side**2 * row * OUTPUTS
+                _multiply_low(levels, weights, layer, tiles, space.sums, finish, curves, boards)
+            elif layer.side == 3:
                 weights = parameters + layer.weights + block * network.points**2 * row * OUTPUTS
                 for i in range(network.points):
                     for place in range(len(POINTS) * i, len(POINTS) * i + network.points):
@@ -94,6 +105,20 @@ def run_layers(layers, first, end, network, tiles, space, streams, finish, curve
             else:
                 multiply_rows(levels, parameters + layer.weights + block * row * OUTPUTS, space.sums, points, row)
                 finish_points(space.sums, tiles.height, tiles.width, boards, finish, curves)
+    if layers[first].in_bf16 == 1:
+        give_up_tiles()
+
+
+@kernel
+def _multiply_low(levels, weights, layer, tiles, sums, finish, curves, boards):
+    """Compute a block of 32 outputs in bf16, board by board."""
+    frame = layer.side - 1
+    point, row_points = layer.inputs * SHORT_BYTES, tiles.width + frame
+    points = (tiles.height - 1) * row_points + tiles.width
+    for board in range(boards):
+        from_ = levels + board * (tiles.height + frame) * row_points * point
+        multiply_low_tiles(from_, row_points * point, layer.side, layer.inputs, weights, sums, points)
+        finish_low_points(sums, row_points, board, tiles.height, tiles.width, finish, curves)
 
 
 @kernel
@@ -146,7 +171,11 @@ def _write_levels(layer, parameters, tiles, streams, finish, curves, boards):
             for y in range(tiles.height):
                 to = finish.levels + board * finish.levels_board + y * finish.levels_row + at // 2
                 for _ in range(tiles.width):
-                    store_as_shorts(to, 0, activated(load_floats(from_, 0) * scale + bias, least, most, curve))
+                    value = activated(load_floats(from_, 0) * scale + bias, least, most, curve)
+                    if layer.in_bf16 == 1:
+                        store_as_bfloats(to, 0, value)
+                    else:
+                        store_as_shorts(to, 0, value)
                     from_ += point
                     to += finish.levels_point
 

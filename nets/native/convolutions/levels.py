@@ -38,6 +38,15 @@ class Levels(NamedTuple):
     most: int
 
 
+ENDLESS = 1 << 62
+"""Further than any number in bf16 goes."""
+
+
+def numbers_of(activation: Activation) -> Levels:
+    """Return what numbers in bf16 are cut off at: ReLU's at 0, the others nowhere."""
+    return Levels(0 if activation is Activation.RELU else -ENDLESS, ENDLESS)
+
+
 def levels_of(activation: Activation, largest: int) -> Levels:
     """Return the levels for a reader by Winograd's method in tiles of at most `largest` points, or for a plain one."""
     share = {Activation.RELU: 0.0, Activation.IDENTITY: 1.0}.get(activation, LOWER_SHARE)

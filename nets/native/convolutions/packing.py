@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from nets.katago.model import Activation, Convolution, FloatArray, Normed, OrdinaryBlock, PoolingBlock
 from nets.native.convolutions.finish import TO_LEVELS, TO_NEW_STREAM, TO_STREAM
 from nets.native.convolutions.layers import LAYER
-from nets.native.convolutions.levels import PLAIN, Levels, Steps, levels_of, steps
-from nets.native.convolutions.weights import put_convolutions
+from nets.native.convolutions.levels import PLAIN, Levels, Steps, levels_of, numbers_of, steps
+from nets.native.convolutions.weights import put_convolutions, put_low_convolutions
 from nets.native.order import End, Step
 from nets.native.parameters import Writer, pad, padded, pool_matrix
 from nets.native.simd.activations import KINDS
@@ -68,10 +68,14 @@ class _Reader:
 class LayersWriter:
     """Writes the layers of runs of convolution blocks."""
 
-    def __init__(self, writer: Writer, highest: Mapping[str, FloatArray], is_curved: bool, largest: int) -> None:
+    def __init__(
+        self, writer: Writer, highest: Mapping[str, FloatArray], is_curved: bool, largest: int, in_bf16: bool
+    ) -> None:
         """Write parameters to `writer`. `highest` are the highest values of activations, [channels] by the names of
-        their taps. If not `is_curved`, ReLU is the only activation. `largest` is the side of the largest tiles."""
+        their taps. If not `is_curved`, ReLU is the only activation. `largest` is the side of the largest tiles; there
+        are none if `in_bf16`."""
         self._writer, self._highest, self._is_curved, self._largest = writer, highest, is_curved, largest
+        self._in_bf16 = in_bf16
         self._current = -1
         self.records: list[NDArray[np.void]] = []
         """LAYER records of all runs."""
@@ -93,7 +97,10 @@ class LayersWriter:
             record = self._add(side, padded(parts[-1].outputs), reading.stream, next_)
             record["inputs"], record["source"] = padded(parts[0].inputs), source
             record["kind"] = reading.kind
-            offsets = put_convolutions(self._writer, parts, read.steps, read.levels, self._largest)
+            if self._in_bf16:
+                offsets = put_low_convolutions(self._writer, parts)
+            else:
+                offsets = put_convolutions(self._writer, parts, read.steps, read.levels, self._largest)
             record["weights"], record["scale"], record["bias"] = offsets
             if next_ is None:
                 record["next_scale"] = record["next_bias"] = record["per_step"] = record["scale"]  # of no levels
@@ -114,6 +121,9 @@ class LayersWriter:
 
     def _reader(self, reading: Reading) -> _Reader:
         norm, is_framed = reading.norm, reading.parts[0].weights.shape[2] == 3
+        if self._in_bf16:
+            ones = np.ones(norm.channels, np.float32)
+            return _Reader(norm, numbers_of(norm.activation), ones, is_framed)
         levels = levels_of(norm.activation, self._largest if is_framed else PLAIN)
         return _Reader(norm, levels, steps(self._highest[reading.tap], norm.activation, levels), is_framed)
 
@@ -121,10 +131,12 @@ class LayersWriter:
         """A layer's record, but for the convolution itself."""
         self.records.append(np.zeros(1, LAYER))
         record: np.void = self.records[-1][0]
+        record["in_bf16"] = self._in_bf16
         record["side"], record["outputs"], record["stream"] = side, outputs, stream
         is_framed = next_ is not None and next_.is_framed
-        # A product writes its first levels while it still reads; the other method has read everything by then.
-        self._current = self._buffer((outputs, is_framed), self._current if side == 1 else -1)
+        # A product writes its first levels while it still reads; Winograd's method has read everything by then.
+        still_read = side == 1 or (side == 3 and self._in_bf16)
+        self._current = self._buffer((outputs, is_framed), self._current if still_read else -1)
         record["target"], record["is_framed"] = self._current, is_framed
         if next_ is None:  # the levels are zeros that nothing reads: to write none would cost all other layers a branch
             return record

@@ -1,4 +1,4 @@
-"""Writes convolutions as integers.
+"""Writes convolutions as integers, or in bf16.
 
 The weights that read an activation absorb its steps. They are as fine as sums in 32 bits allow, however unlikely the
 inputs: no sum can overflow.
@@ -42,6 +42,29 @@ def put_convolutions(
     pairs = together.view(np.int32).reshape(len(together), -1, OUTPUTS, inputs // 2)
     weights = writer.put(pairs.transpose(1, 0, 3, 2))
     return weights, writer.put(np.concatenate(scales)), writer.put(np.concatenate(biases))
+
+
+def put_low_convolutions(writer: Writer, parts: Sequence[Convolution]) -> tuple[int, int, int]:
+    """Write 3×3 or 1×1 convolutions that read the same as one, in bf16, and return what `put_convolutions` does."""
+    inputs = padded(parts[0].inputs)
+    numbers, biases = [], []
+    for part in parts:
+        outputs, (height, width) = padded(part.outputs), part.weights.shape[2:]
+        block = np.zeros((height, width, outputs, inputs), np.float32)
+        block[:, :, : part.outputs, : part.inputs] = part.weights.transpose(2, 3, 0, 1)
+        numbers.append(block)
+        biases.append(pad(part.biases, outputs))
+    together = as_bf16(np.concatenate(numbers, axis=2))
+    pairs = together.view(np.int32).reshape(*together.shape[:2], -1, OUTPUTS, inputs // 2)
+    weights = writer.put(pairs.transpose(2, 0, 1, 4, 3))
+    bias = np.concatenate(biases)
+    return weights, writer.put(np.ones_like(bias)), writer.put(bias)
+
+
+def as_bf16(values: FloatArray) -> NDArray[np.uint16]:
+    """Round floats to bf16, to the nearest, halfway to the even one."""
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
 
 
 def _winograd(part: Convolution, read: Steps, levels: Levels, largest: int) -> tuple[NDArray[np.int16], FloatArray]:

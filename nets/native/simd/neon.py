@@ -27,7 +27,9 @@ def instructions(has_dot: bool) -> Instructions:
     # 24 of 32 registers hold sums.
     quads = Product(_spread_quads, lambda builder, weights: weights, _add_quads) if has_dot else None
     pairs = Product(_spread_pair, _arrange_pairs, _add_pairs)
-    return Instructions(LANES, 3, 1, True, pairs, quads, None, False, 0, plain_high_half, plain_fade, plain_add_shares)
+    return Instructions(
+        LANES, 3, 1, True, pairs, quads, None, False, False, 0, plain_high_half, plain_fade, plain_add_shares
+    )
 
 
 def _picked(builder: Any, vector: Any, lanes: list[int]) -> Any:

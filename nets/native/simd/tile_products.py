@@ -38,7 +38,8 @@ def _shapes() -> bytes:
     return struct.pack("<BB14x8H16x8B8x", 1, 0, *row_bytes, *rows)
 
 
-def _call(builder: Any, name: str, *values: Any) -> None:
+def call(builder: Any, name: str, *values: Any) -> None:
+    """Emit an instruction of x86 without a result, by LLVM's name."""
     kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
     builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.x86.{name}"), values)
 
@@ -50,7 +51,7 @@ def shape_tiles(_context: Any) -> Any:
     def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
         if HERE.has_tiles:
             shapes = cgutils.global_constant(builder, "tile_shapes", cgutils.make_bytearray(_shapes()))
-            _call(builder, "ldtilecfg", builder.bitcast(shapes, I8.as_pointer()))
+            call(builder, "ldtilecfg", builder.bitcast(shapes, I8.as_pointer()))
         return context.get_dummy_value()
 
     return types.void(), generate
@@ -62,7 +63,7 @@ def give_up_tiles(_context: Any) -> Any:
 
     def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
         if HERE.has_tiles:
-            _call(builder, "tilerelease")
+            call(builder, "tilerelease")
         return context.get_dummy_value()
 
     return types.void(), generate
@@ -106,19 +107,19 @@ def _emit_rows(builder: Any, levels: Any, row_bytes: Any, length: Any, weights: 
     """Emit the products of one or two tiles of rows."""
     cells = [(row, column) for row in range(tiles) for column in range(2)]
     for row, column in cells:
-        _call(builder, "tilezero", I8(2 * row + column))
+        call(builder, "tilezero", I8(2 * row + column))
 
     def multiply(at: Any, of_levels: int, of_weights: int) -> None:
         for row in range(tiles):
             offset = builder.add(at, builder.mul(row_bytes, I64(row * TILE_ROWS)))
-            _call(builder, "tileloadd64", I8(of_levels), place(builder, levels, offset, I8), row_bytes)
+            call(builder, "tileloadd64", I8(of_levels), place(builder, levels, offset, I8), row_bytes)
             # Each tile of weights but the first is the last one of the row of tiles before.
             for column in (0, 1) if row == 0 else (1, 0):
                 if (row, column) != (1, 1):
                     offset = builder.add(builder.mul(at, I64(OUTPUT_BYTES // _GROUP)), I64(TILE_BYTES * column))
                     there = place(builder, weights, offset, I8)
-                    _call(builder, "tileloadd64", I8(of_weights), there, I64(OUTPUT_BYTES))
-                _call(builder, "tdpbusd", I8(2 * row + column), I8(of_levels), I8(of_weights))
+                    call(builder, "tileloadd64", I8(of_weights), there, I64(OUTPUT_BYTES))
+                call(builder, "tdpbusd", I8(2 * row + column), I8(of_levels), I8(of_weights))
 
     def is_whole(state: tuple[Any, ...]) -> Any:
         return builder.icmp_signed("<=", builder.add(state[0], I64(DEPTH)), length)
@@ -132,4 +133,4 @@ def _emit_rows(builder: Any, levels: Any, row_bytes: Any, length: Any, weights: 
         multiply(at, HALF_LEVELS, HALF_WEIGHTS)
     for row, column in cells:
         there = place(builder, sums, I64(row * TILE_ROWS * OUTPUT_BYTES + TILE_BYTES * column), I8)
-        _call(builder, "tilestored64", I8(2 * row + column), there, I64(OUTPUT_BYTES))
+        call(builder, "tilestored64", I8(2 * row + column), there, I64(OUTPUT_BYTES))

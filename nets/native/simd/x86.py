@@ -21,6 +21,8 @@ WIDE_BYTES, NARROW_BYTES = "avx512vnni", "avxvnni"
 """Features for products of 8-bit levels."""
 TILES = "amx-int8"
 """The feature for products of 8-bit levels in tile registers."""
+LOW_TILES = "amx-bf16"
+"""The feature for products of bf16 in them."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ def instructions(features: Collection[str]) -> Instructions:
         # 24 of 32 registers hold sums.
         wide = _high_half_wide, _fade_wide, _add_shares_wide
         made = _made(_Register(16), 12, 4, False, WIDE_BYTES in features, *wide)
-        return replace(made, has_tiles=made.quads is not None and TILES in features)
+        has_tiles = made.quads is not None and TILES in features
+        return replace(made, has_tiles=has_tiles, has_low_tiles=has_tiles and LOW_TILES in features)
     narrow = _high_half_narrow, _fade_narrow, _add_shares_narrow
     if NARROW_BYTES in features:
         # 12 of 16 do, the levels are in 3, and all weights pass through one: products need no register of their own.
@@ -77,7 +80,9 @@ def _made(
     # In wider vectors they were never tried.
     has_groups = not has_bytes and of.lanes < INTS.llvm.count
     groups = GroupProduct(of.spread, of.multiply_bytes, of.add_groups) if has_groups else None
-    return Instructions(of.lanes, most_rows, more_rows, levels_first, pairs, quads, groups, False, 128, *of_shorts)
+    return Instructions(
+        of.lanes, most_rows, more_rows, levels_first, pairs, quads, groups, False, False, 128, *of_shorts
+    )
 
 
 def _high_half_wide(builder: Any, x: Any, y: Any) -> Any:

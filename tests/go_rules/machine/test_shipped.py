@@ -28,7 +28,7 @@ V3, V4 = (dict.fromkeys(NAMED[name].features, True) for name in ("x86-64-v3", "x
         ({**V3, "avx512f": True, "avx512vnni": True}, "x86-64-v3"),
         (V4, "x86-64-v4"),
         ({**V4, "avx512vnni": True, "avxvnni": True}, "x86-64-v4-vnni"),
-        ({**V4, "avx512vnni": True, "amx-tile": True, "amx-int8": True}, "x86-64-v4-vnni-tiles"),
+        ({**V4, "avx512vnni": True, "amx-tile": True, "amx-int8": True, "amx-bf16": True}, "x86-64-v4-vnni-tiles"),
         ({**V4, "avx512vnni": True, "amx-tile": True, "amx-int8": False}, "x86-64-v4-vnni"),
         ({**V4, "avx512vnni": False, "avxvnni": True}, "x86-64-v4"),
         ({**V4, "fma": False}, None),

@@ -38,10 +38,12 @@ def nested(*inner: str | dict[str, Any], **options: Any) -> dict[str, Any]:
     return {"kind": "nested_bottleneck_block", "inner": inner, **options}
 
 
-def opened(content: bytes, largest: int = LARGEST, in_bytes: InBytes = NO_BYTES, **options: Any) -> NativeEvaluator:
+def opened(
+    content: bytes, largest: int = LARGEST, in_bytes: InBytes = NO_BYTES, in_bf16: bool = False, **options: Any
+) -> NativeEvaluator:
     """Open a network that is calibrated on the positions it is tested with."""
     model = load_model(content, "random")
-    packed = pack(model, ranges(model, [inputs(*size) for size in SIZES]), largest, in_bytes)
+    packed = pack(model, ranges(model, [inputs(*size) for size in SIZES]), largest, in_bytes, in_bf16)
     return NativeEvaluator(packed, "random", lambda: plain(content), **options)
 
 

@@ -23,6 +23,7 @@ from nets.native.calibrate import LARGE, SURE, Verdict, affordable, calibrate, c
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
+from nets.native.simd.products import HERE
 from nets.native.transformers.packing import NO_BYTES, Bytes, InBytes
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
 from nets.native.transformers.rounding import choices as all_choices
@@ -134,10 +135,10 @@ def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("kind", list(BLOCKS))
 @pytest.mark.usefixtures("auto")
 def test_what_is_tried_where_too_much_is_lost(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """First 16 bits instead of 8, then finer levels."""
+    """First bf16 for convolutions, then 16 bits instead of 8, then finer levels."""
     model = load_model(made(15, BLOCKS[kind], channels=16)[0].compressed(), "random")
     choices = len(all_choices(model, rounded(model, [inputs(7, 4)], without_attention=IN_GROUPS) if HAS_BYTES else {}))
-    tries = choices if kind == "transformer" else 2 * choices
+    tries = choices if kind == "transformer" else (2 + HERE.has_low_tiles) * choices
     network, _ = made(15, BLOCKS[kind], channels=16)
     content = network.compressed()
     if kind == "convolutions":
@@ -146,6 +147,7 @@ def test_what_is_tried_where_too_much_is_lost(kind: str, monkeypatch: pytest.Mon
     monkeypatch.setattr("nets.native.calibrate.reason_against", lambda *_, **__: answers.pop(0))
     verdict = calibrate(load_model(content, "random"), plain(content))
     assert not answers
+    assert not verdict.in_bf16
     assert (any(verdict.in_bytes), verdict.reason_against) == (False, "it is slow")
     assert verdict.largest == (LARGEST if kind == "transformer" else FINER)
     assert bool(verdict.highest) == (kind != "transformer")

@@ -1,0 +1,115 @@
+"""Convolutions in bf16 on Intel's tile registers (AMX): sixteen points by sixteen outputs at once, 32 inputs deep.
+
+The points of a board lie in a frame of zeros. One after another, frame and all, they are the rows of a matrix, and a
+step of the window is a step to later rows. So tiles read the points where they lie, and sums for points of the frame,
+which mean nothing, are computed too. A thread shapes its tiles before it multiplies, and gives them up afterwards.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from numba import types
+from numba.core import cgutils
+
+from nets.native.simd.products import HERE, OUTPUT_BYTES, repeat
+from nets.native.simd.tile_products import TILE_BYTES, TILE_ROWS, call
+from nets.native.simd.vectors import I8, I64, intrinsic, place
+
+NUMBER_BYTES = 2
+"""Of a number in bf16."""
+DEPTH = TILE_BYTES // NUMBER_BYTES
+"""Inputs of a tile."""
+OF_POINTS, OF_WEIGHTS = 4, 6
+"""The first tiles of points and of weights; those of sums are 0 to 3."""
+_COLUMNS = 2
+"""Tiles of weights beside each other: 32 outputs."""
+
+
+@intrinsic
+def shape_low_tiles(_context: Any) -> Any:
+    """Shape the thread's tiles for `multiply_low_tiles`."""
+
+    def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
+        if HERE.has_low_tiles:
+            shapes = struct.pack("<BB14x8H16x8B8x", 1, 0, *[TILE_BYTES] * 8, *[TILE_ROWS] * 8)
+            constant = cgutils.global_constant(builder, "low_tile_shapes", cgutils.make_bytearray(shapes))
+            call(builder, "ldtilecfg", builder.bitcast(constant, I8.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@intrinsic
+def multiply_low_tiles(
+    _context: Any, points: Any, row_bytes: Any, side: Any, inputs: Any, weights: Any, sums: Any, rows: Any
+) -> Any:
+    """Compute float32 sums [rows, 32] of a window of `side` by `side` points at each of `rows` points.
+
+    `points` is the address of the window's first point at the first of them, in bf16 [..., inputs] with `inputs` a
+    multiple of 32; `row_bytes` are the bytes from one row of the board to the next. `weights` is the address of bf16
+    [side, side, inputs / 2, 32, 2]. Points are read, and sums written, for `rows` rounded up to a multiple of 16.
+    """
+
+    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        if HERE.has_low_tiles:
+            _emit(builder, values)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 7), generate
+
+
+def _emit(builder: Any, values: Any) -> None:
+    points, row_bytes, side, inputs, weights, sums, rows = values
+    point_bytes = builder.mul(inputs, I64(NUMBER_BYTES))
+    state = points, sums, rows
+    for tiles in (2, 1):
+        done = tiles * TILE_ROWS
+
+        def has_rows(state: tuple[Any, ...], least: int = (tiles - 1) * TILE_ROWS) -> Any:
+            return builder.icmp_signed(">", state[-1], I64(least))
+
+        def turn(state: tuple[Any, ...], tiles: int = tiles, done: int = done) -> tuple[Any, ...]:
+            points, sums, rows = state
+            _emit_rows(builder, (points, point_bytes, row_bytes, side, inputs, weights, sums), tiles)
+            points = builder.add(points, builder.mul(point_bytes, I64(done)))
+            return points, builder.add(sums, I64(done * OUTPUT_BYTES)), builder.sub(rows, I64(done))
+
+        state = repeat(builder, state, has_rows, turn)
+
+
+def _emit_rows(builder: Any, values: tuple[Any, ...], tiles: int) -> None:
+    """Emit the sums of one or two tiles of points, given what `multiply_low_tiles` names."""
+    points, point_bytes, row_bytes, side, inputs, weights, sums = values
+    cells = [(tile, column) for tile in range(tiles) for column in range(_COLUMNS)]
+    for tile, column in cells:
+        call(builder, "tilezero", I8(_COLUMNS * tile + column))
+
+    def has_more(state: tuple[Any, ...]) -> Any:
+        return builder.icmp_signed(">", state[-1], I64(0))
+
+    def deeper(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        at, there, left = state
+        for tile in range(tiles):
+            offset = builder.mul(point_bytes, I64(tile * TILE_ROWS))
+            call(builder, "tileloadd64", I8(OF_POINTS + tile), place(builder, at, offset, I8), point_bytes)
+        for column in range(_COLUMNS):
+            ours = place(builder, there, I64(TILE_BYTES * column), I8)
+            call(builder, "tileloadd64", I8(OF_WEIGHTS + column), ours, I64(OUTPUT_BYTES))
+        for tile, column in cells:
+            call(builder, "tdpbf16ps", I8(_COLUMNS * tile + column), I8(OF_POINTS + tile), I8(OF_WEIGHTS + column))
+        further = builder.add(there, I64(DEPTH // 2 * OUTPUT_BYTES))
+        return builder.add(at, I64(TILE_BYTES)), further, builder.sub(left, I64(DEPTH))
+
+    def along(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        # All inputs of a point, and then those of the next one, follow each other.
+        at, there, left = state
+        length = builder.mul(inputs, side)
+        _, there, _ = repeat(builder, (at, there, length), has_more, deeper)
+        return builder.add(at, row_bytes), there, builder.sub(left, I64(1))
+
+    repeat(builder, (points, weights, side), has_more, along)
+    for tile, column in cells:
+        there = place(builder, sums, I64(tile * TILE_ROWS * OUTPUT_BYTES + TILE_BYTES * column), I8)
+        call(builder, "tilestored64", I8(_COLUMNS * tile + column), there, I64(OUTPUT_BYTES))
