@@ -128,10 +128,12 @@ def _space_sizes(packed: Packed, boards: int, height: int, width: int) -> dict[s
     tiles, points = int(record["counts"].sum()), boards * height * width
     framed = boards * (height + 2) * (width + 2)
     transformed = max((channels for channels, is_framed in packed.buffers if is_framed), default=0)
+    if packed.layers["in_bf16"].any():  # nothing is transformed
+        transformed = 0
     widest, pooled = int(packed.layers["outputs"].max()), int(packed.layers["pooled"].max())
     return {
         "places": tiles * transformed * SHORT_BYTES,
-        "sums": max(tiles, points, framed + TILE_ROWS) * OUTPUT_BYTES,
+        "sums": (max(tiles, points, framed) + TILE_ROWS) * OUTPUT_BYTES,
         "rows": len(POINTS) * (width + 2) * max(transformed * SHORT_BYTES, OUTPUT_BYTES),
         "levels": [
             ((framed if is_framed else points) + TILE_ROWS) * channels * SHORT_BYTES
