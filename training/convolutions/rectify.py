@@ -70,8 +70,12 @@ class _RectifiedSum(torch.autograd.Function):
         return total, y
 
     @staticmethod
-    def backward(context: Any, dtotal: Tensor | None, dy: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+    def backward(
+        context: Any, dtotal: Tensor | None, dy: Tensor | None
+    ) -> tuple[Tensor | None, Tensor | None, Tensor | None, None]:
         (y,) = context.saved_tensors
+        if dy is None:
+            return dtotal, dtotal, None, None
         dx, sums = _gradients(y, dy, dtotal, y.dtype)
         return dx, dx, sums.sum(0), None
 
@@ -91,7 +95,7 @@ def _forward(
     points, channels, width = x.shape[2] * x.shape[3], x.shape[1], KINDS[x.dtype]
     bias, mask = bias.contiguous(), None if mask is None else mask.contiguous()
     bias_step = channels * FLOAT_BYTES if bias.ndim == 2 else 0
-    step = x.stride(3) * width
+    step = (channels if is_dense(x) else x.stride(3)) * width
 
     def run(first: int, count: int) -> None:
         done = first * points
