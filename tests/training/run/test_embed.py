@@ -33,7 +33,7 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     random = RandomNetwork(8, channels=16)
     random.write([{"kind": "ordinary_block"}])
     monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(embedding, "calibrate", lambda model, evaluator: Verdict({}, {}, "none"))
+    monkeypatch.setattr(embedding, "calibrate", lambda *_, may_have_bf16: Verdict({}, {}, "none", in_bf16=may_have_bf16))
     monkeypatch.setattr(embedding, "unsupported_reason", lambda model: "")
     monkeypatch.setattr(embedding, "own_positions", lambda evaluator, series, seed: [])
     weights = tmp_path / "weights"
@@ -45,7 +45,8 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "student.json").write_text('{"positions": 12, "yardstick": {}}')
     assert "is embedded" in embed(tmp_path, None, weights)
     assert (weights / NETWORK).read_bytes() == random.compressed()
-    assert from_bytes((weights / INT16).read_bytes()).reason_against == "none"
+    verdict = from_bytes((weights / INT16).read_bytes())
+    assert (verdict.reason_against, verdict.in_bf16) == ("none", False)
     assert (weights / CHECK).exists()
     facts = json.loads((weights / FACTS).read_text())
     assert facts["positions"] == 12
