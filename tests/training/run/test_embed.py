@@ -33,7 +33,11 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     random = RandomNetwork(8, channels=16)
     random.write([{"kind": "ordinary_block"}])
     monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(embedding, "calibrate", lambda *_, may_have_bf16: Verdict({}, {}, "none", in_bf16=may_have_bf16))
+
+    def found(*_: object, may_have_bf16: bool) -> Verdict:
+        return Verdict({}, {}, "none", in_bf16=may_have_bf16)
+
+    monkeypatch.setattr(embedding, "calibrate", found)
     monkeypatch.setattr(embedding, "unsupported_reason", lambda model: "")
     monkeypatch.setattr(embedding, "own_positions", lambda evaluator, series, seed: [])
     weights = tmp_path / "weights"
