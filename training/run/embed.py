@@ -22,9 +22,8 @@ from nets.conversion.convert import load_model
 from nets.conversion.fold import is_convolutional
 from nets.embedded import CHECK, FACTS, INT16, NETWORK, WEIGHTS
 from nets.evaluator import Evaluator, EvaluatorError
-from nets.native.calibrate import calibrate
+from nets.native.calibrate import calibrate, packed_by
 from nets.native.evaluator import NativeEvaluator
-from nets.native.pack import pack
 from nets.native.unsupported import unsupported_reason
 from nets.open import open_network
 from nets.precision.calibration import Series, own_positions, pack_positions
@@ -60,21 +59,18 @@ def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
     plain = open_network(source, "fp32", "cpu")
     facts = {**_provenance(run / CARD), "name": model.name, "sha256": sha256}
     # Transformers are calibrated by each machine: their weights of 8 bits are only for some.
-    ranges = (
-        None
-        if unsupported_reason(model) or not is_convolutional(model)
-        else calibrate(model, plain, may_have_bf16=False)
-    )
+    is_left = bool(unsupported_reason(model)) or not is_convolutional(model)
+    verdict = None if is_left else calibrate(model, plain, may_have_bf16=False)
     if rows is not None:
         yardstick = load_yardstick(rows)
         versions: dict[str, Evaluator] = {"fp32": plain}
-        if ranges is not None:
-            versions["int16"] = NativeEvaluator(pack(model, ranges.highest, ranges.largest), model.name, lambda: plain)
+        if verdict is not None:
+            versions["int16"] = NativeEvaluator(packed_by(verdict, model), model.name, lambda: plain)
         facts["yardstick"] = {name: _measured(yardstick, evaluator) for name, evaluator in versions.items()}
     card = _with_figures((weights / "README.md").read_text(encoding="utf-8"), table(facts))
     write_whole(weights / NETWORK, content)
-    if ranges is not None:
-        write_whole(weights / INT16, ranges.to_bytes())
+    if verdict is not None:
+        write_whole(weights / INT16, verdict.to_bytes())
     write_whole(weights / CHECK, pack_positions(own_positions(plain, CHECK_SERIES, seed=SEED)))
     write_whole(weights / FACTS, json.dumps(facts, indent=1).encode() + b"\n")
     write_whole(weights / "README.md", card.encode())

@@ -7,14 +7,12 @@ which mean nothing, are computed too. A thread shapes its tiles before it multip
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 from numba import types
-from numba.core import cgutils
 
 from nets.native.simd.products import HERE, OUTPUT_BYTES, repeat
-from nets.native.simd.tile_products import TILE_BYTES, TILE_ROWS, call
+from nets.native.simd.tile_products import TILE_BYTES, TILE_ROWS, call, in_tiles, shape
 from nets.native.simd.vectors import I8, I64, intrinsic, place
 
 NUMBER_BYTES = 2
@@ -33,9 +31,7 @@ def shape_low_tiles(_context: Any) -> Any:
 
     def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
         if HERE.has_low_tiles:
-            shapes = struct.pack("<BB14x8H16x8B8x", 1, 0, *[TILE_BYTES] * 8, *[TILE_ROWS] * 8)
-            constant = cgutils.global_constant(builder, "low_tile_shapes", cgutils.make_bytearray(shapes))
-            call(builder, "ldtilecfg", builder.bitcast(constant, I8.as_pointer()))
+            shape(builder, "low_tile_shapes", [TILE_BYTES] * 8, [TILE_ROWS] * 8)
         return context.get_dummy_value()
 
     return types.void(), generate
@@ -63,20 +59,11 @@ def multiply_low_tiles(
 def _emit(builder: Any, values: Any) -> None:
     points, row_bytes, side, inputs, weights, sums, rows = values
     point_bytes = builder.mul(inputs, I64(NUMBER_BYTES))
-    state = points, sums, rows
-    for tiles in (2, 1):
-        done = tiles * TILE_ROWS
 
-        def has_rows(state: tuple[Any, ...], least: int = (tiles - 1) * TILE_ROWS) -> Any:
-            return builder.icmp_signed(">", state[-1], I64(least))
+    def emit(points: Any, sums: Any, tiles: int) -> None:
+        _emit_rows(builder, (points, point_bytes, row_bytes, side, inputs, weights, sums), tiles)
 
-        def turn(state: tuple[Any, ...], tiles: int = tiles, done: int = done) -> tuple[Any, ...]:
-            points, sums, rows = state
-            _emit_rows(builder, (points, point_bytes, row_bytes, side, inputs, weights, sums), tiles)
-            points = builder.add(points, builder.mul(point_bytes, I64(done)))
-            return points, builder.add(sums, I64(done * OUTPUT_BYTES)), builder.sub(rows, I64(done))
-
-        state = repeat(builder, state, has_rows, turn)
+    in_tiles(builder, (points, sums, rows), point_bytes, emit)
 
 
 def _emit_rows(builder: Any, values: tuple[Any, ...], tiles: int) -> None:

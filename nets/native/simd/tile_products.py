@@ -8,6 +8,7 @@ asks the system for them.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -31,17 +32,36 @@ _GROUP = 4
 """Inputs whose weights lie beside each other."""
 
 
-def _shapes() -> bytes:
-    """Return the shapes of all tiles as `ldtilecfg` reads them: a palette, bytes of a row, and rows."""
-    row_bytes, rows = [TILE_BYTES] * 8, [TILE_ROWS] * 8
-    row_bytes[HALF_LEVELS], rows[HALF_WEIGHTS] = HALF_DEPTH, HALF_DEPTH // _GROUP
-    return struct.pack("<BB14x8H16x8B8x", 1, 0, *row_bytes, *rows)
-
-
 def call(builder: Any, name: str, *values: Any) -> None:
     """Emit an instruction of x86 without a result, by LLVM's name."""
     kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
     builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.x86.{name}"), values)
+
+
+def shape(builder: Any, name: str, row_bytes: list[int], rows: list[int]) -> None:
+    """Give the eight tiles rows of so many bytes, and so many rows. The constant that says so gets this name."""
+    shapes = struct.pack("<BB14x8H16x8B8x", 1, 0, *row_bytes, *rows)  # as `ldtilecfg` reads them, after a palette
+    constant = cgutils.global_constant(builder, name, cgutils.make_bytearray(shapes))
+    call(builder, "ldtilecfg", builder.bitcast(constant, I8.as_pointer()))
+
+
+def in_tiles(builder: Any, values: tuple[Any, ...], row_bytes: Any, emit: Callable[[Any, Any, int], None]) -> None:
+    """Emit products of all rows: `emit` is given what to read, where to write sums, and how many tiles of rows it is to
+    compute at once, two or one. `values` are the first two of that and the number of rows, `row_bytes` the bytes from
+    one row that is read to the next."""
+
+    def has_more_than(count: int, state: tuple[Any, ...]) -> Any:
+        return builder.icmp_signed(">", state[-1], I64(count))
+
+    def turn(tiles: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
+        read, sums, rows = state
+        emit(read, sums, tiles)
+        done = tiles * TILE_ROWS
+        read = builder.add(read, builder.mul(row_bytes, I64(done)))
+        return read, builder.add(sums, I64(done * OUTPUT_BYTES)), builder.sub(rows, I64(done))
+
+    for tiles, fewest in ((2, TILE_ROWS), (1, 0)):
+        values = repeat(builder, values, partial(has_more_than, fewest), partial(turn, tiles))
 
 
 @intrinsic
@@ -50,8 +70,9 @@ def shape_tiles(_context: Any) -> Any:
 
     def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
         if HERE.has_tiles:
-            shapes = cgutils.global_constant(builder, "tile_shapes", cgutils.make_bytearray(_shapes()))
-            call(builder, "ldtilecfg", builder.bitcast(shapes, I8.as_pointer()))
+            row_bytes, rows = [TILE_BYTES] * 8, [TILE_ROWS] * 8
+            row_bytes[HALF_LEVELS], rows[HALF_WEIGHTS] = HALF_DEPTH, HALF_DEPTH // _GROUP
+            shape(builder, "tile_shapes", row_bytes, rows)
         return context.get_dummy_value()
 
     return types.void(), generate
@@ -88,19 +109,10 @@ def multiply_tiles(_context: Any, levels: Any, row_bytes: Any, length: Any, weig
 def _emit(builder: Any, values: Any) -> None:
     levels, row_bytes, length, weights, sums, rows = values
 
-    def has_more_than(count: int, state: tuple[Any, ...]) -> Any:
-        return builder.icmp_signed(">", state[-1], I64(count))
-
-    def turn(tiles: int, state: tuple[Any, ...]) -> tuple[Any, ...]:
-        levels, sums, rows = state
+    def emit(levels: Any, sums: Any, tiles: int) -> None:
         _emit_rows(builder, levels, row_bytes, length, weights, sums, tiles)
-        done = tiles * TILE_ROWS
-        levels = builder.add(levels, builder.mul(row_bytes, I64(done)))
-        return levels, builder.add(sums, I64(done * OUTPUT_BYTES)), builder.sub(rows, I64(done))
 
-    state = levels, sums, rows
-    for tiles, fewest in ((2, TILE_ROWS), (1, 0)):
-        state = repeat(builder, state, partial(has_more_than, fewest), partial(turn, tiles))
+    in_tiles(builder, (levels, sums, rows), row_bytes, emit)
 
 
 def _emit_rows(builder: Any, levels: Any, row_bytes: Any, length: Any, weights: Any, sums: Any, tiles: int) -> None:
