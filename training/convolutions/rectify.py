@@ -27,7 +27,8 @@ def rectified(
 
 
 def rectified_sum(x: Tensor, added: Tensor, bias: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return x + added, which overwrites `added`, and `rectified` of it; both [N, C, H, W] of the same kind."""
+    """Return x + added, which overwrites `added` unless that is a view, and `rectified` of it; both [N, C, H, W] of the
+    same kind."""
     total, result = _RectifiedSum.apply(x, added, bias, mask)
     return total, result
 
@@ -59,11 +60,13 @@ class _RectifiedSum(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, x: Tensor, added: Tensor, bias: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         context.set_materialize_grads(False)
-        if is_dense(added):
+        if not is_dense(added):
+            total = added = dense(added)
+        elif added._is_view():  # which a function with two results may not overwrite
+            total = torch.empty_like(added)
+        else:
             total = added
             context.mark_dirty(added)
-        else:
-            total = added = dense(added)
         y = torch.empty_like(total)
         _forward(dense(x), added, total, y, bias, mask)
         context.save_for_backward(y)

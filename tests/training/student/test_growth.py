@@ -22,6 +22,8 @@ for kind in ("plain", "fixed", "batch", "silu", "nested", "nested-fixed-silu"):
     GROWTHS[f"all-{kind}"] = (KINDS[kind], larger | {"bottleneck": 12} if KINDS[kind].bottleneck else larger)
 del GROWTHS["pooled_channels"]  # alone it takes from the others
 GROWTHS["nothing"] = (SHAPE, {})
+GROWTHS["attention"] = (SHAPE, {"attention_every": 1, "attention_heads": 2, "blocks": 4})
+GROWTHS["all-attention"] = (KINDS["silu"], WIDER | {"value_hidden": 20, "attention_every": 2, "attention_heads": 3})
 
 
 def grown(name: str) -> tuple[NetworkConfig, NetworkConfig]:
@@ -41,7 +43,7 @@ def test_the_outputs_stay(name: str) -> None:
             torch.testing.assert_close(given, want, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["all-silu", "all-nested-fixed-silu"])  # in which no unit is dead
+@pytest.mark.parametrize("name", ["all-silu", "all-nested-fixed-silu", "all-attention"])  # in which no unit is dead
 def test_all_that_is_new_learns(name: str) -> None:
     torch.manual_seed(4)
     before, after = grown(name)
