@@ -2,8 +2,9 @@
 
 A node's averages are its own evaluation together with its children, where children that look bad count less than
 their visits and surplus visits of bad moves are ignored. Weighing all children afresh at every visit would cost
-wide nodes dear, so a node does that only every (number of links) / REFRESH_SHARE visits (`refresh`) and otherwise
-replaces the contribution of the one child that changed (`replace_contribution`), with the scale it had then.
+wide nodes dear, so a node does that (`refresh`) only after some visits: one for each REFRESH_LINKS of its links, or
+for each REFRESH_VISITS of its visits if that is more. Otherwise it replaces the contribution of the one child that
+changed (`replace_contribution`), with the scale it had then.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from search.puct.tree.formulas import (
 from search.puct.tree.nodes import TERMINAL
 from search.puct.tree.subtree_bias import corrected, learn
 
-REFRESH_SHARE = 16
-"""See above: the larger, the more often a node computes its averages from all its children."""
+REFRESH_LINKS = 16
+REFRESH_VISITS = 128
+"""See above: the larger both are, the more often a node computes its averages from all its children."""
 
 
 @kernel
@@ -192,7 +194,7 @@ def refresh(nodes, links, biases, ctx, scratch, node):
     node.lead = lead * k
     node.utility = utility_sum * k
     node.utility_sq = utility_sq * k
-    node.next_refresh = node.visits + max(1, count // REFRESH_SHARE)
+    node.next_refresh = node.visits + max(1, count // REFRESH_LINKS, node.visits // REFRESH_VISITS)
 
 
 @kernel

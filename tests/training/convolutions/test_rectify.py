@@ -118,6 +118,18 @@ def test_the_sum_overwrites_only_what_is_added() -> None:
         assert (total.data_ptr() == added.data_ptr()) == added.is_contiguous(memory_format=torch.channels_last)
 
 
+def test_a_view_is_added_too() -> None:
+    """What attention adds is a view of tokens, which autograd lets nobody overwrite."""
+    x, bias, _, upstream = example((3, 32, 9, 9), torch.float32, False)
+    tokens = torch.randn(3, 81, 32, requires_grad=True)
+    added = (tokens * 2.0).view(3, 9, 9, 32).permute(0, 3, 1, 2)
+    total, y = rectified_sum(x, added, bias, None)
+    torch.testing.assert_close(total, x + added)
+    (gradient,) = torch.autograd.grad(y, tokens, upstream)
+    want = torch.where(y > 0, upstream, 0.0) * 2.0
+    torch.testing.assert_close(gradient, want.permute(0, 2, 3, 1).flatten(1, 2))
+
+
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
 def test_a_part_of_the_channels_in_another_kind(kind: torch.dtype) -> None:
     whole = torch.randn(5, 64, 7, 9).to(kind).contiguous(memory_format=torch.channels_last)
