@@ -54,7 +54,8 @@ SPACE = np.dtype(
         ("places", np.int64),  # int16 [tiles of all places, channels]
         ("sums", np.int64),  # int32 [tiles of all places or points of all boards, 32]
         ("rows", np.int64),  # what the transforms need
-        ("levels", np.int64, MOST_BUFFERS),  # int16 [boards, H, W, channels], or with a frame [boards, H + 2, W + 2, …]
+        ("levels", np.int64, MOST_BUFFERS),  # int16 [boards, H, W, channels], or with a frame [boards, H + 2, W + 2, …]:
+        # where they are bf16 [boards, H + 2, W + 1, …], whose rows end where the next one begins
         ("values", np.int64),  # float32 [boards, H, W, pooled]
         ("pool", np.int64),  # float32 [3 * pooled]
         ("pool_bias", np.int64),  # float32 [boards, outputs]
@@ -112,11 +113,11 @@ def run_layers(layers, first, end, network, tiles, space, streams, finish, curve
 @kernel
 def _multiply_low(levels, weights, layer, tiles, sums, finish, curves, boards):
     """Compute a block of 32 outputs in bf16, board by board."""
-    frame = layer.side - 1
+    frame = layer.side // 2
     point, row_points = layer.inputs * SHORT_BYTES, tiles.width + frame
     points = (tiles.height - 1) * row_points + tiles.width
     for board in range(boards):
-        from_ = levels + board * (tiles.height + frame) * row_points * point
+        from_ = levels + board * (tiles.height + 2 * frame) * row_points * point
         multiply_low_tiles(from_, row_points * point, layer.side, layer.inputs, weights, sums, points)
         finish_low_points(sums, row_points, board, tiles.height, tiles.width, finish, curves)
 
@@ -125,9 +126,9 @@ def _multiply_low(levels, weights, layer, tiles, sums, finish, curves, boards):
 def _aim(layer, tiles, space, finish):
     """Point FINISH to the levels that a layer writes."""
     point = layer.outputs * SHORT_BYTES
-    frame = 2 * layer.is_framed
-    finish.levels_point, finish.levels_row = point, (tiles.width + frame) * point
-    finish.levels_board = (tiles.height + frame) * finish.levels_row
+    beside = layer.is_framed if layer.in_bf16 == 1 else 2 * layer.is_framed
+    finish.levels_point, finish.levels_row = point, (tiles.width + beside) * point
+    finish.levels_board = (tiles.height + 2 * layer.is_framed) * finish.levels_row
     finish.levels = space.levels[layer.target] + layer.is_framed * (finish.levels_row + point)
 
 
