@@ -4,8 +4,8 @@ The method is that of Chen, Goodfellow and Shlens, "Net2Net: Accelerating learni
 new units in place of copied ones. The larger network begins at random. Then the weights of the smaller one take their
 places, and whatever would carry something new to the units that were there before is set to zero. A layer's new units
 get weights as large as those of its other ones: a layer that reads sums over the board has learned very small ones, and
-units with large ones would drown the rest. New blocks come last, and attention where a new network has it; both begin as
-the identity.
+units with large ones would drown the rest. New blocks come last, and attention where a new network has it; both begin
+as the identity.
 """
 
 from __future__ import annotations
