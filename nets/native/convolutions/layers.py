@@ -54,8 +54,8 @@ SPACE = np.dtype(
         ("places", np.int64),  # int16 [tiles of all places, channels]
         ("sums", np.int64),  # int32 [tiles of all places or points of all boards, 32]
         ("rows", np.int64),  # what the transforms need
-        ("levels", np.int64, MOST_BUFFERS),  # int16 [boards, H, W, channels], or with a frame [boards, H + 2, W + 2, …],
-        # in bf16 [boards, H + 2, W + 1, …]: a row ends with the zeros before the next one
+        ("levels", np.int64, MOST_BUFFERS),  # int16 [boards, H, W, channels], framed [boards, H + 2, W + 2, …];
+        # in bf16 [boards, H + 2, W + 1, …], where the zeros after a row are those before the next one
         ("values", np.int64),  # float32 [boards, H, W, pooled]
         ("pool", np.int64),  # float32 [3 * pooled]
         ("pool_bias", np.int64),  # float32 [boards, outputs]
