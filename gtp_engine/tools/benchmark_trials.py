@@ -39,6 +39,8 @@ MIN_TRIAL_SECONDS = 0.4
 """The shortest search that tells anything."""
 T_QUANTILES = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
 """Student's t for 95 % intervals, by degrees of freedom from 1 on; what follows is nearer to 2."""
+LONG_ENOUGH = 0.8
+"""The share of a trial's time after which it ends."""
 SAMPLE = 64
 """How many positions of the search are kept as input for the bare loop."""
 VISITS_TO_FILL = 32
@@ -98,12 +100,18 @@ class Trial:
                 _warm_up(search, game, max(seconds, MIN_TRIAL_SECONDS))
             self.positions = recorder.positions
         with contextlib.closing(Search(self.evaluator, self.parameters)) as search:
-            before = _warm_up(search, game, max(seconds, MIN_TRIAL_SECONDS))
-            playouts = max(self.under_way, math.ceil(before.new_visits / before.seconds * seconds))
-            result = search.run(SearchRequest(game, game.to_play, Limits(playouts=playouts, may_stop_early=False)))
-        self.batches.update(result.batches)
-        self._searched.append(result.evaluations / result.seconds)
-        self._visited.append(result.new_visits / result.seconds)
+            last = _warm_up(search, game, max(seconds, MIN_TRIAL_SECONDS))
+            spent, evaluations, visits = 0.0, 0, 0
+            while spent < LONG_ENOUGH * seconds:
+                # The first searches are slower than what follows, so how many visits fill the time is found on the way.
+                playouts = max(self.under_way, math.ceil(last.new_visits / last.seconds * (seconds - spent)))
+                limits = Limits(playouts=playouts, may_stop_early=False)
+                last = search.run(SearchRequest(game, game.to_play, limits))
+                spent, evaluations = spent + last.seconds, evaluations + last.evaluations
+                visits += last.new_visits
+                self.batches.update(last.batches)
+        self._searched.append(evaluations / spent)
+        self._visited.append(visits / spent)
         return self._searched[-1]
 
     def call_bare(self, seconds: float) -> None:

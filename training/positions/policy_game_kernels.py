@@ -46,7 +46,8 @@ class Games(NamedTuple):
     finished: NDArray[np.int64]
     """[G] how many games have ended in each game's place"""
     temperature: NDArray[np.float64]
-    """[1] temperature of the policy: moves are drawn in proportion to exp(logit / temperature)"""
+    """[2] temperature of the policy, with which moves are drawn in proportion to exp(logit / temperature), and what is
+    added to it at a game's start; that halves in every so many moves as a row has points"""
     random_moves: NDArray[np.float64]
     """[1] share of the moves that are drawn from all legal ones instead"""
     opening: NDArray[np.float64]
@@ -54,7 +55,12 @@ class Games(NamedTuple):
 
 
 def new_games(
-    count: int, sizes: tuple[int, ...], seed: int, temperature: float, random_moves: float, opening: float
+    count: int,
+    sizes: tuple[int, ...],
+    seed: int,
+    temperature: tuple[float, float],
+    random_moves: float,
+    opening: float,
 ) -> Games:
     """Allocate `count` games; `start_games` begins them. The other arguments are fields of Games."""
     return Games(
@@ -64,7 +70,7 @@ def new_games(
         np.zeros(count, np.int64),
         np.array(sizes, np.int64),
         np.zeros(count, np.int64),
-        np.array([temperature]),
+        np.array(temperature),
         np.array([random_moves]),
         np.array([opening]),
     )
@@ -100,9 +106,9 @@ def play_moves(games, conditions, first, canvas, logits):
         if uniform(games.state[game]) < games.random_moves[0]:
             point = random_move(pos, rules, games.state[game], False)
         else:
-            point = _draw_move(
-                pos, rules, games.state[game], logits[i], canvas, games.symmetry[game], games.temperature[0]
-            )
+            early = games.temperature[1] * 0.5 ** (pos.move_number / pos.width)
+            temperature = games.temperature[0] + early
+            point = _draw_move(pos, rules, games.state[game], logits[i], canvas, games.symmetry[game], temperature)
         copy_position(games.stack[3 * game], games.stack[3 * game + 1])
         copy_position(games.stack[3 * game + 1], pos)
         play(pos, point, np.int64(pos.to_play), rules)

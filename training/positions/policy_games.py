@@ -40,8 +40,9 @@ class PolicyGames:
     ) -> None:
         """Begin the games in the background. `allocate(count, canvas)` returns the memory of a group's positions."""
         self.canvas, self.count = canvas, count
+        temperature = config.temperature, config.early_temperature
         self._games = new_games(
-            GROUPS * count, sizes_on(canvas), seed, config.temperature, config.random_moves, config.opening
+            GROUPS * count, sizes_on(canvas), seed, temperature, config.random_moves, config.opening
         )
         self._conditions, self._workers = conditions, workers
         self._positions = [allocate(count, canvas) for _ in range(GROUPS)]

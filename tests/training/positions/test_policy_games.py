@@ -52,10 +52,12 @@ def test_games_are_played_to_their_end(workers: WorkerPool) -> None:
     assert (np.diff(counts, axis=0) != 0).mean() > 0.7  # nearly every answer puts a stone on nearly every board
 
 
-def test_moves_follow_the_policy(workers: WorkerPool) -> None:
-    """A policy with one move in it is obeyed, whichever way the board was turned for the network."""
+def follow(workers: WorkerPool, early_temperature: float) -> tuple[int, int]:
+    """Play by a policy with one move in it; return how many moves were that one, whichever way the board was turned for
+    the network, and how many there were."""
     count, canvas = 8, 9
-    games = PolicyGames(canvas, count, PlayConfig(random_moves=0.0, temperature=0.1), CONDITIONS, 3, workers)
+    config = PlayConfig(random_moves=0.0, temperature=0.1, early_temperature=early_temperature)
+    games = PolicyGames(canvas, count, config, CONDITIONS, 3, workers)
     asked: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     followed = moves = 0
     for turn in range(3 * GROUPS):
@@ -80,7 +82,20 @@ def test_moves_follow_the_policy(workers: WorkerPool) -> None:
             games.play_on(group, lambda logits=logits: logits)
     games.close()
     assert moves > count
+    return followed, moves
+
+
+def test_moves_follow_the_policy(workers: WorkerPool) -> None:
+    followed, moves = follow(workers, early_temperature=0.0)
     assert followed > 0.8 * moves  # now and then the point is forbidden by ko or suicide, or a new game begins
+
+
+def test_early_moves_vary(workers: WorkerPool) -> None:
+    """The games are at most some 40 moves old: a sixteenth of the early temperature is left, which is large still."""
+    followed, moves = follow(workers, early_temperature=1e4)
+    assert followed < 0.3 * moves
+    followed, moves = follow(workers, early_temperature=50.0 / 1e4)
+    assert followed > 0.8 * moves
 
 
 def test_an_opponent_plays_one_side_of_its_share_of_the_games(workers: WorkerPool) -> None:

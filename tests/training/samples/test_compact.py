@@ -70,7 +70,7 @@ def test_nothing_is_compiled_or_loaded_after_warm_up() -> None:
 def played(canvas: int, moves: int, every: int, pass_alive: bool = False) -> Samples:
     """Positions of games by a policy that likes a few random points and, late, the pass; with labels made up."""
     generator = np.random.default_rng(canvas)
-    games = new_games(GAMES, sizes_on(canvas), 3, 1.0, 0.1, 4.0)
+    games = new_games(GAMES, sizes_on(canvas), 3, (1.0, 0.0), 0.1, 4.0)
     conditions = new_game_conditions(RULE_SHARES, 0.5, 10.0)
     buffers = new_worker_buffers(pass_alive)
     start_games(games, conditions, 0, GAMES, 0.3 * canvas * canvas)
