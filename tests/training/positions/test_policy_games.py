@@ -94,7 +94,7 @@ def test_early_moves_vary(workers: WorkerPool) -> None:
     """The games are at most some 40 moves old: a sixteenth of the early temperature is left, which is large still."""
     followed, moves = follow(workers, early_temperature=1e4)
     assert followed < 0.3 * moves
-    followed, moves = follow(workers, early_temperature=50.0 / 1e4)
+    followed, moves = follow(workers, early_temperature=0.005)
     assert followed > 0.8 * moves
 
 
