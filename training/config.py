@@ -146,6 +146,9 @@ class DataConfig(ParameterTable, section="data"):
     balanced_share: float = parameter(
         0.3, "share of the positions that are learned from once more with balanced komi", low=0, high=1
     )
+    repeats: int = parameter(
+        1, "steps on each batch that a teacher labels; all but the first come later, turned round", low=1, high=8
+    )
     rules: dict[str, float] = parameter(RULE_SHARES, "shares of the rule sets")
     records: RecordsConfig = RecordsConfig()
     play: PlayConfig = PlayConfig()

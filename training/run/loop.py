@@ -43,6 +43,8 @@ from training.student.optimiser import rate_share
 
 FETCH_EVERY = 20
 """Steps between two readings of the losses, at most; each reading waits for the device."""
+AGAIN = "again"
+"""The source, in progress.jsonl, of batches that are learned from once more."""
 SMALLEST_BATCH = 16
 """Batches that do not fit into the device's memory are halved down to this."""
 
@@ -149,6 +151,7 @@ class Run:
             with pace.waiting(POSITIONS):
                 batch = self._next_batch()
             self._pending.append((batch.source, self.distiller.step(batch, share)))
+            self._repeat(share)
         except torch.cuda.OutOfMemoryError:
             has_room = False  # nothing more here, where the error keeps tensors alive
         if not has_room:
@@ -157,6 +160,16 @@ class Run:
         progress.step += 1
         progress.samples += batch.learned
         progress.records_drawn = self._batches.records_drawn
+
+    def _repeat(self, share: float) -> None:
+        """Learn from batches again that were labelled before, as often as the configuration says."""
+        for _ in range(self._config.data.repeats - 1):
+            repeated = self.distiller.step_again(share)
+            if repeated is None:
+                return
+            count, losses = repeated
+            self.progress.samples += count
+            self._pending.append((AGAIN, losses))
 
     def _next_batch(self) -> Batch:
         try:

@@ -163,16 +163,11 @@ class _ArrayReader(Reader):
     def __init__(self, content: bytes) -> None:
         super().__init__(content)
         self.rounded = bytearray(content)
-        self._after = 0
 
-    def floats(self, what: str, *shape: int) -> NDArray[np.float32]:
-        values = super().floats(what, *shape)
-        written = values.astype("<f4").tobytes()
-        at = self.rounded.find(written, self._after)
-        if at >= 0:  # decimal numbers stay as they are
-            self._after = at + len(written)
-            if values.size >= MATRIX:
-                self.rounded[at : self._after] = bf16(values).astype("<f4").tobytes()
+    def _binary(self, what: str, start: int, count: int) -> NDArray[np.float32]:
+        values = super()._binary(what, start, count)
+        if count >= MATRIX:  # decimal numbers stay as they are
+            self.rounded[start : start + 4 * count] = bf16(values).astype("<f4").tobytes()
         return values
 
 

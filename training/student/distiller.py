@@ -27,6 +27,7 @@ from training.positions.batch_loader import BatchLoader
 from training.positions.komi_balancing import with_balanced_komi
 from training.positions.replay import REPLY
 from training.student.dormant_units import DormantUnitReset, can_be_dormant
+from training.student.label_memory import LabelMemory
 from training.student.losses import Targets, loss_of
 from training.student.network import PLAIN, Outputs, Student
 from training.student.optimiser import Average, Optimisers
@@ -79,6 +80,7 @@ class Distiller:
         self._dormant_units = None
         if config.optimiser.reset_dormant and can_be_dormant(config.network):
             self._dormant_units = DormantUnitReset(self.student, self.average.network, self.optimisers)
+        self._memory = LabelMemory(config.data.repeats - 1, config.run.seed)
         self.units_reset = 0
         """How many dormant units were reset so far."""
         # The student is not compiled: that would take longer than a leg of some minutes gains by it.
@@ -129,16 +131,39 @@ class Distiller:
         Return the parts of the loss. They stay on the device, so that nothing waits for them.
         """
         spatial, global_, targets, evaluation = self._labelled(batch)
-        outputs = self._evaluated(spatial, global_, batch.fills_canvas)
+        losses, policy = self._learn(spatial, global_, targets, batch.fills_canvas, rate_share)
+        if evaluation is not None:
+            self._memory.add(spatial, global_, targets, batch.fills_canvas)
+            if batch.play_on is not None:
+                batch.play_on(self._mixed_policy(batch, evaluation, policy[: len(batch.global_)]))
+        return losses
+
+    def step_again(self, rate_share: float) -> tuple[int, dict[str, Tensor]] | None:
+        """Learn once more from a batch that the teacher labelled before, turned by a symmetry. Return how many
+        positions it has, and the parts of the loss. None: there are too few such batches yet, or none are wanted."""
+        drawn = self._memory.draw()
+        if drawn is None:
+            return None
+        losses, _ = self._learn(*drawn, rate_share)
+        return len(drawn[1]), losses
+
+    def _learn(
+        self, spatial: Tensor, global_: Tensor, targets: Targets, fills_canvas: bool, rate_share: float
+    ) -> tuple[dict[str, Tensor], Tensor]:
+        """Make one step. Return the parts of the loss, and the student's policy [N, S*S + 1] before it."""
+        outputs = self._evaluated(spatial, global_, fills_canvas)
         total, parts = loss_of(outputs, targets, spatial[:, :1], self.config.loss)
         total.backward()
         norm = self.optimisers.step(rate_share)
         self.average.update(self.student)
         if self._dormant_units is not None and rate_share >= LEAST_RATE:
-            self.units_reset += self._dormant_units.step(spatial, global_, batch.fills_canvas)
-        if batch.play_on is not None and evaluation is not None:
-            batch.play_on(self._mixed_policy(batch, evaluation, outputs.policy[: len(batch.global_), PLAIN].detach()))
-        return {"total": total.detach(), "norm": norm.detach(), **{name: part.detach() for name, part in parts.items()}}
+            self.units_reset += self._dormant_units.step(spatial, global_, fills_canvas)
+        losses = {
+            "total": total.detach(),
+            "norm": norm.detach(),
+            **{name: part.detach() for name, part in parts.items()},
+        }
+        return losses, outputs.policy[:, PLAIN].detach()
 
     @torch.no_grad()
     def label(self, batch: Batch) -> tuple[Batch, Targets, Callable[[Tensor | None], None]]:
@@ -172,6 +197,7 @@ class Distiller:
         size = self.config.run.batch // 2
         self.config = replace(self.config, run=replace(self.config.run, batch=max(1, size)))
         self.student.zero_grad(set_to_none=True)
+        self._memory.clear()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
         return size

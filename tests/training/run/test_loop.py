@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import signal
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -28,8 +29,10 @@ from training.run.loop import TrainingTime, open_run
 from training.run.trained_network import read_trained_network
 from training.samples.sample_files import read_samples, sample_files
 from training.status_line import StatusLine
+from training.student import distiller
 from training.student.distiller import Distiller
 from training.student.export import to_model
+from training.student.label_memory import LabelMemory
 from training.teacher.labelling import label
 
 CPU = torch.device("cpu")
@@ -117,6 +120,18 @@ def test_a_leg_ends_with_a_network_and_the_next_goes_on(
     assert second.step == load_checkpoint(folder / "leg1", CPU).progress.step == first.step
     assert (folder / "progress.jsonl").exists()
     assert read_trained_network(folder).model.name == network.attributes.name  # whatever the next leg begins with
+
+
+def test_batches_that_a_teacher_labelled_are_learned_from_again(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distiller, "LabelMemory", partial(LabelMemory, kept=2))
+    teacher = tmp_path / "teacher.bin.gz"
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    settings = config(records, teacher=str(teacher), repeats=3, balanced_share=0.0)
+    progress = train_steps(tmp_path / "run", settings, 5, monkeypatch)
+    assert progress.step == 5
+    assert progress.samples == 4 * (5 + 2 * 4)  # from the second step on, each is followed by two more
 
 
 def test_a_leg_without_a_step_is_told_and_writes_no_network(

@@ -1,0 +1,106 @@
+"""Learning again: every batch in every symmetry that it is due, its labels turned as its planes are."""
+
+# ruff: noqa: E402
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
+
+from nets.symmetry import symmetry_images
+from training.student.label_memory import LabelMemory
+from training.student.losses import Targets
+
+SIDE, COUNT = 5, 3
+CELLS = SIDE * SIDE
+
+
+def marked(value: float) -> tuple[torch.Tensor, torch.Tensor, Targets]:
+    """Three positions, each with one stone; what is said of its cell differs from all the rest."""
+    cells = torch.tensor([0, 7, 23])
+    spatial = torch.zeros(COUNT, 22, CELLS)
+    spatial[torch.arange(COUNT), 1, cells] = 1.0
+    policy = torch.zeros(COUNT, CELLS + 1)
+    policy[torch.arange(COUNT), cells], policy[:, CELLS] = 0.75, 0.25
+    ones = torch.ones(COUNT)
+    targets = Targets(
+        policy=policy,
+        policy_weight=ones,
+        optimistic=2.0 * policy,
+        optimistic_weight=ones,
+        reply=torch.tensor([0, -1, CELLS]),
+        value=torch.full((COUNT, 3), value),
+        value_weight=ones,
+        score=torch.zeros(COUNT, 6),
+        score_weight=ones,
+        errors_weight=ones,
+        ownership=policy[:, :CELLS] - 0.5,
+        ownership_weight=ones,
+    )
+    return spatial.view(COUNT, 22, SIDE, SIDE), torch.full((COUNT, 19), value), targets
+
+
+def test_labels_are_turned_as_the_planes_are() -> None:
+    memory = LabelMemory(7, seed=1, kept=1)
+    spatial, global_, targets = marked(0.5)
+    memory.add(spatial, global_, targets, True)
+    images = symmetry_images(SIDE, SIDE)
+    seen = set()
+    for _ in range(7):
+        drawn = memory.draw()
+        assert drawn is not None
+        planes, globals_, turned, fills_canvas = drawn
+        assert fills_canvas
+        assert torch.equal(globals_, global_)
+        assert torch.equal(turned.value, targets.value)
+        stones = planes[:, 1].flatten(1)
+        assert planes.dtype == torch.float32
+        assert torch.equal(stones.sum(1), torch.ones(COUNT))
+        assert torch.equal(turned.policy[:, :CELLS], 0.75 * stones)
+        assert torch.equal(turned.policy[:, CELLS], targets.policy[:, CELLS])
+        assert torch.equal(turned.optimistic, 2.0 * turned.policy)
+        assert torch.equal(turned.ownership, 0.75 * stones - 0.5)
+        place = tuple(stones.argmax(1).tolist())
+        symmetry = [tuple(image[[0, 7, 23]]) for image in images].index(place)
+        assert turned.reply.tolist() == [images[symmetry][0], -1, CELLS]
+        seen.add(symmetry)
+    assert seen == set(range(1, 8))
+    assert memory.draw() is None
+
+
+def test_batches_are_drawn_as_often_as_they_are_due_and_not_at_once() -> None:
+    memory, drawn = LabelMemory(2, seed=3, kept=10), Counter[float]()
+    for number in range(200):
+        memory.add(*marked(float(number)), False)
+        for _ in range(2):
+            batch = memory.draw()
+            assert (batch is None) == (number < 9)
+            if batch is not None:
+                drawn[float(batch[1][0, 0])] += 1
+    assert max(drawn.values()) == 2
+    assert sum(drawn.values()) == 2 * 191
+    assert np.mean([count == 2 for count in drawn.values()]) > 0.9
+
+
+def test_what_is_kept_does_not_change_with_the_memory_that_it_came_in() -> None:
+    memory = LabelMemory(1, seed=1, kept=1)
+    spatial, global_, targets = marked(0.5)
+    memory.add(spatial, global_, targets, True)
+    spatial[:], global_[:] = 0.0, 9.0
+    drawn = memory.draw()
+    assert drawn is not None
+    assert drawn[0].sum() == COUNT
+    assert drawn[1].max() == 0.5
+
+
+def test_without_repeats_nothing_is_kept() -> None:
+    memory = LabelMemory(0, seed=1, kept=1)
+    memory.add(*marked(0.5), True)
+    assert memory.draw() is None
+    memory = LabelMemory(3, seed=1, kept=1)
+    memory.add(*marked(0.5), True)
+    memory.clear()
+    assert memory.draw() is None
