@@ -39,7 +39,7 @@ class LabelMemory:
         self._draws, self._least = draws, kept
         self._generator = np.random.default_rng(seed)
         self._kept: list[_Kept] = []
-        self._images: dict[tuple[int, torch.device], tuple[Tensor, Tensor]] = {}
+        self._images: dict[int, tuple[Tensor, Tensor]] = {}
 
     def add(self, spatial: Tensor, global_: Tensor, targets: Targets, fills_canvas: bool) -> None:
         """Keep a batch of N positions: `spatial` [N, 22, S, S] of zeros and ones, and `global_` [N, 19]."""
@@ -71,12 +71,11 @@ class LabelMemory:
 
     def _turn(self, side: int, symmetry: int, device: torch.device) -> tuple[Tensor, Tensor]:
         """Return int64 [S*S + 1]: where the symmetry takes each cell, and what it takes to each cell."""
-        if (side, device) not in self._images:
+        if side not in self._images:
             images = symmetry_images(side, side).astype(np.int64)
-            pair = torch.from_numpy(images).to(device), torch.from_numpy(images.argsort(1)).to(device)
-            self._images[side, device] = pair
-        images, sources = self._images[side, device]
-        return images[symmetry], sources[symmetry]
+            self._images[side] = torch.from_numpy(images).to(device), torch.from_numpy(images.argsort(1)).to(device)
+        to, source = self._images[side]
+        return to[symmetry], source[symmetry]
 
 
 def turned(targets: Targets, images: Tensor, sources: Tensor) -> Targets:
