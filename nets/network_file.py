@@ -13,7 +13,6 @@ from go_rules.machine.files import read_regular
 from go_rules.machine.fingerprint import source_fingerprint
 from go_rules.machine.printable import printable_path
 from nets.devices import CPU, Device
-from nets.embedded import embedded_network
 from nets.evaluator import DeviceError, EvaluatorError
 
 if TYPE_CHECKING:
@@ -154,9 +153,7 @@ class NetworkFile:
         note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")
         profile = None if model.trunk.metadata is None else PROFILES[0]
         reference = open_fp32(self, OpeningOptions(1, 1.0, profile, note))
-        if not is_large:
-            return calibrate(model, reference)
-        return calibrate(model, reference, progress=_announced(note, "calibrating"), player=_embedded(note))
+        return calibrate(model, reference, progress=_announced(note, "calibrating") if is_large else lambda share: None)
 
     def fp16(self) -> bytes:
         """Return the network in fp16. Raises EvaluatorError."""
@@ -203,12 +200,6 @@ def checked_by_trial(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
     except EvaluatorError as error:
         raise DeviceError(f"device {device.name} does not work: {error}") from None
     return evaluator
-
-
-def _embedded(note: Note) -> OnnxEvaluator | None:
-    """The embedded network, in fp32, where the installation has it."""
-    path = embedded_network()
-    return None if path is None else open_fp32(NetworkFile(path), OpeningOptions(1, 1.0, None, note))
 
 
 def _announced(note: Note, what: str) -> Callable[[float], None]:

@@ -18,7 +18,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest, Evaluator
+from nets.evaluator import EvaluationRequest, Evaluator
+from nets.features import scratch_for
 from nets.katago.model import FloatArray, Model
 from nets.native.convolutions.packing import readings
 from nets.native.convolutions.tiling import FINER, LARGEST
@@ -31,31 +32,19 @@ from nets.native.simd.products import HERE
 from nets.native.taps import recorded
 from nets.native.transformers.packing import NO_BYTES, Bytes, InBytes
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
-from nets.native.transformers.rounding import blanks, choices, rounded
-from nets.precision.calibration import Positions, Series, own_positions, unpack_arrays
+from nets.native.transformers.rounding import choices, rounded
+from nets.precision.calibration import Positions, unpack_arrays
+from nets.precision.calibration_games import recorded_positions
 from nets.precision.loss import GROSS, LIMITS, Answer, Loss, answers, compare_answers, reason_against, shared_out
 
-SERIES = (
-    Series(19, 19, games=3, moves=220, interval=4),
-    Series(13, 13, games=3, moves=110, interval=4),
-    Series(9, 9, games=6, moves=66, interval=2),
-    Series(7, 11, games=3, moves=50, interval=3),
-    Series(15, 15, games=2, moves=60, interval=5),
-    Series(5, 5, games=4, moves=20, interval=2),
-)
-"""The games to calibrate with: fewer than for int8, since 16 bits leave room for ranges that are too wide."""
 WIDENING = 1.75
 """Factor of all ranges: other positions reach further, and cutting off costs more than coarser levels. The mean
 divergence of the policies over golden positions is 0.0006 with 1.25, 0.0002 with 1.75 and 0.0003 with 2.5."""
 BATCH = 8
 LARGE = 1_500_000
-"""From so many parameters on a network is large: it would play too few games itself in the time allowed, and recording
-a batch of boards would take much memory."""
-PLAYING_SECONDS, EVALUATING_SECONDS = 15.0, 18.0
-"""The most processor time to spend on making positions, and on evaluating them in fp32."""
-
-SMALL = (7, 7)
-"""A board that costs little."""
+"""From so many parameters on a network is large: recording a batch of boards would take much memory."""
+EVALUATING_SECONDS = 18.0
+"""The most processor time to spend on evaluating positions in fp32."""
 
 SURE = replace(
     LIMITS,
@@ -66,8 +55,8 @@ SURE = replace(
     policy_kl=0.0075,
     other_top_moves=0.05,
 )
-"""What 8 bits may lose on our own positions. On others a network may lose more: on golden ones the 99th percentile of
-the winrate was mostly 1.0 to 1.7 times what the worst 5 % are here (once 2.4 times), and the mean difference of all
+"""What 8 bits may lose on the recorded positions. On others a network may lose more: on golden ones the 99th percentile
+of the winrate was mostly 1.0 to 1.7 times what the worst 5 % are here (once 2.4 times), and the mean difference of all
 leads 1.2 to 2 times that of close ones (docs/log/2026-11-speed.md, 2026-11-training.md)."""
 
 Progress = Callable[[float], None]
@@ -128,9 +117,8 @@ def from_bytes(content: bytes) -> Verdict:
 def calibrate(
     model: Model,
     reference: Evaluator,
-    series: Sequence[Series] = SERIES,
+    positions: Sequence[Positions] | None = None,
     progress: Progress = lambda share: None,
-    player: Evaluator | None = None,
     *,
     may_have_bf16: bool = HERE.has_low_tiles,
 ) -> Verdict:
@@ -138,29 +126,24 @@ def calibrate(
 
     As much of transformers has 8 bits as the limits allow. Convolutions are in bf16 where the processor has tile
     registers for it and the loss allows it; else in integers, and where the loss with large tiles is too much, smaller
-    tiles are used, which have finer levels. If `player` is given, it plays the games that the positions come from: some
-    networks are too slow to play many. Without `may_have_bf16` convolutions are in integers, for any processor.
+    tiles are used, which have finer levels. The positions are those of nets/precision/calibration_games.py where no
+    others are given. Without `may_have_bf16` convolutions are in integers, for any processor.
     """
     order = list(steps(model.trunk.blocks))
     has_rows, has_layers = any(step.in_rows for step in order), not all(step.in_rows for step in order)
-    if has_rows and HAS_BYTES and not has_layers:
-        # First of all: on a machine that never ran, the games have to wait for what another process compiles.
-        _compile_for_bytes(model, reference)
-    if player is None:
-        player = varied(reference if has_layers else _evaluator(model, Verdict({}, {}, ""), reference))
-    kept = own_positions(player, tuple(series), 1, PLAYING_SECONDS, lambda share: progress(0.5 * share))
-    kept = affordable(kept, reference)
-    progress(0.6)
-    others, checked = shared_out(kept)
+    if positions is None:
+        positions = recorded_positions(scratch_for(reference))
+    others, checked = shared_out(affordable(positions, reference))
+    progress(0.1)
     highest = ranges(model, others) if has_layers else {}
-    progress(0.75 if has_rows else 0.85)
+    progress(0.25 if has_rows else 0.7)
     matrices: Mapping[str, Bytes] = {}
     with ThreadPoolExecutor(1, "calibration") as beside:
         answered = beside.submit(answers, varied(reference), checked)
         if has_rows and HAS_BYTES:
             # Weights that are added in groups are rounded too coarsely for attention.
             matrices = rounded(model, others, without_attention=IN_GROUPS)
-            progress(0.85)
+            progress(0.7)
         expected = answered.result()
     kinds = [(LARGEST, False), (FINER, False)] if has_layers else [(LARGEST, False)]
     if has_layers and may_have_bf16:
@@ -215,15 +198,6 @@ def _evaluator(model: Model, verdict: Verdict, reference: Evaluator) -> NativeEv
     profile = PROFILES[0] if model.trunk.metadata is not None else None
     packed = packed_by(verdict, model)
     return NativeEvaluator(packed, model.name, lambda: reference, profile=profile)
-
-
-def _compile_for_bytes(model: Model, reference: Evaluator) -> None:
-    """Compile the kernels of a network without layers that has what most choices have in 8 bits."""
-    first = choices(model, blanks(model, without_attention=IN_GROUPS))[0]
-    planes = np.zeros((1, SPATIAL_PLANES, *SMALL), np.float32)
-    planes[:, 0] = 1.0
-    request = EvaluationRequest(planes, np.zeros((1, GLOBAL_FEATURES), np.float32))
-    _evaluator(model, Verdict({}, {}, "", in_bytes=first), reference).evaluate(request)
 
 
 def _compare(

@@ -1,4 +1,4 @@
-"""Makes positions to calibrate a network with: the network plays games of many kinds against itself.
+"""Makes positions to calibrate a network with: a network plays games of many kinds against itself.
 
 Games differ in board size, rules and komi, and in how often each side plays a random move instead, so that their
 positions are even and lost, tidy and absurd. A network is used on all of these.
@@ -12,7 +12,7 @@ import platform
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +76,8 @@ def own_positions(
     first start may make a worse network. `progress` is told the share done, 0 to 1. Raises EvaluatorError.
     """
     scratch = scratch_for(evaluator)
-    for _ in _play(evaluator, WARM_UP, np.random.default_rng(seed), scratch):
+    random = np.random.default_rng(seed)
+    for _ in play(new_games(WARM_UP, random), WARM_UP.moves, evaluator, random, scratch):
         pass
     random = np.random.default_rng(seed)
     total = sum(each.games * each.moves * each.width * each.height for each in series)
@@ -85,17 +86,22 @@ def own_positions(
         share = each.games * each.moves * each.width * each.height / total
         positions = []
         deadline = started + seconds * (done + share)
-        for move, (spatial, global_) in enumerate(_play(evaluator, each, random, scratch)):
+        for move, present in enumerate(play(new_games(each, random), each.moves, evaluator, random, scratch)):
             if move % each.interval == each.interval - 1:
-                positions.append((spatial, global_))
+                positions.append(present)
             progress(done + share * move / each.moves)
             if time.thread_time() > deadline and positions:
                 break
         if not positions:  # a network that passes at once
-            positions.append((spatial, global_))
+            positions.append(present)
         done += share
-        kept.append((np.concatenate([p[0] for p in positions]), np.concatenate([p[1] for p in positions])))
+        kept.append(joined(positions))
     return kept
+
+
+def joined(positions: Sequence[Positions]) -> Positions:
+    """Return positions of boards of one size as one batch."""
+    return np.concatenate([spatial for spatial, _ in positions]), np.concatenate([global_ for _, global_ in positions])
 
 
 def pack_positions(positions: list[Positions]) -> bytes:
@@ -134,27 +140,39 @@ def unpack_positions(content: bytes) -> list[Positions]:
     return positions
 
 
-def _play(evaluator: Evaluator, series: Series, random: np.random.Generator, scratch: Scratch) -> Iterator[Positions]:
-    """Play the games of a series side by side; yields each turn's positions, those of unfinished games."""
-    games = [_new_game(series, random) for _ in range(series.games)]
-    blunders = random.choice(BLUNDERS, (series.games, 2))
-    temperatures = random.choice(TEMPERATURES, series.games)
-    for _ in range(series.moves):
+def play(
+    games: Sequence[Game], moves: int, evaluator: Evaluator, random: np.random.Generator, scratch: Scratch
+) -> Iterator[Positions]:
+    """Play games on boards of one size side by side, `moves` moves each; yields each turn's positions, those of
+    unfinished games."""
+    blunders = random.choice(BLUNDERS, (len(games), 2))
+    temperatures = random.choice(TEMPERATURES, len(games))
+    for _ in range(moves):
         alive = [i for i, game in enumerate(games) if not game.is_over]
         if not alive:
             return
-        spatial = np.zeros((len(alive), SPATIAL_PLANES, series.height, series.width), np.float32)
-        global_ = np.zeros((len(alive), GLOBAL_FEATURES), np.float32)
-        ban = np.zeros(N_POINTS, np.int8)
-        for row, i in enumerate(alive):
-            game = games[i]
-            last = game.length - 1
-            encode(game.stack, last, game.to_play, game.record, 0.0, IN_TREE, ban, scratch, spatial[row], global_[row])
+        spatial, global_ = encoded([games[i] for i in alive], scratch)
         yield spatial, global_
         policy = evaluator.evaluate(EvaluationRequest(spatial, global_)).policy
         for row, i in enumerate(alive):
             is_blunder = random.random() < blunders[i, games[i].to_play - 1]
             _move(games[i], np.zeros_like(policy[row]) if is_blunder else policy[row] / temperatures[i], random)
+
+
+def encoded(games: Sequence[Game], scratch: Scratch) -> Positions:
+    """Encode the present positions of games on boards of one size, as a search does."""
+    spatial = np.zeros((len(games), SPATIAL_PLANES, games[0].height, games[0].width), np.float32)
+    global_ = np.zeros((len(games), GLOBAL_FEATURES), np.float32)
+    ban = np.zeros(N_POINTS, np.int8)
+    for row, game in enumerate(games):
+        last = game.length - 1
+        encode(game.stack, last, game.to_play, game.record, 0.0, IN_TREE, ban, scratch, spatial[row], global_[row])
+    return spatial, global_
+
+
+def new_games(series: Series, random: np.random.Generator) -> list[Game]:
+    """Return the games of a series at their beginning, with rules and komi drawn for each."""
+    return [_new_game(series, random) for _ in range(series.games)]
 
 
 def _new_game(series: Series, random: np.random.Generator) -> Game:

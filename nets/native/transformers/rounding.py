@@ -44,15 +44,6 @@ def rounded(
     return {part.name: _bytes(part.matrix, part.norm, moments[part.tap], part.places) for part in parts}
 
 
-def blanks(model: Model, without_attention: bool = False) -> dict[str, Bytes]:
-    """Return zeros in place of the matrices that `rounded` returns: kernels can be compiled with them."""
-    shapes = {part.name: part.matrix.shape for part in _parts(model, without_attention)}
-    return {
-        name: Bytes(np.ones(inputs, np.float32), np.zeros((inputs, outputs), np.int8), np.ones(outputs, np.float32))
-        for name, (inputs, outputs) in shapes.items()
-    }
-
-
 class _Part(NamedTuple):
     """A matrix to round."""
 

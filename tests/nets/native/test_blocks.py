@@ -15,6 +15,7 @@ from go_rules.machine.jit import kernel
 from go_rules.points import BLACK, WHITE
 from nets.conversion.convert import convert, load_model
 from nets.evaluator import EvaluationRequest, EvaluatorError
+from nets.features import scratch_for
 from nets.human_profile import metadata_row, parse_profile
 from nets.katago.model import Activation
 from nets.native.calibrate import calibrate, ranges
@@ -30,7 +31,7 @@ from nets.open import open_network
 from tests.nets.conversion.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
 from tests.nets.native.networks import check, made, needs_kernels, nested, opened
 from tests.nets.random_networks import ACTIVATIONS, RandomNetwork
-from tests.nets.small_series import SMALL_SERIES
+from tests.nets.small_series import few_recorded
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -265,7 +266,7 @@ def test_people_are_calibrated_of_all_kinds(human: tuple[bytes, Any]) -> None:
     content, _ = human
     model = load_model(content, "random")
     reference = OnnxEvaluator(convert(content, "random", ""), "random", profile=parse_profile("rank_5k"))
-    verdict = calibrate(model, reference, SMALL_SERIES)
+    verdict = calibrate(model, reference, few_recorded(scratch_for(reference)))
     assert verdict.loss["winrate_mean"] < 0.01
     assert "block0_after" in verdict.highest
 
@@ -274,29 +275,19 @@ def test_people_are_calibrated_of_all_kinds(human: tuple[bytes, Any]) -> None:
 
 
 @needs_kernels
-def test_large_networks_leave_the_playing_to_the_embedded_one(
+def test_large_networks_say_how_far_their_calibration_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, human: tuple[bytes, Any]
 ) -> None:
     monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
     monkeypatch.setattr("nets.precision.loss.SLOWEST", 1e9)
     monkeypatch.setattr("nets.native.calibrate.LARGE", 0)
-    defaults = calibrate.__defaults__
-    assert defaults is not None
-    monkeypatch.setattr(calibrate, "__defaults__", (SMALL_SERIES, *defaults[1:]))
+    monkeypatch.setattr("nets.native.calibrate.recorded_positions", few_recorded)
     path = tmp_path / "human.bin.gz"
     path.write_bytes(human[0])
-    played: list[str] = []
-    play = OnnxEvaluator.evaluate
-    monkeypatch.setattr(
-        OnnxEvaluator,
-        "evaluate",
-        lambda self, *rest, **more: (played.append(self.attributes.name), play(self, *rest, **more))[1],
-    )
     notes: list[str] = []
     evaluator = open_network(path, "int16", "cpu", note=notes.append, profile=parse_profile("rank_5k"))
     assert evaluator.attributes.precision == "int16"
     assert "up to a minute" in notes[0]
     assert "calibrating: 100 % done" in notes
-    assert played.count("random") < len(played) / 2
     with pytest.raises(EvaluatorError, match="--human-profile NAME"):
         open_network(path, "int16", "cpu", note=notes.append)

@@ -16,10 +16,9 @@ import pytest
 from nets.constant import ConstantEvaluator
 from nets.conversion.convert import load_model
 from nets.devices import USUAL_BATCH
-from nets.embedded import embedded_network
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.katago.model import AttentionBlock
-from nets.native.calibrate import LARGE, SURE, Verdict, affordable, calibrate, checked_here, from_bytes
+from nets.native.calibrate import SURE, Verdict, affordable, calibrate, checked_here, from_bytes
 from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
@@ -36,7 +35,7 @@ from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, 
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
 from tests.nets.native.networks import made, needs_bytes, needs_kernels, opened, plain
 from tests.nets.random_networks import RandomNetwork
-from tests.nets.small_series import SMALL_SERIES
+from tests.nets.small_series import SMALL_SERIES, few_recorded
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -71,9 +70,8 @@ def auto(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have `auto` calibrate small networks, on a few positions, and take no time worth comparing."""
     monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
     monkeypatch.setattr("nets.precision.loss.SLOWEST", 1e9)
-    for function in ("nets.native.calibrate.calibrate", "nets.precision.int8.quantize"):
-        defaults = (SMALL_SERIES, lambda share: None)
-        monkeypatch.setattr(f"{function}.__defaults__", (*defaults, None) if "native" in function else ("", *defaults))
+    monkeypatch.setattr("nets.native.calibrate.recorded_positions", few_recorded)
+    monkeypatch.setattr("nets.precision.int8.quantize.__defaults__", ("", SMALL_SERIES, lambda share: None))
 
 
 @pytest.fixture(params=list(BLOCKS))
@@ -241,16 +239,13 @@ def test_limits_of_transformers_on_golden_positions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`in_shorts` is the share of the limits that 16 bits alone may lose; of the positions `every` so many are read."""
-    for seconds in ("PLAYING_SECONDS", "EVALUATING_SECONDS"):  # so that a slow machine has the positions of a fast one
-        monkeypatch.setattr(f"nets.native.calibrate.{seconds}", 1e9)
+    # So that a slow machine has the positions of a fast one.
+    monkeypatch.setattr("nets.native.calibrate.EVALUATING_SECONDS", 1e9)
     source = shared(f"nets/{net}.bin.gz")
     reference = open_network(source, "fp32", "cpu")
     model = load_model(source.read_bytes(), net)
     assert unsupported_reason(model) == ""
-    quick = embedded_network()
-    assert quick is not None
-    player = open_network(quick, "fp32", "cpu") if model.parameters >= LARGE else None  # as where it is opened
-    verdict = calibrate(model, reference, player=player)
+    verdict = calibrate(model, reference)
     assert verdict.reason_against == ""
     assert HAS_BYTES or not any(verdict.in_bytes)
     scratch = new_scratch(reference.attributes.pass_alive_under_suicide)
