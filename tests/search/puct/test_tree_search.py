@@ -16,7 +16,8 @@ from search.puct.search import Search
 from search.puct.tree.nodes import NONE, ROOT, TERMINAL, Tree
 from search.request import Limits, SearchRequest
 from tests.search.evaluators import FancifulEvaluator
-from tests.search.puct.naive_search import NaiveSearch, Node
+from tests.search.puct.naive_search import NaiveSearch
+from tests.search.puct.naive_tree import Node
 
 PLAIN = SearchParameters(
     workers=1,

@@ -1,0 +1,91 @@
+"""A fake engine as a process of its own, for tests of how a session runs and ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from tests.conftest import REPOSITORY
+
+ENDS_WITHIN = 30.0
+"""Seconds that tell an end from a hang. The engine aims at one, which campaigns/gtp_ends.py measures; this machine may
+be busy."""
+
+
+class Process:
+    """A fake engine with pipes."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.popen = subprocess.Popen(
+            [sys.executable, "-m", "tests.gtp_engine.fake_engine", json.dumps(options)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=REPOSITORY,
+            bufsize=0,
+        )
+
+    def say(self, text: str) -> None:
+        assert self.popen.stdin is not None
+        self.popen.stdin.write(text.encode())
+
+    def reply(self) -> str:
+        """The next complete reply."""
+        assert self.popen.stdout is not None
+        lines = []
+        while (line := self.popen.stdout.readline()) not in (b"\n", b""):
+            lines.append(line.decode())
+        return "".join(lines)
+
+    def ask(self, text: str) -> str:
+        self.say(text + "\n")
+        return self.reply()
+
+    def close_input(self) -> None:
+        assert self.popen.stdin is not None
+        self.popen.stdin.close()
+
+    def close_output(self) -> None:
+        assert self.popen.stdout is not None
+        self.popen.stdout.close()
+
+    def wait(self) -> int:
+        return self.popen.wait(timeout=ENDS_WITHIN)
+
+    def rest(self) -> str:
+        assert self.popen.stdout is not None
+        return self.popen.stdout.read().decode()
+
+    def errors(self) -> str:
+        assert self.popen.stderr is not None
+        return self.popen.stderr.read().decode()
+
+
+@contextlib.contextmanager
+def engine(**options: Any) -> Iterator[Process]:
+    process = Process(options)
+    try:
+        yield process
+    finally:
+        process.popen.kill()
+        process.popen.wait()
+        for stream in (process.popen.stdin, process.popen.stdout, process.popen.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+
+def run(text: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tests.gtp_engine.fake_engine", json.dumps(options)],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=REPOSITORY,
+        check=False,
+    )
