@@ -193,14 +193,13 @@ def _attend_board(block, parameters, rows, row_bytes, room, buffers, board, heig
         our_keys = keys + kv_head * size * FLOAT_BYTES
         our_values = values + kv_head * value_size * FLOAT_BYTES
         table = parameters + block.rotation + kv_head * 4 * table_bytes
+        rotate(our_keys, row_bytes, height, width, size, table, table_bytes)
         if ATTENDS_BYTES and block.scores_bytes == 1:
             # Here no length is needed: all that counts is whether it is finite.
             longest_key = largest_square(our_keys, area, row_bytes, size)
-            rotate(our_keys, row_bytes, height, width, size, table, table_bytes)
             pack_byte_keys(buffers, our_keys, area, row_bytes, size)
         else:
             longest_key = longest(our_keys, area, row_bytes, size)
-            rotate(our_keys, row_bytes, height, width, size, table, table_bytes)
             write_shorts(our_keys, area, row_bytes, size, LONGEST / longest_key, buffers.key_rows)
             pack_keys(buffers.key_rows, area, size // 2, buffers.keys)
         if ATTENDS_BYTES and block.mixes_bytes == 1:
@@ -209,14 +208,13 @@ def _attend_board(block, parameters, rows, row_bytes, room, buffers, board, heig
             pack_values(our_values, area, row_bytes, value_size, most, buffers.steps, buffers.values)
         for head in range(kv_head * groups, (kv_head + 1) * groups):
             queries = rows + head * size * FLOAT_BYTES
+            rotate(queries, row_bytes, height, width, size, table, table_bytes)
             fraction = shift = 0
             if ATTENDS_BYTES and block.scores_bytes == 1:
                 longest_query = largest_square(queries, area, row_bytes, size)
-                rotate(queries, row_bytes, height, width, size, table, table_bytes)
                 shift = write_byte_queries(buffers, queries, area, row_bytes, size, block.octaves)
             else:
                 longest_query = longest(queries, area, row_bytes, size)
-                rotate(queries, row_bytes, height, width, size, table, table_bytes)
                 fraction = fraction_bits(longest_query * longest_key * block.octaves)
                 step = (1 << fraction) * block.octaves * longest_key / LONGEST
                 write_shorts(
