@@ -25,10 +25,10 @@ from search.puct.parameters import SearchParameters
 from search.puct.report import MAX_VARIATION
 from search.puct.root import expand_root, place_root
 from search.puct.search import Search
+from search.puct.tree import reuse
 from search.puct.tree.nodes import ROOT, clear_tree, new_node
 from search.puct.tree.ownership import tree_ownership
 from search.puct.tree.rank import rank_root, variations
-from search.puct.tree.reuse import collect_garbage, forget_unreachable, recompute, settle
 from search.puct.workspace import Workspace
 from search.request import excluded_until
 
@@ -73,10 +73,7 @@ def _ends() -> list[Callable[[], object]]:
         partial(rank_root, tree, contexts, ranks),
         partial(variations, tree, contexts, ranks, none, none, none, np.zeros(0, np.int64)),
         partial(tree_ownership, tree, int(tree.used[ROOT])),
-        partial(forget_unreachable, tree, contexts),
-        partial(settle, tree),
-        partial(recompute, tree, contexts),
-        partial(collect_garbage, tree),
+        partial(reuse.warm_up, tree, contexts),
     ]
 
 

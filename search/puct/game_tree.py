@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Hashable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import PASS
@@ -17,7 +18,7 @@ from search.puct.parameters import SearchParameters
 from search.puct.root import evaluate_root, place_root, score_center
 from search.puct.root_moves import board_symmetries
 from search.puct.tree.nodes import NODES, NONE, ROOT, clear_tree, new_node
-from search.puct.tree.reuse import child_after, collect_garbage, forget_unreachable, recompute
+from search.puct.tree.reuse import child_after, collect_garbage, forget_unreachable, reachable, recompute
 from search.puct.workspace import Workspace
 from search.request import SearchRequest, excluded_until
 from search.result import RawEvaluation
@@ -25,10 +26,13 @@ from search.result import RawEvaluation
 CENTER_TOLERANCE = 0.25
 """Points by which the dynamic score's centre may be off in a tree that is kept, before all is brought up to date."""
 
-SECONDS_A_NODE = 2e-6
-"""Seconds that a garbage collection takes for each node at least; 1.1e-6 were measured, with a core to itself."""
-COLLECTING_SHARE = 0.5
-"""The share of a search's seconds that a garbage collection before it may take."""
+FEWEST_DROPPED = 4096
+"""Nodes of moves that were not played are dropped when they are at least half of a tree's, and so many."""
+SECONDS_A_NODE, SECONDS_A_NODE_KEPT = 1e-7, 1e-6
+"""Seconds that this takes for each node, and for each that is kept more, on a machine that has nothing else to do."""
+SECONDS_A_NODE_RECOMPUTED = 6e-7
+PREPARING_SHARE = 0.5
+"""The share of a search's seconds that each of these may take before it."""
 
 
 class GameTree:
@@ -40,8 +44,8 @@ class GameTree:
         """The network's own evaluation of the root, before the search."""
         self.symmetries: tuple[int, ...] = (0,)
         """The symmetries (rows of the space's images) that make moves of the root equal, of which one is searched."""
-        self.seconds_a_node = SECONDS_A_NODE
-        """Seconds that a garbage collection takes for each node, as the last one did."""
+        self.slowness = 1.0
+        """How many times as long as expected the last garbage collection took; at least 1."""
         self._owner: Hashable = None
         self._line = (0, 0)
         """The number of moves of the game whose position is the root, and their Game.line_key."""
@@ -87,6 +91,8 @@ class GameTree:
         hidden = parameters.analysis_ignore_history if request.analysis else parameters.ignore_history
         owner = (*_owner(request), doublings, hidden and (len(game.moves), game.line_key()), mirroring)
         index = NONE if request.fresh else self._find(request, parameters, owner)
+        limit = request.limits.seconds
+        may_take = math.inf if limit is None else PREPARING_SHARE * limit
         place_root(space.context, game, colour, excluded_until(request.filter))
         space.context["settings"]["white_doublings"] = doublings
         if hidden:
@@ -102,11 +108,12 @@ class GameTree:
             tree.used[ROOT] = new_node(tree, np.uint64(0), colour)
         elif index != tree.used[ROOT]:
             tree.used[ROOT] = index
+            places = reachable(tree)
             if parameters.subtree_bias_factor > 0:
-                forget_unreachable(tree, space.context)
-        if tree.used[NODES] > len(tree.nodes) // 2:
-            limit = request.limits.seconds
-            self.collect_garbage(math.inf if limit is None else COLLECTING_SHARE * limit)
+                forget_unreachable(tree, space.context, places)
+            dropped = np.count_nonzero(places == NONE)
+            if dropped >= max(FEWEST_DROPPED, len(places) - dropped):
+                self._collect_garbage(places, may_take)
         self.symmetries = (0,)
         if parameters.root_symmetry_pruning and request.filter is None:
             self.symmetries = board_symmetries(game.position, space.images, space.points)
@@ -117,31 +124,39 @@ class GameTree:
             colour,
             parameters,
             generator,
-            lambda expected: self._recenter(parameters, expected),
+            lambda expected: self._recenter(parameters, expected, may_take),
             evaluate or space.evaluator.evaluate,
             self.symmetries,
         )
 
     def collect_garbage(self, seconds: float) -> bool:
         """Drop all nodes that the root does not lead to, unless that may take longer. Returns whether it was done."""
-        tree = self.space.tree
-        used = int(tree.used[NODES])
-        if used * self.seconds_a_node > seconds:
+        return self._collect_garbage(reachable(self.space.tree), seconds)
+
+    def _collect_garbage(self, places: NDArray[np.int32], seconds: float) -> bool:
+        kept = np.count_nonzero(places != NONE)
+        expected = len(places) * SECONDS_A_NODE + kept * SECONDS_A_NODE_KEPT
+        if expected * self.slowness > seconds:
             return False
         started = time.perf_counter()
-        collect_garbage(tree)
-        self.seconds_a_node = max(SECONDS_A_NODE, (time.perf_counter() - started) / used)
+        collect_garbage(self.space.tree, places)
+        self.slowness = max(1.0, (time.perf_counter() - started) / expected)
         return True
 
-    def _recenter(self, parameters: SearchParameters, expected: float) -> None:
-        """Set the dynamic score's centre for a root whose evaluation expects this score (white's view)."""
+    def _recenter(self, parameters: SearchParameters, expected: float, seconds: float) -> None:
+        """Set the dynamic score's centre for a root whose evaluation expects this score (white's view).
+
+        It stays where it is if to bring a tree that is kept up to date may take longer than `seconds`."""
         settings = self.space.context["settings"]
         known = int(self.root["visits"]) > 0
         side = self.space.area**0.5
         center = score_center(parameters, float(self.root["score"]) if known else expected, side)
         if not known:
             settings["score_center"] = center
-        elif abs(center - float(settings["score_center"][0])) > CENTER_TOLERANCE:
+        elif (
+            abs(center - float(settings["score_center"][0])) > CENTER_TOLERANCE
+            and int(self.space.tree.used[NODES]) * SECONDS_A_NODE_RECOMPUTED * self.slowness <= seconds
+        ):
             settings["score_center"] = center
             recompute(self.space.tree, self.space.context)
 

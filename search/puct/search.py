@@ -27,8 +27,8 @@ from search.puct.leaves.nn_cache import Cache
 from search.puct.parameters import SearchParameters
 from search.puct.report import nothing_known, take_snapshot
 from search.puct.run import Run
+from search.puct.tree import reuse
 from search.puct.tree.nodes import NODES
-from search.puct.tree.reuse import collect_garbage, forget_unreachable, recompute, settle
 from search.puct.tree.select import COLLISION, FULL
 from search.puct.worker_buffers import WorkerBuffers
 from search.puct.workspace import Workspace
@@ -128,10 +128,7 @@ class Search:
         self.run(last)
         with self._changed:
             space = self._game_tree_for(last).space
-            forget_unreachable(space.tree, space.context)
-            settle(space.tree)
-            recompute(space.tree, space.context)
-            collect_garbage(space.tree)
+            reuse.warm_up(space.tree, space.context)
             del space  # its memory is to be free before the next is taken
         self._release()
         self._game_tree_for(last)
@@ -256,7 +253,7 @@ class Search:
             self._generation += 1
             self._outstanding = 0
             if self.tree is not None:
-                settle(self.tree.space.tree)
+                reuse.settle(self.tree.space.tree)
 
     # --- The calling thread -----------------------------------------------------------------------------------
 

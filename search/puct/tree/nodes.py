@@ -100,7 +100,7 @@ BIAS = np.dtype(
 )
 
 # Entries of `Tree.used`.
-NODES, LINKS, ROOT = range(3)
+NODES, LINKS, ROOT, BIASES = range(4)
 
 SMALLEST_ROOM = 2
 ROOM_CLASSES = 10
@@ -128,7 +128,7 @@ class Tree(NamedTuple):
     free: NDArray[np.int32]
     """[ROOM_CLASSES] first free range of each size, or NONE."""
     used: NDArray[np.int64]
-    """[3] nodes in use, links in use, the root node or NONE."""
+    """[4] nodes in use, links in use, the root node or NONE, entries of `biases` in use."""
 
 
 def node_bytes(points: int, with_ownership: bool) -> int:
@@ -159,7 +159,7 @@ def _reserve(points: int, capacity: int, with_ownership: bool) -> Tree:
         biases=np.empty(1 << max(6, capacity.bit_length() - 2), BIAS),
         ownership=np.empty((capacity if with_ownership else 1, points), np.int8),
         free=np.empty(ROOM_CLASSES, np.int32),
-        used=np.zeros(3, np.int64),
+        used=np.zeros(4, np.int64),
     )
     clear_tree(tree)
     return tree
@@ -179,6 +179,7 @@ def clear_tree(tree):
     tree.used[NODES] = 0
     tree.used[LINKS] = 0
     tree.used[ROOT] = NONE
+    tree.used[BIASES] = 0
 
 
 @kernel

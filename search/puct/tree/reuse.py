@@ -9,6 +9,7 @@ from go_rules.machine.jit import kernel
 from search.puct.context import new_work
 from search.puct.tree.backup import refresh, set_own_evaluation
 from search.puct.tree.nodes import (
+    BIASES,
     EXPANDED,
     LINK,
     LINKS,
@@ -23,10 +24,13 @@ from search.puct.tree.nodes import (
     add_key,
     copy_link,
 )
-from search.puct.tree.subtree_bias import corrected, forget
+from search.puct.tree.subtree_bias import corrected, drop_unused, forget
 
 ROWS_AT_A_TIME = 4096
 """Rows of priors that are moved together: keeps the copy small."""
+
+MOST_BIASES = 0.25
+"""The share of the subtree biases' table that may be in use before entries without nodes are dropped."""
 
 
 @kernel
@@ -73,11 +77,16 @@ def _recompute(tree, ctx, scratch):
             node.utility_sq = node.utility * node.utility
 
 
-def forget_unreachable(tree: Tree, context: NDArray[np.void]) -> None:
-    """Let the subtree biases forget most of what they learned from nodes that the root does not lead to."""
+def reachable(tree: Tree) -> NDArray[np.int32]:
+    """Return [nodes in use]: 0 for every node that the root leads to, NONE for the others."""
     used = int(tree.used[NODES])
     places = np.full(used, NONE, np.int32)
     _mark_reachable(tree, places, np.empty(used, np.int32))
+    return places
+
+
+def forget_unreachable(tree: Tree, context: NDArray[np.void], places: NDArray[np.int32]) -> None:
+    """Let the subtree biases forget most of what they learned from nodes that are not `reachable`."""
     _forget_unmarked(tree, context, places)
 
 
@@ -88,11 +97,8 @@ def _forget_unmarked(tree, ctx, places):
             forget(ctx[0].settings, tree.biases, tree.nodes[index])
 
 
-def collect_garbage(tree: Tree) -> None:
-    """Drop every node that the root does not lead to, and close the gaps."""
-    used = int(tree.used[NODES])
-    places = np.full(used, NONE, np.int32)
-    _mark_reachable(tree, places, np.empty(used, np.int32))
+def collect_garbage(tree: Tree, places: NDArray[np.int32]) -> None:
+    """Drop every node that is not `reachable`, and close the gaps. `places` is overwritten."""
     kept = np.flatnonzero(places != NONE)
     places[kept] = np.arange(len(kept), dtype=np.int32)
     new_links = np.empty(int(tree.nodes["room"][kept].sum(dtype=np.int64)), LINK)
@@ -104,6 +110,18 @@ def collect_garbage(tree: Tree) -> None:
             array[start : start + len(rows)] = array[rows]
     tree.links[: len(new_links)] = new_links
     _adopt(tree, len(kept), len(new_links), int(places[tree.used[ROOT]]))
+    if tree.used[BIASES] > MOST_BIASES * len(tree.biases):
+        drop_unused(tree, tree.biases.copy())
+
+
+def warm_up(tree: Tree, context: NDArray[np.void]) -> None:
+    """Call each kernel of this module for a tree, so that none is compiled while a clock runs."""
+    places = reachable(tree)
+    forget_unreachable(tree, context, places)
+    settle(tree)
+    recompute(tree, context)
+    collect_garbage(tree, places)
+    drop_unused(tree, tree.biases.copy())
 
 
 def _arrays_by_node(tree: Tree) -> list[NDArray[np.generic]]:

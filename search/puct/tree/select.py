@@ -159,7 +159,7 @@ def arrive(tree, ctx, scratch, leaf):
         if ctx.settings.subtree_bias_factor > 0.0:
             bias = bias_key(leaf.stack[leaf.last - 1], pos)
             if bias != 0:
-                node.bias = find_bias(tree.biases, bias)
+                node.bias = find_bias(tree, bias)
         if pass_ends_phase(pos):
             node.flags |= PASS_ENDS_PHASE
         return LEAF

@@ -13,7 +13,7 @@ import numpy as np
 from go_rules.machine.jit import kernel, kernel_part
 from go_rules.points import BLACK, MAX_SIZE, N_POINTS, NO_POINT, PASS, STRIDE, WHITE
 from go_rules.zobrist import KO_KEYS, TO_PLAY_KEYS
-from search.puct.tree.nodes import NONE
+from search.puct.tree.nodes import BIASES, NODES, NONE
 
 RADIUS = 2
 """Situations are alike only if the points within this distance of the last move (a square) are alike."""
@@ -58,8 +58,9 @@ def bias_key(before, after):
 
 
 @kernel_part
-def find_bias(biases, key):
+def find_bias(tree, key):
     """The index of the entry with this key, a new one if there is room, or NONE."""
+    biases = tree.biases
     mask = len(biases) - 1
     slot = np.int64(key & np.uint64(mask))
     for _ in range(PROBES):
@@ -67,6 +68,7 @@ def find_bias(biases, key):
             return slot
         if biases[slot].key == 0:
             biases[slot].key = key
+            tree.used[BIASES] += 1
             return slot
         slot = (slot + 1) & mask
     return np.int64(NONE)
@@ -106,3 +108,26 @@ def forget(s, biases, node):
     node.bias = NONE
     node.bias_delta = 0.0
     node.bias_weight = 0.0
+
+
+@kernel
+def drop_unused(tree, entries):
+    """Empty the table but for the entries of nodes in the tree. `entries` is a copy of the table."""
+    for slot in range(len(entries)):
+        tree.biases[slot].key = 0
+        tree.biases[slot].delta = 0.0
+        tree.biases[slot].weight = 0.0
+    tree.used[BIASES] = 0
+    for index in range(tree.used[NODES]):
+        node = tree.nodes[index]
+        if node.bias == NONE:
+            continue
+        entry = entries[node.bias]
+        slot = find_bias(tree, entry.key)
+        node.bias = slot
+        if slot == NONE:
+            node.bias_delta = 0.0
+            node.bias_weight = 0.0
+        else:
+            tree.biases[slot].delta = entry.delta
+            tree.biases[slot].weight = entry.weight

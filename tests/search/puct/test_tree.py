@@ -26,7 +26,7 @@ from search.puct.tree.nodes import (
     node_bytes,
     open_link,
 )
-from search.puct.tree.reuse import collect_garbage
+from search.puct.tree.reuse import collect_garbage, reachable
 
 POINTS = 9
 
@@ -149,19 +149,19 @@ def test_collection_keeps_exactly_what_the_root_leads_to(tree: Tree, seed: int, 
     grown(tree, seed, 300)
     tree.used[ROOT] = root
     before = described(tree, root, {})
-    reachable: dict[int, int] = {}
-    described(tree, root, reachable)
-    collect_garbage(tree)
+    expected: dict[int, int] = {}
+    described(tree, root, expected)
+    collect_garbage(tree, reachable(tree))
     after: dict[int, int] = {}
     assert described(tree, int(tree.used[ROOT]), after) == before
-    assert tree.used[NODES] == len(reachable) == len(after)
+    assert tree.used[NODES] == len(expected) == len(after)
     for index in after:
         key = tree.nodes[index]["key"]
         if index != tree.used[ROOT]:
             assert find_key(tree.table, tree.nodes, key) == index
     # There is room again, and what is added does not disturb the rest.
     _link(tree, int(tree.used[ROOT]), new_node(tree, np.uint64(0), 1))
-    collect_garbage(tree)
+    collect_garbage(tree, reachable(tree))
 
 
 @pytest.mark.parametrize("with_ownership", [False, True])
