@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -63,7 +64,7 @@ class NetworkFile:
         from nets.katago.reader import MAX_BYTES
 
         name = path.name.lower()
-        if not name.endswith((*KATAGO_SUFFIXES, ONNX_SUFFIX)):
+        if os.path.exists(path) and not name.endswith((*KATAGO_SUFFIXES, ONNX_SUFFIX)):
             known = ", ".join((*KATAGO_SUFFIXES, ONNX_SUFFIX))
             raise EvaluatorError(f"{printable_path(path)}: not a network file (known endings: {known})")
         try:

@@ -66,7 +66,8 @@ def analysis(
     """
     given = read_config(katago_config) if katago_config is not None else {}
     given |= read_overrides(overrides)
-    threads = threads or _count(given.pop(THREADS, None))
+    in_file = given.pop(THREADS, None)
+    threads = threads or _count(in_file)
     _, unknown, other = Options().with_settings(given)
     profile = given.get(PROFILE) if human_model is None else None
     configuration = load(config_file, settings, {"net": net, "human_profile": profile})

@@ -54,7 +54,7 @@ def advance_tree(tree, cache, ctx, work, keys, missing, leaves, asked, room, lef
     """
     done = expand_and_back_up(tree, ctx, work, leaves)
     remember(cache, ctx, work, keys, missing, asked)
-    if left != NOT_YET and is_decided(tree, left):
+    if left != NOT_YET and is_decided(tree, ctx, left):
         return done, 0, 0, DECIDED
     if room != NO_ROOM:
         # A leaf that did not count as a visit of the root leaves room for one that does.

@@ -117,6 +117,8 @@ def test_unknown_kinds_of_file(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"x")
     with pytest.raises(EvaluatorError, match="known endings"):
         open_network(tmp_path / name)
+    with pytest.raises(EvaluatorError, match="No such file"):
+        open_network(tmp_path / f"absent_{name}")
 
 
 @pytest.mark.parametrize("arguments", [{"precision": "int3"}, {"device": "abacus"}])

@@ -149,23 +149,40 @@ def _best_slot(nodes, links, ctx, node, ranks):
 
 
 @kernel
-def is_decided(tree, visits_left):
-    """Whether `visits_left` more visits of the root cannot change which of its moves has the most visits.
+def is_decided(tree, ctx, visits_left):
+    """Whether `visits_left` more visits of the root cannot change which of its moves has the most visits, and no other
+    move that looks better may yet have enough of them to be chosen by its confidence bound.
 
     True also where there is only one move.
     """
-    node = tree.nodes[tree.used[ROOT]]
-    first = 0
-    second = 0
+    nodes, links = tree.nodes, tree.links
+    node = nodes[tree.used[ROOT]]
+    leader = NONE
     moves = 0 if node.next_move == NONE else 1
-    for i in range(node.n_links):
-        link = tree.links[node.links + i]
-        if link.prior < 0.0:
+    for i in range(node.links, node.links + node.n_links):
+        if links[i].prior >= 0.0:
+            moves += 1
+            if leader == NONE or links[i].visits > links[leader].visits:
+                leader = i
+    if moves <= 1:
+        return True
+    if leader == NONE:
+        return False
+    first = links[leader].visits
+    share = ctx[0].settings.lcb_min_weight if ctx[0].settings.lcb == 1 else 1.0
+    for i in range(node.links, node.links + node.n_links):
+        link = links[i]
+        if i == leader or link.prior < 0.0:
             continue
-        moves += 1
-        if link.visits > first:
-            second = first
-            first = link.visits
-        elif link.visits > second:
-            second = link.visits
-    return moves <= 1 or first - second > visits_left
+        reach = link.visits + visits_left
+        if reach >= first:
+            return False
+        if reach >= share * first and link.visits > 0 and _is_better(nodes, ctx[0], node, link, links[leader]):
+            return False
+    return True
+
+
+@kernel
+def _is_better(nodes, ctx, node, link, other):
+    is_root = np.bool_(True)
+    return _utility(nodes, ctx, node, link, is_root) >= _utility(nodes, ctx, node, other, is_root)

@@ -10,6 +10,8 @@ from go_rules.points import BLACK
 from search.puct.game_tree import GameTree
 from search.puct.iteration import DECIDED, NO_ROOM, NOT_YET, VISITS_A_LEAF, advance, evaluate_leaves
 from search.puct.parameters import SearchParameters
+from search.puct.tree.nodes import NONE
+from search.puct.tree.rank import is_decided
 from search.puct.worker_buffers import WorkerBuffers
 from search.puct.workspace import Workspace
 from search.request import SearchRequest
@@ -80,6 +82,33 @@ def test_nothing_is_begun_once_it_is_decided(tree: GameTree) -> None:
     assert buffers.under_way == 0
     assert advance(space, buffers, 10, float(first - second))[1] != DECIDED
     assert buffers.under_way > 0
+
+
+@pytest.mark.parametrize(
+    ("utility", "left", "lcb", "decided"),
+    [
+        (0.2, 4.0, True, True),
+        (0.2, 5.0, True, False),
+        (0.2, 5.0, False, True),
+        (0.2, 89.0, False, True),
+        (0.2, 90.0, False, False),
+        (0.0, 89.0, True, True),
+        (0.0, 90.0, True, False),
+    ],
+)
+def test_it_is_not_decided_while_a_better_move_may_yet_be_chosen(
+    tree: GameTree, utility: float, left: float, lcb: bool, decided: bool
+) -> None:
+    """A confidence bound may choose a move of 10 visits beside one of 100 only once it has 15."""
+    space, nodes = tree.space, tree.space.tree.nodes
+    grow(tree, space.workers[0], 20)
+    links(tree)["prior"][2:] = -1.0
+    tree.root["next_move"] = NONE
+    for link, visits, value in zip(links(tree), (100, 10), (0.1, utility), strict=False):
+        link["visits"] = visits
+        nodes[link["child"]]["utility"] = -value  # white's view
+    space.context["settings"]["lcb"] = lcb
+    assert is_decided(space.tree, space.context, left) == decided
 
 
 def links(tree: GameTree) -> np.ndarray:

@@ -146,6 +146,7 @@ CASES: list[tuple[str, Rules, str, int, float, float, str, str, str]] = [
     ("friends agree that it is over", CHINESE, SETTLED, BLACK, -0.5, 1.0, "pass", "A1", "pass"),
     ("much is left to play for", CHINESE, SETTLED, BLACK, -0.5, 9.0, "pass", "A1", "A1"),
     ("agreement settles it", CHINESE, SETTLED, BLACK, 3.5, 4.0, "pass", "pass", "pass"),
+    ("our own dead stones count on the board", CHINESE, SETTLED, BLACK, -5.5, 0.5, "pass", "A1", "A1"),
 ]
 
 
@@ -163,6 +164,15 @@ def test_ending(
     others = [info(from_vertex(v, side, side), 5.0) for v in ("A1", "pass") if v != wanted]
     found = end_well(game, result(colour, info(point, 50.0), *others, lead=lead), point)
     assert found == from_vertex(played, side, side)
+
+
+def test_a_pass_that_the_search_saw_lose_ends_no_game_among_friends() -> None:
+    game = game_from(SETTLED, to_play=WHITE, rules=CHINESE, komi=-0.5)
+    game.play(WHITE, PASS)
+    dame = info(from_vertex("A1", 4, 4), 50.0)
+    for winrate, played in ((0.6, PASS), (0.3, dame.point)):
+        passing = dataclasses.replace(info(PASS, 1.0), winrate=winrate)
+        assert end_well(game, result(BLACK, dame, passing, lead=0.5), dame.point) == played
 
 
 def test_dead_stones_are_captured_where_stones_count_as_they_stand() -> None:

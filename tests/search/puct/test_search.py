@@ -142,6 +142,23 @@ def test_no_garbage_is_collected_where_the_clock_has_no_time_for_it(make: Maker)
     assert tree.slowness < 1e6
 
 
+def test_a_tree_does_not_keep_what_was_not_played(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dead nodes would be brought up to date with the others before each search, and fill the tree in the end."""
+    monkeypatch.setattr("search.puct.game_tree.FEWEST_DROPPED", 50)
+    player = make(FancifulEvaluator())
+    game = Game(7, 7)
+    made, most = 0, 0
+    for _ in range(20):
+        found = player.search(SearchRequest(game, game.to_play, Limits(visits=200, seconds=60.0, may_stop_early=False)))
+        assert found.reason is StopReason.VISITS
+        assert player.searcher.tree is not None
+        made += found.new_visits
+        most = max(most, int(player.searcher.tree.space.tree.used[NODES]))
+        game.play(found.colour, found.moves[0].point)
+    assert made > 2000
+    assert most < 800
+
+
 def test_decided_search_stops_early(make: Maker) -> None:
     player = make(FancifulEvaluator(sharpness=4.0), random_symmetry=False)
     full = player.search(SearchRequest(Game(5, 5), BLACK, visits(600)))

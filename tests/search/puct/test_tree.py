@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from search.puct.tree.nodes import (
+    BIASES,
     EXPANDED,
     LINKS,
     NODE,
@@ -26,7 +27,8 @@ from search.puct.tree.nodes import (
     node_bytes,
     open_link,
 )
-from search.puct.tree.reuse import collect_garbage, reachable
+from search.puct.tree.reuse import MOST_BIASES, collect_garbage, reachable
+from search.puct.tree.subtree_bias import find_bias
 
 POINTS = 9
 
@@ -162,6 +164,24 @@ def test_collection_keeps_exactly_what_the_root_leads_to(tree: Tree, seed: int, 
     # There is room again, and what is added does not disturb the rest.
     _link(tree, int(tree.used[ROOT]), new_node(tree, np.uint64(0), 1))
     collect_garbage(tree, reachable(tree))
+
+
+def test_biases_without_nodes_are_dropped(tree: Tree) -> None:
+    """So their table does not fill up in a long game; those of nodes in the tree stay what they are."""
+    grown(tree, 1, 60)
+    tree.used[ROOT] = 50
+    while tree.used[BIASES] <= MOST_BIASES * len(tree.biases):
+        index = int(tree.used[BIASES])
+        slot = find_bias(tree, np.uint64(2 * index + 1))
+        tree.biases[slot]["weight"], tree.biases[slot]["delta"] = index, -index
+        if index < 60:
+            tree.nodes[index]["bias"] = slot
+    kept = [int(tree.nodes[i]["key"]) // 2 for i in np.flatnonzero(reachable(tree) != NONE)]
+    assert 0 < len(kept) < 60
+    collect_garbage(tree, reachable(tree))
+    entries = tree.biases[tree.nodes["bias"][: tree.used[NODES]]]
+    assert tree.used[BIASES] == len(kept) == np.count_nonzero(tree.biases["key"])
+    assert [int(weight) for weight in entries["weight"]] == [-int(delta) for delta in entries["delta"]] == kept
 
 
 @pytest.mark.parametrize("with_ownership", [False, True])
