@@ -32,7 +32,7 @@ FIXED: dict[str, tuple[bool | int | float | str, str]] = {
     "graphSearchCatchUpLeakProb": (0.0, _OWN_TREE),
     "nodeTableShardsPowerOfTwo": (0, _OWN_TREE),
     "subtreeValueBiasTableNumShards": (1, _OWN_TREE),
-    "minPlayoutsPerThread": (0.0, "all threads always search"),
+    "minPlayoutsPerThread": (8.0, "so many visits for each thread are right here"),
     "midgameTimeFactor": (1.0, _ONE_TIME),
     "midgameTurnPeakTime": (0.0, _ONE_TIME),
     "endgameTurnTimeDecay": (0.0, _ONE_TIME),

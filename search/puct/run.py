@@ -8,6 +8,9 @@ from collections import Counter
 from search.request import SearchRequest
 from search.result import StopReason
 
+VISITS_A_WORKER = 8
+"""The fewest visits to come for each worker that searches, as in KataGo."""
+
 FASTER = 1.3
 """How much faster than so far a search may become, for all that its speed tells of the visits to come."""
 
@@ -37,6 +40,8 @@ class Run:
         """When the first of its visits began: the root had to be evaluated before."""
         self._visits = limits.visits_from(first_visits)
         self._deadline = None if limits.seconds is None else started + limits.seconds
+        self.most_workers = max(1, self.room() // VISITS_A_WORKER)
+        """How many workers may search: what others have under way, none of them knows."""
 
     def room(self) -> int:
         """How many more visits may begin."""

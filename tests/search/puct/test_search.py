@@ -142,6 +142,19 @@ def test_no_garbage_is_collected_where_the_clock_has_no_time_for_it(make: Maker)
     assert tree.slowness < 1e6
 
 
+def test_few_visits_are_made_by_few_workers(make: Maker) -> None:
+    seen: set[int] = set()
+
+    class Noting(FancifulEvaluator):
+        def evaluate(self, request: EvaluationRequest) -> Evaluation:
+            seen.add(threading.get_ident())
+            return super().evaluate(request)
+
+    player = make(Noting(), workers=6)
+    player.search(SearchRequest(Game(9, 9), BLACK, visits(26)))
+    assert len(seen - {threading.get_ident()}) <= 3
+
+
 def test_a_tree_does_not_keep_what_was_not_played(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dead nodes would be brought up to date with the others before each search, and fill the tree in the end."""
     monkeypatch.setattr("search.puct.game_tree.FEWEST_DROPPED", 50)
