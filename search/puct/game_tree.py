@@ -111,7 +111,7 @@ class GameTree:
             places = reachable(tree)
             if parameters.subtree_bias_factor > 0:
                 forget_unreachable(tree, space.context, places)
-            dropped = np.count_nonzero(places == NONE)
+            dropped = int(np.count_nonzero(places == NONE))
             if dropped >= max(FEWEST_DROPPED, len(places) - dropped):
                 self._collect_garbage(places, may_take)
         self.symmetries = (0,)
@@ -134,7 +134,7 @@ class GameTree:
         return self._collect_garbage(reachable(self.space.tree), seconds)
 
     def _collect_garbage(self, places: NDArray[np.int32], seconds: float) -> bool:
-        kept = np.count_nonzero(places != NONE)
+        kept = int(np.count_nonzero(places != NONE))
         expected = len(places) * SECONDS_A_NODE + kept * SECONDS_A_NODE_KEPT
         if expected * self.slowness > seconds:
             return False
