@@ -30,7 +30,7 @@ FEWEST_DROPPED = 4096
 """Nodes of moves that were not played are dropped when they are at least half of a tree's, and so many."""
 SECONDS_A_NODE, SECONDS_A_NODE_KEPT = 1e-7, 1e-6
 """Seconds that this takes for each node, and for each that is kept more, on a machine that has nothing else to do."""
-SECONDS_A_NODE_RECOMPUTED = 6e-7
+SECONDS_A_NODE_RECOMPUTED = 2e-7
 PREPARING_SHARE = 0.5
 """The share of a search's seconds that each of these may take before it."""
 
