@@ -45,6 +45,8 @@ FIGURES = {
     "value_mse": "value MSE",
     "lead_mae": "lead MAE",
     "ownership_mse": "ownership MSE",
+    "value_bias": "value bias",
+    "lead_bias": "lead bias",
 }
 
 

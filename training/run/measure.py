@@ -54,12 +54,17 @@ class Measure:
     """mean error in points"""
     ownership_mse: float
     """mean square error of a point's owner, from -1 to 1"""
+    value_bias: float
+    """mean error of win minus loss, above 0 where the side to move is overrated"""
+    lead_bias: float
+    """the same of the lead, in points"""
 
     def line(self) -> str:
         """Return the figures as one line of text."""
         return (
             f"{self.rows} rows: policy {self.policy_cross_entropy:.3f}  top-1 {self.top1:.3f}  "
-            f"value {self.value_mse:.3f}  lead {self.lead_mae:.2f}  ownership {self.ownership_mse:.3f}"
+            f"value {self.value_mse:.3f}  lead {self.lead_mae:.2f}  ownership {self.ownership_mse:.3f}  "
+            f"bias {self.value_bias:+.3f}, {self.lead_bias:+.2f}"
         )
 
 
@@ -74,8 +79,7 @@ def evaluate_function(evaluator: Evaluator) -> EvaluateFunction:
 
 def measure_rows(groups: Iterable[Rows], evaluate: EvaluateFunction, batch: int = 64) -> Measure:
     """Measure a network on groups of rows, each of one board size, `batch` rows at a time."""
-    sums = np.zeros(5)
-    weights = np.zeros(5)
+    sums, weights = np.zeros(7), np.zeros(7)
     count = 0
     for rows in groups:
         for first in range(0, len(rows.spatial), batch):
@@ -84,24 +88,27 @@ def measure_rows(groups: Iterable[Rows], evaluate: EvaluateFunction, batch: int 
             sums += (errors * weight).sum(axis=1)
             weights += weight.sum(axis=1)
             count += len(part.spatial)
-    cross_entropy, top1, value, lead, ownership = sums / np.maximum(weights, 1e-9)
-    return Measure(count, float(cross_entropy), float(top1), float(value), float(lead), float(ownership))
+    return Measure(count, *(sums / np.maximum(weights, 1e-9)).tolist())
 
 
 def _errors(rows: Rows, evaluation: Evaluation) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return errors [5, N] in the order of Measure's fields, and their weights [5, N]."""
+    """Return errors [7, N] in the order of Measure's fields, and their weights [7, N]."""
     logits = evaluation.policy.astype(np.float64)
     highest = logits.max(axis=1, keepdims=True)
     log_policy = logits - highest - np.log(np.exp(logits - highest).sum(axis=1, keepdims=True))
-    value = evaluation.value[:, WIN] - evaluation.value[:, LOSS]
+    value = evaluation.value[:, WIN] - evaluation.value[:, LOSS] - rows.value
+    lead = evaluation.score[:, LEAD] - rows.lead
     errors = np.stack(
         [
             -(rows.policy * log_policy).sum(axis=1),
             rows.policy.argmax(axis=1) == logits.argmax(axis=1),
-            (value - rows.value) ** 2,
-            np.abs(evaluation.score[:, LEAD] - rows.lead),
+            value**2,
+            np.abs(lead),
             ((evaluation.ownership - rows.ownership) ** 2).mean(axis=1),
+            value,
+            lead,
         ]
     ).astype(np.float64)
-    policy, lead, ownership = rows.weights.T
-    return errors, np.stack([policy, policy, np.ones(len(policy)), lead, ownership])
+    policy, score, ownership = rows.weights.T
+    one = np.ones(len(policy))
+    return errors, np.stack([policy, policy, one, score, ownership, one, score])

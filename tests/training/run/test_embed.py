@@ -13,7 +13,15 @@ from training.errors import TrainingError
 from training.run import embed as embedding
 from training.run.embed import BEGIN, END, embed, main, table
 
-MEASURE = {"policy_cross_entropy": 2.5, "top1": 0.4, "value_mse": 0.25, "lead_mae": 3.0, "ownership_mse": 0.5}
+MEASURE = {
+    "policy_cross_entropy": 2.5,
+    "top1": 0.4,
+    "value_mse": 0.25,
+    "lead_mae": 3.0,
+    "ownership_mse": 0.5,
+    "value_bias": -0.01,
+    "lead_bias": 0.2,
+}
 
 
 def test_the_table() -> None:
@@ -22,7 +30,7 @@ def test_the_table() -> None:
     assert "yardstick" not in table(facts)
     measures = {"19x19": {"rows": 3, **MEASURE}, "smaller": {"rows": 2, **MEASURE}}
     lines = table({**facts, "yardstick": {"fp32": measures, "int16": measures}}).splitlines()
-    assert lines[-1] == "| smaller boards, int16 | 2 | 2.500 | 0.400 | 0.250 | 3.000 | 0.500 |"
+    assert lines[-1] == "| smaller boards, int16 | 2 | 2.500 | 0.400 | 0.250 | 3.000 | 0.500 | -0.010 | 0.200 |"
     assert len(lines) == 2 + 1 + 2 + 1 + 1 + 2 + 4
 
 

@@ -66,6 +66,7 @@ def test_figures_on_rows_made_up_by_hand(tmp_path: Path) -> None:
     assert full.top1 == pytest.approx(1 / 4)
     assert full.value_mse == pytest.approx((1.0 + 0.0) / 2)
     assert full.lead_mae == pytest.approx((3.0 + 3.0) / 2)
+    assert (full.value_bias, full.lead_bias) == pytest.approx((-0.5, 0.0))
     assert full.ownership_mse == pytest.approx(0.25)
     assert small.policy_cross_entropy == pytest.approx(np.log(81 + np.e))
     assert small.value_mse == pytest.approx(1.0)
