@@ -107,7 +107,8 @@ class Rules:
         if folded in _CHOICES:
             field, names = _CHOICES[folded]
             if text not in names:
-                raise RulesError(f"{shown(key)} must be one of {', '.join(names)}, not {'null' if value is None else shown(value)}")
+                given = "null" if value is None else shown(value)
+                raise RulesError(f"{shown(key)} must be one of {', '.join(names)}, not {given}")
             changes: dict[str, Any] = {field: names.index(text)}
             return dataclasses.replace(self, **changes)
         if folded in _FLAGS:
