@@ -32,7 +32,7 @@ FIXED: dict[str, tuple[bool | int | float | str, str]] = {
     "graphSearchCatchUpLeakProb": (0.0, _OWN_TREE),
     "nodeTableShardsPowerOfTwo": (0, _OWN_TREE),
     "subtreeValueBiasTableNumShards": (1, _OWN_TREE),
-    "minPlayoutsPerThread": (8.0, "so many visits for each thread are right here"),
+    "minPlayoutsPerThread": (8.0, "no more threads search than have eight visits each to make"),
     "midgameTimeFactor": (1.0, _ONE_TIME),
     "midgameTurnPeakTime": (0.0, _ONE_TIME),
     "endgameTurnTimeDecay": (0.0, _ONE_TIME),

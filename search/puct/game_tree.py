@@ -28,9 +28,11 @@ CENTER_TOLERANCE = 0.25
 
 FEWEST_DROPPED = 4096
 """Nodes of moves that were not played are dropped when they are at least half of a tree's, and so many."""
-SECONDS_A_NODE, SECONDS_A_NODE_KEPT = 1e-7, 1e-6
-"""Seconds that this takes for each node, and for each that is kept more, on a machine that has nothing else to do."""
+SECONDS_A_NODE, SECONDS_A_NODE_KEPT, SECONDS_A_KEY = 1e-7, 1e-6, 1e-9
+"""Seconds that this takes for each node, for each that is kept more, and for each place in the table of keys, on a
+machine that has nothing else to do."""
 SECONDS_A_NODE_RECOMPUTED = 2e-7
+"""Seconds that it takes to bring a node up to date, likewise."""
 PREPARING_SHARE = 0.5
 """The share of a search's seconds that each of these may take before it."""
 
@@ -135,11 +137,13 @@ class GameTree:
 
     def _collect_garbage(self, places: NDArray[np.int32], seconds: float) -> bool:
         kept = int(np.count_nonzero(places != NONE))
-        expected = len(places) * SECONDS_A_NODE + kept * SECONDS_A_NODE_KEPT
+        tree = self.space.tree
+        expected = len(places) * SECONDS_A_NODE + kept * SECONDS_A_NODE_KEPT + len(tree.table) * SECONDS_A_KEY
         if expected * self.slowness > seconds:
+            self.slowness = max(1.0, 0.5 * self.slowness)  # it may have been an accident
             return False
         started = time.perf_counter()
-        collect_garbage(self.space.tree, places)
+        collect_garbage(tree, places)
         self.slowness = max(1.0, (time.perf_counter() - started) / expected)
         return True
 

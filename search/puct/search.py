@@ -313,8 +313,9 @@ class Search:
                 self._changed.notify_all()
 
     def _is_spare(self, number: int) -> bool:
-        """Whether this worker has to rest, where there is a search."""
-        return number >= min(self.workers, self._most_workers, self._run.most_workers if self._run is not None else 1)
+        """Whether this worker has to rest."""
+        most = self.workers if self._run is None else self._run.most_workers
+        return number >= min(self.workers, self._most_workers, most)
 
     def _iterate(self, run: Run, space: Workspace, number: int) -> bool:
         """One iteration of a worker (iteration.py). Returns False once the search is over or the worker has to rest."""

@@ -136,6 +136,7 @@ def test_no_garbage_is_collected_where_the_clock_has_no_time_for_it(make: Maker)
     hurried = player.search(SearchRequest(game, WHITE, Limits(seconds=60.0, may_stop_early=False)))
     assert hurried.reason is StopReason.MEMORY
     assert int(tree.space.tree.used[NODES]) == used
+    assert tree.slowness > 1e6
     # Nobody waits for a search without a limit, and it measures how long collecting takes.
     player.search(SearchRequest(game, WHITE, Limits(visits=hurried.visits + 1)))
     assert int(tree.space.tree.used[NODES]) < used
