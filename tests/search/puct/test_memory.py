@@ -1,4 +1,4 @@
-"""Memory of a search: when it is full, when it cannot be had, and that no two boards hold it."""
+"""Memory of a search: when it is full, when it cannot be had, what is dropped, and that no two boards hold it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
 from search.puct.context import Work, new_work
 from search.puct.leaves.nn_cache import Cache, new_cache
+from search.puct.tree.nodes import NODES
 from search.puct.workspace import Workspace
 from search.request import Limits, SearchRequest
 from search.result import StopReason
+from tests.search.evaluators import FancifulEvaluator
 from tests.search.searches import Maker, visits
 
 CHINESE = preset("chinese-ogs")[0]
@@ -96,3 +98,40 @@ def test_two_boards_trees_are_never_held_at_once(make: Maker, monkeypatch: pytes
         player.warm_up(5, 5)
     assert alive == [False] * len(alive)
     assert len(alive) > 20
+
+
+def test_no_garbage_is_collected_where_the_clock_has_no_time_for_it(make: Maker) -> None:
+    player = make(ConstantEvaluator(), memory=16, graph_search=False)
+    game = Game(19, 19, CHINESE)
+    result = player.search(SearchRequest(game, BLACK, Limits(may_stop_early=False)))
+    assert result.reason is StopReason.MEMORY
+    tree = player.searcher.tree
+    assert tree is not None
+    used = int(tree.space.tree.used[NODES])
+    game.play(BLACK, result.moves[0].point)
+    tree.slowness = 1e9
+    hurried = player.search(SearchRequest(game, WHITE, Limits(seconds=60.0, may_stop_early=False)))
+    assert hurried.reason is StopReason.MEMORY
+    assert int(tree.space.tree.used[NODES]) == used
+    assert tree.slowness > 1e6
+    # Nobody waits for a search without a limit, and it measures how long collecting takes.
+    player.search(SearchRequest(game, WHITE, Limits(visits=hurried.visits + 1)))
+    assert int(tree.space.tree.used[NODES]) < used
+    assert tree.slowness < 1e6
+
+
+def test_a_tree_does_not_keep_what_was_not_played(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dead nodes would be brought up to date with the others before each search, and fill the tree in the end."""
+    monkeypatch.setattr("search.puct.game_tree.FEWEST_DROPPED", 50)
+    player = make(FancifulEvaluator())
+    game = Game(7, 7)
+    made, most = 0, 0
+    for _ in range(20):
+        found = player.search(SearchRequest(game, game.to_play, Limits(visits=200, seconds=60.0, may_stop_early=False)))
+        assert found.reason is StopReason.VISITS
+        assert player.searcher.tree is not None
+        made += found.new_visits
+        most = max(most, int(player.searcher.tree.space.tree.used[NODES]))
+        game.play(found.colour, found.moves[0].point)
+    assert made > 2000
+    assert most < 800

@@ -123,26 +123,6 @@ def test_no_limits_need_kernels_of_their_own(make: Maker, early: bool) -> None:
     assert list(advance_tree.signatures) == before
 
 
-def test_no_garbage_is_collected_where_the_clock_has_no_time_for_it(make: Maker) -> None:
-    player = make(ConstantEvaluator(), memory=16, graph_search=False)
-    game = Game(19, 19, CHINESE)
-    result = player.search(SearchRequest(game, BLACK, Limits(may_stop_early=False)))
-    assert result.reason is StopReason.MEMORY
-    tree = player.searcher.tree
-    assert tree is not None
-    used = int(tree.space.tree.used[NODES])
-    game.play(BLACK, result.moves[0].point)
-    tree.slowness = 1e9
-    hurried = player.search(SearchRequest(game, WHITE, Limits(seconds=60.0, may_stop_early=False)))
-    assert hurried.reason is StopReason.MEMORY
-    assert int(tree.space.tree.used[NODES]) == used
-    assert tree.slowness > 1e6
-    # Nobody waits for a search without a limit, and it measures how long collecting takes.
-    player.search(SearchRequest(game, WHITE, Limits(visits=hurried.visits + 1)))
-    assert int(tree.space.tree.used[NODES]) < used
-    assert tree.slowness < 1e6
-
-
 def test_few_visits_are_made_by_few_workers(make: Maker) -> None:
     seen: set[int] = set()
 
@@ -154,23 +134,6 @@ def test_few_visits_are_made_by_few_workers(make: Maker) -> None:
     player = make(Noting(), workers=6)
     player.search(SearchRequest(Game(9, 9), BLACK, visits(26)))
     assert len(seen - {threading.get_ident()}) <= 3
-
-
-def test_a_tree_does_not_keep_what_was_not_played(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dead nodes would be brought up to date with the others before each search, and fill the tree in the end."""
-    monkeypatch.setattr("search.puct.game_tree.FEWEST_DROPPED", 50)
-    player = make(FancifulEvaluator())
-    game = Game(7, 7)
-    made, most = 0, 0
-    for _ in range(20):
-        found = player.search(SearchRequest(game, game.to_play, Limits(visits=200, seconds=60.0, may_stop_early=False)))
-        assert found.reason is StopReason.VISITS
-        assert player.searcher.tree is not None
-        made += found.new_visits
-        most = max(most, int(player.searcher.tree.space.tree.used[NODES]))
-        game.play(found.colour, found.moves[0].point)
-    assert made > 2000
-    assert most < 800
 
 
 def test_decided_search_stops_early(make: Maker) -> None:
