@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from importlib.resources import files
 from itertools import groupby
+from pathlib import Path
 from typing import NamedTuple
 
 from go_rules.game import Game
@@ -84,4 +84,4 @@ def games_fingerprint() -> str:
 
 
 def _content() -> bytes:
-    return files(__package__).joinpath(FILE).read_bytes()
+    return Path(__file__).with_name(FILE).read_bytes()

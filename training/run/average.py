@@ -1,7 +1,8 @@
 """The mean of the weights of several networks, which is often better than each of them.
 
 Networks of one shape that learned on from the same weights lie close together, so that their mean is a network too, and
-there is less in it of what each of them learned by chance.
+there is less in it of what each of them learned by chance. In the mean of networks that
+are too far apart the side to move is underrated, which `nobi yardstick` shows as a bias.
 
 Sources: Izmailov et al., "Averaging weights leads to wider optima and better generalization", 2018; Wortsman et al.,
 "Model soups", 2022.

@@ -85,13 +85,9 @@ def reachable(tree: Tree) -> NDArray[np.int32]:
     return places
 
 
-def forget_unreachable(tree: Tree, context: NDArray[np.void], places: NDArray[np.int32]) -> None:
-    """Let the subtree biases forget most of what they learned from nodes that are not `reachable`."""
-    _forget_unmarked(tree, context, places)
-
-
 @kernel
-def _forget_unmarked(tree, ctx, places):
+def forget_unreachable(tree, ctx, places):
+    """Let the subtree biases forget most of what they learned from nodes that are not `reachable`."""
     for index in range(len(places)):
         if places[index] == NONE:
             forget(ctx[0].settings, tree.biases, tree.nodes[index])
