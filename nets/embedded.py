@@ -9,29 +9,18 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nets.native.calibrate import Verdict
-    from nets.precision.calibration import Positions
 
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 NETWORK = "nobi.bin.gz"
 """KataGo's format, fp32."""
 INT16 = "nobi-int16.npz"
 """The result of calibrating it for our own kernels (nets/native/calibrate.py)."""
-CHECK = "nobi-check.npz"
-"""Positions on which each machine compares int16 with fp32."""
 FACTS = "nobi.json"
 """Where it comes from and how it measured."""
-
-
-class ReadyMade(NamedTuple):
-    """A calibration made on another machine."""
-
-    verdict: Verdict
-    positions: list[Positions]
-    """Positions on which this machine compares it with fp32."""
 
 
 def embedded_network() -> Path | None:
@@ -40,13 +29,12 @@ def embedded_network() -> Path | None:
     return path if path.is_file() else None
 
 
-def ready_made_int16(sha256: str) -> ReadyMade | None:
-    """The calibration that ships of the network file with this hash; None for every other network."""
+def ready_made_int16(sha256: str) -> Verdict | None:
+    """The calibration, made on another machine, that ships of the network file with this hash; None for every other
+    network."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # files that are missing or damaged
         if json.loads((WEIGHTS / FACTS).read_bytes())["sha256"] == sha256:
             from nets.native.calibrate import from_bytes
-            from nets.precision.calibration import unpack_positions
 
-            verdict = from_bytes((WEIGHTS / INT16).read_bytes())
-            return ReadyMade(verdict, unpack_positions((WEIGHTS / CHECK).read_bytes()))
+            return from_bytes((WEIGHTS / INT16).read_bytes())
     return None

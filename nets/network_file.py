@@ -148,7 +148,7 @@ class NetworkFile:
         ready = ready_made_int16(self.sha256)
         if ready is not None:
             plain = OpeningOptions(1, 1.0, None, note).open_onnx(self.onnx(), self.source)
-            return checked_here(*ready, model, plain)
+            return checked_here(ready, model, plain)
         is_large = model.parameters >= LARGE
         takes = "some seconds" if is_convolutional(model) and not is_large else "up to a minute"
         note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")

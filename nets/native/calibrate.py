@@ -10,10 +10,13 @@ import io
 import json
 import math
 import time
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +36,7 @@ from nets.native.taps import recorded
 from nets.native.transformers.packing import NO_BYTES, Bytes, InBytes
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
 from nets.native.transformers.rounding import choices, rounded
-from nets.precision.calibration import Positions, unpack_arrays
-from nets.precision.calibration_games import recorded_positions
+from nets.precision.calibration_games import Positions, few_recorded, recorded_positions
 from nets.precision.loss import GROSS, LIMITS, Answer, Loss, answers, compare_answers, reason_against, shared_out
 
 WIDENING = 1.75
@@ -104,7 +106,7 @@ class Verdict:
 
 def from_bytes(content: bytes) -> Verdict:
     """Read what `Verdict.to_bytes` wrote. Raises ValueError, KeyError or TypeError if it is damaged."""
-    arrays = unpack_arrays(content)
+    arrays = _arrays(content)
     facts = json.loads(arrays.pop(VERDICT).tobytes())
     highest = {name.removeprefix(f"{RANGE}:"): array for name, array in arrays.items() if name.startswith(RANGE)}
     labels = {name.split(":")[1] for name in arrays if name.startswith(MATRIX)}
@@ -112,6 +114,15 @@ def from_bytes(content: bytes) -> Verdict:
     in_bytes = InBytes(matrices, tuple(facts.get("scores", ())), tuple(facts.get("mixes", ())))
     in_bf16 = bool(facts.get("in_bf16", False))
     return Verdict(highest, facts["loss"], facts["reason_against"], facts["largest"], in_bytes, in_bf16)
+
+
+def _arrays(content: bytes) -> dict[str, NDArray[Any]]:
+    """Read the arrays of an .npz file by their names. Raises ValueError if it is damaged."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ValueError(str(error)) from None
 
 
 def calibrate(
@@ -161,10 +172,11 @@ def _limits(verdict: Verdict) -> Loss:
     return SURE if verdict.in_bf16 or any(verdict.in_bytes) else LIMITS
 
 
-def checked_here(verdict: Verdict, positions: Sequence[Positions], model: Model, reference: Evaluator) -> Verdict:
+def checked_here(verdict: Verdict, model: Model, reference: Evaluator) -> Verdict:
     """Measure the loss of a verdict from another machine, which has to be one for integers, against `reference` on this
-    one, over `positions`; and that in bf16 where the processor has tile registers for it, which is taken where it is
-    within the limits. Raises EvaluatorError."""
+    one, over a few positions; and that in bf16 where the processor has tile registers for it, which is taken where it
+    is within the limits. Raises EvaluatorError."""
+    positions = few_recorded(scratch_for(reference))
     expected = answers(varied(reference), positions)
     if HERE.has_low_tiles:
         low = replace(verdict, in_bf16=True)

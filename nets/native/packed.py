@@ -14,8 +14,7 @@ from nets.native.outputs import SmallLayers
 from nets.native.parameters import aligned
 from nets.native.simd.products import HERE
 from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
-from nets.precision.calibration import measurement_fingerprint
-from nets.precision.calibration_games import games_fingerprint
+from nets.precision.loss import measurement_fingerprint
 
 Records = NDArray[np.void]
 
@@ -69,7 +68,7 @@ def packed_key() -> str:
 
     Calibration and packing depend on the processor: weights for other products of 8-bit levels may overflow in its."""
     products = f"bytes: {HAS_BYTES}, in groups: {IN_GROUPS}, bf16: {HERE.has_low_tiles}"
-    here = f"{products}, numpy: {np.__version__}, {sys.version}, games: {games_fingerprint()}"
+    here = f"{products}, numpy: {np.__version__}, {sys.version}"
     return f"-{measurement_fingerprint('nets.native.calibrate', here)[:12]}-int16"
 
 

@@ -8,7 +8,7 @@ from nets.conversion.to_onnx import TAP, to_onnx
 from nets.katago.model import FloatArray, Model
 from nets.native.profiles import metadata
 from nets.onnx.evaluator import open_recorder
-from nets.precision.calibration import Positions
+from nets.precision.calibration_games import Positions
 
 
 def recorded(

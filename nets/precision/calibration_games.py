@@ -1,81 +1,105 @@
-"""The games whose positions our own kernels are calibrated with; FILE beside this module has them.
+"""The positions that networks are calibrated with, and that tell what a lower precision loses: those of recorded games.
 
-They do not depend on the network that is calibrated, nor on how fast a machine could play them, and nothing has to be
-played when a network is used for the first time. The embedded network of November 2026 played them
-(`make campaign-calibration_games`): some even and tidy, some lost and absurd.
+FILE beside this module has the games. They do not depend on the network that is calibrated, nor on how fast a machine
+could play them. The embedded network of November 2026 played them (`make campaign-calibration_games`): some are even
+and tidy, some lost and absurd.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from go_rules.game import Game
-from go_rules.points import from_vertex, to_vertex
+from go_rules.points import N_POINTS, from_vertex, to_vertex
 from go_rules.rule_names import PRESETS
-from nets.features import Scratch
-from nets.precision.calibration import Positions, encoded, joined
+from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
+from nets.features import IN_TREE, Scratch, encode
+
+Positions = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Features [N, 22, H, W] and [N, 19] of positions on boards of one size."""
 
 FILE = "calibration_games.txt"
+FEW = 12
 
 
 class RecordedGame(NamedTuple):
-    """A game that was played to be calibrated with."""
+    """A game, in which each side in turn played `moves`, and which of its positions are kept."""
 
-    game: Game
+    width: int
+    height: int
+    rules: str
+    """The name of a preset (go_rules/rule_names.py)."""
+    komi: float
     interval: int
     """A position is kept after every `interval` moves."""
+    moves: tuple[int, ...]
+    """Points, or PASS."""
 
-    def to_line(self) -> str:
-        """Return the line that `read_games` reads: the board, the interval, the rules, the komi, and the moves."""
-        game = self.game
+    @classmethod
+    def of(cls, game: Game, interval: int) -> RecordedGame:
+        """Record a game that is under a preset's rules."""
         rules = next(name for name, (rules, _) in PRESETS.items() if rules == game.rules)
-        moves = (to_vertex(move.point, game.height) for move in game.moves)
-        return " ".join((f"{game.width}x{game.height}", str(self.interval), rules, f"{game.komi:g}", *moves))
+        return cls(game.width, game.height, rules, game.komi, interval, tuple(move.point for move in game.moves))
 
-
-def read_games(lines: Iterable[str]) -> list[RecordedGame]:
-    """Read lines that `RecordedGame.to_line` wrote; those that begin with # say something about them."""
-    games = []
-    for line in lines:
-        if line.startswith("#"):
-            continue
+    @classmethod
+    def from_line(cls, line: str) -> RecordedGame:
+        """Read a line that `to_line` wrote."""
         board, interval, rules, komi, *moves = line.split()
         width, height = map(int, board.split("x"))
-        game = Game(width, height, PRESETS[rules][0], float(komi))
-        for vertex in moves:
-            game.play(game.to_play, from_vertex(vertex, width, height))
-        games.append(RecordedGame(game, int(interval)))
-    return games
+        points = tuple(from_vertex(vertex, width, height) for vertex in moves)
+        return cls(width, height, rules, float(komi), int(interval), points)
+
+    def to_line(self) -> str:
+        """Return the board, the interval, the rules, the komi and the moves as a line of FILE."""
+        moves = (to_vertex(point, self.height) for point in self.moves)
+        return " ".join((f"{self.width}x{self.height}", str(self.interval), self.rules, f"{self.komi:g}", *moves))
 
 
 def positions_of(games: Iterable[RecordedGame], scratch: Scratch) -> list[Positions]:
     """Return the positions kept of games, those of successive games on boards of one size together, turn by turn."""
     kept = []
-    for (width, height), same in groupby(games, lambda each: (each.game.width, each.game.height)):
-        played = list(same)
-        boards = [Game(width, height, each.game.rules, each.game.komi) for each in played]
+    for (width, height), same in groupby(games, lambda each: (each.width, each.height)):
+        played = [(Game(width, height, PRESETS[each.rules][0], each.komi), each) for each in same]
         turns = []
-        for turn in range(max(len(each.game.moves) for each in played)):
-            going_on = [
-                (board, each) for board, each in zip(boards, played, strict=True) if turn < len(each.game.moves)
-            ]
+        for turn in range(max(len(each.moves) for _, each in played)):
+            going_on = [(board, each) for board, each in played if turn < len(each.moves)]
             wanted = [board for board, each in going_on if turn % each.interval == each.interval - 1]
             if wanted:
                 turns.append(encoded(wanted, scratch))
             for board, each in going_on:
-                move = each.game.moves[turn]
-                board.play(move.colour, move.point)
-        kept.append(joined(turns))
+                board.play(board.to_play, each.moves[turn])
+        spatial, global_ = zip(*turns, strict=True)
+        kept.append((np.concatenate(spatial), np.concatenate(global_)))
     return kept
+
+
+def encoded(games: Sequence[Game], scratch: Scratch) -> Positions:
+    """Encode the present positions of games on boards of one size, as a search does."""
+    spatial = np.zeros((len(games), SPATIAL_PLANES, games[0].height, games[0].width), np.float32)
+    global_ = np.zeros((len(games), GLOBAL_FEATURES), np.float32)
+    ban = np.zeros(N_POINTS, np.int8)
+    for row, game in enumerate(games):
+        last = game.length - 1
+        encode(game.stack, last, game.to_play, game.record, 0.0, IN_TREE, ban, scratch, spatial[row], global_[row])
+    return spatial, global_
 
 
 def recorded_positions(scratch: Scratch) -> list[Positions]:
     """Return the positions kept of the games in FILE, for a network that `scratch` is for."""
-    return positions_of(read_games(_content().decode().splitlines()), scratch)
+    lines = _content().decode().splitlines()
+    return positions_of((RecordedGame.from_line(line) for line in lines if not line.startswith("#")), scratch)
+
+
+def few_recorded(scratch: Scratch) -> list[Positions]:
+    """Return one in FEW of these positions, evenly spread: enough to see whether a machine computes rightly."""
+    return [(spatial[::FEW], global_[::FEW]) for spatial, global_ in recorded_positions(scratch)]
 
 
 def games_fingerprint() -> str:

@@ -15,9 +15,10 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_h
 
 from go_rules.machine.fingerprint import source_fingerprint
 from nets.evaluator import EvaluatorError
+from nets.features import scratch_for
 from nets.onnx.check import PRECISION_KEY, check_onnx
 from nets.onnx.evaluator import OnnxEvaluator
-from nets.precision.calibration import SERIES, Series, own_positions
+from nets.precision.calibration_games import few_recorded
 from nets.precision.loss import compare, reason_against
 
 PRODUCTS = {"Conv", "MatMul"}
@@ -27,7 +28,6 @@ PASSING_ALL = {"Relu", "Add", "Sub", "Mul", "Tanh", "Sigmoid", "Softplus", "Batc
 PASSING_FIRST = {"Reshape", "Transpose", "Unsqueeze", "Flatten", "Split", "Slice", "Gather"}
 """The same for operators of which only the first input has real numbers."""
 LARGEST = float(np.finfo(np.float16).max)
-CHECK_SERIES = tuple(Series(each.width, each.height, 2, each.moves // 4, 4) for each in SERIES)
 
 
 def to_half(content: bytes, source: str) -> bytes:
@@ -45,10 +45,10 @@ def to_half(content: bytes, source: str) -> bytes:
 def reason_against_fp16(reference: OnnxEvaluator, candidate: OnnxEvaluator) -> str:
     """Return why `auto` does not use `candidate`, the fp16 version of `reference`; empty if it may.
 
-    It may if it keeps the limits of loss.py on positions that the network plays itself. Raises EvaluatorError if the
+    It may if it keeps the limits of loss.py on a few positions of recorded games. Raises EvaluatorError if the
     reference fails.
     """
-    positions = own_positions(reference, CHECK_SERIES)
+    positions = few_recorded(scratch_for(reference))
     try:
         loss, _ = compare(reference, candidate, positions)
     except EvaluatorError as error:

@@ -16,10 +16,11 @@ from nets.conversion.transformer import NORMED
 from nets.evaluator import Evaluator
 from nets.katago.model import Model, OrdinaryBlock, PoolingBlock
 from nets.onnx.evaluator import OnnxEvaluator, open_recorder
-from nets.precision.calibration import SERIES, Positions, Series, measurement_fingerprint, own_positions
+from nets.precision.calibration_games import Positions
 from nets.precision.int8_transformer import IntegerTokensTrunk
 from nets.precision.int8_trunk import Calibration, IntegerTrunk, can_be_quantized, is_plain
-from nets.precision.loss import BATCH, LIMITS, compare, reason_against, shared_out
+from nets.precision.loss import BATCH, LIMITS, compare, measurement_fingerprint, reason_against, shared_out
+from nets.precision.own_games import SERIES, Series, own_positions
 
 WIDENING = 1.15
 """Factor of all ranges: other positions reach further, and cutting off costs more than coarser steps."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.machine.fingerprint import source_fingerprint
 from nets.evaluator import LEAD, NO_RESULT, WIN, Evaluation, EvaluationRequest, Evaluator, softmax
-from nets.precision.calibration import Positions
+from nets.onnx.runtime import runtime_version
+from nets.precision.calibration_games import Positions, games_fingerprint
 
 BATCH = 8
 CHECKED = 3
@@ -159,3 +163,10 @@ def _probabilities(logits: NDArray[np.float32], spatial: NDArray[np.float32]) ->
     masked = logits.astype(np.float64)
     masked[:, :-1][barred] = -np.inf
     return softmax(masked)
+
+
+def measurement_fingerprint(module: str, more: str = "") -> str:
+    """Hash what a measurement by `module` depends on beside the network: sources, processor, onnxruntime, the games
+    that its positions are from, and `more`."""
+    here = f"{runtime_version()} {platform.machine()} {platform.processor()}"
+    return hashlib.sha256(f"{here} {source_fingerprint(module)} {games_fingerprint()} {more}".encode()).hexdigest()

@@ -16,8 +16,8 @@ import numpy as np
 from nets.embedded import embedded_network
 from nets.features import scratch_for
 from nets.open import open_network
-from nets.precision.calibration import Series, new_games, play
 from nets.precision.calibration_games import RecordedGame
+from nets.precision.own_games import Series, new_games, play
 
 SERIES = (
     Series(19, 19, games=3, moves=220, interval=4),
@@ -43,7 +43,7 @@ def main() -> None:
         games = new_games(series, random)
         for _ in play(games, series.moves, evaluator, random, scratch):
             pass
-        lines += [RecordedGame(game, series.interval).to_line() for game in games]
+        lines += [RecordedGame.of(game, series.interval).to_line() for game in games]
     options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"{len(lines) - 2} games of {evaluator.attributes.name}, {options.out.stat().st_size:,} bytes")
 

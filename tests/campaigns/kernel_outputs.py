@@ -10,7 +10,6 @@ arm64.py and x86.py run it on the machine's own processor and on emulated ones. 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -23,8 +22,9 @@ from numpy.typing import NDArray
 from go_rules.machine import jit
 from go_rules.machine.jit import kernel
 from nets.conversion.convert import load_model
-from nets.embedded import embedded_network, ready_made_int16
+from nets.embedded import embedded_network
 from nets.evaluator import EvaluationRequest, Evaluator
+from nets.features import scratch_for
 from nets.native.convolutions.tiling import FINER, LARGEST, tiling
 from nets.native.convolutions.transforms import transform_inputs
 from nets.native.simd.activations import CURVES, KINDS, activated, curve_at
@@ -45,6 +45,7 @@ from nets.native.transformers.rounding import rounded
 from nets.native.transformers.rows import BYTE_ZERO
 from nets.open import open_network
 from nets.precision import loss
+from nets.precision.calibration_games import few_recorded
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING, inputs
 from tests.nets.native.networks import OF_BYTES, check, made, opened
 
@@ -185,9 +186,7 @@ def embedded() -> Named:
     assert path is not None
     evaluator = open_network(path, "auto", "cpu", note=notes.append)
     assert evaluator.attributes.precision == "int16", notes
-    ready = ready_made_int16(hashlib.sha256(path.read_bytes()).hexdigest())
-    assert ready is not None
-    for number, (spatial, global_) in enumerate(ready.positions):
+    for number, (spatial, global_) in enumerate(few_recorded(scratch_for(evaluator))):
         for field, values in evaluator.evaluate(EvaluationRequest(spatial, global_))._asdict().items():
             if values is not None:
                 yield f"embedded {number} {field}", values

@@ -9,14 +9,12 @@ import json
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from nets import embedded
 from nets.constant import ConstantEvaluator
 from nets.conversion.convert import load_model
 from nets.embedded import (
-    CHECK,
     FACTS,
     INT16,
     NETWORK,
@@ -27,9 +25,7 @@ from nets.embedded import (
 from nets.native import calibrate
 from nets.native.simd.processor import is_available
 from nets.open import open_network
-from nets.precision.calibration import own_positions, pack_positions, unpack_positions
 from tests.conftest import REPOSITORY
-from tests.nets.small_series import SMALL_SERIES
 
 MOST_BYTES = 10_000_000
 """The wheel is to stay under 15 MB."""
@@ -46,7 +42,7 @@ def test_the_files_belong_together(facts: dict[str, object]) -> None:
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     assert facts["sha256"] == sha256
     assert load_model(path.read_bytes(), "embedded").name == facts["name"]
-    assert sorted(each.name for each in WEIGHTS.iterdir()) == sorted([NETWORK, INT16, CHECK, FACTS, "README.md"])
+    assert sorted(each.name for each in WEIGHTS.iterdir()) == sorted([NETWORK, INT16, FACTS, "README.md"])
     card = (WEIGHTS / "README.md").read_text(encoding="utf-8")
     assert f"| {facts['name']} |" in card
     assert sha256 in card
@@ -79,11 +75,11 @@ def test_each_machine_checks_int16(facts: dict[str, object], tmp_path: Path, mon
     assert ready is not None
     model = load_model((WEIGHTS / NETWORK).read_bytes(), "embedded")
     plain = open_network(WEIGHTS / NETWORK, "fp32")
-    assert calibrate.checked_here(*ready, model, plain).reason_against == ""
-    assert "is allowed" in calibrate.checked_here(*ready, model, ConstantEvaluator()).reason_against
+    assert calibrate.checked_here(ready, model, plain).reason_against == ""
+    assert "is allowed" in calibrate.checked_here(ready, model, ConstantEvaluator()).reason_against
     monkeypatch.setattr(calibrate, "HERE", dataclasses.replace(calibrate.HERE, has_low_tiles=False))
-    bad = dataclasses.replace(ready.verdict, loss={**ready.verdict.loss, "policy_kl": 0.5})
-    found = calibrate.checked_here(bad, ready.positions, model, plain)
+    bad = dataclasses.replace(ready, loss={**ready.loss, "policy_kl": 0.5})
+    found = calibrate.checked_here(bad, model, plain)
     assert found.reason_against == "its policy kl is 0.5000 where 0.01 is allowed"
 
 
@@ -94,24 +90,11 @@ def test_without_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fact
     monkeypatch.setattr(embedded, "WEIGHTS", tmp_path)
     assert embedded_network() is None
     assert ready_made_int16(sha256) is None
-    for name in (FACTS, INT16, CHECK):
+    for name in (FACTS, INT16):
         shutil.copy(WEIGHTS / name, tmp_path)
     assert ready_made_int16(sha256) is not None
-    for name in (CHECK, INT16):
-        for damage in (b"PK\x03\x04 cut off", b""):
-            (tmp_path / name).write_bytes(damage)
-            assert ready_made_int16(sha256) is None
-        shutil.copy(WEIGHTS / name, tmp_path)
+    for damage in (b"PK\x03\x04 cut off", b""):
+        (tmp_path / INT16).write_bytes(damage)
+        assert ready_made_int16(sha256) is None
+    shutil.copy(WEIGHTS / INT16, tmp_path)
     assert ready_made_int16(sha256) is not None
-
-
-def test_packed_positions() -> None:
-    positions = own_positions(ConstantEvaluator(), SMALL_SERIES[:3])
-    for (spatial, global_), (again, numbers) in zip(
-        positions, unpack_positions(pack_positions(positions)), strict=True
-    ):
-        np.testing.assert_array_equal(spatial, again)
-        np.testing.assert_array_equal(global_, numbers)
-        assert again.dtype == np.float32
-    with pytest.raises((ValueError, KeyError)):
-        unpack_positions(b"nothing")

@@ -2,7 +2,6 @@
 
     nets/weights/nobi.bin.gz        RUN/student.bin.gz as it is
     nets/weights/nobi-int16.npz     the results of its calibration for our own kernels
-    nets/weights/nobi-check.npz     positions on which each machine compares int16 with fp32
     nets/weights/nobi.json          where it comes from and how it measures in fp32 and int16
     nets/weights/README.md          the model card: its table of figures is written anew
 
@@ -20,13 +19,12 @@ from typing import Any
 
 from nets.conversion.convert import load_model
 from nets.conversion.fold import is_convolutional
-from nets.embedded import CHECK, FACTS, INT16, NETWORK, WEIGHTS
+from nets.embedded import FACTS, INT16, NETWORK, WEIGHTS
 from nets.evaluator import Evaluator, EvaluatorError
 from nets.native.calibrate import calibrate, packed_by
 from nets.native.evaluator import NativeEvaluator
 from nets.native.unsupported import unsupported_reason
 from nets.open import open_network
-from nets.precision.calibration import Series, own_positions, pack_positions
 from training.errors import TrainingError
 from training.files import write_whole
 from training.run.folder import CARD, STUDENT
@@ -34,10 +32,6 @@ from training.run.measure import evaluate_function
 from training.run.yardstick import Yardstick, load_yardstick
 
 BEGIN, END = "<!-- figures: written by `make weights` -->", "<!-- end of figures -->"
-CHECK_SERIES = (Series(9, 9, games=4, moves=40, interval=4), Series(19, 19, games=2, moves=120, interval=12))
-"""Games that the positions of CHECK come from."""
-SEED = 2
-"""Another seed than the calibration's, so that other positions are compared."""
 GROUPS = {"19x19": "19×19", "smaller": "smaller boards"}
 FIGURES = {
     "policy_cross_entropy": "policy cross-entropy",
@@ -51,7 +45,7 @@ FIGURES = {
 
 
 def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
-    """Write all five files and return a line about them. Raises TrainingError and EvaluatorError."""
+    """Write all four files and return a line about them. Raises TrainingError and EvaluatorError."""
     source = run / STUDENT
     if not source.is_file():
         raise TrainingError(f"{run}: there is no {STUDENT}; `nobi train` writes one at the end of a leg")
@@ -73,7 +67,6 @@ def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
     write_whole(weights / NETWORK, content)
     if verdict is not None:
         write_whole(weights / INT16, verdict.to_bytes())
-    write_whole(weights / CHECK, pack_positions(own_positions(plain, CHECK_SERIES, seed=SEED)))
     write_whole(weights / FACTS, json.dumps(facts, indent=1).encode() + b"\n")
     write_whole(weights / "README.md", card.encode())
     return f"{model.name} is embedded"

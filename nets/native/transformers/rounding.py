@@ -19,7 +19,7 @@ from nets.native.simd.groups import LARGEST_GROUP, group_numbers
 from nets.native.taps import recorded
 from nets.native.transformers.packing import Bytes, InBytes, end_name, placed, placed_hidden
 from nets.native.transformers.products import ATTENDS_BYTES, IN_GROUPS
-from nets.precision.calibration import Positions
+from nets.precision.calibration_games import Positions
 from nets.precision.weight_rounding import Groups, round_in_groups, round_weights
 
 Moments = NDArray[np.float64]

@@ -28,10 +28,10 @@ from nets.native.simd.vectors import floats, load_floats, store
 from nets.native.unsupported import unknown_to_kernels
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import open_network
+from nets.precision.calibration_games import few_recorded
 from tests.nets.conversion.test_katago_networks import NESTED, ORDINARY, POOLING, inputs
 from tests.nets.native.networks import check, made, needs_kernels, nested, opened
 from tests.nets.random_networks import ACTIVATIONS, RandomNetwork
-from tests.nets.small_series import few_recorded
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 

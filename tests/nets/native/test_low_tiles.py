@@ -107,8 +107,7 @@ def test_a_calibration_from_elsewhere_says_nothing_about_bf16(monkeypatch: pytes
     content = made(8)[0].compressed()
     model, reference = load_model(content, "random"), plain(content)
     verdict = calibrate(model, reference, may_have_bf16=False)
-    positions = [inputs(9, 9), inputs(7, 4)]
-    assert checked_here(verdict, positions, model, reference).in_bf16 == HERE.has_low_tiles
+    assert checked_here(verdict, model, reference).in_bf16 == HERE.has_low_tiles
     too_much = replace(LIMITS, winrate_mean=0.02)
     monkeypatch.setattr("nets.native.calibrate.compare_answers", lambda *_: (too_much, 0.5))
-    assert not checked_here(verdict, positions, model, reference).in_bf16
+    assert not checked_here(verdict, model, reference).in_bf16

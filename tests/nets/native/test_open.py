@@ -29,13 +29,14 @@ from nets.native.transformers.rounding import choices as all_choices
 from nets.native.transformers.rounding import rounded
 from nets.native.unsupported import unsupported_reason
 from nets.open import check_network, open_network
+from nets.precision.calibration_games import few_recorded
 from nets.precision.loss import compare, reason_against
 from tests.conftest import REPOSITORY
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, ORDINARY, POOLING, inputs
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
 from tests.nets.native.networks import made, needs_bytes, needs_kernels, opened, plain
 from tests.nets.random_networks import RandomNetwork
-from tests.nets.small_series import SMALL_SERIES, few_recorded
+from tests.nets.small_series import SMALL_SERIES
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -280,7 +281,7 @@ def test_a_choice_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = calibrate(load_model(content, "random"), plain(content))
     assert any(verdict.in_bytes)
     assert verdict.reason_against == ""
-    assert checked_here(verdict, [], load_model(content, "random"), plain(content)).reason_against == ""
+    assert checked_here(verdict, load_model(content, "random"), plain(content)).reason_against == ""
 
 
 def weights_of(part: Any) -> int:

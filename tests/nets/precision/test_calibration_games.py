@@ -1,4 +1,4 @@
-"""The games that our own kernels are calibrated with: what is written is read again, and what ships is of all kinds."""
+"""The games that networks are calibrated with: what is written is read again, and what ships is of all kinds."""
 
 from __future__ import annotations
 
@@ -9,39 +9,38 @@ from go_rules.points import BLACK, PASS, WHITE, point_at
 from go_rules.rule_names import PRESETS
 from nets.constant import ConstantEvaluator
 from nets.features import scratch_for
-from nets.precision.calibration import Series, new_games, own_positions, play
-from nets.precision.calibration_games import RecordedGame, positions_of, read_games, recorded_positions
+from nets.precision.calibration_games import RecordedGame, encoded, positions_of, recorded_positions
+
+SCRATCH = scratch_for(ConstantEvaluator())
 
 
 def test_a_line_is_read_as_it_was_written() -> None:
     game = Game(7, 5, PRESETS["japanese"][0], -3.5)
     for colour, point in ((BLACK, point_at(6, 0)), (WHITE, PASS), (BLACK, point_at(0, 4))):
         game.play(colour, point)
-    line = RecordedGame(game, 4).to_line()
-    assert line == "7x5 4 japanese -3.5 G5 pass A1"
-    (back,) = read_games(["# a remark", line])
-    assert (back.interval, back.game.rules, back.game.komi) == (4, game.rules, -3.5)
-    assert back.game.moves == game.moves
+    recorded = RecordedGame.of(game, 4)
+    assert recorded.to_line() == "7x5 4 japanese -3.5 G5 pass A1"
+    assert RecordedGame.from_line(recorded.to_line()) == recorded
 
 
 def test_positions_are_those_of_the_turns_when_the_games_were_played() -> None:
-    evaluator = ConstantEvaluator()
-    series = (Series(5, 5, games=3, moves=30, interval=4), Series(4, 6, games=2, moves=9, interval=2))
-    random, scratch = np.random.default_rng(3), scratch_for(evaluator)
-    lines = []
-    for each in series:
-        games = new_games(each, random)
-        for _ in play(games, each.moves, evaluator, random, scratch):
-            pass
-        lines += [RecordedGame(game, each.interval).to_line() for game in games]
-    kept = positions_of(read_games(lines), scratch)
-    for ours, expected in zip(kept, own_positions(evaluator, series, seed=3), strict=True):
-        np.testing.assert_array_equal(ours[0], expected[0])
-        np.testing.assert_array_equal(ours[1], expected[1])
+    random = np.random.default_rng(3)
+    games = [Game(6, 5, PRESETS[name][0], komi) for name, komi in (("aga", 7.0), ("japanese", 2.5), ("chinese", 0.0))]
+    lengths, kept = (20, 12, 7), []
+    for turn in range(max(lengths)):
+        going_on = [game for game, length in zip(games, lengths, strict=True) if turn < length]
+        if turn % 4 == 3:
+            kept.append(encoded(going_on, SCRATCH))
+        for game in going_on:
+            moves = game.legal_moves(game.to_play)
+            game.play(game.to_play, int(moves[random.integers(len(moves))]))
+    (found,) = positions_of([RecordedGame.of(game, 4) for game in games], SCRATCH)
+    for ours, expected in zip(found, zip(*kept, strict=True), strict=True):
+        np.testing.assert_array_equal(ours, np.concatenate(expected))
 
 
 def test_what_ships_is_of_all_kinds() -> None:
-    kept = recorded_positions(scratch_for(ConstantEvaluator()))
+    kept = recorded_positions(SCRATCH)
     shapes = {spatial.shape[2:]: len(spatial) for spatial, _ in kept}
     assert min(shapes.values()) >= 20
     assert set(shapes) == {(19, 19), (13, 13), (9, 9), (11, 7), (15, 15), (5, 5)}

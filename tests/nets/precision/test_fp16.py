@@ -14,13 +14,13 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, EvaluationRequest, EvaluatorError
+from nets.features import scratch_for
 from nets.network_file import NetworkFile
 from nets.onnx.evaluator import OnnxEvaluator
-from nets.precision.calibration import own_positions
+from nets.precision.calibration_games import few_recorded
 from nets.precision.fp16 import reason_against_fp16, to_half
 from nets.precision.loss import LIMITS, compare
 from tests.nets.random_networks import RandomNetwork
-from tests.nets.small_series import SMALL_SERIES
 
 NETWORKS = ("g170-b6c96-s175395328-d26788732", "b7c96h3tfrs-test5-cnorm", "b7c96h6kv3qk32v16tflrs-fson-bnh")
 
@@ -43,9 +43,7 @@ def test_known_networks(name: str, shared: Callable[[str], Path]) -> None:
     plain = NetworkFile(shared(f"nets/{name}.bin.gz")).onnx()
     reference, candidate = OnnxEvaluator(plain, name), OnnxEvaluator(to_half(plain, name), name)
     assert candidate.attributes.precision == "fp16"
-    small = tuple(series for series in SMALL_SERIES if series.width in (9, 19))
-    positions = own_positions(reference, small)
-    loss, _ = compare(reference, candidate, positions)
+    loss, _ = compare(reference, candidate, few_recorded(scratch_for(reference)))
     for limit in ("winrate_mean", "winrate_p99", "lead_mean", "policy_kl"):  # of so few positions, no share of moves
         assert getattr(loss, limit) <= getattr(LIMITS, limit) / 2, limit
 

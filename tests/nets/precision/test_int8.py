@@ -18,10 +18,10 @@ from nets.onnx.check import check_onnx
 from nets.onnx.evaluator import OnnxEvaluator
 from nets.open import open_network
 from nets.precision import int8 as quantization
-from nets.precision.calibration import own_positions
 from nets.precision.int8 import calibrate, quantize, reason_against_int8, second_moments
 from nets.precision.int8_trunk import can_be_quantized
 from nets.precision.loss import LIMITS, Loss, compare, reason_against
+from nets.precision.own_games import own_positions
 from nets.precision.weight_rounding import Groups, round_in_groups, round_weights
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, NESTED, ORDINARY, POOLING
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions

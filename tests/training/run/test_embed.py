@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nets.embedded import CHECK, FACTS, INT16, NETWORK
+from nets.embedded import FACTS, INT16, NETWORK
 from nets.native.calibrate import Verdict, from_bytes
 from training.errors import TrainingError
 from training.run import embed as embedding
@@ -47,7 +47,6 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(embedding, "calibrate", found)
     monkeypatch.setattr(embedding, "unsupported_reason", lambda model: "")
-    monkeypatch.setattr(embedding, "own_positions", lambda evaluator, series, seed: [])
     weights = tmp_path / "weights"
     weights.mkdir()
     (weights / "README.md").write_text(f"before {BEGIN} old {END} after")
@@ -59,7 +58,6 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (weights / NETWORK).read_bytes() == random.compressed()
     verdict = from_bytes((weights / INT16).read_bytes())
     assert (verdict.reason_against, verdict.in_bf16) == ("none", False)
-    assert (weights / CHECK).exists()
     facts = json.loads((weights / FACTS).read_text())
     assert facts["positions"] == 12
     assert "yardstick" not in facts

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+from go_rules.game import Game
+from go_rules.points import PASS
 from nets.embedded import embedded_network
+from nets.features import scratch_for
 from nets.katago.writer import encode_model
 from nets.native.simd.processor import is_available
 from nets.open import open_network
-from nets.precision.calibration import Series, own_positions
+from nets.precision.calibration_games import RecordedGame, positions_of
 from tests.training.student.test_network import new_student, padded
 from training.errors import TrainingError
 from training.student.export import to_model
@@ -25,6 +29,15 @@ CPU = torch.device("cpu")
 needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor has no such vectors")
 
 
+def random_game(size: int, seed: int) -> Game:
+    """A game of 36 random moves."""
+    random, game = np.random.default_rng(seed), Game(size, size)
+    for _ in range(36):
+        moves = [point for point in game.legal_moves(game.to_play) if point != PASS]
+        game.play(game.to_play, int(random.choice(moves)))
+    return game
+
+
 @needs_kernels
 @torch.no_grad()
 def test_both_kinds_of_teachers_are_of_one_opinion() -> None:
@@ -34,10 +47,11 @@ def test_both_kinds_of_teachers_are_of_one_opinion() -> None:
     assert isinstance(native, NativeTeacher)
     for name in ("name", "has_errors", "has_optimistic", "pass_alive_under_suicide"):
         assert getattr(native, name) == getattr(exact, name)
-    series = tuple(
-        Series(size, size, games, moves=36, interval=12) for size, games in ((7, 1), (9, AT_ONCE // 2), (8, 1))
-    )
-    boards = own_positions(open_network(path, "fp32", "cpu"), series)
+    games = [
+        RecordedGame.of(random_game(size, seed), 12)
+        for size, seed in ((7, 0), *((9, i) for i in range(AT_ONCE)), (8, 0))
+    ]
+    boards = positions_of(games, scratch_for(open_network(path, "fp32", "cpu")))
     assert [len(planes) > AT_ONCE for planes, _ in boards] == [False, True, False]
     spatial = torch.cat([padded(torch.from_numpy(planes), 9) for planes, _ in boards])
     global_ = torch.cat([torch.from_numpy(numbers) for _, numbers in boards])

@@ -1,4 +1,4 @@
-"""Makes positions to calibrate a network with: a network plays games of many kinds against itself.
+"""Makes positions to quantize a network for int8 with: it plays games of many kinds against itself.
 
 Games differ in board size, rules and komi, and in how often each side plays a random move instead, so that their
 positions are even and lost, tidy and absurd. A network is used on all of these.
@@ -6,30 +6,20 @@ positions are even and lost, tidy and absurd. A network is used on all of these.
 
 from __future__ import annotations
 
-import hashlib
-import io
-import platform
 import time
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.game import Game
-from go_rules.machine.fingerprint import source_fingerprint
-from go_rules.points import N_POINTS, PASS, point_at
+from go_rules.points import PASS, point_at
 from go_rules.rule_names import PRESETS
 from go_rules.rules import SCORING_AREA
-from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest, Evaluator
-from nets.features import IN_TREE, Scratch, encode, scratch_for
-from nets.onnx.runtime import runtime_version
-
-Positions = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""Features [N, 22, H, W] and [N, 19] of positions on boards of one size."""
+from nets.evaluator import EvaluationRequest, Evaluator
+from nets.features import Scratch, scratch_for
+from nets.precision.calibration_games import Positions, encoded
 
 BLUNDERS = (0.0, 0.0, 0.05, 0.3)
 """Shares of random moves; each side of each game draws one."""
@@ -95,49 +85,9 @@ def own_positions(
         if not positions:  # a network that passes at once
             positions.append(present)
         done += share
-        kept.append(joined(positions))
+        spatial, global_ = zip(*positions, strict=True)
+        kept.append((np.concatenate(spatial), np.concatenate(global_)))
     return kept
-
-
-def joined(positions: Sequence[Positions]) -> Positions:
-    """Return positions of boards of one size as one batch."""
-    return np.concatenate([spatial for spatial, _ in positions]), np.concatenate([global_ for _, global_ in positions])
-
-
-def pack_positions(positions: list[Positions]) -> bytes:
-    """Return positions as the content of a small file."""
-    arrays: dict[str, NDArray[np.generic]] = {}
-    for number, (spatial, global_) in enumerate(positions):
-        height, width = spatial.shape[2:]
-        arrays[f"planes{number}_{height}x{width}"] = np.packbits(
-            spatial.astype(bool).reshape(*spatial.shape[:2], -1), axis=2
-        )
-        arrays[f"global{number}"] = global_
-    content = io.BytesIO()
-    np.savez_compressed(content, allow_pickle=False, **arrays)
-    return content.getvalue()
-
-
-def unpack_arrays(content: bytes) -> dict[str, NDArray[Any]]:
-    """Read the arrays of an .npz file by their names. Raises ValueError if it is damaged."""
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise ValueError(str(error)) from None
-
-
-def unpack_positions(content: bytes) -> list[Positions]:
-    """Read what `pack_positions` wrote. Raises ValueError or KeyError if it is damaged."""
-    arrays = unpack_arrays(content)
-    positions = []
-    for name, packed in arrays.items():
-        if name.startswith("planes"):
-            number, _, shape = name.removeprefix("planes").partition("_")
-            height, width = map(int, shape.split("x"))
-            planes = np.unpackbits(packed, axis=2, count=height * width).astype(np.float32)
-            positions.append((planes.reshape(*packed.shape[:2], height, width), arrays[f"global{number}"]))
-    return positions
 
 
 def play(
@@ -157,17 +107,6 @@ def play(
         for row, i in enumerate(alive):
             is_blunder = random.random() < blunders[i, games[i].to_play - 1]
             _move(games[i], np.zeros_like(policy[row]) if is_blunder else policy[row] / temperatures[i], random)
-
-
-def encoded(games: Sequence[Game], scratch: Scratch) -> Positions:
-    """Encode the present positions of games on boards of one size, as a search does."""
-    spatial = np.zeros((len(games), SPATIAL_PLANES, games[0].height, games[0].width), np.float32)
-    global_ = np.zeros((len(games), GLOBAL_FEATURES), np.float32)
-    ban = np.zeros(N_POINTS, np.int8)
-    for row, game in enumerate(games):
-        last = game.length - 1
-        encode(game.stack, last, game.to_play, game.record, 0.0, IN_TREE, ban, scratch, spatial[row], global_[row])
-    return spatial, global_
 
 
 def new_games(series: Series, random: np.random.Generator) -> list[Game]:
@@ -195,9 +134,3 @@ def _move(game: Game, logits: NDArray[np.float32], random: np.random.Generator) 
             game.play(game.to_play, point)
             return
     game.play(game.to_play, PASS)
-
-
-def measurement_fingerprint(module: str, more: str = "") -> str:
-    """Hash what a measurement by `module` depends on beside the network: sources, processor, onnxruntime, `more`."""
-    here = f"{runtime_version()} {platform.machine()} {platform.processor()} {source_fingerprint(module)} {more}"
-    return hashlib.sha256(here.encode()).hexdigest()
