@@ -5,7 +5,7 @@ anew and that is lost if unused.
 
     system              bank                                        gift
     absolute            main time                                   0
-    byo-yomi            main time and all periods but one           one period
+    byo-yomi            main time and all periods but five          one period
     Canadian, main      main time                                   period / stones
     Canadian, overtime  0                                           time left / stones left
     Fischer             main time                                   increment
@@ -13,16 +13,27 @@ anew and that is lost if unused.
 Every move costs `lag` on top of what we think, and may come `late` beside (lateness.py). With R moves of our own still
 to provide for, the next one gets
 
-    seconds = max(gift - margin - lag - late, (bank - reserve) / R)     overtime: the gift cannot be saved
     seconds = gift - lag + (bank - lag) / R                             Fischer: the gift can be saved
+    seconds = (bank - reserve) / R                                      absolute time
+    seconds = (bank - reserve) / n                                      main time, where overtime follows
+    seconds = max(gift - margin - lag - late, (bank - reserve) / R)     overtime: the gift cannot be saved
 
 and never more than the clock allows at all less the lag and three times the lateness: a move later than that loses the
 game, while a late one before the last period only costs a period. R falls linearly as the game goes on and has a floor,
-so that a long game is played ever faster and never lost on time; the reserve pays the lag of a game that fills the
-board; the margin is a tenth of the gift, at most one second:
+so that a long game is played ever faster and never lost on time; the reserve pays the lag of these moves, or in
+absolute time that of a game that fills the board, with three quarters of the bank at most; the margin is a tenth of the
+gift, at most one second:
 
     R = max(8 + area / 20, (0.6 area - moves played) / 2)
-    reserve = min(3/4 bank, lag max(R, 10 + (area - moves played) / 2))
+
+Main time that overtime follows is used up in n moves: if strength grows with the logarithm of time, it is worth most
+where each of them gets e times the gift. That is stretched by 1.75, since the middle of the game counts most, as in
+KataGo (`timecontrols.cpp`):
+
+    n = min(R, max(1, 1.75 bank / (e gift)))
+
+Where less than one and a half gifts are left of it, byo-yomi gets all of that and the first period, and a Canadian move
+what overtime would give.
 
 The first moves, which anyone plays by heart, get less: from 50 % at the empty board to 100 % after area / 12 moves.
 """
@@ -50,6 +61,12 @@ LARGEST_PERIOD_MARGIN = 1.0
 """...but no more than this."""
 LATER = 3.0
 """A move may be late by so many times the expected lateness and still must not lose the game on time."""
+STRETCH = 1.75
+"""Main time lasts for so many times the moves in which it would be worth most."""
+END_OF_MAIN_TIME = 1.5
+"""Main time of fewer gifts than this is used up at once."""
+SPARE_PERIODS = 5
+"""So many byo-yomi periods are never spent on purpose: each move has one of them."""
 SMALLEST = 0.01
 """A search's time when there is none: it still looks at one position."""
 
@@ -87,11 +104,17 @@ def seconds_for_move(
         seconds = max(seconds, bank + gift - lag - control.cap)
         limit = min(limit, max(SMALLEST, (bank - lag) / 2))
     else:
-        reserve = lag * max(remaining, LAST_MOVES + (area - moves_played) / 2)
+        if gift <= 0:
+            reserve = lag * max(remaining, LAST_MOVES + (area - moves_played) / 2)
+        else:
+            if not left.in_overtime:
+                remaining = min(remaining, max(1.0, STRETCH * bank / (math.e * gift)))
+            reserve = lag * remaining
         seconds = share * (bank - min(RESERVED_SHARE * bank, reserve)) / remaining
-        if gift > 0:
+        if gift > 0 and (left.in_overtime or left.main < END_OF_MAIN_TIME * gift):
             margin = min(PERIOD_MARGIN * gift, LARGEST_PERIOD_MARGIN)
-            seconds = max(seconds, gift - margin - lag - late)
+            rest = left.main if control.system is System.BYOYOMI else 0.0
+            seconds = max(seconds, rest + gift - margin - lag - late)
     return max(SMALLEST, min(seconds, limit))
 
 
@@ -106,8 +129,8 @@ def bank_and_gift(control: TimeControl, left: TimeLeft) -> tuple[float, float]:
     """The bank and the gift: seconds that are gone once spent, and seconds that each move gets anew."""
     if control.system is System.BYOYOMI:
         if not left.in_overtime:
-            return left.main + control.period * max(0, control.periods - 1), control.period
-        return control.period * max(0, left.periods - 1), left.period
+            return left.main + control.period * max(0, control.periods - SPARE_PERIODS), control.period
+        return control.period * max(0, left.periods - SPARE_PERIODS), left.period
     if control.system is System.CANADIAN:
         if not left.in_overtime:
             return left.main, control.period / control.stones

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -119,9 +120,15 @@ def test_no_clock_no_limit() -> None:
         (TimeControl.byoyomi(0, 1, 1), None, 0.55, 0.65),
         # Spare periods are a reserve, not something to spend at once.
         (TimeControl.byoyomi(0, 30, 5), None, 28.6, 28.8),
-        # While main time lasts, at least what overtime would give.
-        (TimeControl.byoyomi(10, 30, 3), None, 28.6, 28.8),
-        (TimeControl.byoyomi(3600, 30, 3), None, 28.6, 70),
+        (TimeControl.byoyomi(0, 5, 200), None, 7.0, 14.0),
+        # The rest of the main time, and the first period with it.
+        (TimeControl.byoyomi(10, 30, 3), None, 38.6, 38.8),
+        (TimeControl.byoyomi(44, 30, 3), None, 72.6, 72.8),
+        (TimeControl.canadian(10, 300, 25), None, 10.0, 11.0),
+        # Long main time: e / 1.75 of what overtime gives; longer than the game needs: in equal parts.
+        (TimeControl.byoyomi(900, 30, 3), None, 46.0, 46.6),
+        (TimeControl.byoyomi(9000, 30, 3), None, 95.0, 130.0),
+        (TimeControl.canadian(900, 300, 25), None, 18.0, 18.7),
         (TimeControl.canadian(0, 300, 25), None, 10.0, 11.0),
         (TimeControl.canadian(600, 0, 0), None, 3.0, 12.0),
         (TimeControl.fischer(300, 10), None, 9.0, 16.0),
@@ -138,6 +145,24 @@ def test_seconds_for_move(control: TimeControl, left: TimeLeft | None, low: floa
     seconds = seconds_for_move(control, left or full_time(control), 60, 361, LAG)
     assert seconds is not None
     assert low <= seconds <= high
+
+
+@pytest.mark.parametrize("overtime", [TimeControl.byoyomi(0, 30, 5), TimeControl.canadian(0, 300, 25)])
+def test_main_time_before_overtime_is_thought_in(overtime: TimeControl) -> None:
+    """All of it buys thinking beside what overtime gives, whose moves are those of a game without main time."""
+    thought = []
+    for main in (0.0, 300.0, 900.0, 1800.0):
+        clock, total = Clock(replace(overtime, main=main)), 0.0
+        for number in range(120):
+            seconds = seconds_for_move(clock.control, clock.left[BLACK], 2 * number, 361, LAG)
+            assert seconds is not None
+            total += seconds
+            clock.spend(BLACK, seconds + LAG)
+        assert clock.left[BLACK].in_overtime
+        thought.append(total)
+    assert thought == sorted(thought)
+    # A move in main time gives up its period, so only some of main time is a gain.
+    assert thought[-1] - thought[0] > 1800 / 3.5
 
 
 @pytest.mark.parametrize(
