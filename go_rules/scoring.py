@@ -101,12 +101,16 @@ def final_score(position: np.void, rules: np.void, dead: Iterable[int] = ()) -> 
     The chains at the points `dead` are taken off first. All other stones count as alive, unless Benson's algorithm
     finds them dead (tactics/life.py): KataGo scores so, and its networks expect it.
     """
-    on_the_board, _ = _count(position, rules, dead)
+    return _count(position, rules, dead)[0] + points_beside(position, rules)
+
+
+def points_beside(position: np.void, rules: np.void) -> float:
+    """Count white's points minus black's that are not on the board: komi, bonuses, captures, the button."""
     beside = float(rules["komi"]) + float(rules["handicap_bonus"]) + float(position["white_bonus"])
     if position["button"]:
         # Nobody has taken it: the next pass would.
         beside += 0.5 if position["to_play"] == WHITE else -0.5
-    return on_the_board + beside
+    return beside
 
 
 def final_owners(position: np.void, rules: np.void, dead: Iterable[int] = ()) -> NDArray[np.int8]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from go_rules.agreement import empty_regions
 from go_rules.game import Game, RuleViolation
 from go_rules.points import board_points, neighbours
 from gtp_engine.commands.inspection import explanation
@@ -20,7 +21,7 @@ from gtp_engine.dialogue.protocol import (
 )
 from gtp_engine.stderr import note
 from gtp_engine.thinking.decide import CANCELLED, decide, move_limits, move_text, play_decision
-from gtp_engine.thinking.estimate import SECONDS, empty_regions, estimate
+from gtp_engine.thinking.estimate import SECONDS, estimate
 from search.request import MoveFilter
 
 
@@ -136,9 +137,18 @@ def take_back(game: Game, number: int) -> None:
 
 
 def removal_moves(game: Game, colour: int, dead: set[int]) -> MoveFilter | None:
-    """A filter that allows the next move only in the empty regions around `dead` stones; None if none is legal."""
+    """A filter that allows the next move only on liberties of `dead` stones. Where none of these can be played without
+    being captured, it may be anywhere in the empty regions around them; None if nothing is legal there."""
     around = {beside for point in dead for beside in neighbours(point)}
     regions = empty_regions(game.position["board"], board_points(game.width, game.height))
     near = [point for region in regions if not region.isdisjoint(around) for point in region]
-    points = frozenset(point for point in near if game.is_legal(colour, point))
-    return MoveFilter(allow={colour: (points, 1)}) if points else None
+    legal = frozenset(point for point in near if game.is_legal(colour, point))
+    safe = frozenset(point for point in legal & around if _stays(game, colour, point))
+    return MoveFilter(allow={colour: (safe or legal, 1)}) if legal else None
+
+
+def _stays(game: Game, colour: int, point: int) -> bool:
+    """Whether the opponent cannot capture a stone of `colour` at a point at once."""
+    after = game.copy()
+    after.play(colour, point)
+    return int(after.position["liberties"][after.position["chain"][point]]) > 1

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from go_rules.agreement import agreed_score, chains, has_no_dead, seki_stones
 from go_rules.points import to_vertex
 from go_rules.scoring import result_text
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError
-from gtp_engine.thinking.estimate import chains, estimate, has_no_dead, is_finished, seki_stones
+from gtp_engine.thinking.estimate import estimate, is_finished
 
 
 def final_score(engine: Engine, call: Call) -> str:
@@ -23,7 +24,7 @@ def final_score(engine: Engine, call: Call) -> str:
         return result_text(round(engine.white_score(game.score()), 3))
     found = estimate(engine, call)
     if is_finished(game):
-        return result_text(round(engine.white_score(game.score(found.dead)), 3))
+        return result_text(round(engine.white_score(agreed_score(game, found.dead)), 3))
     # With a button every score differs from komi by half a point.
     half = 0.5 if game.rules.has_button else 0.0
     return result_text(round(round(found.white_lead - game.komi - half) + half + engine.komi, 3))

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.agreement import agreed_score
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE
 from go_rules.rules import SCORING_AREA, TAX_NONE, Rules
@@ -65,7 +66,7 @@ def scores_on_board(rules: Rules) -> bool:
 
 def counted(game: Game, dead: frozenset[int] = frozenset()) -> str:
     """The result of the position, after the chains at `dead` are taken off."""
-    return result_text(game.score(dead))
+    return result_text(agreed_score(game, dead))
 
 
 def safe_owners(game: Game) -> NDArray[np.int8]:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from go_rules.game import Game
 from go_rules.points import BLACK, EMPTY, WHITE, from_vertex, point_at
 from go_rules.rule_names import DEFAULT_RULES
-from go_rules.rules import Rules
+from go_rules.rules import BONUS_NONE, KO_SIMPLE, Rules
+
+
+def rules_of(scoring: int, tax: int) -> Rules:
+    """Rules with a simple ko and no bonus for handicaps."""
+    return Rules(ko=KO_SIMPLE, scoring=scoring, tax=tax, white_handicap_bonus=BONUS_NONE)
 
 
 def rows_of(diagram: str) -> list[str]:

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, from_vertex, point_at
 from go_rules.rules import (
-    BONUS_NONE,
-    KO_SIMPLE,
     SCORING_AREA,
     SCORING_TERRITORY,
     TAX_ALL,
@@ -21,14 +19,9 @@ from go_rules.rules import (
     Rules,
 )
 from go_rules.scoring import final_owners, result_text
-from tests.go_rules.diagrams import game_from
+from tests.go_rules.diagrams import game_from, rules_of
 from tests.go_rules.differences import xy
 from tests.go_rules.naive import NaiveGame
-
-
-def rules_of(scoring: int, tax: int) -> Rules:
-    return Rules(ko=KO_SIMPLE, scoring=scoring, tax=tax, white_handicap_bonus=BONUS_NONE)
-
 
 # Black owns the left (two eyes), white the right (three points in one region).
 TWO_LIVING = """
