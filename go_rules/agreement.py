@@ -32,7 +32,7 @@ def agreed_score(game: Game, dead: frozenset[int]) -> float:
     score = sum(1 if owner == WHITE else -1 for owner in owners.values())
     if rules.tax == TAX_ALL:
         seki = seki_stones(game, dead)
-        for group in connected_groups(owners):
+        for group in connected(owners):
             if group.isdisjoint(seki):
                 score -= 2 if owners[min(group)] == WHITE else -2
     return score + points_beside(game.position, game.record)
@@ -59,21 +59,22 @@ def agreed_owners(game: Game, dead: frozenset[int]) -> dict[int, int]:
     return owners
 
 
-def connected_groups(owners: dict[int, int]) -> list[set[int]]:
-    """The connected regions of points that have one owner."""
-    groups: list[set[int]] = []
-    left = set(owners)
-    while left:
-        start = left.pop()
-        group, waiting = {start}, [start]
+def connected(labels: dict[int, int]) -> list[set[int]]:
+    """The connected regions of points that have the same label."""
+    regions: list[set[int]] = []
+    seen: set[int] = set()
+    for start, label in labels.items():
+        if start in seen:
+            continue
+        region, waiting = {start}, [start]
         while waiting:
             for q in neighbours(waiting.pop()):
-                if q in left and owners[q] == owners[start]:
-                    left.remove(q)
-                    group.add(q)
+                if q not in region and labels.get(q) == label:
+                    region.add(q)
                     waiting.append(q)
-        groups.append(group)
-    return groups
+        seen |= region
+        regions.append(region)
+    return regions
 
 
 def has_no_dead(game: Game) -> bool:
@@ -133,17 +134,4 @@ def seki_stones(game: Game, dead: frozenset[int]) -> frozenset[int]:
 
 def empty_regions(board: NDArray[np.int8], points: list[int]) -> list[set[int]]:
     """The connected regions of empty points."""
-    regions: list[set[int]] = []
-    seen: set[int] = set()
-    for start in points:
-        if board[start] != EMPTY or start in seen:
-            continue
-        region, waiting = {start}, [start]
-        while waiting:
-            for q in neighbours(waiting.pop()):
-                if board[q] == EMPTY and q not in region:
-                    region.add(q)
-                    waiting.append(q)
-        seen |= region
-        regions.append(region)
-    return regions
+    return connected({point: EMPTY for point in points if board[point] == EMPTY})
