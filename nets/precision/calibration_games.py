@@ -27,6 +27,7 @@ Positions = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 FILE = "calibration_games.txt"
 FEW = 12
+"""One in so many of the positions is enough for a check."""
 
 
 class RecordedGame(NamedTuple):
@@ -75,9 +76,13 @@ def positions_of(games: Iterable[RecordedGame], scratch: Scratch) -> list[Positi
                 turns.append(encoded(wanted, scratch))
             for board, each in going_on:
                 board.play(board.to_play, each.moves[turn])
-        spatial, global_ = zip(*turns, strict=True)
-        kept.append((np.concatenate(spatial), np.concatenate(global_)))
+        kept.append(joined(turns))
     return kept
+
+
+def joined(positions: Sequence[Positions]) -> Positions:
+    """Return positions of boards of one size as one batch."""
+    return np.concatenate([spatial for spatial, _ in positions]), np.concatenate([global_ for _, global_ in positions])
 
 
 def encoded(games: Sequence[Game], scratch: Scratch) -> Positions:

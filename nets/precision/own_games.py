@@ -21,7 +21,7 @@ from go_rules.rule_names import PRESETS
 from go_rules.rules import SCORING_AREA
 from nets.evaluator import EvaluationRequest, Evaluator
 from nets.features import Scratch, scratch_for
-from nets.precision.calibration_games import Positions, encoded
+from nets.precision.calibration_games import Positions, encoded, joined
 
 BLUNDERS = (0.0, 0.0, 0.05, 0.3)
 """Shares of random moves; each side of each game draws one."""
@@ -87,8 +87,7 @@ def own_positions(
         if not positions:  # a network that passes at once
             positions.append(present)
         done += share
-        spatial, global_ = zip(*positions, strict=True)
-        kept.append((np.concatenate(spatial), np.concatenate(global_)))
+        kept.append(joined(positions))
     return kept
 
 
