@@ -18,12 +18,12 @@ from go_rules.game import Game
 from go_rules.machine.jit import kernel
 from go_rules.machine.memory import MEGABYTE
 from go_rules.points import BLACK
-from search.puct.context import SCORE_ERROR, VALUES, WINLOSS_ERROR, Work, new_context, new_work
 from search.puct.leaves.digest import mark_legal
 from search.puct.leaves.path import mark_banned
+from search.puct.memory.context import SCORE_ERROR, VALUES, WINLOSS_ERROR, Work, new_context, new_work
+from search.puct.memory.settings import make_settings
 from search.puct.parameters import SearchParameters
-from search.puct.root import place_root
-from search.puct.settings import make_settings
+from search.puct.root.place import place_root
 from search.puct.tree.expand import expand_and_back_up
 from search.puct.tree.nodes import NODES, ROOT, Tree, clear_tree, encode_prior, new_node, new_tree
 from search.puct.tree.select import UNCOUNTED, select_leaves

@@ -18,7 +18,7 @@ from search.alphazero.walk import Walk
 from search.playouts.board import new_playout_boards
 from search.playouts.parameters import PlayoutParameters
 from search.playouts.playout import new_tools, policy_of
-from search.puct.context import uniform_share
+from search.puct.memory.context import uniform_share
 
 
 class Batch:

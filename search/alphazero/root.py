@@ -11,7 +11,7 @@ from nets.evaluator import Evaluation
 from search.alphazero.leaves import place_of
 from search.alphazero.parameters import AlphaZeroParameters
 from search.alphazero.tree import ROOT, Tree, edges_of, sort_by_prior
-from search.puct.root_moves import pass_alive, useless_moves
+from search.puct.root.moves import pass_alive, useless_moves
 from search.result import RawEvaluation
 
 

@@ -21,15 +21,16 @@ from nets.constant import ConstantEvaluator
 from search.puct.iteration import NO_ROOM, NOT_YET, advance, evaluate_leaves
 from search.puct.leaves.outcome import score_terminal
 from search.puct.leaves.path import graph_key, mark_banned, replay
+from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
 from search.puct.report import MAX_VARIATION
-from search.puct.root import expand_root, place_root
+from search.puct.root.evaluate import expand_root
+from search.puct.root.place import place_root
 from search.puct.search import Search
 from search.puct.tree import reuse
 from search.puct.tree.nodes import ROOT, clear_tree, new_node
 from search.puct.tree.ownership import tree_ownership
 from search.puct.tree.rank import rank_root, variations
-from search.puct.workspace import Workspace
 from search.request import excluded_until
 
 SIDE = 9

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from go_rules.game import Game
 from go_rules.points import PASS
 from nets.evaluator import Evaluation, EvaluationRequest
-from search.puct.mirror import mirroring_opponent
+from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
-from search.puct.root import evaluate_root, place_root, score_center
-from search.puct.root_moves import board_symmetries
+from search.puct.root.evaluate import evaluate_root, score_center
+from search.puct.root.mirror import mirroring_opponent
+from search.puct.root.moves import board_symmetries
+from search.puct.root.place import place_root
 from search.puct.tree.nodes import NODES, NONE, ROOT, clear_tree, new_node
 from search.puct.tree.reuse import child_after, collect_garbage, forget_unreachable, reachable, recompute
-from search.puct.workspace import Workspace
 from search.request import SearchRequest, excluded_until
 from search.result import RawEvaluation
 

@@ -22,12 +22,12 @@ from nets.features import IN_TREE
 from search.puct.leaves.digest import digest_evaluation
 from search.puct.leaves.encode import encode_leaves
 from search.puct.leaves.nn_cache import look_up, remember
+from search.puct.memory.worker_buffers import EvaluationKernels, Kernels, WorkerBuffers
+from search.puct.memory.workspace import Workspace
 from search.puct.tree.expand import expand_and_back_up
 from search.puct.tree.nodes import ROOT
 from search.puct.tree.rank import is_decided
 from search.puct.tree.select import select_leaves
-from search.puct.worker_buffers import EvaluationKernels, Kernels, WorkerBuffers
-from search.puct.workspace import Workspace
 
 VISITS_AT_ONCE = 256
 """The most visits without an evaluation that one call of `advance` completes, so that others get the lock."""

@@ -13,7 +13,7 @@ from go_rules.game import Game
 from go_rules.points import EMPTY, PASS, WHITE, board_points
 from go_rules.rules import SCORING_AREA
 from search.puct.parameters import SearchParameters
-from search.puct.root_moves import pass_alive, touches
+from search.puct.root.moves import pass_alive, touches
 from search.result import RESIGN, MoveInfo, SearchResult
 
 LITTLE = 2.0

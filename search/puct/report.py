@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from go_rules.points import WHITE
 from search.puct.game_tree import GameTree
+from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
 from search.puct.run import Run
 from search.puct.tree.nodes import ROOT, decode_priors
 from search.puct.tree.ownership import tree_ownership
 from search.puct.tree.rank import rank_root, variations
-from search.puct.workspace import Workspace
 from search.request import ReportRequest
 from search.result import MoveInfo, SearchResult, StopReason
 

@@ -24,14 +24,14 @@ from search.puct.game_tree import GameTree
 from search.puct.interruption import EvaluationThread, Stopped
 from search.puct.iteration import DECIDED, NO_ROOM, NOT_YET, advance, evaluate_leaves
 from search.puct.leaves.nn_cache import Cache
+from search.puct.memory.worker_buffers import WorkerBuffers
+from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
 from search.puct.report import nothing_known, take_snapshot
 from search.puct.run import Run
 from search.puct.tree import reuse
 from search.puct.tree.nodes import NODES
 from search.puct.tree.select import COLLISION, FULL
-from search.puct.worker_buffers import WorkerBuffers
-from search.puct.workspace import Workspace
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import SearchResult, StopReason
 

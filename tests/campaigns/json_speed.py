@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 from go_rules.machine.cores import usable_cores
 from go_rules.points import COLOUR_LETTERS, to_vertex
+from gtp_engine.benchmark.trials import position
 from gtp_engine.configuration.sources import load
 from gtp_engine.json_engine.engine import JsonEngine
 from gtp_engine.json_engine.models import Models
 from gtp_engine.json_engine.options import Options
 from gtp_engine.players import open_evaluator, suited_to
-from gtp_engine.tools.benchmark_trials import position
 from nets.recording import RecordingEvaluator
 from search.puct.player import PuctPlayer
 from search.request import Limits, SearchRequest

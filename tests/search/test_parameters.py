@@ -18,8 +18,8 @@ from search.parameters import (
     from_values,
     parameter,
 )
+from search.puct.memory.settings import SETTINGS, make_settings
 from search.puct.parameters import SearchParameters
-from search.puct.settings import SETTINGS, make_settings
 from search.toml import read_toml, toml_value
 from search.uct.iteration import UCT_SETTINGS, new_context
 from search.uct.parameters import UctParameters

@@ -11,7 +11,7 @@ from go_rules.machine.jit import kernel, kernel_part
 from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY
 from go_rules.superko import situation_key
 from go_rules.zobrist import TO_PLAY_KEYS
-from search.puct.context import MAX_CYCLE, MAX_PASSES
+from search.puct.memory.context import MAX_CYCLE, MAX_PASSES
 
 
 @kernel

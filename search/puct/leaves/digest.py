@@ -11,8 +11,8 @@ from go_rules.machine.jit import kernel, kernel_part
 from go_rules.points import WHITE
 from go_rules.scoring import score_range
 from nets import evaluator as net
-from search.puct.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, WIN_LOSS, WINLOSS_ERROR
 from search.puct.leaves.mirror import favour_mirror_moves, with_centre
+from search.puct.memory.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, WIN_LOSS, WINLOSS_ERROR
 from search.puct.tree.nodes import encode_prior
 
 

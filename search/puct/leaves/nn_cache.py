@@ -15,9 +15,9 @@ from go_rules.machine.jit import kernel, kernel_part
 from go_rules.points import N_POINTS
 from go_rules.position import HISTORY_MOVES
 from go_rules.zobrist import KO_KEYS, STONE_KEYS
-from search.puct.context import VALUES
 from search.puct.leaves.cycles import cycle_key
 from search.puct.leaves.path import mark_banned, mix
+from search.puct.memory.context import VALUES
 
 
 class Cache(NamedTuple):

@@ -12,8 +12,8 @@ from go_rules.position import PHASE_MAIN
 from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY
 from go_rules.superko import NO_KEY, history_key, is_superko_banned, position_key, situation_key
 from go_rules.zobrist import KO_KEYS, TO_PLAY_KEYS
-from search.puct.context import HISTORY, REGION_ROOM
 from search.puct.leaves.cycles import completes_cycle, cycle_key, has_passed_before
+from search.puct.memory.context import HISTORY, REGION_ROOM
 
 
 @kernel

@@ -12,9 +12,9 @@ import numpy as np
 from go_rules.machine.jit import kernel, kernel_part
 from go_rules.phases import pass_ends_phase
 from go_rules.position import PHASE_OVER
-from search.puct.context import MAX_DEPTH
 from search.puct.leaves.outcome import ends_game, keep_owners, score_terminal, set_no_result
 from search.puct.leaves.path import graph_key, replay
+from search.puct.memory.context import MAX_DEPTH
 from search.puct.tree.backup import averages, back_up, count_own_evaluation, release_path, set_own_evaluation
 from search.puct.tree.choose import NO_MOVE, UNTRIED, choose, forced_choice
 from search.puct.tree.nodes import (

@@ -32,7 +32,7 @@ from gtp_engine.configuration.sources import load
 from gtp_engine.configuration.texts import document, template
 from gtp_engine.dialogue.engine import Engine
 from search.puct.parameters import SearchParameters
-from search.puct.settings import SETTINGS, make_settings
+from search.puct.memory.settings import SETTINGS, make_settings
 from tests.gtp_engine.fakes import Dialogue
 
 def configured(*settings, **options):

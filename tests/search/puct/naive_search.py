@@ -30,7 +30,7 @@ from nets.evaluator import (
     Evaluator,
 )
 from nets.features import AT_ROOT, IN_TREE, encode, new_scratch
-from search.puct.context import uniform_share
+from search.puct.memory.context import uniform_share
 from search.puct.parameters import SearchParameters
 from search.puct.tree.formulas import expected_score_value
 from search.puct.tree.tables import score_table

@@ -63,7 +63,11 @@ def test_the_parent_takes_over_the_ends() -> None:
     """So that it need not wait for the child where its network is ready before."""
     script = AHEAD.replace("compile_all", "compile_ends")
     names = {line.split("'")[1] for line in kernels_asked_for(script)}
-    assert {"search.puct.tree.rank.rank_root", "search.puct.tree.reuse._adopt", "search.puct.root.expand_root"} <= names
+    assert {
+        "search.puct.tree.rank.rank_root",
+        "search.puct.tree.reuse._adopt",
+        "search.puct.root.evaluate.expand_root",
+    } <= names
     assert not {"search.puct.iteration.advance_tree", "search.puct.leaves.encode.encode_leaves"} & names
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from go_rules.points import BLACK, WHITE
 from search.puct.leaves.outcome import set_result
+from search.puct.memory.settings import make_settings
 from search.puct.parameters import SearchParameters
-from search.puct.root import score_center
-from search.puct.settings import make_settings
+from search.puct.root.evaluate import score_center
 from search.puct.tree import formulas
 from search.puct.tree.nodes import NODE
 from search.puct.tree.tables import score_table, weight_table

@@ -9,11 +9,11 @@ from go_rules.game import Game
 from go_rules.points import BLACK
 from search.puct.game_tree import GameTree
 from search.puct.iteration import DECIDED, NO_ROOM, NOT_YET, VISITS_A_LEAF, advance, evaluate_leaves
+from search.puct.memory.worker_buffers import WorkerBuffers
+from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
 from search.puct.tree.nodes import NONE
 from search.puct.tree.rank import is_decided
-from search.puct.worker_buffers import WorkerBuffers
-from search.puct.workspace import Workspace
 from search.request import SearchRequest
 from tests.search.evaluators import FancifulEvaluator
 

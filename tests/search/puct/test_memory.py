@@ -11,10 +11,10 @@ from go_rules.game import Game
 from go_rules.points import BLACK, WHITE
 from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
-from search.puct.context import Work, new_work
 from search.puct.leaves.nn_cache import Cache, new_cache
+from search.puct.memory.context import Work, new_work
+from search.puct.memory.workspace import Workspace
 from search.puct.tree.nodes import NODES
-from search.puct.workspace import Workspace
 from search.request import Limits, SearchRequest
 from search.result import StopReason
 from tests.search.evaluators import FancifulEvaluator
@@ -48,7 +48,7 @@ def test_without_memory_the_former_settings_play_on(make: Maker, monkeypatch: py
             raise MemoryError
         return new_work(batch, seed)
 
-    monkeypatch.setattr("search.puct.worker_buffers.new_work", reserve)
+    monkeypatch.setattr("search.puct.memory.worker_buffers.new_work", reserve)
     player.parameters = dataclasses.replace(former, batch=65, cpuct=2.0)
     for size in (5, 7):
         assert player.search(SearchRequest(Game(size, size), BLACK, visits(10))).visits == 10
@@ -74,7 +74,7 @@ def test_a_cache_that_cannot_be_reserved_is_smaller(make: Maker, monkeypatch: py
             raise MemoryError
         return new_cache(points, memory)
 
-    monkeypatch.setattr("search.puct.workspace.new_cache", scarce)
+    monkeypatch.setattr("search.puct.memory.workspace.new_cache", scarce)
     player = make(ConstantEvaluator(), cache_memory=16)
     assert player.search(SearchRequest(Game(5, 5), BLACK, visits(10))).visits == 10
     assert asked == [16 << 20, 8 << 20, 4 << 20]

@@ -9,7 +9,7 @@ from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, column_of, from_vertex, opponent, point_at, row_of
 from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
-from search.puct.mirror import LEAST, mirroring_opponent
+from search.puct.root.mirror import LEAST, mirroring_opponent
 from search.puct.tree.nodes import EXPANDED, decode_priors
 from search.request import Limits, SearchRequest
 from tests.search.evaluators import FancifulEvaluator

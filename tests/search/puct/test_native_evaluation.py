@@ -13,9 +13,9 @@ from go_rules.points import BLACK
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError, ForwardingEvaluator
 from search.puct.game_tree import GameTree
 from search.puct.iteration import NOT_YET, advance, evaluate_leaves
+from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
 from search.puct.search import Search
-from search.puct.workspace import Workspace
 from search.request import Limits, SearchRequest
 from tests.nets.native.networks import made, needs_kernels, opened
 

@@ -8,11 +8,11 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from go_rules.rule_names import preset
-from search.puct.context import LEAF, Work, new_context, new_work
 from search.puct.leaves.nn_cache import look_up, new_cache, remember
+from search.puct.memory.context import LEAF, Work, new_context, new_work
+from search.puct.memory.settings import make_settings
 from search.puct.parameters import SearchParameters
-from search.puct.root import place_root
-from search.puct.settings import make_settings
+from search.puct.root.place import place_root
 from search.request import excluded_until
 
 SIZE = 5

@@ -12,7 +12,7 @@ from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network
 from nets.evaluator import LEAD, SCORE_MEAN, Evaluation, EvaluationRequest
 from nets.open import open_network
-from search.puct.context import uniform_share
+from search.puct.memory.context import uniform_share
 from search.request import SearchRequest
 from tests.search.searches import Maker, visits
 from tests.search.solved import SOLVED, Solved, Solver

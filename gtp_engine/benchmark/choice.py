@@ -12,8 +12,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gtp_engine.tools import benchmark_trials
-from gtp_engine.tools.benchmark_trials import Tick, Trial, interval
+from gtp_engine.benchmark import trials
+from gtp_engine.benchmark.trials import Tick, Trial, interval
 
 MIN_EVALUATIONS = 100
 MIN_BATCHES = 8
@@ -50,7 +50,7 @@ class Choice:
 def choose(present: Trial, others: Sequence[Trial], seconds: float, tick: Tick) -> Choice:
     """Find the best setting in at most about so many seconds. Raises EvaluatorError."""
     if not present.searches:
-        present.search(0, benchmark_trials.MIN_TRIAL_SECONDS)
+        present.search(0, trials.MIN_TRIAL_SECONDS)
     rate = present.evals_per_second or 1 / seconds  # without evaluations, where the tree had answers to all of it
     lengths = {trial: _length(trial, rate) for trial in (present, *others)}
     cost = {trial: 2 * length for trial, length in lengths.items()}  # a search is warmed up as long as it lasts
@@ -80,7 +80,7 @@ def choose(present: Trial, others: Sequence[Trial], seconds: float, tick: Tick) 
 def _length(trial: Trial, rate: float) -> float:
     """Seconds of one search, for a network that makes about `rate` evaluations a second."""
     evaluations = max(MIN_EVALUATIONS, MIN_BATCHES * trial.under_way)
-    return max(benchmark_trials.MIN_TRIAL_SECONDS, evaluations / rate)
+    return max(trials.MIN_TRIAL_SECONDS, evaluations / rate)
 
 
 def _affordable(present: Trial, others: Sequence[Trial], cost: dict[Trial, float], seconds: float) -> list[Trial]:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from gtp_engine import cli
+from gtp_engine.benchmark import choice, command, trials
+from gtp_engine.benchmark.choice import MIN_ROUNDS, choose
+from gtp_engine.benchmark.trials import Trial, interval, request_of
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.tools import benchmark, benchmark_choice, benchmark_trials
-from gtp_engine.tools.benchmark_choice import MIN_ROUNDS, choose
-from gtp_engine.tools.benchmark_trials import Trial, interval, request_of
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError
 from nets.recording import RecordedPosition, RecordingEvaluator
@@ -28,15 +28,15 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
             raise EvaluatorError(f"{configuration.net}: int8 is only for other networks")
         return ConstantEvaluator()
 
-    monkeypatch.setattr(benchmark, "open_evaluator", open_evaluator)
-    monkeypatch.setattr(benchmark_trials, "MIN_TRIAL_SECONDS", 0.02)
+    monkeypatch.setattr(command, "open_evaluator", open_evaluator)
+    monkeypatch.setattr(trials, "MIN_TRIAL_SECONDS", 0.02)
 
 
 @pytest.fixture
 def _in_haste(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trials of a few evaluations, as the constant network on a busy machine makes them."""
-    monkeypatch.setattr(benchmark_choice, "MIN_EVALUATIONS", 1)
-    monkeypatch.setattr(benchmark_choice, "MIN_BATCHES", 1)
+    monkeypatch.setattr(choice, "MIN_EVALUATIONS", 1)
+    monkeypatch.setattr(choice, "MIN_BATCHES", 1)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, str]:
@@ -76,7 +76,7 @@ def test_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     assert "advice" not in out
     out, _ = run(capsys, "--net", "any.onnx", "--workers", "1")
     assert "\nadvice     " in out
-    monkeypatch.setattr(benchmark_choice, "MIN_EVALUATIONS", 1_000_000)
+    monkeypatch.setattr(choice, "MIN_EVALUATIONS", 1_000_000)
     assert "\nadvice     none: comparing settings at this speed takes --seconds " in run(capsys, "--net", "any.onnx")[0]
     assert " playouts/s" in run(capsys, "--net", "none")[0]
 
@@ -215,7 +215,7 @@ def test_a_network_that_fails_ends_the_bare_loop() -> None:
 
     positions = [RecordedPosition(np.zeros((22, 9, 9), np.uint8), np.zeros(19, np.float32))]
     with pytest.raises(EvaluatorError, match="it broke"):
-        benchmark_trials.bare_rate(Failing(), positions, 2, 1, 0.1)
+        trials.bare_rate(Failing(), positions, 2, 1, 0.1)
 
 
 def test_bare_requests_repeat_what_was_recorded() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, EvaluationRequest, Evaluator
 from nets.features import scratch_for
-from search.puct.context import new_work
+from search.puct.memory.context import new_work
 
 
 class Kernels(NamedTuple):

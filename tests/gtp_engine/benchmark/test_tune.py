@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from gtp_engine import cli
+from gtp_engine.benchmark import choice, trials, tune
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import changed, write_values
 from gtp_engine.configuration.sources import load, read_file
 from gtp_engine.configuration.texts import template
 from gtp_engine.errors import UserError
-from gtp_engine.tools import benchmark_choice, benchmark_trials, tune
 from nets.constant import ConstantEvaluator
 from nets.devices import USUAL_BATCH
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes, EvaluatorError
@@ -142,9 +142,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return Precise("fp32" if configuration.engine.precision == "fp32" else "int8")
 
     monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
-    monkeypatch.setattr(benchmark_trials, "MIN_TRIAL_SECONDS", 0.08)
-    monkeypatch.setattr(benchmark_choice, "MIN_EVALUATIONS", 1)
-    monkeypatch.setattr(benchmark_choice, "MIN_BATCHES", 1)
+    monkeypatch.setattr(trials, "MIN_TRIAL_SECONDS", 0.08)
+    monkeypatch.setattr(choice, "MIN_EVALUATIONS", 1)
+    monkeypatch.setattr(choice, "MIN_BATCHES", 1)
     return seen
 
 

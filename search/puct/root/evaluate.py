@@ -1,4 +1,4 @@
-"""The root of a search: the game's position for the kernels, and the evaluation that only the root gets."""
+"""The evaluation that only the root of a search gets, and how its node is expanded with it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.board import copy_position
 from go_rules.game import Game
 from go_rules.machine.jit import kernel
-from go_rules.phases import give_turn, live_phase, pass_ends_phase
+from go_rules.phases import pass_ends_phase
 from go_rules.points import PASS
-from go_rules.position import PHASE_OVER
-from go_rules.scoring import count_stones
-from go_rules.superko import seen_add, seen_clear
 from nets import evaluator as net
 from nets.evaluator import Evaluation, EvaluationRequest, softmax
 from nets.features import AT_ROOT, IN_TREE
-from search.puct.context import HISTORY, MAX_PASSES, MAX_SEEN, SCORE
 from search.puct.iteration import NOT_YET, advance, encode_request
-from search.puct.leaves.cycles import set_cycles
 from search.puct.leaves.digest import digest_evaluation
+from search.puct.memory.context import SCORE
+from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
-from search.puct.root_moves import (
+from search.puct.root.moves import (
     ending_bonuses,
     pass_alive,
     root_priors,
@@ -42,31 +38,10 @@ from search.puct.tree.nodes import (
     encode_priors,
     find_next,
 )
-from search.puct.workspace import Workspace
 from search.result import RawEvaluation
 
 LOWEST_PRIOR = 1e-12
 """A legal root move's prior is at least this much, so that 0 means illegal."""
-
-
-@kernel
-def set_position(ctx, stack, length, keys, most_stones, colour):
-    """Make the last of a game's positions the root, with `colour` to play.
-
-    `stack` [length or more]: the positions; `keys`: their superko keys; `most_stones`: the most stones on any of them.
-    """
-    context = ctx[0]
-    first = max(0, length - HISTORY) if colour == stack[length - 1].to_play else length - 1
-    for i in range(first, length):
-        copy_position(context.roots[i - first], stack[i])
-    context.root_positions = length - first
-    root = context.roots[length - first - 1]
-    give_turn(root, colour)
-    context.most_stones = most_stones
-    context.root_stones = count_stones(root)
-    seen_clear(context.seen)
-    for i in range(max(0, length - MAX_SEEN), length):
-        seen_add(context.seen, keys[i])
 
 
 @kernel
@@ -98,20 +73,6 @@ def expand_root(tree, ctx, work):
         count_own_evaluation(context, tree.biases, node)
     elif node.n_links > 0:
         refresh(tree.nodes, tree.links, tree.biases, context, work.scratch[0], node)
-
-
-def place_root(context: NDArray[np.void], game: Game, colour: int, until: NDArray[np.int16]) -> None:
-    """Write the game's position and rules, and the excluded moves (search.request.excluded_until), into the context."""
-    context["rules"][0] = game.record
-    # Between players two passes end the game and dead stones are agreed upon; a search has to play them out.
-    context["rules"]["cleanup"] = 1
-    context["until"][0] = until
-    context["settings"]["has_filter"] = int(until.any())
-    set_position(context, game.stack, game.length, game.keys, game.most_stones, colour)
-    set_cycles(context, game.stack, game.length, np.array(game.passes[-MAX_PASSES:], np.int64))
-    last = context["roots"][0, int(context["root_positions"][0]) - 1]
-    if last["phase"] == PHASE_OVER:
-        last["phase"] = live_phase(last, game.record)
 
 
 def evaluate_root(

@@ -9,12 +9,12 @@ from go_rules.machine.memory import MEGABYTE
 from go_rules.points import NO_POINT
 from nets.evaluator import Evaluator
 from nets.symmetry import symmetry_images
-from search.puct.context import new_context
 from search.puct.leaves.nn_cache import Cache, new_cache
+from search.puct.memory.context import new_context
+from search.puct.memory.settings import make_settings
+from search.puct.memory.worker_buffers import WorkerBuffers
 from search.puct.parameters import SearchParameters
-from search.puct.settings import make_settings
 from search.puct.tree.nodes import new_tree
-from search.puct.worker_buffers import WorkerBuffers
 
 
 class Workspace:

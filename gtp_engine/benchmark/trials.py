@@ -1,4 +1,4 @@
-"""Measuring settings of the search: how fast each one is. Which of many is the best, benchmark_choice.py says.
+"""Measuring settings of the search: how fast each one is. Which of many is the best, choice.py says.
 
 The speed of a busy machine changes from second to second. So all settings take turns, the searches and the bare network
 calls of each setting take turns as well, and medians are reported. The ratio is the median of the rounds' ratios.

@@ -16,7 +16,7 @@ from go_rules.position import POSITION
 from go_rules.random import seed_state
 from go_rules.rules import RULES
 from go_rules.tactics.life import LIFE_WORK
-from search.puct.settings import SETTINGS
+from search.puct.memory.settings import SETTINGS
 from search.puct.tree.tables import SCORE_MEANS, SCORE_STDEVS, WEIGHT_HALF, score_table, weight_table
 
 SMALLEST_KNOWN = 5

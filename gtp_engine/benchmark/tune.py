@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gtp_engine.benchmark.choice import Choice, choose
+from gtp_engine.benchmark.command import new_trial, variations
+from gtp_engine.benchmark.report import advice_of, progress_bar, rate_text, surroundings
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import write_values
 from gtp_engine.configuration.options import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.errors import UserError
 from gtp_engine.players import chosen_player, open_evaluator
-from gtp_engine.tools.benchmark import new_trial, variations
-from gtp_engine.tools.benchmark_choice import Choice, choose
-from gtp_engine.tools.benchmark_report import advice_of, progress_bar, rate_text, surroundings
 from nets.evaluator import EvaluatorError
 from search.toml import toml_value
 
 if TYPE_CHECKING:
-    from gtp_engine.tools.benchmark_trials import Trial
+    from gtp_engine.benchmark.trials import Trial
     from nets.evaluator import Evaluator
 
 

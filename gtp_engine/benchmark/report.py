@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from go_rules.machine.cores import usable_cores
-from gtp_engine.tools.benchmark_choice import Choice
-from gtp_engine.tools.benchmark_trials import Tick
+from gtp_engine.benchmark.choice import Choice
+from gtp_engine.benchmark.trials import Tick
 from gtp_engine.tools.checks import package_versions
 from gtp_engine.version import VERSION
 
