@@ -117,7 +117,7 @@ def written_beside(path: Path, content: bytes, mode: int = PRIVATE, durable: boo
     temporary = path.parent / f".new-{os.urandom(8).hex()}"
     descriptor = _open(temporary, _WRITE | os.O_EXCL, mode)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with _named(path), os.fdopen(descriptor, "wb") as file:
             file.write(content)
             if durable:
                 file.flush()
@@ -179,7 +179,7 @@ def create_whole(path: Path, content: bytes) -> None:
 def append_regular(path: Path, content: bytes, durable: bool = False) -> None:
     """Append to a regular file, which is created where there is none. It never waits for who reads. Raises OSError."""
     descriptor = _open(path, _WRITE | os.O_APPEND | getattr(os, "O_NONBLOCK", 0), PUBLIC)
-    with os.fdopen(descriptor, "ab") as file:
+    with _named(path), os.fdopen(descriptor, "ab") as file:
         _require_regular(os.fstat(descriptor).st_mode, path)
         file.write(content)
         if durable:
@@ -195,6 +195,15 @@ def _open(path: Name, flags: int, mode: int = PUBLIC) -> int:
         return os.open(path, flags, mode)
     except ValueError:  # a zero byte, or text that no file's name can have
         raise _refusal(errno.EINVAL, "not a name that a file can have", path) from None
+
+
+@contextmanager
+def _named(path: Name) -> Iterator[None]:
+    """Let an error of the body name the file: a full disk does not say for which one it had no room."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, error.filename or str(path)) from None
 
 
 def _require_regular(mode: int, path: Name) -> None:

@@ -1,14 +1,16 @@
-"""Locks between processes: one process compiles a kernel, and others that need it wait and then load its file.
+"""Locks between processes: one compiles a kernel and the others wait for it; one works in a folder and no other may.
 
-The system takes a lock back from a process that ends. Nothing depends on these locks: where the system has none, where
-their files cannot be written, or where a process keeps one for too long, every process compiles for itself.
+The system takes a lock back from a process that ends. Where the system has none, where lock files cannot be written, or
+where a process keeps one for too long, every process compiles for itself, and nobody is kept out of a folder.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from go_rules.machine.cache import usable_folder
@@ -57,6 +59,42 @@ def release(path: Path) -> None:
     if descriptor is not None:
         with contextlib.suppress(OSError):
             os.unlink(_lock_of(path))
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def folder_for_one(path: Path) -> Iterator[None]:
+    """Keep other processes that use this function out of a folder, which is made if need be, while the body runs.
+
+    A folder that was made for nothing, because the body failed, is removed. Raises OSError, also if another process has
+    the folder.
+    """
+    is_new = not path.exists()
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        with _locked(path):
+            yield
+    finally:
+        if is_new:
+            with contextlib.suppress(OSError):  # it is not empty
+                path.rmdir()
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OSError(errno.EBUSY, "another process is working in this folder", str(path)) from None
+        except OSError:
+            pass  # a file system without locks
+        yield
+    finally:
         os.close(descriptor)
 
 

@@ -46,9 +46,10 @@ def tune(
     present setting stays unless another one is better for certain: by the 95 % interval of the ratio of their speeds.
     One with more positions evaluated at a time has to be 5 % faster, since those are chosen without knowing each
     other's results. A slow network needs more --seconds, and the command says how many. The user's configuration file
-    is changed, or the one --config names: only these three parameters, everything else in it stays as it is.
+    is changed or made, or the one --config names: it gets those of these three parameters that are better otherwise,
+    and those that the command line gave; everything else in it stays as it is.
     """
-    configuration = load(config_file, settings, options)
+    configuration = load(config_file, settings, options, is_to_be_made=True)
     if chosen_player(configuration) != "nobi":
         raise UserError("only the player nobi, which needs a network (--net FILE), can be tuned")
     path = (config_file or user_file()) if dry_run else file_to_change(config_file)
@@ -61,14 +62,20 @@ def tune(
     best = choice.best
     names = {evaluator.attributes.precision: name for name, evaluator in evaluators.items()}
     precision = names.get(best.evaluator.attributes.precision, configuration.engine.precision)
-    found = {"precision": precision, "workers": best.workers, "batch": best.parameters.batch}
-    writes = not dry_run and not choice.needed
+    so_far = {"precision": configuration.engine.precision, **_threads(choice.present)}
+    found = {"precision": precision, **_threads(best)}
+    changes = {name: value for name, value in found.items() if value != so_far[name] or name in configuration.by_hand}
+    writes = bool(changes) and not dry_run and not choice.needed
     if writes:
-        write_values(path, found)
+        write_values(path, changes)
     if as_json:
         _print_json(found, choice, path if writes else None)
     else:
-        _print(found, choice, path, dry_run)
+        _print(changes, choice, path, dry_run)
+
+
+def _threads(trial: Trial) -> dict[str, object]:
+    return {"workers": trial.workers, "batch": trial.parameters.batch}
 
 
 def _evaluators(configuration: Configuration) -> dict[str, Evaluator]:
@@ -85,7 +92,7 @@ def _with(configuration: Configuration, precision: str) -> Configuration:
     return Configuration({**configuration.values, "precision": precision})
 
 
-def _print(found: dict[str, object], choice: Choice, path: Path, is_dry: bool) -> None:
+def _print(changes: dict[str, object], choice: Choice, path: Path, is_dry: bool) -> None:
     best = choice.best
     click.echo(f"network   {best.evaluator.attributes.name}, {best.evaluator.attributes.provider}")
     click.echo(f"board     {best.width}x{best.height}")
@@ -101,8 +108,8 @@ def _print(found: dict[str, object], choice: Choice, path: Path, is_dry: bool) -
     else:
         gain = f"{choice.ratio:.2f} times as many, 95 %: {choice.low:.2f} to {choice.high:.2f}"
         click.echo(f"best      {_setting(best)} ({gain}; {tried})")
-    lines = ", ".join(f"{name} = {toml_value(value)}" for name, value in found.items())
-    click.echo(f"{'would write' if is_dry else 'wrote'} {lines} to {path}")
+    lines = ", ".join(f"{name} = {toml_value(value)}" for name, value in changes.items())
+    click.echo(f"{'would write' if is_dry else 'wrote'} {lines or 'nothing'} to {path}")
 
 
 def _setting(trial: Trial) -> str:

@@ -26,16 +26,18 @@ def load(
     settings: Iterable[str],
     options: Mapping[str, object],
     katago: Mapping[str, object] = MappingProxyType({}),
+    is_to_be_made: bool = False,
 ) -> Configuration:
     """The configuration of a run, from a file, KataGo's settings, settings `name=value` and options; the later win.
 
     A path of None stands for the user's file, if there is one. `katago`: checked values by our parameters' names.
-    Options that are None were not given. Raises ParameterError.
+    Options that are None were not given. `is_to_be_made`: whether the file may be missing, for it is to be written.
+    Raises ParameterError.
     """
     file = path or user_file()
     values = (
         _checked(read_file(file).items(), f"{printable_path(file)}: ")
-        if path is not None or os.path.exists(file)
+        if (path is not None and not is_to_be_made) or os.path.exists(file)
         else {}
     )
     values |= katago

@@ -9,6 +9,7 @@ import click
 
 from go_rules.machine.files import PUBLIC, write_whole
 from go_rules.machine.launch import python_command
+from go_rules.machine.locks import folder_for_one
 from go_rules.machine.printable import printable, shown
 from gtp_engine.configuration.options import Count, Number
 from gtp_engine.configuration.sources import load
@@ -124,9 +125,10 @@ def _play(name: str, chosen: Experiment, planned: Plan, conditions: Conditions, 
         _check(engine.label, engine.arguments)
     labels = [printable(engine.label) for engine in planned.engines]
     commands = [python_command("gtp_engine.cli", "gtp", *engine.arguments) for engine in planned.engines]
-    contests = [open_contest(folder, pair, commands, labels, conditions) for pair in planned.pairs]
-    play_series("experiment", name, contests, conditions, chosen.games, folder)
-    return write_results(folder, labels, commands, contests)
+    with folder_for_one(folder):
+        contests = [open_contest(folder, pair, commands, labels, conditions) for pair in planned.pairs]
+        play_series("experiment", name, contests, conditions, chosen.games, folder)
+        return write_results(folder, labels, commands, contests)
 
 
 def _check(label: str, arguments: tuple[str, ...]) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import click
 import msgspec
 
+from go_rules.machine.locks import folder_for_one
 from go_rules.machine.printable import printable
 from gtp_engine.configuration.options import Count
-from gtp_engine.match.conditions import condition_options, read_conditions, termination_interrupts
+from gtp_engine.match.conditions import Conditions, condition_options, read_conditions, termination_interrupts
 from gtp_engine.match.engines import engine_command
 from gtp_engine.match.play import Match
 from gtp_engine.match.record import SIDES, MatchRecord, has_faults
@@ -61,8 +62,20 @@ def match(
     if names[0] == names[1]:
         names = [f"{name} ({side})" for name, side in zip(names, SIDES, strict=True)]
     folder = out or Path(time.strftime("match-%Y%m%d-%H%M%S"))
-    record = MatchRecord(folder, conditions.agreed(commands, names))
-    shown_folder = printable(str(folder))
+    with folder_for_one(folder):
+        record = MatchRecord(folder, conditions.agreed(commands, names))
+        _play(record, conditions, commands, games)
+    finished = sorted(record.games, key=lambda game: game.game)
+    if as_json:
+        click.echo(msgspec.json.encode(summary(record.terms, finished, conditions.sprt)).decode())
+    else:
+        print_table(record.terms, finished, conditions.sprt)
+    return EXIT_FAULTS if has_faults(finished) else 0
+
+
+def _play(record: MatchRecord, conditions: Conditions, commands: list[list[str]], games: int) -> None:
+    """Play what the record does not have yet, and tell how it goes on stderr. Raises UserError, KeyboardInterrupt."""
+    names, shown_folder = record.terms.names, printable(str(record.folder))
     click.echo(f"match: {names[0]} against {names[1]}; record in {shown_folder}", err=True)
     progress = Progress(names, games)
     try:
@@ -74,9 +87,3 @@ def match(
             click.echo(f"match: interrupted; go on with the same command and --out {shown_folder}", err=True)
         raise
     progress.finish()
-    finished = sorted(record.games, key=lambda game: game.game)
-    if as_json:
-        click.echo(msgspec.json.encode(summary(record.terms, finished, conditions.sprt)).decode())
-    else:
-        print_table(record.terms, finished, conditions.sprt)
-    return EXIT_FAULTS if has_faults(finished) else 0

@@ -14,7 +14,7 @@ from typing import TypeVar
 from go_rules.machine.launch import python_command
 from go_rules.machine.printable import printable
 from go_rules.machine.texts import parse_number
-from go_rules.points import COLOUR_NAMES, PASS, VertexError, from_vertex, to_vertex
+from go_rules.points import COLOUR_NAMES, COLUMNS, PASS, VertexError, from_vertex, to_vertex
 from go_rules.rules import Rules
 from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError, EngineTimeout, GtpClient, GtpFailure
@@ -142,6 +142,7 @@ class Engine:
             self._insist(f"rectangular_boardsize {width} {height}")
         else:
             self._insist(f"boardsize {width} {height}")
+            self._insist_on_shape(width, height)
         self._insist("clear_board")
         self._insist(f"komi {terms.komi:g}")
         if self._knows("kata-set-rules"):
@@ -248,6 +249,20 @@ class Engine:
                 self._takes_fractions = True
                 return
         self._insist(commands[-1])
+
+    def _insist_on_shape(self, width: int, height: int) -> None:
+        """See whether the board has this shape. GTP's `boardsize` has one number, so an engine may take the first of
+        two and say nothing. Stones stay on the board. Raises EngineError, and TermsRefused."""
+        self._insist("clear_board")
+        corner, beyond = (width, height), (1, height + 1) if width > height else (width + 1, 1)
+        for (column, row), is_there in ((corner, True), (beyond, False)):
+            try:
+                self._prepare(f"play b {COLUMNS[column - 1]}{row}")
+                accepted = True
+            except GtpFailure:
+                accepted = False
+            if accepted != is_there:
+                raise TermsRefused(f"{self.label} has no board of {width}x{height}, though it took `boardsize`")
 
     def _insist(self, command: str) -> None:
         try:

@@ -109,7 +109,7 @@ class Referee:
         except Forfeit as forfeit:
             letter = COLOUR_LETTERS[opponent(self._colour(forfeit.side))]
             result = f"{letter}+T" if forfeit.reason == record.OVERTIME else f"{letter}+F"
-            outcome = Outcome(result, forfeit.reason, f"{record.SIDES[forfeit.side]}: {forfeit.detail}")
+            outcome = Outcome(result, forfeit.reason, f"engine {record.SIDES[forfeit.side]}: {forfeit.detail}")
             if forfeit.reason in UNUSABLE:
                 unusable = forfeit.side
         after = [(engine.stderr_lines(), engine.stray_lines()) for engine in self.engines]

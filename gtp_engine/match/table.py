@@ -37,7 +37,8 @@ class Progress:
         elapsed = time.monotonic() - self._started
         left = elapsed / self._played_here * (self._total - len(games))
         line = (
-            f"game {len(games)}/{self._total}: {last.result} ({last.reason}, {last.moves} moves)"
+            f"{len(games)} of {self._total} played; game {last.game + 1}: {last.result}"
+            f" ({last.reason}, {last.moves} moves)"
             f"  {self._names[0]} {points(score.wins, score.draws)}"
             f" - {points(score.losses, score.draws)} {self._names[1]}"
             f"  {duration(left)} left"

@@ -11,6 +11,7 @@ from typing import Any
 import click
 import msgspec
 
+from go_rules.machine.locks import folder_for_one
 from go_rules.machine.printable import printable
 from gtp_engine.configuration.options import Count
 from gtp_engine.match.command import EXIT_FAULTS
@@ -59,13 +60,14 @@ def tournament(engines: tuple[str, ...], games: int, out: Path | None, prints_js
     names = distinct(said, [text for _, text in given])
     folder = out or Path(time.strftime("tournament-%Y%m%d-%H%M%S"))
     pairs = itertools.combinations(range(len(names)), 2)
-    contests = [open_contest(folder, pair, commands, names, conditions) for pair in pairs]
-    try:
-        play_series("tournament", f"{len(names)} engines", contests, conditions, games, folder)
-    except KeyboardInterrupt:
-        write_results(folder, names, commands, contests)
-        raise
-    found = write_results(folder, names, commands, contests)
+    with folder_for_one(folder):
+        contests = [open_contest(folder, pair, commands, names, conditions) for pair in pairs]
+        try:
+            play_series("tournament", f"{len(names)} engines", contests, conditions, games, folder)
+        except KeyboardInterrupt:
+            write_results(folder, names, commands, contests)
+            raise
+        found = write_results(folder, names, commands, contests)
     if prints_json:
         click.echo(msgspec.json.encode(as_json(found)).decode())
     else:

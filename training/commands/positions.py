@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from go_rules.machine.cores import usable_cores
+from go_rules.machine.locks import folder_for_one
 from training.commands.options import (
     Duration,
     config_option,
@@ -78,7 +79,6 @@ def label(
 ) -> None:
     """Write positions and the teacher's evaluation of them to sample files in OUT, to learn from them many times."""
     require_torch()
-    from training.locks import folder_for_one
     from training.teacher.labelling import HardExampleMining
     from training.teacher.labelling import label as run
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from go_rules.machine.cores import usable_cores
+from go_rules.machine.locks import folder_for_one
 from training.commands.options import (
     Duration,
     config_option,
@@ -63,7 +64,6 @@ def train(
     if run is None:
         raise click.UsageError("Missing argument 'RUN'.")
     require_torch()
-    from training.locks import folder_for_one
     from training.run.checkpoint import has_checkpoint
     from training.run.folder import CHECKPOINT, CONFIG, kept_shape
     from training.run.loop import TrainingTime, open_run
@@ -100,7 +100,6 @@ def learn(
 ) -> None:
     """Let the network in RUN play itself and learn from that; keep what wins a match against the best so far."""
     require_torch()
-    from training.locks import folder_for_one
     from training.run.folder import CONFIG, kept_shape
     from training.run.learn import learn as run_generations
 

@@ -12,6 +12,8 @@ import pytest
 
 from gtp_engine import cli
 from gtp_engine.benchmark import choice, trials, tune
+from gtp_engine.benchmark.choice import Choice
+from gtp_engine.benchmark.trials import Trial
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import changed, write_values
 from gtp_engine.configuration.sources import load, read_file
@@ -153,12 +155,9 @@ def tuned(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_the_best_is_written(opened: list[str], user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = json.loads(tuned(capsys, "--json"))
-    values = load(None, [], {}).values
-    assert report["written"] == str(user_file)
-    assert {name: report["best"][name] for name in FOUND} == values
-    assert values["precision"] in ("auto", "fp32")
+def test_what_was_measured_is_reported(opened: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    report = json.loads(tuned(capsys, "--json", "--dry-run"))
+    assert report["best"]["precision"] in ("auto", "fp32")
     assert {each["precision"] for each in report["tried"]} == {"int8", "fp32"}
     assert report["best"]["evals_per_second"] > 0
     assert report["present"] == report["tried"][0]
@@ -169,6 +168,43 @@ def test_the_best_is_written(opened: list[str], user_file: Path, capsys: pytest.
     settings = [(each["precision"], each["workers"], each["batch"]) for each in report["tried"]]
     assert len(set(settings)) == len(settings)
     assert {"auto", "fp32"} == set(opened)
+
+
+def prefer(monkeypatch: pytest.MonkeyPatch, other_workers: bool) -> None:
+    """Let the best setting be the present one, or one that differs from it in the workers only."""
+
+    def choose(present: Trial, others: list[Trial], _seconds: float, _tick: object) -> Choice:
+        best = present
+        if other_workers:
+            alike = [trial for trial in others if trial.evaluator is present.evaluator]
+            best = next(trial for trial in alike if trial.parameters.batch == present.parameters.batch)
+        for trial in {present, best}:
+            trial.search(0, 0.08)
+        return Choice(best, present, [present])
+
+    monkeypatch.setattr(tune, "choose", choose)
+
+
+def test_only_what_changes_is_written(
+    opened: list[str], user_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Automatic settings that are the best stay automatic: they follow the cores and the network."""
+    prefer(monkeypatch, other_workers=False)
+    assert f"wrote nothing to {user_file}" in tuned(capsys)
+    assert json.loads(tuned(capsys, "--json"))["written"] is None
+    assert not user_file.exists()
+    prefer(monkeypatch, other_workers=True)
+    report = json.loads(tuned(capsys, "--json"))
+    assert report["written"] == str(user_file)
+    assert load(None, [], {}).values == {"workers": report["best"]["workers"]}
+
+
+def test_what_was_given_by_hand_is_kept(
+    opened: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefer(monkeypatch, other_workers=False)
+    tuned(capsys, "--set", "batch=2")
+    assert load(None, [], {}).values == {"batch": 2}
 
 
 def test_a_slow_network_is_not_judged_in_haste(
@@ -185,19 +221,34 @@ def test_a_slow_network_is_not_judged_in_haste(
     assert not user_file.exists()
 
 
-def test_a_dry_run_writes_nothing(opened: list[str], user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_writes_nothing(
+    opened: list[str], user_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefer(monkeypatch, other_workers=True)
     out = tuned(capsys, "--dry-run")
     assert f" to {user_file}" in out
-    assert "\nwould write precision = " in out
+    assert "\nwould write workers = " in out
     assert not user_file.exists()
 
 
-def test_another_file_can_be_named(opened: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("before", ["visits = 7\n", None])
+def test_another_file_can_be_named(
+    opened: list[str],
+    user_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    before: str | None,
+) -> None:
+    """One that exists, or one that is to be made; what is in the user's own file does not count."""
+    write_values(user_file, {"workers": 77})
     other = tmp_path / "other.toml"
-    other.write_text("batch = 1\n")
-    out = tuned(capsys, "--config", str(other))
-    assert f" to {other}" in out
-    assert set(read_file(other)) == set(FOUND)
+    if before is not None:
+        other.write_text(before)
+    prefer(monkeypatch, other_workers=True)
+    assert f" to {other}" in tuned(capsys, "--config", str(other))
+    assert set(read_file(other)) == ({"workers"} if before is None else {"workers", "visits"})
+    assert load(None, [], {}).values == {"workers": 77}
 
 
 def test_networks_that_give_no_choice(

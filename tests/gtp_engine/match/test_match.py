@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from go_rules.machine.locks import folder_for_one
 from go_rules.sgf.reader import read_sgf
 from gtp_engine import cli
 from gtp_engine.errors import UserError
@@ -48,7 +49,7 @@ def test_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, stub("--name", "Winner", "--moves", "C3"), resigner, *small(tmp_path))
     assert code == 0
     assert "Winner 1.0 scores 100.0 %: Elo +inf (95 %: +7 to +inf) against Loser 1.0." in out.replace("\n", " ")
-    assert "game 4/4" in err
+    assert "4 of 4 played; game 4: W+R (resignation, " in err
     lines = (tmp_path / "record.jsonl").read_text().splitlines()
     games = [json.loads(line) for line in lines[1:]]
     assert [game["black"] for game in games] == [0, 1, 0, 1]
@@ -81,12 +82,36 @@ def test_another_match_in_the_same_folder_is_refused(tmp_path: Path, capsys: pyt
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.skipif(os.name != "posix", reason="this system locks otherwise")
+def test_a_second_match_at_the_same_time_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two would play every game twice, and their record could not be read again."""
+    folder = tmp_path / "match"
+    with folder_for_one(folder):
+        code, _, err = run(capsys, WINNER, LOSER, *small(folder, 1))
+        assert (code, err) == (1, f"nobi: {folder}: another process is working in this folder\n")
+        assert cli.run(["tournament", WINNER, LOSER, *map(str, small(folder, 1))]) == 1
+        assert "another process is working in this folder" in capsys.readouterr().err
+    assert run(capsys, WINNER, LOSER, *small(folder, 1))[0] == 0
+
+
+@pytest.mark.parametrize("size", ["7x5", "5x7"])
+def test_engines_that_take_any_shape_and_have_only_squares(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], size: str
+) -> None:
+    """GTP's `boardsize` has one number: GNU Go takes the first of two, and would lose by illegal moves."""
+    honest = stub("--name", "Honest", "--bad", "refuse@2", "--score", "0")  # the vertex beyond the board
+    assert run(capsys, honest, honest, *small(tmp_path / "honest", 2), "--size", size)[0] == 0
+    code, _, err = run(capsys, honest, stub("--name", "Square"), *small(tmp_path / "square", 2), "--size", size)
+    assert code == 1
+    assert err.splitlines()[-1] == f"nobi: engine B has no board of {size}, though it took `boardsize`"
+
+
 def test_faults_show_in_the_exit_code_and_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     crasher = stub("--name", "Crasher", "--bad", "crash@1")
     code, out, _ = run(capsys, WINNER, crasher, *small(tmp_path, 4))
     assert code == 3
     assert "4 crash" in out
-    assert "Game 1: B+F, crash: B: exited (7) at 'genmove white'" in out
+    assert "Game 1: B+F, crash: engine B: exited (7) at 'genmove white'" in out
 
 
 def test_games_at_the_same_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +154,7 @@ def test_an_engine_whose_path_is_no_text(tmp_path: Path, capsys: pytest.CaptureF
     own.write_bytes(STUB.read_bytes())
     command = shlex.join([sys.executable, "-I", "-S", str(own), "--moves", "resign"])
     code, _, err = run(capsys, command, LOSER, *small(tmp_path / "match", 2))
-    assert (code, "game 2/2" in err) == (0, True)
+    assert (code, "2 of 2 played" in err) == (0, True)
 
 
 RECORDS = {

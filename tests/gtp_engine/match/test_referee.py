@@ -52,7 +52,7 @@ def test_colours_may_be_exchanged(referee_game: Play) -> None:
 def test_whoever_misbehaves_loses(referee_game: Play, bad: str, reason: str) -> None:
     game = referee_game(["--moves", "C3,C2"], ["--bad", bad])
     assert (game.result, game.reason, game.winner) == ("B+F", reason, 0)
-    assert game.detail.startswith("B: ")
+    assert game.detail.startswith("engine B: ")
 
 
 def test_a_hang_is_cut_short(referee_game: Play) -> None:
@@ -103,7 +103,10 @@ def test_a_triple_ko_is_nobodys(referee_game: Play, count_board: bool) -> None:
     turns = zip(["pass", *stones["X"]], stones["O"], strict=True)
     opening = tuple(from_vertex(vertex, 4, 11) for turn in turns for vertex in turn)
     cycle = TRIPLE_KO_CYCLE.split()
-    mine, theirs = (["--moves", ",".join([*cycle[at::4]] * 2), "--score", f"{'BW'[at > 1]}+9"] for at in (1, 3))
+    shapes = ["--lists", "rectangular_boardsize"]
+    mine, theirs = (
+        [*shapes, "--moves", ",".join([*cycle[at::4]] * 2), "--score", f"{'BW'[at > 1]}+9"] for at in (1, 3)
+    )
     game = referee_game(mine, theirs, Conduct(count_board=count_board), opening, width=4, height=11)
     assert (game.moves, game.result, game.reason, game.winner) == (34, "0", record.WON_BY_SCORE, None)
 
@@ -112,7 +115,7 @@ def test_the_referee_keeps_its_own_board_from_the_opening_on(referee_game: Play)
     opening = tuple(from_vertex(vertex, 5, 5) for vertex in ["B3", "C3", "A2", "D2", "B1", "C1", "C2", "B2"])
     game = referee_game(["--moves", "C2"], [], Conduct(), opening)  # white's last move took the ko there
     assert game.opening == ["B3", "C3", "A2", "D2", "B1", "C1", "C2", "B2"]
-    assert (game.reason, game.winner, game.detail) == (record.ILLEGAL, 1, "A: C2 at move 9: ko")
+    assert (game.reason, game.winner, game.detail) == (record.ILLEGAL, 1, "engine A: C2 at move 9: ko")
 
 
 def test_clock_is_sent_and_lateness_counted_or_punished(referee_game: Play, tmp_path: Path) -> None:
@@ -141,7 +144,7 @@ def test_thinking_before_the_question_is_on_the_clock(referee_game: Play) -> Non
 def test_an_engine_that_refuses_the_terms_loses(referee_game: Play) -> None:
     game = referee_game([], ["--bad", "refuse-komi@1"])
     assert (game.result, game.reason) == ("B+F", record.REFUSED)
-    assert game.detail == "B: B refuses `komi 0.5`: never"
+    assert game.detail == "engine B: B refuses `komi 0.5`: never"
 
 
 def test_rules_and_visits_are_sent_to_those_who_listen(referee_game: Play, tmp_path: Path) -> None:
