@@ -137,6 +137,14 @@ def rules_from_sgf(text: str) -> Rules | None:
         return None
 
 
+def komi_from_sgf(text: str) -> float | None:
+    """Return the usual komi of the preset that an RU property names, for a file without komi; None if unknown."""
+    try:
+        return preset(text)[1]
+    except RulesError:
+        return None
+
+
 def rules_to_sgf(rules: Rules) -> str:
     """Write the RU property of these rules: the name that other programs know, or else KataGo's notation."""
     common = {"japanese": "Japanese", "chinese": "Chinese", "aga": "AGA", "new-zealand": "NZ"}

@@ -33,7 +33,7 @@ from go_rules.points import (
     row_of,
     to_vertex,
 )
-from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES, rules_from_sgf
+from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES, komi_from_sgf, rules_from_sgf
 from go_rules.rules import Rules
 
 MAX_BYTES = 10_000_000
@@ -69,6 +69,7 @@ class SgfGame:
     steps: tuple[Move | Setup, ...] = ()
     """The main line in order."""
     komi: float | None = None
+    """What the file says, else what is usual with the rules that it names."""
     rules: Rules | None = None
     """The rules that the RU property names, if we know them."""
     handicap: int = 0
@@ -313,7 +314,7 @@ class _Reader:
     def _komi(self) -> float | None:
         text = self._root_text("KM").replace(",", ".")
         if not text:
-            return None
+            return komi_from_sgf(self._root_text("RU"))
         try:
             komi = parse_number(text)
         except ValueError:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from go_rules.points import BLACK, COLOUR_NAMES, WHITE
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_colour, interpret_float, interpret_integer
-from gtp_engine.thinking.clock import System, TimeControl
+from gtp_engine.thinking.clock import System, TimeControl, TimeLeft
 
 LARGEST_COUNT = 1_000_000
 
@@ -52,17 +54,33 @@ def kata_list_time_settings(_engine: Engine, _call: Call) -> str:
 
 
 def kata_debug_print_tc(engine: Engine, _call: Call) -> str:
-    """Reply with both clocks as the engine knows them."""
-    control = engine.clock.control
-    lines = []
-    for colour in (BLACK, WHITE):
-        left = engine.clock.left[colour]
-        overtime = f" period {left.period:g} periods {left.periods} stones {left.stones}" if left.in_overtime else ""
-        lines.append(
-            f"{COLOUR_NAMES[colour].capitalize()} {control.system.value} mainTime {control.main:g} "
-            f"increment {control.increment:g} mainTimeLeft {left.main:g} inOvertime {int(left.in_overtime)}{overtime}"
-        )
-    return "\n".join(lines)
+    """Reply with both clocks as the engine knows them, in KataGo's words; `none` where there is no clock."""
+    left, control = engine.clock.left, engine.clock.control
+    return "\n".join(
+        f"{COLOUR_NAMES[colour].capitalize()} {_clock_text(control, left[colour])}" for colour in (BLACK, WHITE)
+    )
+
+
+def _clock_text(control: TimeControl, left: TimeLeft) -> str:
+    if control.system is System.NONE:
+        return "none"
+    words = [f"originalMainTime {control.main:g}"]
+    if control.system in (System.FISCHER, System.FISCHER_CAPPED):
+        words.append(f"increment {control.increment:g}")
+    if math.isfinite(control.cap):
+        words.append(f"mainTimeLimit {control.cap:g}")
+    if math.isfinite(control.move_maximum):
+        words.append(f"maxTimePerMove {control.move_maximum:g}")
+    periods, stones = left.periods or control.periods or 1, left.stones or 1
+    if control.period:
+        words.append(f"originalNumPeriods {control.periods or 1} numStonesPerPeriod {control.stones or 1}")
+        words.append(f"perPeriodTime {control.period:g}")
+    words.append(f"mainTimeLeft {left.main:g} inOvertime {int(left.in_overtime)}")
+    if control.period:
+        words.append(f"numPeriodsLeftIncludingCurrent {periods}")
+    if left.in_overtime:
+        words.append(f"numStonesLeftInPeriod {stones} timeLeftInPeriod {left.period:g}")
+    return " ".join(words)
 
 
 def _interpret_control(system: str, call: Call) -> TimeControl:

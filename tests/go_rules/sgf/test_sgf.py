@@ -117,6 +117,22 @@ def test_a_komi_in_other_words_is_ignored_and_said(text):
     assert parse_sgf(b"(;KM[]RU[my own])").ignored == ("RU[my own]",)
 
 
+@pytest.mark.parametrize(
+    ("root", "komi"),
+    [
+        ("RU[Japanese]", 6.5),
+        ("RU[NZ]", 7.0),
+        ("RU[AGA]KM[]", 7.5),
+        ("", None),
+        ("RU[my own]", None),
+        ("KM[0]RU[NZ]", 0),
+    ],
+)
+def test_rules_without_a_komi_bring_their_usual_one(root, komi):
+    """As in KataGo: the komi of the game before says nothing of this one."""
+    assert parse_sgf(f"(;SZ[9]{root};B[ee])".encode()).komi == komi
+
+
 def test_moves_that_our_rules_forbid_are_played():
     """A ko retaken at once, and suicide of two stones under rules that forbid both."""
     ko = b"(;SZ[4]RU[Japanese]AB[ba][ab][bc]AW[ca][bb][db][cc];B[cb];W[bb];B[cb])"

@@ -39,53 +39,62 @@ class Bot:
 TIMES = {
     "byo-yomi, main time": (
         ("kgs-time_settings byoyomi 600 30 5", "time_left black 580 0", "time_left white 571 0"),
-        "Black byoyomi mainTime 600 increment 0 mainTimeLeft 580 inOvertime 0",
+        "Black originalMainTime 600 originalNumPeriods 5 numStonesPerPeriod 1 perPeriodTime 30 "
+        "mainTimeLeft 580 inOvertime 0 numPeriodsLeftIncludingCurrent 5",
     ),
     "byo-yomi, third period": (
         ("kgs-time_settings byoyomi 600 30 5", "time_left black 28 3", "time_left white 571 0"),
-        "Black byoyomi mainTime 600 increment 0 mainTimeLeft 0 inOvertime 1 period 28 periods 3 stones 0",
+        "Black originalMainTime 600 originalNumPeriods 5 numStonesPerPeriod 1 perPeriodTime 30 "
+        "mainTimeLeft 0 inOvertime 1 numPeriodsLeftIncludingCurrent 3 numStonesLeftInPeriod 1 timeLeftInPeriod 28",
     ),
     "byo-yomi, last period and no time left of it": (
         ("kgs-time_settings byoyomi 0 30 5", "time_left black 0 1", "time_left white 30 5"),
-        "Black byoyomi mainTime 0 increment 0 mainTimeLeft 0 inOvertime 1 period 0 periods 1 stones 0",
+        "Black originalMainTime 0 originalNumPeriods 5 numStonesPerPeriod 1 perPeriodTime 30 "
+        "mainTimeLeft 0 inOvertime 1 numPeriodsLeftIncludingCurrent 1 numStonesLeftInPeriod 1 timeLeftInPeriod 0",
     ),
     "byo-yomi as Canadian overtime, main time": (
         ("time_settings 720 30 1", "time_left black 700 0", "time_left white 690 0"),
-        "Black canadian mainTime 720 increment 0 mainTimeLeft 700 inOvertime 0",
+        "Black originalMainTime 720 originalNumPeriods 1 numStonesPerPeriod 1 perPeriodTime 30 "
+        "mainTimeLeft 700 inOvertime 0 numPeriodsLeftIncludingCurrent 1",
     ),
     "byo-yomi as Canadian overtime, last period": (
         ("time_settings 720 30 1", "time_left black 25 1", "time_left white 690 0"),
-        "Black canadian mainTime 720 increment 0 mainTimeLeft 0 inOvertime 1 period 25 periods 0 stones 1",
+        "Black originalMainTime 720 originalNumPeriods 1 numStonesPerPeriod 1 perPeriodTime 30 "
+        "mainTimeLeft 0 inOvertime 1 numPeriodsLeftIncludingCurrent 1 numStonesLeftInPeriod 1 timeLeftInPeriod 25",
     ),
     "Canadian, main time": (
         ("kgs-time_settings canadian 600 300 10", "time_left black 550 0", "time_left white 571 0"),
-        "Black canadian mainTime 600 increment 0 mainTimeLeft 550 inOvertime 0",
+        "Black originalMainTime 600 originalNumPeriods 1 numStonesPerPeriod 10 perPeriodTime 300 "
+        "mainTimeLeft 550 inOvertime 0 numPeriodsLeftIncludingCurrent 1",
     ),
     "Canadian, overtime": (
         ("kgs-time_settings canadian 600 300 10", "time_left black 120 4", "time_left white 571 0"),
-        "Black canadian mainTime 600 increment 0 mainTimeLeft 0 inOvertime 1 period 120 periods 0 stones 4",
+        "Black originalMainTime 600 originalNumPeriods 1 numStonesPerPeriod 10 perPeriodTime 300 "
+        "mainTimeLeft 0 inOvertime 1 numPeriodsLeftIncludingCurrent 1 numStonesLeftInPeriod 4 timeLeftInPeriod 120",
     ),
     "Fischer": (
         ("kata-time_settings fischer-capped 120 30 300 -1", "time_left black 115 0", "time_left white 120 0"),
-        "Black fischer-capped mainTime 120 increment 30 mainTimeLeft 115 inOvertime 0",
+        "Black originalMainTime 120 increment 30 mainTimeLimit 300 mainTimeLeft 115 inOvertime 0",
     ),
     "Fischer over days": (
         ("kata-time_settings fischer-capped 259200 86400 604800 -1", "time_left black 259000 0", "time_left white 9 0"),
-        "Black fischer-capped mainTime 259200 increment 86400 mainTimeLeft 259000 inOvertime 0",
+        "Black originalMainTime 259200 increment 86400 mainTimeLimit 604800 mainTimeLeft 259000 inOvertime 0",
     ),
     "Fischer as Canadian overtime": (
         ("kgs-time_settings canadian 90 30 1", "time_left black 85 0", "time_left white 12 1"),
-        "Black canadian mainTime 90 increment 0 mainTimeLeft 85 inOvertime 0",
+        "Black originalMainTime 90 originalNumPeriods 1 numStonesPerPeriod 1 perPeriodTime 30 "
+        "mainTimeLeft 85 inOvertime 0 numPeriodsLeftIncludingCurrent 1",
     ),
     "simple": (
         ("time_settings 0 60 1", "time_left black 58 1", "time_left white 60 1"),
-        "Black canadian mainTime 0 increment 0 mainTimeLeft 0 inOvertime 1 period 58 periods 0 stones 1",
+        "Black originalMainTime 0 originalNumPeriods 1 numStonesPerPeriod 1 perPeriodTime 60 "
+        "mainTimeLeft 0 inOvertime 1 numPeriodsLeftIncludingCurrent 1 numStonesLeftInPeriod 1 timeLeftInPeriod 58",
     ),
     "absolute": (
         ("time_settings 900 0 0", "time_left black 870 0", "time_left white 900 0"),
-        "Black absolute mainTime 900 increment 0 mainTimeLeft 870 inOvertime 0",
+        "Black originalMainTime 900 mainTimeLeft 870 inOvertime 0",
     ),
-    "none": ((), "Black none mainTime 0 increment 0 mainTimeLeft 0 inOvertime 0"),
+    "none": ((), "Black none"),
 }
 """By a time system and a state of its clock: what the bridge says before a move, and the clock that we understand."""
 
