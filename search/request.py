@@ -73,6 +73,14 @@ def excluded_until(filter: MoveFilter | None) -> NDArray[np.int16]:
     return out
 
 
+def allows_a_move(game: Game, filter: MoveFilter | None) -> bool:
+    """Return whether a filter lets the side to move play anything legal, a pass too, in the game's present position."""
+    if filter is None:
+        return True
+    excluded = excluded_until(filter)[game.to_play]
+    return any(not excluded[point] for point in game.legal_moves(game.to_play))
+
+
 @dataclass(frozen=True)
 class ReportRequest:
     """Which reports a search sends while it runs, and what the reports and the final result contain."""

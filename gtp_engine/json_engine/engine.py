@@ -29,7 +29,7 @@ from gtp_engine.stderr import note
 from nets.human_profile import HumanProfile
 from search.puct.parameters import SearchParameters
 from search.puct.player import PuctPlayer
-from search.request import Limits, ReportRequest, SearchRequest
+from search.request import Limits, ReportRequest, SearchRequest, allows_a_move
 from search.result import SearchResult
 
 Send = Callable[[dict[str, Any]], None]
@@ -168,10 +168,12 @@ class JsonEngine:
             if not self._is_behind():
                 self._send(replies.analysis(subject, result, True))
 
+        # Where no legal move is allowed there is nothing to search, and a reply has no moves, as KataGo's.
+        visits = min(options.visits, options.playouts) if allows_a_move(game, query.filter) else 1
         request = SearchRequest(
             game,
             game.to_play,
-            Limits(min(options.visits, options.playouts), options.seconds, may_stop_early=False),
+            Limits(visits, options.seconds, may_stop_early=False),
             query.filter,
             ReportRequest(
                 report,

@@ -146,6 +146,17 @@ def test_moves_that_may_be_looked_at(engine: Spoken) -> None:
     assert {move["move"] for move in answer["moveInfos"]} == {"J9", "pass"}
 
 
+@pytest.mark.parametrize("moves", [[], ["E5"]])
+def test_where_no_legal_move_may_be_looked_at(engine: Spoken, moves: list[str]) -> None:
+    """A stone stands on E5. As in KataGo there are no moves then, and the root is what the network says."""
+    allowed = [{"player": "W", "moves": moves, "untilDepth": 2}]
+    query = asking(moves=[["B", "E5"]], allowMoves=allowed, maxVisits=40, includeOwnership=True)
+    (answer,) = engine.ask(query)
+    assert answer["moveInfos"] == []
+    assert answer["rootInfo"]["winrate"] == pytest.approx(answer["rootInfo"]["rawWinrate"])
+    assert len(answer["ownership"]) == 81
+
+
 def test_the_policy_tells_of_moves_that_may_not_be_looked_at(engine: Spoken) -> None:
     allowed = [{"player": "B", "moves": ["D4", "pass"], "untilDepth": 1}]
     fields: dict[str, Any] = {"maxVisits": 10, "includePolicy": True}
