@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from go_rules.machine.printable import shown
+from go_rules.machine.texts import parse_number
 from go_rules.rules import (
     BONUS_N,
     BONUS_N_MINUS_1,
@@ -138,11 +140,16 @@ def rules_from_sgf(text: str) -> Rules | None:
 
 
 def komi_from_sgf(text: str) -> float | None:
-    """Return the usual komi of the preset that an RU property names, for a file without komi; None if unknown."""
-    try:
-        return preset(text)[1]
-    except RulesError:
+    """Return the komi that goes with an RU property, for a file without one: that of the preset, or of the notation, or
+    KataGo's for such rules; None if the rules are unknown. Raises nothing."""
+    rules, said = rules_from_sgf(text), notation_komi(text)
+    if rules is None:
         return None
+    with contextlib.suppress(RulesError):
+        return preset(text)[1]
+    with contextlib.suppress(ValueError):
+        return parse_number(said or "")
+    return 7.0 if rules.has_button else 6.5 if rules.scoring == SCORING_TERRITORY else 7.5
 
 
 def rules_to_sgf(rules: Rules) -> str:

@@ -115,7 +115,8 @@ def written_beside(path: Path, content: bytes, mode: int = PRIVATE, durable: boo
     has the content, so that a power failure cannot leave an empty file. Raises OSError.
     """
     temporary = path.parent / f".new-{os.urandom(8).hex()}"
-    descriptor = _open(temporary, _WRITE | os.O_EXCL, mode)
+    with _named(path):
+        descriptor = _open(temporary, _WRITE | os.O_EXCL, mode)
     try:
         with _named(path), os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -139,7 +140,7 @@ def write_whole(path: Path, content: bytes, mode: int = PRIVATE, durable: bool =
         before = stat.S_IFREG
     if not stat.S_ISLNK(before):
         _require_regular(before, path)
-    with written_beside(path, content, mode, durable) as temporary:
+    with written_beside(path, content, mode, durable) as temporary, _named(path):
         os.replace(temporary, path)
 
 
@@ -170,7 +171,8 @@ def create_whole(path: Path, content: bytes) -> None:
             # No hard links here. The name is taken first, so that nothing is overwritten, and then replaced.
             os.close(_open(path, _WRITE | os.O_EXCL, PUBLIC))
             try:
-                os.replace(temporary, path)
+                with _named(path):
+                    os.replace(temporary, path)
             except OSError:
                 path.unlink(missing_ok=True)
                 raise
@@ -199,11 +201,11 @@ def _open(path: Name, flags: int, mode: int = PUBLIC) -> int:
 
 @contextmanager
 def _named(path: Name) -> Iterator[None]:
-    """Let an error of the body name the file: a full disk does not say for which one it had no room."""
+    """Let an error of the body name the file that the caller knows: a full disk names none, others a temporary one."""
     try:
         yield
     except OSError as error:
-        raise OSError(error.errno, error.strerror, error.filename or str(path)) from None
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _require_regular(mode: int, path: Name) -> None:

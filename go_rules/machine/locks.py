@@ -1,7 +1,7 @@
 """Locks between processes: one compiles a kernel and the others wait for it; one works in a folder and no other may.
 
 The system takes a lock back from a process that ends. Where the system has none, where lock files cannot be written, or
-where a process keeps one for too long, every process compiles for itself, and nobody is kept out of a folder.
+where a process takes too long, every process compiles for itself. Where it has none, nobody is kept out of a folder.
 """
 
 from __future__ import annotations
@@ -69,15 +69,20 @@ def folder_for_one(path: Path) -> Iterator[None]:
     A folder that was made for nothing, because the body failed, is removed. Raises OSError, also if another process has
     the folder.
     """
-    is_new = not path.exists()
-    path.mkdir(parents=True, exist_ok=True)
     try:
-        with _locked(path):
+        path.mkdir(parents=True)
+        is_new = True
+    except FileExistsError:
+        if not path.is_dir():
+            raise
+        is_new = False
+    with _locked(path):
+        try:
             yield
-    finally:
-        if is_new:
-            with contextlib.suppress(OSError):  # it is not empty
-                path.rmdir()
+        finally:
+            if is_new:
+                with contextlib.suppress(OSError):  # it is not empty
+                    path.rmdir()
 
 
 @contextlib.contextmanager

@@ -69,7 +69,8 @@ class SgfGame:
     steps: tuple[Move | Setup, ...] = ()
     """The main line in order."""
     komi: float | None = None
-    """What the file says, else what is usual with the rules that it names."""
+    usual_komi: float | None = None
+    """Where the file says nothing of a komi: what is usual with the rules that it names, if we know them."""
     rules: Rules | None = None
     """The rules that the RU property names, if we know them."""
     handicap: int = 0
@@ -90,8 +91,8 @@ class SgfGame:
     def to_game(self, before_move: int | None = None, rules: Rules = DEFAULT_RULES, komi: float = DEFAULT_KOMI) -> Game:
         """Play the game up to the position before move `before_move`, where 1 is the first; None plays all moves.
 
-        `rules` and `komi` are used if the file names none. Raises SgfError for moves that Game.play_told refuses, and
-        for impossible setups.
+        `rules` and `komi` are used if the file names none; rules that it names without a komi bring their usual one.
+        Raises SgfError for moves that Game.play_told refuses, and for impossible setups.
         """
         steps = self._steps_with_handicap()
         if steps is not self.steps:
@@ -103,7 +104,8 @@ class SgfGame:
 
     def _play(self, steps: Sequence[Move | Setup], before_move: int | None, rules: Rules, komi: float) -> Game:
         """What `to_game` returns, played by these steps."""
-        game = Game(self.width, self.height, self.rules or rules, komi if self.komi is None else self.komi)
+        said = next((each for each in (self.komi, self.usual_komi) if each is not None), komi)
+        game = Game(self.width, self.height, self.rules or rules, said)
         played = 0
         for index, step in enumerate(steps):
             if isinstance(step, Setup):
@@ -258,6 +260,7 @@ class _Reader:
             height=self.height,
             steps=tuple(steps),
             komi=self._komi(),
+            usual_komi=None if self._root_text("KM") else komi_from_sgf(self._root_text("RU")),
             rules=rules_from_sgf(self._root_text("RU")),
             handicap=self._handicap(),
             black=self._root_text("PB"),
@@ -314,7 +317,7 @@ class _Reader:
     def _komi(self) -> float | None:
         text = self._root_text("KM").replace(",", ".")
         if not text:
-            return komi_from_sgf(self._root_text("RU"))
+            return None
         try:
             komi = parse_number(text)
         except ValueError:

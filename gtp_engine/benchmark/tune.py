@@ -49,7 +49,7 @@ def tune(
     is changed or made, or the one --config names: it gets those of these three parameters that are better otherwise,
     and those that the command line gave; everything else in it stays as it is.
     """
-    configuration = load(config_file, settings, options, is_to_be_made=True)
+    configuration = load(config_file, settings, options, is_to_be_made=not dry_run)
     if chosen_player(configuration) != "nobi":
         raise UserError("only the player nobi, which needs a network (--net FILE), can be tuned")
     path = (config_file or user_file()) if dry_run else file_to_change(config_file)
@@ -61,8 +61,11 @@ def tune(
         choice = choose(present, others, seconds, tick)
     best = choice.best
     names = {evaluator.attributes.precision: name for name, evaluator in evaluators.items()}
-    precision = names.get(best.evaluator.attributes.precision, configuration.engine.precision)
-    so_far = {"precision": configuration.engine.precision, **_threads(choice.present)}
+    # Without values of its own a setting has what suits the evaluator that it gets.
+    so_far = {"precision": configuration.engine.precision, **_threads(new_trial(configuration, best.evaluator))}
+    precision = so_far["precision"]
+    if best.evaluator.attributes.precision != choice.present.evaluator.attributes.precision:
+        precision = names[best.evaluator.attributes.precision]
     found = {"precision": precision, **_threads(best)}
     changes = {name: value for name, value in found.items() if value != so_far[name] or name in configuration.by_hand}
     writes = bool(changes) and not dry_run and not choice.needed

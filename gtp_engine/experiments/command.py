@@ -81,19 +81,27 @@ def experiment(
     conditions = read_conditions(size=size, rules=rules, komi=komi, parallel=parallel)
     planned = plan(chosen, seconds)
     folder = out or Path(f"experiment-{name}")
-    found = _play(name, chosen, planned, conditions, folder)
+    with folder_for_one(folder):
+        found = _play(name, chosen, planned, conditions, folder)
+        played = f"{found.games} games on {size[0]}x{size[1]}, komi {conditions.terms.komi:g}, "
+        _publish(name, chosen, planned, found, played + _limit(chosen, seconds), folder, path)
+    return EXIT_FAULTS if found.has_faults else 0
+
+
+def _publish(
+    name: str, chosen: Experiment, planned: Plan, found: Results, played: str, folder: Path, picture: Path
+) -> None:
+    """Write the tables and the picture, and show the table on stdout. `played` says what was, for the caption."""
     rows = findings(planned, found)
-    played = f"{found.games} games on {size[0]}x{size[1]}, komi {conditions.terms.komi:g}, " + _limit(chosen, seconds)
     markdown = as_markdown(chosen, planned, rows, played)
     write_whole(folder / f"{name}.md", markdown.encode(), PUBLIC)
     write_whole(folder / f"{name}.csv", as_csv(rows).encode(), PUBLIC)
     click.echo(markdown, nl=False)
     if can_draw():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draw(path, chosen, planned, rows, played)
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        draw(picture, chosen, planned, rows, played)
     else:
         click.echo(f"experiment: {MISSING}", err=True)
-    return EXIT_FAULTS if found.has_faults else 0
 
 
 def _chosen(
@@ -125,10 +133,9 @@ def _play(name: str, chosen: Experiment, planned: Plan, conditions: Conditions, 
         _check(engine.label, engine.arguments)
     labels = [printable(engine.label) for engine in planned.engines]
     commands = [python_command("gtp_engine.cli", "gtp", *engine.arguments) for engine in planned.engines]
-    with folder_for_one(folder):
-        contests = [open_contest(folder, pair, commands, labels, conditions) for pair in planned.pairs]
-        play_series("experiment", name, contests, conditions, chosen.games, folder)
-        return write_results(folder, labels, commands, contests)
+    contests = [open_contest(folder, pair, commands, labels, conditions) for pair in planned.pairs]
+    play_series("experiment", name, contests, conditions, chosen.games, folder)
+    return write_results(folder, labels, commands, contests)
 
 
 def _check(label: str, arguments: tuple[str, ...]) -> None:

@@ -1,6 +1,6 @@
 """The search's formulas, as pure functions.
 
-`s` is a SETTINGS record (settings.py). Utilities are white's view unless the name says `own`: the side to move's.
+`s` is a SETTINGS record (memory/settings.py). Utilities are white's view unless the name says `own`: the mover's.
 Sources: Silver et al. 2017 (PUCT); Wu 2019 and KataGo's notes on its methods (score utility, first play urgency,
 variance-scaled exploration, weights); lc0 (exploration growing with the logarithm of visits).
 """

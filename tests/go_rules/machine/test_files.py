@@ -160,20 +160,28 @@ def test_appending_never_waits(tmp_path, fifo):
 
 
 def test_a_full_disk_leaves_nothing_behind(tmp_path):
-    """The largest file that the process may write stands for the end of the disk."""
+    """The largest file that the process may write stands for the end of the disk. Errors name the file meant."""
     (tmp_path / "old").write_bytes(b"old")
     code = f"""if True:
         import resource, signal
         from pathlib import Path
-        from go_rules.machine.files import create_whole, write_whole
+        from go_rules.machine.files import append_regular, create_whole, write_whole
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
-        for write, name in ((create_whole, "new"), (write_whole, "old")):
+        for write, name in ((create_whole, "new"), (write_whole, "old"), (append_regular, "log")):
             try:
                 write(Path({str(tmp_path)!r}, name), b"x" * 5000)
             except OSError as error:
-                print(error.strerror)
+                print(error.strerror, Path(error.filename).name)
         """
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    assert done.stdout == "File too large\n" * 2
-    assert [each.name for each in tmp_path.iterdir()] == ["old"]
+    assert done.stdout == "File too large new\nFile too large old\nFile too large log\n"
+    assert {each.name for each in tmp_path.iterdir()} == {"old", "log"}
     assert (tmp_path / "old").read_bytes() == b"old"
+
+
+def test_a_missing_folder_is_told_by_the_name_of_the_file(tmp_path):
+    path = tmp_path / "nowhere" / "file"
+    for write in (create_whole, write_whole, append_regular):
+        with pytest.raises(FileNotFoundError) as caught:
+            write(path, b"x")
+        assert caught.value.filename == str(path)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from go_rules.machine import locks
-from go_rules.machine.locks import acquire, release
+from go_rules.machine.locks import acquire, folder_for_one, release
 
 pytestmark = pytest.mark.skipif(locks.fcntl is None, reason="this system has no such locks")
 
@@ -78,3 +78,53 @@ def test_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(locks, "fcntl", None)
     acquire(tmp_path / "kernel")
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+# --- Folders ----------------------------------------------------------------------------------------------------------
+
+WORK = """
+import sys
+from pathlib import Path
+from go_rules.machine.locks import folder_for_one
+with folder_for_one(Path(sys.argv[1])):
+    print("taken", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def worker(folder: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WORK, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "taken\n"
+    return process
+
+
+def test_a_folder_is_for_one_process_until_it_ends(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "folder"
+    process = worker(folder)
+    with pytest.raises(OSError, match="another process is working in this folder") as caught, folder_for_one(folder):
+        pass
+    assert caught.value.filename == str(folder)
+    assert folder.is_dir()  # whoever is refused leaves it alone, empty as it is
+    process.kill()
+    process.wait()
+    with folder_for_one(folder):
+        (folder / "file").touch()
+
+
+def test_a_folder_that_was_made_for_nothing_is_removed(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), folder_for_one(tmp_path / "new"):
+        raise KeyError
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "old").mkdir()
+    with folder_for_one(tmp_path / "old"):
+        pass
+    assert (tmp_path / "old").is_dir()
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError), folder_for_one(tmp_path / "file"):
+        pass

@@ -121,16 +121,20 @@ def test_a_komi_in_other_words_is_ignored_and_said(text):
     ("root", "komi"),
     [
         ("RU[Japanese]", 6.5),
-        ("RU[NZ]", 7.0),
         ("RU[AGA]KM[]", 7.5),
-        ("", None),
-        ("RU[my own]", None),
-        ("KM[0]RU[NZ]", 0),
+        ("RU[koPOSITIONALscoreAREAkomi5.5]", 5.5),
+        ("RU[koSIMPLEscoreTERRITORYtaxSEKI]", 6.5),
+        ("RU[koSIMPLEscoreAREAbutton1]", 7.0),
+        ("KM[0]RU[NZ]", 0.0),
+        ("", 3.5),
+        ("RU[my own]", 3.5),
     ],
 )
 def test_rules_without_a_komi_bring_their_usual_one(root, komi):
-    """As in KataGo: the komi of the game before says nothing of this one."""
-    assert parse_sgf(f"(;SZ[9]{root};B[ee])".encode()).komi == komi
+    """As in KataGo: the komi of the game before says nothing of this one. For training it counts as unknown."""
+    record = parse_sgf(f"(;SZ[9]{root};B[ee])".encode())
+    assert record.to_game(komi=3.5).komi == komi
+    assert record.komi == (0.0 if "KM[0]" in root else None)
 
 
 def test_moves_that_our_rules_forbid_are_played():

@@ -203,8 +203,50 @@ def test_what_was_given_by_hand_is_kept(
     opened: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prefer(monkeypatch, other_workers=False)
-    tuned(capsys, "--set", "batch=2")
-    assert load(None, [], {}).values == {"batch": 2}
+    tuned(capsys, "--set", "batch=2", "--set", "precision=int8")
+    assert load(None, [], {}).values == {"batch": 2, "precision": "int8"}
+
+
+def test_a_precision_by_name_stays_while_it_is_the_best(
+    opened: list[str], user_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_values(user_file, {"precision": "int8"})
+    prefer(monkeypatch, other_workers=False)
+    assert f"wrote nothing to {user_file}" in tuned(capsys)
+
+
+def test_a_batch_that_was_measured_is_kept_with_its_precision(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In int8 one position at a time suits this network, and in fp32 four: but what was found best there is one."""
+
+    class Single(Precise):
+        def suited_batch(self, points: int) -> int:
+            return 1
+
+    def open_evaluator(configuration: Configuration) -> Evaluator:
+        return Precise("fp32") if configuration.engine.precision == "fp32" else Single("int8")
+
+    def choose(present: Trial, others: list[Trial], _seconds: float, _tick: object) -> Choice:
+        best = next(each for each in others if each.evaluator.attributes.precision == "fp32")
+        best = Trial(best.evaluator, present.parameters, present.width, present.height)
+        for trial in (present, best):
+            trial.search(0, 0.08)
+        return Choice(best, present, [present])
+
+    monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
+    monkeypatch.setattr(trials, "MIN_TRIAL_SECONDS", 0.08)
+    monkeypatch.setattr(tune, "choose", choose)
+    tuned(capsys)
+    assert load(None, [], {}).values == {"precision": "fp32", "batch": 1}
+
+
+def test_a_dry_run_does_not_take_a_wrong_name_for_a_new_file(
+    opened: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = str(tmp_path / "typo.toml")
+    assert cli.run(["tune", "--net", "any.bin.gz", "--seconds", "5", "--dry-run", "--config", missing]) == 1
+    assert "No such file or directory" in capsys.readouterr().err
 
 
 def test_a_slow_network_is_not_judged_in_haste(

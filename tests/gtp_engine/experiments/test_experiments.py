@@ -6,12 +6,14 @@ import csv
 import dataclasses
 import importlib.util
 import io
+import os
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from go_rules.machine.locks import folder_for_one
 from gtp_engine import cli
 from gtp_engine.configuration.sources import load
 from gtp_engine.experiments.catalogue import EXPERIMENTS, PLAYER, Pairing, plan
@@ -134,6 +136,13 @@ def test_an_experiment_is_played_once(
     assert (tmp_path / "02-01" / "record.jsonl").read_text() == record
     code, _, err = run(capsys, *arguments, "--komi", 3)
     assert (code, "holds another match (different komi)" in err) == (1, True)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no such locks")
+def test_an_experiment_is_played_by_one_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with folder_for_one(tmp_path):
+        code, out, err = run(capsys, "simulations", "--out", tmp_path)
+    assert (code, out, err) == (1, "", f"nobi: {tmp_path}: another process is working in this folder\n")
 
 
 @pytest.mark.parametrize(

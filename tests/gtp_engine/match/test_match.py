@@ -82,7 +82,7 @@ def test_another_match_in_the_same_folder_is_refused(tmp_path: Path, capsys: pyt
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.skipif(os.name != "posix", reason="this system locks otherwise")
+@pytest.mark.skipif(os.name != "posix", reason="this system has no such locks")
 def test_a_second_match_at_the_same_time_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two would play every game twice, and their record could not be read again."""
     folder = tmp_path / "match"
