@@ -96,16 +96,22 @@ def _affordable(present: Trial, others: Sequence[Trial], cost: dict[Trial, float
 
 
 def _finalists(fastest: list[Trial], present: Trial, cost: dict[Trial, float], seconds: float) -> list[Trial]:
-    """The present setting and as many of the fastest ones as there is time for."""
+    """The present setting and as many of the fastest ones as there is time for; with them what differs from the present
+    one by no more than the precision of the fastest."""
     finalists = [present, fastest[0]]
-    for trial in fastest[1:FINALISTS]:
-        if MIN_ROUNDS * sum(cost[each] for each in (*finalists, trial)) <= seconds:
+    wanted = (fastest[0].evaluator.attributes.precision, *_values(present)[1:])
+    plain = [trial for trial in fastest if _values(trial) == wanted]
+    for trial in (*plain, *fastest[1:FINALISTS]):
+        if trial not in finalists and MIN_ROUNDS * sum(cost[each] for each in (*finalists, trial)) <= seconds:
             finalists.append(trial)
     return finalists
 
 
 def _judged(present: Trial, tried: Sequence[Trial], ratios: dict[Trial, list[float]]) -> Choice:
-    """The best of those whose `ratios` to the present setting are known; without doubt, or it stays the present one."""
+    """The best of those whose `ratios` to the present setting are known; without doubt, or it stays the present one.
+
+    Where one that changes fewer values is nearly as fast, that is the best: what stays automatic follows the machine.
+    """
     good = []
     for trial, ours in ratios.items():
         if trial is present:
@@ -114,4 +120,16 @@ def _judged(present: Trial, tried: Sequence[Trial], ratios: dict[Trial, list[flo
         ratio, half = interval(ours)
         if ratio - half > needed:
             good.append(Choice(trial, present, tried, ratio, ratio - half, ratio + half))
-    return max(good, key=lambda choice: choice.low, default=Choice(present, present, tried))
+    best = max(good, key=lambda choice: choice.low, default=Choice(present, present, tried))
+    simpler = [choice for choice in good if _changes(choice.best, present) < _changes(best.best, present)]
+    simpler = [choice for choice in simpler if choice.ratio >= NEARLY_AS_FAST * best.ratio]
+    return max(simpler, key=lambda choice: choice.low, default=best)
+
+
+def _changes(trial: Trial, present: Trial) -> int:
+    """In how many of its three values a setting differs from the present one."""
+    return sum(ours != theirs for ours, theirs in zip(_values(trial), _values(present), strict=True))
+
+
+def _values(trial: Trial) -> tuple[str, int, int]:
+    return trial.evaluator.attributes.precision, trial.workers, trial.parameters.batch

@@ -45,9 +45,10 @@ def tune(
     Speed decides; a precision that loses too much, as measured when the network is first used, is not tried. The
     present setting stays unless another one is better for certain: by the 95 % interval of the ratio of their speeds.
     One with more positions evaluated at a time has to be 5 % faster, since those are chosen without knowing each
-    other's results. A slow network needs more --seconds, and the command says how many. The user's configuration file
-    is changed or made, or the one --config names: it gets those of these three parameters that are better otherwise,
-    and those that the command line gave; everything else in it stays as it is.
+    other's results. Of those that are nearly as fast as the best, the one that changes least is taken. A slow network
+    needs more --seconds, and the command says how many. The user's configuration file is changed or made, or the one
+    --config names: it gets those of these three parameters that are better otherwise, and those that the command line
+    gave; everything else in it stays as it is.
     """
     configuration = load(config_file, settings, options, is_to_be_made=not dry_run)
     if chosen_player(configuration) != "nobi":

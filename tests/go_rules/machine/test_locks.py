@@ -27,9 +27,9 @@ release(path)
 """
 
 
-def holder(path: Path) -> subprocess.Popen[str]:
+def holder(path: Path, code: str = HOLD) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "taken\n"
@@ -92,18 +92,9 @@ with folder_for_one(Path(sys.argv[1])):
 """
 
 
-def worker(folder: Path) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", WORK, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "taken\n"
-    return process
-
-
 def test_a_folder_is_for_one_process_until_it_ends(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
-    process = worker(folder)
+    process = holder(folder, WORK)
     with pytest.raises(OSError, match="another process is working in this folder") as caught, folder_for_one(folder):
         pass
     assert caught.value.filename == str(folder)

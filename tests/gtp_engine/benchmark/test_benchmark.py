@@ -14,7 +14,7 @@ from gtp_engine.benchmark.choice import MIN_ROUNDS, choose
 from gtp_engine.benchmark.trials import Trial, interval, request_of
 from gtp_engine.configuration.configuration import Configuration
 from nets.constant import ConstantEvaluator
-from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError
+from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes, EvaluatorError
 from nets.recording import RecordedPosition, RecordingEvaluator
 from search.puct import search as puct_search
 from search.puct.parameters import SearchParameters
@@ -139,8 +139,10 @@ def test_what_cannot_be_measured(arguments: list[str], message: str, capsys: pyt
 class Slow(Trial):
     """A setting whose speed is known beforehand, but for some noise."""
 
-    def __init__(self, rate: float, workers: int, batch: int, noise: float = 0.01) -> None:
-        super().__init__(ConstantEvaluator(), SearchParameters(workers=workers, batch=batch), 9, 9)
+    def __init__(self, rate: float, workers: int, batch: int, noise: float = 0.01, precision: str = "fp32") -> None:
+        evaluator = ConstantEvaluator()
+        evaluator.attributes = EvaluatorAttributes("constant", precision, "none")
+        super().__init__(evaluator, SearchParameters(workers=workers, batch=batch), 9, 9)
         self.rate, self.noise = rate, noise
         self.lengths: list[float] = []
         self.random = np.random.default_rng(workers * 100 + batch)
@@ -177,6 +179,17 @@ def test_nothing_is_recommended_that_is_not_certain() -> None:
         assert (choice.ratio, choice.low, choice.high) == (1.0, 1.0, 1.0)
     present, gentler = Slow(100.0, 2, 4, 0.001), Slow(98.0, 2, 1, 0.001)
     assert choose(present, [gentler], 600.0, lambda seconds: None).best is gentler, "as good, and chosen knowing more"
+
+
+@pytest.mark.parametrize(("rate", "is_enough"), [(990.0, True), (800.0, False)])
+def test_values_that_make_no_difference_stay(rate: float, is_enough: bool) -> None:
+    """Here the precision alone makes it fast; workers and batch that stay automatic follow the machine later on."""
+    present = Slow(100.0, 2, 4)
+    rates = [(1000.0, 3, 4), (1010.0, 4, 8), (rate, 2, 4), (995.0, 1, 4)]
+    others = [Slow(*each, precision="int8") for each in rates]
+    best = choose(present, others, 60.0, lambda seconds: None).best
+    assert best.evaluator.attributes.precision == "int8"
+    assert (best is others[2]) == is_enough
 
 
 def test_a_slow_network_needs_long_trials() -> None:
