@@ -141,7 +141,7 @@ def rules_from_sgf(text: str) -> Rules | None:
 
 def komi_from_sgf(text: str) -> float | None:
     """Return the komi that goes with an RU property, for a file without one: that of the preset, or of the notation, or
-    KataGo's for such rules; None if the rules are unknown. Raises nothing."""
+    KataGo's for such rules; None if the rules are unknown."""
     rules, said = rules_from_sgf(text), notation_komi(text)
     if rules is None:
         return None

@@ -84,6 +84,11 @@ class SgfGame:
     """The comments by the number of moves played before: 0 is the root's."""
 
     @property
+    def komi_to_play(self) -> float | None:
+        """The komi that the file says, else the usual one; None if neither is known."""
+        return self.usual_komi if self.komi is None else self.komi
+
+    @property
     def moves(self) -> list[Move]:
         """The moves of the main line, without setups."""
         return [step for step in self.steps if isinstance(step, Move)]
@@ -104,8 +109,8 @@ class SgfGame:
 
     def _play(self, steps: Sequence[Move | Setup], before_move: int | None, rules: Rules, komi: float) -> Game:
         """What `to_game` returns, played by these steps."""
-        said = next((each for each in (self.komi, self.usual_komi) if each is not None), komi)
-        game = Game(self.width, self.height, self.rules or rules, said)
+        own_komi = self.komi_to_play
+        game = Game(self.width, self.height, self.rules or rules, komi if own_komi is None else own_komi)
         played = 0
         for index, step in enumerate(steps):
             if isinstance(step, Setup):

@@ -31,7 +31,7 @@ def loadsgf(engine: Engine, call: Call) -> str:
         raise GtpError(CANNOT_LOAD) from None
     if loaded.ignored:
         note(f"{printable_path(path)}: {' and '.join(loaded.ignored)} not understood; what was set before stays")
-    engine.replace_game(game, loaded.usual_komi if loaded.komi is None else loaded.komi)
+    engine.replace_game(game, loaded.komi_to_play)
     return ""
 
 
