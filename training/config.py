@@ -107,6 +107,9 @@ class PlayConfig(ParameterTable, section="data.play"):
         0.0, "share of those in which the teacher's policy plays one side, and punishes mistakes", low=0, high=1
     )
     opening: float = parameter(2.0, "random moves that a game starts with, on average", low=0)
+    own_size: float = parameter(
+        0.5, "share of the batches whose boards are all 9x9, 13x13 or 19x19; the others mix sizes", low=0, high=1
+    )
     every: int = parameter(1, "moves from one position that is learned from to the next", low=1)
 
 

@@ -6,6 +6,7 @@ PyTorch is imported only when a command runs.
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     help="Begin with the weights of a student.bin.gz, or of the `embedded` network; grown where [network] says so.",
 )  # fmt: skip
 @click.option("--pause-after", type=Duration(), help="Save and end after this time, in the middle of a leg.")
+@click.option(
+    "--beside", type=folder, metavar="OTHER",
+    help="A run that has begun: its student learns from the same labels, by its own [network], [loss] and [optimiser].",
+)  # fmt: skip
 @nice_option
 @click.option("--defaults", is_flag=True, help="Print a configuration file with every value explained, and end.")
 def train(
@@ -47,6 +52,7 @@ def train(
     budget: float,
     source: str | None,
     pause_after: float | None,
+    beside: Path | None,
     defaults: bool,
 ) -> None:
     """Train a network in the folder RUN, or go on with it.
@@ -63,6 +69,8 @@ def train(
         return
     if run is None:
         raise click.UsageError("Missing argument 'RUN'.")
+    if beside is not None and beside.resolve() == run.resolve():
+        raise TrainingError("--beside must name another run")
     require_torch()
     from training.run.checkpoint import has_checkpoint
     from training.run.folder import CHECKPOINT, CONFIG, kept_shape
@@ -70,15 +78,15 @@ def train(
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
-    with folder_for_one(run):
+    with folder_for_one(run), nullcontext() if beside is None else folder_for_one(beside):
         if source is not None and has_checkpoint(run / CHECKPOINT):
             click.echo(f"nobi: {run} has begun already; it goes on, --from has no effect", err=True)
             source = None
         if source is not None:
-            opened = _begun_from(source, run, config_file, settings)
+            opened = _begun_from(source, run, config_file, settings, beside)
         else:
             config = read_settings(config_file, settings, kept_shape(run))
-            opened = open_run(run, config, None if settings else config_file)
+            opened = open_run(run, config, None if settings else config_file, beside)
         opened.train(TrainingTime(budget, pause_after, began))
 
 
@@ -110,7 +118,9 @@ def learn(
         run_generations(run, config, generations, budget, threads or usable_cores())
 
 
-def _begun_from(source: str, folder: Path, config_file: Path | None, settings: tuple[str, ...]) -> Run:
+def _begun_from(
+    source: str, folder: Path, config_file: Path | None, settings: tuple[str, ...], beside: Path | None
+) -> Run:
     """Create a run that begins with a network's weights and has that network's shape, or the larger one that the
     configuration names. Raises TrainingError."""
     from nets.embedded import embedded_network
@@ -127,6 +137,6 @@ def _begun_from(source: str, folder: Path, config_file: Path | None, settings: t
     student = restore(model)
     config = read_settings(config_file, settings, student.config)
     student = grow(student, config.network)
-    run = open_run(folder, config)
+    run = open_run(folder, config, beside=beside)
     run.begin_from(student, progress_of(model, path))
     return run

@@ -17,7 +17,6 @@ from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.position import PHASE_OVER, new_stack
 from go_rules.random import below, seed_state, uniform
 from go_rules.rules import RULES, SCORING_TERRITORY
-from training.positions.canvas import USUAL_SHARE
 from training.positions.encoding import SYMMETRIES, cell_of, write_input
 from training.positions.game_conditions import draw_conditions
 from training.positions.random_moves import random_move
@@ -43,6 +42,8 @@ class Games(NamedTuple):
     """[G] how each position was turned when it was last encoded"""
     sizes: NDArray[np.int64]
     """[K] board sizes to choose from, the canvas's own last"""
+    first_size: NDArray[np.int64]
+    """[G] from which of them on each game's board is drawn"""
     finished: NDArray[np.int64]
     """[G] how many games have ended in each game's place"""
     temperature: NDArray[np.float64]
@@ -61,14 +62,17 @@ def new_games(
     temperature: tuple[float, float],
     random_moves: float,
     opening: float,
+    alike: int = 0,
 ) -> Games:
-    """Allocate `count` games; `start_games` begins them. The other arguments are fields of Games."""
+    """Allocate `count` games; `start_games` begins them. The first `alike` have the last of `sizes`, others any. The
+    other arguments are fields of Games."""
     return Games(
         new_stack(3 * count),
         np.zeros(count, RULES),
         np.array([seed_state(seed * 1_000_003 + game) for game in range(count)], np.uint64).reshape(count, 2),
         np.zeros(count, np.int64),
         np.array(sizes, np.int64),
+        np.where(np.arange(count) < alike, len(sizes) - 1, 0),
         np.zeros(count, np.int64),
         np.array(temperature),
         np.array([random_moves]),
@@ -122,7 +126,8 @@ def _start(games, conditions, game, opening):
     state = games.state[game]
     pos = games.stack[3 * game + 2]
     rules = games.rules[game]
-    size = games.sizes[-1] if uniform(state) < USUAL_SHARE else games.sizes[below(state, len(games.sizes))]
+    smallest = games.first_size[game]
+    size = games.sizes[smallest + below(state, len(games.sizes) - smallest)]
     handicap = 0
     if uniform(state) < HANDICAP_SHARE:
         handicap = 1 + below(state, MAX_HANDICAP)

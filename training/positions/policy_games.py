@@ -41,8 +41,9 @@ class PolicyGames:
         """Begin the games in the background. `allocate(count, canvas)` returns the memory of a group's positions."""
         self.canvas, self.count = canvas, count
         temperature = config.temperature, config.early_temperature
+        alike = round(config.own_size * GROUPS) * count  # whole groups need no masks, with which attention is slow
         self._games = new_games(
-            GROUPS * count, sizes_on(canvas), seed, temperature, config.random_moves, config.opening
+            GROUPS * count, sizes_on(canvas), seed, temperature, config.random_moves, config.opening, alike
         )
         self._conditions, self._workers = conditions, workers
         self._positions = [allocate(count, canvas) for _ in range(GROUPS)]

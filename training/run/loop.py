@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from training.config import TrainingConfig, describe
+from training.config import TrainingConfig, describe, read_config
 from training.errors import TrainingError
 from training.files import make_folder, write_whole
 from training.interruption import interruptible
@@ -64,11 +64,15 @@ class TrainingTime:
 class Run:
     """A run: its folder, its progress, and the distiller that trains its student."""
 
-    def __init__(self, folder: Path, config: TrainingConfig, unwritten: bytes = b"") -> None:
+    def __init__(self, folder: Path, config: TrainingConfig, unwritten: bytes = b"", beside: Run | None = None) -> None:
         """Restore the run from its last checkpoint, if it has one. `unwritten` is what the folder keeps as its
-        configuration as soon as there is anything that was made by it. Raises TrainingError."""
+        configuration as soon as there is anything that was made by it. The student of the run `beside` learns whatever
+        this one's learns, and has no other steps. Raises TrainingError."""
         self._folder, self._config, self._unwritten = folder, config, unwritten
+        self._runs = [self] if beside is None else [self, beside]
         self.distiller = Distiller(config)
+        if beside is not None:
+            self.distiller.beside = beside.distiller
         self.progress = self._restore()
         self._status = StatusLine()
         self._log = TrainingLog(folder, self._status)
@@ -86,8 +90,10 @@ class Run:
         if progress.leg_budget <= 0:
             progress.leg_budget, progress.leg_began = duration.budget, progress.step
             progress.leg_spent = progress.reserved = 0.0
-        progress.origin = progress.origin.joined_with(self._origin())
-        self._announce()
+        origin = self._origin()
+        for run in self._runs:
+            run.progress.origin = run.progress.origin.joined_with(origin)
+            run._announce(progress)
         self._batches = self._open_batches()
         try:
             with interruptible() as interrupted:
@@ -129,7 +135,8 @@ class Run:
             if now - measured >= run.measure_every * 60:
                 measured = now
                 self._fetch()
-                self._report(self._measure())
+                for each in self._runs:
+                    each._report(each._measure(), progress)
                 clock.measured(clock.tick() - now)
             if now - saved >= run.save_every * 60 or (is_due and not self._saves):  # once soon: how long does it take?
                 saved = now
@@ -150,26 +157,32 @@ class Run:
         try:
             with pace.waiting(POSITIONS):
                 batch = self._next_batch()
-            self._pending.append((batch.source, self.distiller.step(batch, share)))
+            self.distiller.step(batch, share)
+            self._note_losses(batch.source)
             self._repeat(share)
         except torch.cuda.OutOfMemoryError:
             has_room = False  # nothing more here, where the error keeps tensors alive
         if not has_room:
             self._halve_batches()
             return
-        progress.step += 1
-        progress.samples += batch.learned
+        for run in self._runs:
+            run.progress.step += 1
+            run.progress.samples += batch.learned
         progress.records_drawn = self._batches.records_drawn
 
     def _repeat(self, share: float) -> None:
         """Learn from batches again that were labelled before, as often as the configuration says."""
         for _ in range(self._config.data.repeats - 1):
-            repeated = self.distiller.step_again(share)
-            if repeated is None:
+            count = self.distiller.step_again(share)
+            if not count:
                 return
-            count, losses = repeated
-            self.progress.samples += count
-            self._pending.append((AGAIN, losses))
+            for run in self._runs:
+                run.progress.samples += count
+            self._note_losses(AGAIN)
+
+    def _note_losses(self, source: str) -> None:
+        for run in self._runs:
+            run._pending.append((source, run.distiller.losses))
 
     def _next_batch(self) -> Batch:
         try:
@@ -193,7 +206,7 @@ class Run:
 
     def _seconds_to_measure(self, speed: float) -> float:
         """Estimate how long the yardstick will take by the speed of learning, in positions a second."""
-        return 0.0 if self._yardstick is None else self._yardstick.count / max(speed, 1e-3)
+        return 0.0 if self._yardstick is None else len(self._runs) * self._yardstick.count / max(speed, 1e-3)
 
     def _finish_leg(self) -> None:
         """End a leg: keep its state, measure and export the network, and prepare the next leg. Raises TrainingError
@@ -204,10 +217,15 @@ class Run:
             self._save()
             raise TrainingError(f"nothing was learned: the start took the whole budget of {budget:,.3g} s")
         self._save()
+        for run in self._runs:
+            run._end_leg(progress)
+
+    def _end_leg(self, leg: Progress) -> None:
+        progress = self.progress
         copy_checkpoint(self._folder / CHECKPOINT, self._folder / f"{LEG}{progress.legs + 1}")
         measures = self._measure()
         self.write_network(measures)
-        self._report(measures)
+        self._report(measures, leg)
         begun = replace(progress, leg_budget=0.0, leg_spent=0.0, legs=progress.legs + 1)
         save_checkpoint(self._folder / CHECKPOINT, replace(self._checkpoint(), progress=begun))
 
@@ -243,24 +261,29 @@ class Run:
         with torch.backends.cudnn.flags(enabled=True, benchmark=False, allow_tf32=True):
             return self._yardstick.measure(evaluate_with(self.distiller.average.network))
 
-    def _report(self, measures: tuple[Measure, Measure] | None) -> None:
+    def _report(self, measures: tuple[Measure, Measure] | None, leg: Progress) -> None:
         progress = self.progress
         facts = {
             "time": round(time.time()),
             "leg": progress.legs + 1,
-            "spent": round(progress.spent, 4),
+            "spent": round(leg.spent, 4),
             "step": progress.step,
             "samples": progress.samples,
         }
         self._log.write(facts, measures)
         self._log.plot()
         if measures is not None:
-            self._status.note(f"step {progress.step:,}  19x19 {measures[0].line()}")
-            self._status.note(f"step {progress.step:,}  small {measures[1].line()}")
+            reached = f"{shape_name(self._config.network)}, step {progress.step:,} "
+            for board, measure in zip(("19x19", "small"), measures, strict=True):
+                self._status.note(f"{reached} {board} {measure.line()}")
 
     def _fetch(self) -> None:
         """Wait until the device has done all steps, and read their losses. Raises TrainingError where one is no
         number."""
+        for run in self._runs:
+            run._read_losses()
+
+    def _read_losses(self) -> None:
         for source, losses in self._pending:
             names = list(losses)
             values = torch.stack([losses[name].float() for name in names]).tolist()
@@ -284,12 +307,12 @@ class Run:
         )
         return speed
 
-    def _announce(self) -> None:
+    def _announce(self, leg: Progress) -> None:
         student, progress = self.distiller.student, self.progress
         self._status.note(
             f"{shape_name(self._config.network)}: {student.parameter_count:,} parameters, "
             f"{student.macs() / 1e9:.2f} GMAC on 19x19, on {self.distiller.device}; "
-            f"step {progress.step:,}, {progress.leg_budget - progress.leg_spent:,.0f} s left of leg {progress.legs + 1}"
+            f"step {progress.step:,}, {leg.leg_budget - leg.leg_spent:,.0f} s left of leg {progress.legs + 1}"
         )
 
     def _checkpoint(self) -> Checkpoint:
@@ -307,8 +330,9 @@ class Run:
             self._unwritten = b""
 
     def _save(self) -> None:
-        self._keep_config()
-        save_checkpoint(self._folder / CHECKPOINT, self._checkpoint())
+        for run in self._runs:
+            run._keep_config()
+            save_checkpoint(run._folder / CHECKPOINT, run._checkpoint())
         self._saves += 1
 
     def _try_to_save(self) -> None:
@@ -333,11 +357,21 @@ class Run:
         return checkpoint.progress
 
 
-def open_run(folder: Path, config: TrainingConfig, template: Path | None = None) -> Run:
+def open_run(folder: Path, config: TrainingConfig, template: Path | None = None, beside: Path | None = None) -> Run:
     """Open a run's folder, or create it with `config`. `template` is the TOML file that this was read from, which a new
-    folder keeps as it is. Raises TrainingError."""
+    folder keeps as it is. `beside` is the folder of a run that has begun and learns from the same labels. Raises
+    TrainingError."""
     make_folder(folder)
     unwritten = b""
     if not (folder / CONFIG).exists():
         unwritten = describe(config).encode() if template is None else template.read_bytes()
-    return Run(folder, config, unwritten)
+    return Run(folder, config, unwritten, None if beside is None else _beside(beside, config))
+
+
+def _beside(folder: Path, config: TrainingConfig) -> Run:
+    """Open a run that learns what another one does, of this configuration: all but its network, losses and optimiser
+    are those of the other. Raises TrainingError."""
+    if not has_checkpoint(folder / CHECKPOINT):
+        raise TrainingError(f"{folder}: no run has begun here; begin it with `nobi train` first")
+    own = read_config(folder / CONFIG)
+    return Run(folder, replace(own, run=config.run, data=replace(config.data, teacher="", repeats=1)))

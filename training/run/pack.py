@@ -4,6 +4,7 @@
     OUT/packages/    the packages that these need beside numpy, numba and PyTorch, for the Python of that machine
     OUT/gpu.toml     the configuration; the teacher, the records and the yardstick lie beside it
     OUT/run/         the state of the run that goes on there, if one is given
+    OUT/beside/      the state of the run that learns from its labels too, if there is one
     OUT/leg.sh       trains a leg, and leaves the run's state in pieces that can be carried back
 
 What is only read in bf16 and what compresses better is made smaller: the teacher's matrices lose the bits that bf16 has
@@ -47,15 +48,16 @@ SPARE_BYTES = 1 << 18
 LEG = """\
 #!/bin/sh
 # sh leg.sh [BUDGET] [FOLDER]: train a leg of 9 minutes, or of BUDGET; then leave the run in FOLDER, in pieces under
-# 16 MB. Carried back, `cat FOLDER/run.tar.* | tar -xf -` makes the run's folder of them again.
+# 16 MB, and the run beside it. Carried back, `cat FOLDER/run.tar.* | tar -xf -` makes the folders of them again.
 cd "$(dirname "$0")" || exit
 out=${2:+$(cd "$OLDPWD" && cd "$2" && pwd)} || exit
 export PYTHONPATH="$PWD/code:$PWD/packages" NOBI_CACHE_DIR="$PWD/cache" PYTHONUNBUFFERED=1
-${PYTHON:-python3} -m gtp_engine.cli train run --config gpu.toml --budget "${1:-9m}"
+[ -d beside ] && beside=beside
+${PYTHON:-python3} -m gtp_engine.cli train run ${beside:+--beside beside} --config gpu.toml --budget "${1:-9m}"
 code=$?
 if [ -n "$out" ]; then
     rm -f "$out"/run.tar.*
-    tar -cf - --exclude='run/leg*' --exclude='*.new' --exclude='*.old' run | split -b 15728640 - "$out/run.tar."
+    tar -cf - --exclude='*/leg*' --exclude='*.new' --exclude='*.old' run $beside | split -b 15728640 - "$out/run.tar."
 fi
 exit $code
 """
@@ -68,39 +70,49 @@ exit $code
 @click.option(
     "--run", "run", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A run to go on with."
 )
+@click.option(
+    "--beside", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A run that learns beside it."
+)
 @click.option("--python", default="3.12", show_default=True, help="The Python of the machine, on Linux and x86-64.")
 @click.option("--most", type=click.IntRange(1), default=64, show_default=True, help="How many MiB may travel.")
 def main(
-    out: Path, config_file: Path | None, settings: tuple[str, ...], run: Path | None, python: str, most: int
+    out: Path,
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    run: Path | None,
+    beside: Path | None,
+    python: str,
+    most: int,
 ) -> None:
     """Run the command line."""
     try:
         shape = None if run is None else kept_shape(run)
-        pack(out, read_settings(config_file, settings, shape), run, python, most << 20)
+        runs = {name: each for name, each in (("run", run), ("beside", beside)) if each is not None}
+        pack(out, read_settings(config_file, settings, shape), runs, python, most << 20)
     except TrainingError as error:
         raise click.ClickException(str(error)) from None
 
 
-def pack(out: Path, config: TrainingConfig, run: Path | None, python: str, most: int) -> None:
-    """Create the folder `out`, and say how large its parts are. Raises TrainingError, also where it is larger than
-    `most` bytes; what was begun is removed then."""
+def pack(out: Path, config: TrainingConfig, runs: dict[str, Path], python: str, most: int) -> None:
+    """Create the folder `out`, and say how large its parts are. `runs` are the folders of runs by the names that they
+    have in it. Raises TrainingError, also where it is larger than `most` bytes; what was begun is removed then."""
     if out.exists():
         raise TrainingError(f"{out}: exists already; a new folder is made")
     data = config.data
     if data.samples_share or data.fresh_share:
         raise TrainingError("sample files do not travel: set data.samples_share and data.fresh_share to 0")
-    _check_inputs(config, run)  # before the downloads, which take long
+    _check_inputs(config, runs)  # before the downloads, which take long
     teacher = rounded_to_bf16(Path(data.teacher)) if data.teacher else None
     with named_errors(out):
         out.mkdir(parents=True)
     try:
-        _fill(out, config, teacher, run, python, most)
+        _fill(out, config, teacher, runs, python, most)
     except BaseException:
         shutil.rmtree(out, ignore_errors=True)  # or the next try would find that it exists
         raise
 
 
-def _check_inputs(config: TrainingConfig, run: Path | None) -> None:
+def _check_inputs(config: TrainingConfig, runs: dict[str, Path]) -> None:
     """Raise TrainingError, which names the file, where something that is to be copied is missing or damaged."""
     data = config.data
     if data.records_share:
@@ -109,21 +121,23 @@ def _check_inputs(config: TrainingConfig, run: Path | None) -> None:
         load_records(Path(data.records.path), data.records)
     if config.run.yardstick:
         load_yardstick(Path(config.run.yardstick))
-    for path in () if run is None else (run / CONFIG, run / CHECKPOINT):
+    for path in (run / part for run in runs.values() for part in (CONFIG, CHECKPOINT)):
         with named_errors(path):
             path.stat()
 
 
-def _fill(out: Path, config: TrainingConfig, teacher: bytes | None, run: Path | None, python: str, most: int) -> None:
+def _fill(
+    out: Path, config: TrainingConfig, teacher: bytes | None, runs: dict[str, Path], python: str, most: int
+) -> None:
     """Put all parts into the new folder `out`. Raises TrainingError."""
     data = config.data
     with named_errors(out):
         _copy_code(out / "code")
         download(out / "packages", python)
         (out / "leg.sh").write_text(LEG, encoding="utf-8")
-    if run is not None:
+    for name, run in runs.items():
         with named_errors(run):
-            _copy_run(run, out / "run")
+            _copy_run(run, out / name)
     if config.run.yardstick:
         yardstick = Path(config.run.yardstick)
         with named_errors(yardstick):

@@ -83,6 +83,10 @@ class Distiller:
         self._memory = LabelMemory(config.data.repeats - 1, config.run.seed)
         self.units_reset = 0
         """How many dormant units were reset so far."""
+        self.losses: dict[str, Tensor] = {}
+        """The parts of the loss in the last step, on the device."""
+        self.beside: Distiller | None = None
+        """Learns whatever this one learns, on the same device, by its own optimisers."""
         # The student is not compiled: that would take longer than a leg of some minutes gains by it.
         compiled = []
         if config.run.compile and self.device.type == "cuda" and isinstance(self.teacher, TorchTeacher):
@@ -125,32 +129,33 @@ class Distiller:
                 self._taught(planes.contiguous(memory_format=torch.channels_last), global_, size == canvas)
         return True
 
-    def step(self, batch: Batch, rate_share: float) -> dict[str, Tensor]:
+    def step(self, batch: Batch, rate_share: float) -> None:
         """Learn from one batch, at this share of the full learning rate. Games in the batch are told their next moves.
 
-        Return the parts of the loss. They stay on the device, so that nothing waits for them.
+        `losses` stay on the device, so that nothing waits for them.
         """
         spatial, global_, targets, evaluation = self._labelled(batch)
-        losses, policy = self._learn(spatial, global_, targets, batch.fills_canvas, rate_share)
+        policy = self._learn(spatial, global_, targets, batch.fills_canvas, rate_share)
         if evaluation is not None:
             self._memory.add(spatial, global_, targets, batch.fills_canvas)
             if batch.play_on is not None:
                 batch.play_on(self._mixed_policy(batch, evaluation, policy[: len(batch.global_)]))
-        return losses
 
-    def step_again(self, rate_share: float) -> tuple[int, dict[str, Tensor]] | None:
+    def step_again(self, rate_share: float) -> int:
         """Learn once more from a batch that the teacher labelled before, turned by a symmetry. Return how many
-        positions it has, and the parts of the loss. None: there are too few such batches yet, or none are wanted."""
+        positions it has; 0: there are too few such batches yet, or none are wanted."""
         drawn = self._memory.draw()
         if drawn is None:
-            return None
-        losses, _ = self._learn(*drawn, rate_share)
-        return len(drawn[1]), losses
+            return 0
+        self._learn(*drawn, rate_share)
+        return len(drawn[1])
 
     def _learn(
         self, spatial: Tensor, global_: Tensor, targets: Targets, fills_canvas: bool, rate_share: float
-    ) -> tuple[dict[str, Tensor], Tensor]:
-        """Make one step. Return the parts of the loss, and the student's policy [N, S*S + 1] before it."""
+    ) -> Tensor:
+        """Make one step. Return the student's policy [N, S*S + 1] before it."""
+        if self.beside is not None:
+            self.beside._learn(spatial, global_, targets, fills_canvas, rate_share)
         outputs = self._evaluated(spatial, global_, fills_canvas)
         total, parts = loss_of(outputs, targets, spatial[:, :1], self.config.loss)
         total.backward()
@@ -158,12 +163,12 @@ class Distiller:
         self.average.update(self.student)
         if self._dormant_units is not None and rate_share >= LEAST_RATE:
             self.units_reset += self._dormant_units.step(spatial, global_, fills_canvas)
-        losses = {
+        self.losses = {
             "total": total.detach(),
             "norm": norm.detach(),
             **{name: part.detach() for name, part in parts.items()},
         }
-        return losses, outputs.policy[:, PLAIN].detach()
+        return outputs.policy[:, PLAIN].detach()
 
     @torch.no_grad()
     def label(self, batch: Batch) -> tuple[Batch, Targets, Callable[[Tensor | None], None]]:
@@ -196,7 +201,9 @@ class Distiller:
         their size."""
         size = self.config.run.batch // 2
         self.config = replace(self.config, run=replace(self.config.run, batch=max(1, size)))
-        self.student.zero_grad(set_to_none=True)
+        for each in (self, self.beside):
+            if each is not None:
+                each.student.zero_grad(set_to_none=True)
         self._memory.clear()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()

@@ -52,6 +52,20 @@ def test_games_are_played_to_their_end(workers: WorkerPool) -> None:
     assert (np.diff(counts, axis=0) != 0).mean() > 0.7  # nearly every answer puts a stone on nearly every board
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_share_of_the_groups_is_on_the_largest_board(workers: WorkerPool, share: float) -> None:
+    count, canvas = 32, 9
+    config = PlayConfig(own_size=share, random_moves=1.0, opening=20.0)
+    games = PolicyGames(canvas, count, config, CONDITIONS, 5, workers)
+    logits = np.full((count, canvas * canvas + 1), -3.0, np.float32)
+    logits[:, -1] = 9.0
+    for _ in range(GROUPS * 20):
+        group, positions = games.take()
+        assert positions.fills_canvas == (group < share * GROUPS)
+        games.play_on(group, lambda: logits)
+    games.close()
+
+
 def follow(workers: WorkerPool, early_temperature: float) -> tuple[int, int]:
     """Play by a policy with one move in it; return how many moves were that one, whichever way the board was turned for
     the network, and how many there were."""

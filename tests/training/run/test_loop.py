@@ -75,16 +75,22 @@ def config(records: Path, **data: object) -> TrainingConfig:
     )
 
 
-def train_steps(folder: Path, settings: TrainingConfig, steps: int, monkeypatch: pytest.MonkeyPatch) -> Progress:
+def train_steps(
+    folder: Path,
+    settings: TrainingConfig,
+    steps: int,
+    monkeypatch: pytest.MonkeyPatch,
+    beside: Path | None = None,
+) -> Progress:
     """Train so many steps and save, as an interruption does."""
-    run = open_run(folder, settings)
+    run = open_run(folder, settings, beside=beside)
     goal = run.progress.step + steps
     original = run.distiller.step
 
-    def counted(batch: object, share: float) -> dict[str, torch.Tensor]:
+    def counted(batch: object, share: float) -> None:
         if run.progress.step + 1 >= goal:
             signal.raise_signal(signal.SIGTERM)
-        return original(batch, share)  # type: ignore[arg-type]
+        original(batch, share)  # type: ignore[arg-type]
 
     monkeypatch.setattr(run.distiller, "step", counted)
     return run.train(TrainingTime(budget=1e5))
@@ -120,6 +126,44 @@ def test_a_leg_ends_with_a_network_and_the_next_goes_on(
     assert second.step == load_checkpoint(folder / "leg1", CPU).progress.step == first.step
     assert (folder / "progress.jsonl").exists()
     assert read_trained_network(folder).model.name == network.attributes.name  # whatever the next leg begins with
+
+
+def test_a_run_beside_another_learns_what_it_would_learn_alone(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone, beside, wide = tmp_path / "alone", tmp_path / "beside", tmp_path / "wide"
+    settings = replace(config(records), optimiser=OptimiserConfig(warm_up=2, rate=0.001))
+    larger = replace(config(records), network=replace(SHAPE, blocks=4))
+    for folder in (alone, beside):
+        train_steps(folder, settings, 1, monkeypatch)
+    train_steps(wide, larger, 1, monkeypatch)
+    train_steps(alone, settings, 3, monkeypatch)
+    train_steps(wide, larger, 3, monkeypatch, beside)
+    one, other = (load_checkpoint(folder / CHECKPOINT, CPU) for folder in (alone, beside))
+    assert (one.progress.step, one.progress.samples) == (other.progress.step, other.progress.samples) == (4, 16)
+    for name, weights in one.weights.items():
+        torch.testing.assert_close(other.weights[name], weights, rtol=0, atol=0)
+
+
+def test_both_runs_end_the_leg_with_a_network(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside, wide = tmp_path / "beside", tmp_path / "wide"
+    with pytest.raises(TrainingError, match="beside: no run has begun here"):
+        open_run(wide, config(records), beside=beside)
+    train_steps(beside, config(records), 1, monkeypatch)
+    set_clock(monkeypatch)
+    teacher = tmp_path / "teacher.bin.gz"
+    teacher.write_bytes(encode_model(to_model(new_student(), "the-teacher", has_optimistic=True)))
+    open_run(wide, config(records, teacher=str(teacher)), beside=beside).train(TrainingTime(budget=2.0))
+    progress = [load_checkpoint(folder / CHECKPOINT, CPU).progress for folder in (wide, beside)]
+    assert progress[1].step == progress[0].step + 1
+    for folder, reached in zip((wide, beside), progress, strict=True):
+        assert (reached.legs, reached.leg_budget) == (1, 0.0)
+        assert read_trained_network(folder).facts["teachers"] == ["the-teacher"]
+        card = json.loads((folder / "student.json").read_text())
+        assert (card["positions"], card["steps"]) == (reached.samples, reached.step)
+        line = json.loads((folder / "progress.jsonl").read_text().splitlines()[-1])
+        assert line["spent"] == 1.0
+        assert line["loss"]["total"] > 0.0
 
 
 def test_batches_that_a_teacher_labelled_are_learned_from_again(
@@ -195,9 +239,9 @@ def test_a_damaged_sample_file_loses_nothing(tmp_path: Path, records: Path, monk
     opened = open_run(run, config(records, records_share=0.0, samples_share=1.0, samples=(str(samples),)))
     original = opened.distiller.step
 
-    def step(batch: Batch, share: float) -> dict[str, torch.Tensor]:
+    def step(batch: Batch, share: float) -> None:
         (samples / "19-000001.samples").write_bytes(b"damaged")
-        return original(batch, share)
+        original(batch, share)
 
     monkeypatch.setattr(opened.distiller, "step", step)
     with pytest.raises(TrainingError, match=r"19-000001\.samples: not a sample file"):
@@ -212,7 +256,8 @@ def test_a_loss_that_is_no_number_never_replaces_a_checkpoint(
     train_steps(folder, settings, 2, monkeypatch)
     settings = replace(settings, run=replace(settings.run, save_every=1e-9))
     opened = open_run(folder, settings)
-    monkeypatch.setattr(opened.distiller, "step", lambda batch, share: {"total": torch.tensor(float("nan"))})
+    opened.distiller.losses = {"total": torch.tensor(float("nan"))}
+    monkeypatch.setattr(opened.distiller, "step", lambda batch, share: None)
     with pytest.raises(TrainingError, match="no longer a number"):
         opened.train(TrainingTime(budget=1e5))
     assert load_checkpoint(folder / CHECKPOINT, CPU).progress.step == 2

@@ -95,27 +95,29 @@ def test_all_lies_in_one_folder(
     records: Path, teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(module, "download", lambda target, python: target.mkdir())
-    run, out = tmp_path / "begun", tmp_path / "out"
-    (run / "checkpoint").mkdir(parents=True)
-    (run / "training.toml").touch()
-    (run / "checkpoint" / "state.json").write_text("{}")
+    run, beside, out = tmp_path / "begun", tmp_path / "other", tmp_path / "out"
+    for folder in (run, beside):
+        (folder / "checkpoint").mkdir(parents=True)
+        (folder / "training.toml").touch()
+        (folder / "checkpoint" / "state.json").write_text("{}")
     config = TrainingConfig(data=DataConfig(teacher=str(teacher), records=RecordsConfig(path=str(records))))
-    pack(out, config, run, "3.12", ROOM)
+    pack(out, config, {"run": run, "beside": beside}, "3.12", ROOM)
     assert "6 of 6 games fit" in capsys.readouterr().err
     packed = read_config(out / "gpu.toml").data
     assert (packed.teacher, packed.records.path) == ("teacher.bin.gz", "games.npz")
     assert gzip.decompress((out / packed.teacher).read_bytes())
     assert (out / "code" / "training" / "run" / "loop.py").exists()
     assert (out / "run" / "checkpoint" / "state.json").exists()
+    assert (out / "beside" / "checkpoint" / "state.json").exists()
     assert not list(out.rglob("__pycache__"))
     subprocess.run(["sh", "-n", str(out / "leg.sh")], check=True)
     with pytest.raises(TrainingError, match="exists already"):
-        pack(out, config, run, "3.12", ROOM)
+        pack(out, config, {"run": run}, "3.12", ROOM)
     with pytest.raises(TrainingError, match="no room"):
-        pack(tmp_path / "full", config, run, "3.12", size_of(out) // 2)
+        pack(tmp_path / "full", config, {"run": run}, "3.12", size_of(out) // 2)
     without = TrainingConfig(data=DataConfig(records_share=0.0))
     with pytest.raises(TrainingError, match="larger than the 1 MiB"):
-        pack(tmp_path / "larger", without, None, "3.12", 1 << 20)
+        pack(tmp_path / "larger", without, {}, "3.12", 1 << 20)
 
 
 @pytest.mark.parametrize("missing", ["teacher", "records", "no records", "yardstick", "run"])
@@ -133,7 +135,7 @@ def test_errors_name_the_file_before_anything_is_downloaded(
     empty.mkdir()
     named = {"no records": "data.records.path: no game records", "run": f"{empty / 'training.toml'}: No such file"}
     with pytest.raises(TrainingError) as error:
-        pack(out, config, empty if missing == "run" else None, "3.12", ROOM)
+        pack(out, config, {"run": empty} if missing == "run" else {}, "3.12", ROOM)
     assert str(error.value).startswith(named.get(missing, f"{nothing}: No such file"))
     assert not out.exists()
 
@@ -147,17 +149,17 @@ def test_a_failure_leaves_nothing_in_the_way(records: Path, tmp_path: Path, monk
 
     monkeypatch.setattr(module, "download", fail)
     with pytest.raises(TrainingError, match="no network"):
-        pack(out, config, None, "3.12", ROOM)
+        pack(out, config, {}, "3.12", ROOM)
     monkeypatch.setattr(module, "download", lambda target, python: target.mkdir())
-    pack(out, config, None, "3.12", ROOM)
+    pack(out, config, {}, "3.12", ROOM)
     with pytest.raises(TrainingError, match="exists already"):
-        pack(out, config, None, "3.12", ROOM)
+        pack(out, config, {}, "3.12", ROOM)
     assert (out / "games.npz").exists()  # what another call made stays
 
 
 def test_samples_do_not_travel(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="sample files do not travel"):
-        pack(tmp_path / "out", TrainingConfig(data=DataConfig(samples_share=0.5)), None, "3.12", ROOM)
+        pack(tmp_path / "out", TrainingConfig(data=DataConfig(samples_share=0.5)), {}, "3.12", ROOM)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed (extra `train`)")
