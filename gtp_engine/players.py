@@ -19,7 +19,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
 from nets.devices import AUTO, device_of
-from nets.embedded import NETWORK, WEIGHTS
+from nets.embedded import EMBEDDED, FAST, network_file
 from nets.human_profile import HumanProfile, parse_profile
 from nets.opened_before import remember_opened, was_opened_before
 from search.alphazero.parameters import ALPHAGO, AlphaZeroParameters
@@ -184,13 +184,16 @@ def check(configuration: Configuration) -> None:
     """
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         raise UserError("NUMBA_DISABLE_JIT=1 turns numba's compiler off, without which no player runs")
+    named = configuration.engine.net
+    if named in EMBEDDED and configuration.net is None:
+        raise UserError(f"this installation lacks its network {named} ({network_file(named)})")
     name = chosen_player(configuration)
     for table in {PLAYERS[name].parameters, SearchParameters}:
         configuration.fill(table())
     _refuse_what_it_lacks(name, configuration)
     net = configuration.net
     if net is None and configuration.engine.net is None and configuration.engine.player is None:
-        note(f"this installation lacks its network ({WEIGHTS / NETWORK}): playing without one, which is weak")
+        note(f"this installation lacks its network ({network_file(FAST)}): playing without one, which is weak")
     if net is None or not PLAYERS[name].needs_network:
         return
     if configuration.engine.device != AUTO or configuration.engine.precision == "fp16":

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from go_rules.points import BLACK, COLOUR_NAMES, COLUMNS, PASS, WHITE, point_at, to_vertex
 from gtp_engine.commands.rules import rules_json
+from gtp_engine.configuration.configuration import network_path
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.model_list import described
 from gtp_engine.thinking.decide import move_text, pv_text
 from gtp_engine.version import VERSION
-from nets.embedded import embedded_network
 
 CANDIDATES_SHOWN = 3
 
@@ -86,7 +86,7 @@ def kata_get_models(engine: Engine, _call: Call) -> str:
     evaluator = engine.player.evaluator
     if evaluator is None:
         return "[]"
-    path = Path(engine.settings.net) if engine.settings.net else embedded_network() or Path(evaluator.attributes.name)
+    path = network_path(engine.settings.net) or Path(evaluator.attributes.name)
     batch = engine.player.parameters.batch_for(evaluator, engine.game.width, engine.game.height)
     model = described(evaluator, path, batch)
     return json.dumps([model], sort_keys=True, separators=(",", ":"))

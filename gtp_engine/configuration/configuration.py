@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from go_rules.machine.directories import expand_home
 from gtp_engine.configuration.settings import EngineSettings
-from nets.embedded import embedded_network
+from nets.embedded import EMBEDDED, embedded_network
 from search.parameters import ParameterTable, declared
 
 T = TypeVar("T", bound=ParameterTable)
@@ -51,15 +51,23 @@ class Configuration:
 
     @property
     def net(self) -> Path | None:
-        """The path of the network: the one that is named, with `~` expanded, else the embedded one.
-
-        None if `none` is named, or if the installation lacks its network.
-        """
-        if self.engine.net is None:
-            return embedded_network()
-        return None if self.engine.net == NO_NETWORK else expand_home(self.engine.net)
+        """The path of the network, as `network_path` says."""
+        return network_path(self.engine.net)
 
     @property
     def has_own_net(self) -> bool:
-        """Whether the user named a network."""
-        return self.engine.net not in (None, NO_NETWORK)
+        """Whether the user named a network that did not come with the engine."""
+        return self.engine.net not in (None, NO_NETWORK, *EMBEDDED)
+
+
+def network_path(name: str | None) -> Path | None:
+    """The path of the network that `name` means: an embedded one, the usual one if it is None, or a file, with `~`
+    expanded.
+
+    None if it is `none`, or if the installation lacks the embedded network.
+    """
+    if name is None:
+        return embedded_network()
+    if name in EMBEDDED:
+        return embedded_network(name)
+    return None if name == NO_NETWORK else expand_home(name)

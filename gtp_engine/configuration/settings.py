@@ -54,8 +54,8 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
 
     # fmt: off
     net: str | None = parameter(
-        None, "The network: a KataGo file (.bin.gz, .txt.gz) or an .onnx file; none plays without one.",
-        absent="the embedded one", example="network.bin.gz", metavar="FILE",
+        None, "The network: a KataGo file (.bin.gz, .txt.gz), an .onnx file, or an embedded one: fast, strong; none "
+        "plays without one.", absent="fast", example="network.bin.gz", metavar="FILE",
         commands=("gtp", "picture", "benchmark", "tune", "doctor"),
     )
     player: str | None = parameter(

@@ -22,7 +22,7 @@ from gtp_engine.configuration.configuration import NO_NETWORK, Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.version import VERSION
 from nets.devices import CPU, DEVICES, RUNTIMES, MissingDevice, candidates
-from nets.embedded import NETWORK, WEIGHTS
+from nets.embedded import FAST, network_file
 
 if TYPE_CHECKING:
     from search.player import Player
@@ -217,10 +217,10 @@ def _network(installation: Installation) -> str:
     if configuration.engine.net == NO_NETWORK or not PLAYERS[chosen_player(configuration)].needs_network:
         return "network: none wanted"
     if configuration.net is None:
-        raise UserError(f"this installation lacks its network: {WEIGHTS / NETWORK}")
+        raise UserError(f"this installation lacks its network: {network_file(configuration.engine.net or FAST)}")
     evaluator = installation.player.evaluator
     assert evaluator is not None
-    which = configuration.net if configuration.has_own_net else f"the embedded one, {WEIGHTS / NETWORK}"
+    which = configuration.net if configuration.has_own_net else f"embedded, {configuration.net}"
     network = evaluator.attributes
     return f"network: {network.name} ({which}), {network.precision}, {network.provider}"
 

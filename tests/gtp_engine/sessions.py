@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from go_rules.machine.directories import cache_root
-from nets.embedded import NETWORK, WEIGHTS
+from nets.embedded import FAST, network_file
 from tests.planted import Planted
 
 LONGEST = 400.0
@@ -49,6 +49,7 @@ GTP = ("gtp", "--visits", "10", "--size", "9")
 
 SESSIONS = (
     Session("play", (*GTP, "--ponder"), PLAY, "= "),
+    Session("play with the strong network", (*GTP, "--net", "strong"), ("kata-get-models", "genmove b"), "b8c96"),
     Session("play by onnxruntime", (*GTP, "--precision", "fp32", "--set", "log={out}/dialogue.log"), PLAY, "= "),
     Session(
         "match",
@@ -73,7 +74,7 @@ SESSIONS = (
 MORE_SESSIONS = (
     Session("play without a network", (*GTP, "--net", "none"), ("genmove b", "quit"), "= "),
     Session("lines that are refused", GTP, ("nonsense", "loadsgf {out}/none.sgf", "quit"), "? "),
-    Session("convert", ("convert", str(WEIGHTS / NETWORK), "{out}/network.onnx")),
+    Session("convert", ("convert", str(network_file(FAST)), "{out}/network.onnx")),
     Session("play a converted network", (*GTP, "--net", "{out}/network.onnx"), ("genmove b", "quit"), "= "),
     Session("parameters", ("config", "--markdown"), answer="cpuct"),
     Session("players", ("players",), answer="rave"),

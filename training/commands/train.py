@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 @click.option("--budget", type=Duration(), default="25m", show_default=True, help="Wall-clock time of a new leg.")
 @click.option(
     "--from", "source", metavar="FILE",
-    help="Begin with the weights of a student.bin.gz, or of the `embedded` network; grown where [network] says so.",
+    help="Begin with the weights of a student.bin.gz, or of an embedded network, fast or strong; "
+    "grown where [network] says so.",
 )  # fmt: skip
 @click.option("--pause-after", type=Duration(), help="Save and end after this time, in the middle of a leg.")
 @click.option(
@@ -123,14 +124,14 @@ def _begun_from(
 ) -> Run:
     """Create a run that begins with a network's weights and has that network's shape, or the larger one that the
     configuration names. Raises TrainingError."""
-    from nets.embedded import embedded_network
+    from nets.embedded import EMBEDDED, embedded_network
     from training.files import read_network
     from training.run.loop import open_run
     from training.run.trained_network import progress_of
     from training.student.growth import grow
     from training.student.restore import restore
 
-    path = embedded_network() if source == "embedded" else Path(source)
+    path = embedded_network(source) if source in EMBEDDED else Path(source)
     if path is None:
         raise TrainingError("this installation lacks its network")
     model = read_network(path)

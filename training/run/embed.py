@@ -1,9 +1,9 @@
-"""Make a run's network the one that ships with the engine: `make weights RUN=folder ROWS=kata-rows-1024.npz`.
+"""Make a run's network one that ships with the engine: `make weights RUN=folder AS=fast ROWS=kata-rows-1024.npz`.
 
-    nets/weights/nobi.bin.gz        RUN/student.bin.gz as it is
-    nets/weights/nobi-int16.npz     the results of its calibration for our own kernels
-    nets/weights/nobi.json          where it comes from and how it measures in fp32 and int16
-    nets/weights/README.md          the model card: its table of figures is written anew
+    nets/weights/nobi-fast.bin.gz      RUN/student.bin.gz as it is
+    nets/weights/nobi-fast-int16.npz   the results of its calibration for our own kernels
+    nets/weights/nobi-fast.json        where it comes from and how it measures in fp32 and int16
+    nets/weights/README.md             the model card: its table of figures is written anew
 
 People write the rest of the card, above all how strong the network is.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 from nets.conversion.convert import load_model
 from nets.conversion.fold import is_convolutional
-from nets.embedded import FACTS, INT16, NETWORK, WEIGHTS
+from nets.embedded import EMBEDDED, WEIGHTS, facts_file, int16_file, network_file
 from nets.evaluator import Evaluator, EvaluatorError
 from nets.native.calibrate import calibrate, packed_by
 from nets.native.evaluator import NativeEvaluator
@@ -31,7 +31,7 @@ from training.run.folder import CARD, STUDENT
 from training.run.measure import evaluate_function
 from training.run.yardstick import Yardstick, load_yardstick
 
-BEGIN, END = "<!-- figures: written by `make weights` -->", "<!-- end of figures -->"
+BEGIN, END = "<!-- figures of {}: written by `make weights` -->", "<!-- end of the figures of {} -->"
 GROUPS = {"19x19": "19×19", "smaller": "smaller boards"}
 FIGURES = {
     "policy_cross_entropy": "policy cross-entropy",
@@ -44,8 +44,9 @@ FIGURES = {
 }
 
 
-def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
-    """Write all four files and return a line about them. Raises TrainingError and EvaluatorError."""
+def embed(run: Path, name: str, rows: Path | None) -> str:
+    """Write all four files of the embedded network `name`, and return a line about them. Raises TrainingError and
+    EvaluatorError."""
     source = run / STUDENT
     if not source.is_file():
         raise TrainingError(f"{run}: there is no {STUDENT}; `nobi train` writes one at the end of a leg")
@@ -63,13 +64,14 @@ def embed(run: Path, rows: Path | None, weights: Path = WEIGHTS) -> str:
         if verdict is not None:
             versions["int16"] = NativeEvaluator(packed_by(verdict, model), model.name, lambda: plain)
         facts["yardstick"] = {name: _measured(yardstick, evaluator) for name, evaluator in versions.items()}
-    card = _with_figures((weights / "README.md").read_text(encoding="utf-8"), table(facts))
-    write_whole(weights / NETWORK, content)
+    readme = WEIGHTS / "README.md"
+    card = _with_figures(readme.read_text(encoding="utf-8"), name, table(facts))
+    write_whole(network_file(name), content)
     if verdict is not None:
-        write_whole(weights / INT16, verdict.to_bytes())
-    write_whole(weights / FACTS, json.dumps(facts, indent=1).encode() + b"\n")
-    write_whole(weights / "README.md", card.encode())
-    return f"{model.name} is embedded"
+        write_whole(int16_file(name), verdict.to_bytes())
+    write_whole(facts_file(name), json.dumps(facts, indent=1).encode() + b"\n")
+    write_whole(readme, card.encode())
+    return f"{model.name} is embedded as {name}"
 
 
 def table(facts: dict[str, Any]) -> str:
@@ -105,19 +107,20 @@ def _measured(yardstick: Yardstick, evaluator: Evaluator) -> dict[str, Any]:
     return {group: asdict(measure) for group, measure in zip(GROUPS, measures, strict=True)}
 
 
-def _with_figures(card: str, figures: str) -> str:
-    if BEGIN not in card or END not in card:
-        raise TrainingError("the model card has no place for figures")
-    return card[: card.index(BEGIN)] + f"{BEGIN}\n\n{figures}\n\n" + card[card.index(END) :]
+def _with_figures(card: str, name: str, figures: str) -> str:
+    begin, end = BEGIN.format(name), END.format(name)
+    if begin not in card or end not in card:
+        raise TrainingError(f"the model card has no place for the figures of {name}")
+    return card[: card.index(begin)] + f"{begin}\n\n{figures}\n\n" + card[card.index(end) :]
 
 
 def main(arguments: list[str]) -> int:
     """Run the command line `arguments` and return the exit code."""
-    if len(arguments) not in (1, 2):
-        print("usage: make weights RUN=folder [ROWS=kata-rows-1024.npz]", file=sys.stderr)
+    if len(arguments) not in (2, 3) or arguments[1] not in EMBEDDED:
+        print(f"usage: make weights RUN=folder AS={'|'.join(EMBEDDED)} [ROWS=kata-rows-1024.npz]", file=sys.stderr)
         return 2
     try:
-        print(embed(Path(arguments[0]), Path(arguments[1]) if len(arguments) == 2 else None))
+        print(embed(Path(arguments[0]), arguments[1], Path(arguments[2]) if len(arguments) == 3 else None))
     except (TrainingError, EvaluatorError, OSError) as error:
         print(f"nobi: {error}", file=sys.stderr)
         return 1

@@ -15,6 +15,7 @@ from gtp_engine.configuration.parameters import find_parameter, parameters
 from gtp_engine.configuration.settings import RULE_NAMES, EngineSettings
 from gtp_engine.configuration.sources import load, read_file
 from gtp_engine.configuration.texts import template
+from gtp_engine.errors import UserError
 from gtp_engine.players import PLAYERS, check, chosen_player, suited_to
 from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network
@@ -48,8 +49,9 @@ def test_which_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert load(None, ["net=none"], {}).net is None
     monkeypatch.setattr("nets.embedded.WEIGHTS", tmp_path)
     assert load(None, [], {}).net is None
-    (tmp_path / "nobi.bin.gz").touch()
-    assert load(None, [], {}).net == tmp_path / "nobi.bin.gz"
+    (tmp_path / "nobi-fast.bin.gz").touch()
+    assert load(None, [], {}).net == load(None, ["net=fast"], {}).net == tmp_path / "nobi-fast.bin.gz"
+    assert load(None, ["net=strong"], {}).net is None
 
 
 def test_an_installation_without_its_network_plays_by_playouts(
@@ -67,6 +69,8 @@ def test_an_installation_without_its_network_plays_by_playouts(
         assert capsys.readouterr().err == ""
     with pytest.raises(ParameterError, match="the player network needs a network"):
         check(load(None, ["player=network"], {}))
+    with pytest.raises(UserError, match=r"lacks its network strong \(.*nobi-strong\.bin\.gz\)"):
+        check(load(None, ["net=strong"], {}))
 
 
 def test_a_device_has_its_own_defaults() -> None:

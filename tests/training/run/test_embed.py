@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nets.embedded import FACTS, INT16, NETWORK
+from nets import embedded
+from nets.embedded import STRONG, facts_file, int16_file, network_file
 from nets.native.calibrate import Verdict, from_bytes
 from training.errors import TrainingError
 from training.run import embed as embedding
@@ -49,26 +50,31 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding, "unsupported_reason", lambda model: "")
     weights = tmp_path / "weights"
     weights.mkdir()
-    (weights / "README.md").write_text(f"before {BEGIN} old {END} after")
+    for module in (embedded, embedding):
+        monkeypatch.setattr(module, "WEIGHTS", weights)
+    begin, end = BEGIN.format(STRONG), END.format(STRONG)
+    (weights / "README.md").write_text(f"before {begin} old {end} after")
     with pytest.raises(TrainingError, match="there is no student"):
-        embed(tmp_path, None, weights)
+        embed(tmp_path, STRONG, None)
     (tmp_path / "student.bin.gz").write_bytes(random.compressed())
     (tmp_path / "student.json").write_text('{"positions": 12, "yardstick": {}}')
-    assert "is embedded" in embed(tmp_path, None, weights)
-    assert (weights / NETWORK).read_bytes() == random.compressed()
-    verdict = from_bytes((weights / INT16).read_bytes())
+    assert "is embedded as strong" in embed(tmp_path, STRONG, None)
+    assert network_file(STRONG) == weights / "nobi-strong.bin.gz"
+    assert network_file(STRONG).read_bytes() == random.compressed()
+    verdict = from_bytes(int16_file(STRONG).read_bytes())
     assert (verdict.reason_against, verdict.in_bf16) == ("none", False)
-    facts = json.loads((weights / FACTS).read_text())
+    facts = json.loads(facts_file(STRONG).read_text())
     assert facts["positions"] == 12
     assert "yardstick" not in facts
     card = (weights / "README.md").read_text()
-    assert card.startswith(f"before {BEGIN}")
-    assert card.endswith(f"{END} after")
+    assert card.startswith(f"before {begin}")
+    assert card.endswith(f"{end} after")
     assert facts["sha256"] in card
     assert "old" not in card
 
 
 def test_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main([]) == 2
-    assert main([str(tmp_path)]) == 1
+    for wrong in ([], [str(tmp_path)], [str(tmp_path), "weak"]):
+        assert main(wrong) == 2
+    assert main([str(tmp_path), "fast"]) == 1
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"nobi: {tmp_path}: there is no student.bin.gz")

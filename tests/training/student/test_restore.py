@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from gtp_engine import cli
-from nets.embedded import NETWORK, WEIGHTS
+from nets.embedded import FAST, network_file
 from nets.katago.model import Activation
 from nets.katago.parse import parse_model
 from nets.katago.reader import decompress
@@ -76,7 +76,7 @@ def test_every_kind_of_student_comes_back(tmp_path: Path, kind: str) -> None:
 
 
 def test_the_embedded_network_can_be_trained_on() -> None:
-    model = read_network(WEIGHTS / NETWORK)
+    model = read_network(network_file(FAST))
     load_weights(Student(shape_of(model)), model)
 
 
@@ -92,7 +92,7 @@ def test_what_a_network_had_learned(tmp_path: Path, file: Path) -> None:
     card.unlink()
     plain = to_model(new_student(), "plain", has_optimistic=False)
     assert progress_of(plain, file).origin == Origin()
-    embedded = progress_of(read_network(WEIGHTS / NETWORK), WEIGHTS / NETWORK)
+    embedded = progress_of(read_network(network_file(FAST)), network_file(FAST))
     assert embedded.origin.teachers
     assert embedded.samples > 5_000_000
 
