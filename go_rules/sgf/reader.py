@@ -171,6 +171,22 @@ def parse_sgf(data: bytes) -> SgfGame:
     """Parse the first game in `data`, whatever comes before it. Raises SgfError."""
     if len(data) > MAX_BYTES:
         raise SgfError(f"more than {MAX_BYTES} bytes")
+    text = _in_utf8(data)
+    if text is data:
+        return _parse(data)
+    # A name may have been cut in the middle of a character: then it is in its bytes that the next bracket is found.
+    found, error = [], SgfError()
+    for each in (text, data):
+        try:
+            found.append(_parse(each))
+        except SgfError as problem:
+            error = problem
+    if not found:
+        raise error
+    return max(found, key=lambda game: len(game.steps))
+
+
+def _parse(data: bytes) -> SgfGame:
     start = _START.search(data)
     if start is None:
         raise SgfError("no SGF game found")
@@ -189,6 +205,7 @@ def split_games(data: bytes) -> Iterator[bytes]:
     What has no game in it, and what begins with a game whose end cannot be found, is yielded as it is: parse_sgf then
     says why.
     """
+    data = _in_utf8(data)
     position, start = 0, _START.search(data)
     while start is not None:
         try:
@@ -200,6 +217,21 @@ def split_games(data: bytes) -> Iterator[bytes]:
         start = _START.search(data, position)
     if position == 0:
         yield data
+
+
+_CHARSET = re.compile(rb"CA\s*\[([\w\s-]{1,40})\]")
+_IN_TWO_BYTES = re.compile(r"(shift_jis|cp9|big5|gb|iso2022_jp)[-\w]*")
+"""Encodings in which a byte of a character may be that of a bracket or of a backslash."""
+
+
+def _in_utf8(data: bytes) -> bytes:
+    """Return `data` in UTF-8, and say so in it, if its first CA property names an encoding in which brackets cannot be
+    found; else `data` itself."""
+    named = _CHARSET.search(data)
+    encoding = "utf-8" if named is None else _known_encoding(named[1])
+    if not _IN_TWO_BYTES.fullmatch(encoding):
+        return data
+    return _CHARSET.sub(b"CA[UTF-8]", data.decode(encoding, "replace").encode())
 
 
 _START = re.compile(rb"\(\s*;")
@@ -362,12 +394,22 @@ _ENCODINGS = re.compile(r"utf[-_]8|ascii|(iso8859|iso2022_jp|koi8|cp|gb|big5|shi
 """The encodings of text by Python's names. Other codecs of Python's are slow or decode to something else."""
 
 
+_LARGER = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+    **dict.fromkeys(("shift_jis", "shift_jis_2004", "shift_jisx0213"), "cp932"),
+}
+"""By the encoding that a file names: the one that programs take for it, which has more characters."""
+
+
 def _known_encoding(name: bytes) -> str:
     """The CA property if we know it, else UTF-8, which files without one use today."""
     try:
         encoding = codecs.lookup(name.decode("ascii").strip()).name
     except (LookupError, ValueError):
         return "utf-8"
+    encoding = _LARGER.get(encoding, encoding)
     return encoding if _ENCODINGS.fullmatch(encoding) else "utf-8"
 
 

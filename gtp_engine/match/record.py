@@ -38,8 +38,9 @@ CRASHED = "crash"
 GARBLED = "garbled output"
 ILLEGAL = "illegal move"
 REFUSED = "refused a legal move"
+TERMS_REFUSED = "refused the terms"
 MOVE_LIMIT = "move limit"
-FAULTS = (OVERTIME, HUNG, CRASHED, GARBLED, ILLEGAL, REFUSED)
+FAULTS = (OVERTIME, HUNG, CRASHED, GARBLED, ILLEGAL, REFUSED, TERMS_REFUSED)
 """The reasons for which an engine loses because it misbehaved."""
 REASONS = (WON_BY_SCORE, RESIGNED, MOVE_LIMIT, *FAULTS)
 

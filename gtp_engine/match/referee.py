@@ -141,7 +141,7 @@ class Referee:
             except EngineError as error:
                 raise self._no_reply(side, error) from error
             except TermsRefused as error:
-                raise Forfeit(side, record.REFUSED, str(error)) from error
+                raise Forfeit(side, record.TERMS_REFUSED, str(error).removeprefix(f"{engine.label} ")) from error
         for i, point in enumerate(self.opening):
             colour = BLACK if i % 2 == 0 else WHITE
             self.game.play(colour, point)

@@ -1,19 +1,20 @@
 """Dead stones and the expected score, from the ownership that short searches find.
 
 Stones are dead if they are lost even with their owner to move. Both sides have passed: what could still be saved,
-or killed only by a move that nobody made, stands.
+or killed only by a move that nobody made, stands. Where two chains that touch are both found dead, at least one of them
+is not: somebody alive has to kill.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.agreement import agreed_owners, agreed_score, chains, seki_stones
 from go_rules.game import Game
-from go_rules.points import BLACK, EMPTY, PASS, WHITE, board_points
+from go_rules.points import BLACK, EMPTY, PASS, WHITE, board_points, neighbours
 from go_rules.position import PHASE_MAIN
 from go_rules.rules import SCORING_AREA
 from gtp_engine.dialogue.call import Call
@@ -41,17 +42,18 @@ def estimate(engine: Engine, call: Call, seconds: float = SECONDS) -> Estimate:
     before = game.copy()
     while before.moves and before.moves[-1].point == PASS:
         before.undo()
-    dead: frozenset[int] = frozenset()
+    lost: dict[int, dict[int, float]] = {}
     white_lead = 0.0
     white_owns = []
     for colour in (BLACK, WHITE):
         result = short_search(engine, call, before, colour, seconds)
         sign = 1.0 if colour == WHITE else -1.0
         if result.ownership is not None:
-            dead |= dead_stones(before, colour, result.ownership)
+            lost[colour] = lost_chains(before, colour, result.ownership)
             white_owns.append(sign * result.ownership)
         if colour == before.to_play:
             white_lead = sign * result.lead
+    dead = dead_stones(before, lost.get(BLACK, {}), lost.get(WHITE, {}))
     if len(white_owns) == 2 and _is_settled(before, dead, white_owns):
         white_lead = _counted(before, dead)
     found = Estimate(name, white_lead, dead)
@@ -99,11 +101,30 @@ def is_finished(game: Game) -> bool:
     return passed or game.is_over or int(game.position["phase"]) != PHASE_MAIN
 
 
-def dead_stones(game: Game, colour: int, ownership: NDArray[np.float32]) -> frozenset[int]:
-    """The points of chains of `colour` that the opponent owns on average. `ownership`: [H*W], +1 for `colour`."""
+def lost_chains(game: Game, colour: int, ownership: NDArray[np.float32]) -> dict[int, float]:
+    """The chains of `colour` that the opponent owns on average, by their first points, and how sure that is, 0 to 1.
+
+    `ownership`: [H*W], +1 for `colour`."""
     own = dict(zip(board_points(game.width, game.height), ownership.tolist(), strict=True))
-    dead: set[int] = set()
-    for chain in chains(game):
-        if game.position["board"][chain[0]] == colour and sum(own[point] for point in chain) < 0:
-            dead.update(chain)
-    return frozenset(dead)
+    means = {
+        chain[0]: sum(own[point] for point in chain) / len(chain)
+        for chain in chains(game)
+        if game.position["board"][chain[0]] == colour
+    }
+    return {first: -mean for first, mean in means.items() if mean < 0}
+
+
+def dead_stones(game: Game, black: Mapping[int, float], white: Mapping[int, float]) -> frozenset[int]:
+    """The points of the chains that are dead, of those that `lost_chains` found for black and for white.
+
+    Of two that touch only one can be dead: that which is SETTLED where the other is not. Else neither is, as in a seki.
+    """
+    lost = {**black, **white}
+    points = {chain[0]: chain for chain in chains(game) if chain[0] in lost}
+    first_of = {point: first for first, chain in points.items() for point in chain}
+    alive = set()
+    for first, chain in points.items():
+        touched = {first_of[near] for point in chain for near in neighbours(point) if near in first_of} - {first}
+        if touched and not (lost[first] >= SETTLED > max(lost[other] for other in touched)):
+            alive.add(first)
+    return frozenset(point for first, chain in points.items() if first not in alive for point in chain)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import unicodedata
 from collections.abc import Iterator
 
 from go_rules.game import Game
@@ -26,6 +27,12 @@ from search.result import MoveInfo, SearchResult
 
 CELL, EDGE, TITLE, CAPTION = 44, 46, 58, 96
 """Units of the drawing: between two lines, from the board's edge to its first line, above the board, below it."""
+NARROWEST = CELL * 8 + 2 * EDGE
+"""Width of the drawing at least, as of a 9×9 board: the line below the board has its place there."""
+TITLE_SIZE, LETTER = 17, 0.72
+"""Size of the title's letters, and how wide one is on average as a share of it; Chinese ones are twice as wide."""
+MOVE_NUMBER = 90
+"""Room for the number of moves beside the title."""
 SHOWN_SHARE, MOST_SHOWN = 0.02, 10
 """A candidate is drawn if it has this share of the best move's visits, and of these so many at most."""
 SURE, PV_LENGTH = 0.15, 12
@@ -40,7 +47,8 @@ COLOURS = {"wood": ("#ebc988", "#dbb068"), "black": ("#666", "#111"), "white": (
 
 def draw(game: Game, result: SearchResult, title: str) -> str:
     """The analysis of a game's present position as the text of an SVG file. `title` is shown above the board."""
-    width, height = CELL * (game.width - 1) + 2 * EDGE, CELL * (game.height - 1) + 2 * EDGE
+    board, height = CELL * (game.width - 1) + 2 * EDGE, CELL * (game.height - 1) + 2 * EDGE
+    width = max(board, NARROWEST)
     size = f"{width} {height + TITLE + CAPTION}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" font-family="DejaVu Sans, Verdana, sans-serif"'
@@ -48,7 +56,8 @@ def draw(game: Game, result: SearchResult, title: str) -> str:
         *(_gradient(name, *ends) for name, ends in COLOURS.items()),
         f'<rect width="{width}" height="{height + TITLE + CAPTION}" rx="14" fill="#2b2d31"/>',
         *_title(game, result, title, width),
-        f'<g transform="translate(0 {TITLE})"><rect width="{width}" height="{height}" fill="url(#wood)"/>',
+        f'<g transform="translate({(width - board) / 2:g} {TITLE})">',
+        f'<rect width="{board}" height="{height}" fill="url(#wood)"/>',
         *_grid(game),
         *_stones(game),
         *_ownership(game, result),
@@ -63,7 +72,8 @@ def draw(game: Game, result: SearchResult, title: str) -> str:
 def _title(game: Game, result: SearchResult, title: str, width: int) -> Iterator[str]:
     """The players, the number of moves, and a bar with black's winning chances."""
     black = result.winrate if result.colour == BLACK else 1 - result.winrate
-    yield _text(EDGE / 2, 27, printable(title), 17, "#f2f2f2", anchor="start", bold=True)
+    room = (width - EDGE - MOVE_NUMBER) / (TITLE_SIZE * LETTER)
+    yield _text(EDGE / 2, 27, _shortened(printable(title), room), TITLE_SIZE, "#f2f2f2", anchor="start", bold=True)
     yield _text(width - EDGE / 2, 27, f"move {len(game.moves)}", 15, "#c8c8c8", anchor="end")
     bar, left = width - EDGE, EDGE / 2
     yield f'<rect x="{left}" y="40" width="{bar}" height="8" rx="4" fill="#f4f4f4"/>'
@@ -161,6 +171,18 @@ def _best_line(game: Game, result: SearchResult, width: int) -> Iterator[str]:
         yield _text(x, 61, str(number), 13, ink)
         yield _text(x, 86, to_vertex(point, game.height), 12, "#c8c8c8")
         colour = opponent(colour)
+
+
+def _shortened(text: str, room: float) -> str:
+    """The text, or its beginning with an ellipsis, in the room for so many letters."""
+    ends = []
+    width = 0
+    for letter in text:
+        width += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        ends.append(width)
+    if width <= room:
+        return text
+    return text[: sum(end <= room - 1 for end in ends)].rstrip() + "…"
 
 
 def _count(visits: int) -> str:

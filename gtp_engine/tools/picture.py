@@ -8,9 +8,11 @@ from typing import Any
 
 import click
 
+from go_rules.machine.printable import printable_path
 from gtp_engine.configuration.options import Count, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
+from gtp_engine.stderr import note
 
 DEFAULT_VISITS = 500
 
@@ -35,7 +37,7 @@ def picture(
     before what the record says. Numbers on a candidate
     are its winrate in percent, its visits and its lead in points, all as the side to move sees them.
     """
-    if target.suffix != ".svg" or not target.parent.is_dir():
+    if target.suffix.lower() != ".svg" or not target.parent.is_dir():
         raise UserError(f"{target}: the picture must be a file .svg in a folder that exists")
     configuration = load(config_file, settings, options)
     from go_rules.game import Game
@@ -52,6 +54,8 @@ def picture(
     game, title = Game(*engine.board, rules, komi), "Nobi"
     if record is not None:
         loaded = read_sgf(record)
+        if loaded.ignored:
+            note(f"{printable_path(record)}: {' and '.join(loaded.ignored)} not understood")
         if options["size"] is not None and engine.board != (loaded.width, loaded.height):
             raise UserError(f"{record}: the board is {loaded.width}x{loaded.height}")
         loaded = dataclasses.replace(

@@ -193,6 +193,31 @@ def test_illegal_moves_and_positions_are_named():
 
 
 @pytest.mark.parametrize(
+    ("encoding", "name"),
+    [
+        *(("Shift_JIS", name) for name in ("ソ", "表 能", "ゾノ", "十]段\\")),
+        *(("GBK", name) for name in ("乚", "乗", "猎]豟")),
+        *(("GB2312", "乚"), ("Big5", "許"), ("cp949", "갂"), ("ISO-2022-JP", "ソ表")),
+    ],
+)
+def test_characters_with_a_bracket_or_a_backslash_in_them(encoding, name):
+    escaped = name.replace("\\", "\\\\").replace("]", "\\]")
+    codec = {"GB2312": "gbk"}.get(encoding, encoding)
+    text = f"(;SZ[9]CA[{encoding}]PB[{escaped}]PW[abc]C[{escaped}];B[ee];W[cc]C[{escaped}])".encode(codec)
+    for data in (text, b"a note " + text):
+        record = parse_sgf(data)
+        assert (record.black, record.white, record.comments) == (name, "abc", {0: name, 2: name})
+        assert len(record.moves) == 2
+    games = list(split_games(text + b"\n" + text))
+    assert [parse_sgf(game).black for game in games] == [name, name]
+
+
+def test_a_name_that_was_cut_in_the_middle_of_a_character():
+    record = parse_sgf("(;SZ[9]CA[Shift_JIS]PB[本因".encode("shift_jis") + b"\x83];B[ee];W[cc])")
+    assert len(record.moves) == 2
+
+
+@pytest.mark.parametrize(
     "encoding", ["GB18030", "Shift_JIS", "EUC-KR", "ISO-8859-1", "punycode", "hex", "no such", "\xff"]
 )
 def test_encodings(encoding):

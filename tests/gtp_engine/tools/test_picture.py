@@ -99,6 +99,22 @@ def test_ownership_is_shaded_where_no_stone_of_the_owner_is(game: Game) -> None:
     assert sorted(str(each.get("fill")) for each in squares) == ["#000"] * 3 + ["#fff"]
 
 
+@pytest.mark.parametrize("size", [(2, 2), (2, 13), (9, 9), (19, 19)])
+def test_texts_have_room(size: tuple[int, int]) -> None:
+    pictures = [
+        ElementTree.fromstring(draw(Game(*size), result(), title)) for title in ("Ann", "本因坊" * 20, "Bob " * 40)
+    ]
+    width = float(pictures[0].get("viewBox", "").split()[2])
+    assert width >= 444
+    assert texts(pictures[0])[0] == "Ann"
+    for picture, letter in zip(pictures[1:], (2, 1), strict=True):
+        title = texts(picture)[0]
+        assert title[-1] == "…"
+        assert 100 <= letter * (len(title) - 1) * 12.24 <= width - 136
+    boards = [each for each in pictures[0].iter(f"{SVG}rect") if each.get("fill") == "url(#wood)"]
+    assert [float(each.get("width", "")) for each in boards] == [44 * (size[0] - 1) + 92]
+
+
 def test_a_game_that_is_over_is_drawn(game: Game) -> None:
     game.play(WHITE, PASS)
     assert candidates(ElementTree.fromstring(draw(game, result(), "x"))) == {}
@@ -113,6 +129,13 @@ def test_a_position_of_a_record(tmp_path: Path, arguments: tuple[str, ...], ston
     assert texts(picture)[:2] == ["Ann & <Bob> – Carl", f"move {stones}"]
     assert candidates(picture)
     assert f"after {8} visits" in " ".join(texts(picture))
+
+
+def test_what_a_record_says_in_unknown_words_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "game.sgf"
+    record.write_text("(;SZ[9]KM[6.5 points]RU[Foo];B[ee])")
+    assert cli.run(["picture", str(tmp_path / "out.SVG"), str(record), "--visits", "2", "--set", "workers=1"]) == 0
+    assert capsys.readouterr().err == f"nobi: {record}: KM[6.5 points] and RU[Foo] not understood\n"
 
 
 def test_what_is_asked_for_goes_before_the_record(tmp_path: Path) -> None:
