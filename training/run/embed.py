@@ -1,6 +1,6 @@
 """Make a run's network one that ships with the engine: `make weights RUN=folder AS=fast ROWS=kata-rows-1024.npz`.
 
-    nets/weights/nobi-fast.bin.gz      RUN/student.bin.gz as it is
+    nets/weights/nobi-fast.bin.gz      RUN/student.bin.gz, its matrices with as many bits as fp16 has
     nets/weights/nobi-fast-int16.npz   the results of its calibration for our own kernels
     nets/weights/nobi-fast.json        where it comes from and how it measures in fp32 and int16
     nets/weights/README.md             the model card: its table of figures is written anew
@@ -15,6 +15,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from nets.conversion.convert import load_model
@@ -29,6 +30,7 @@ from training.errors import TrainingError
 from training.files import write_whole
 from training.run.folder import CARD, STUDENT
 from training.run.measure import evaluate_function
+from training.run.rounding import FP16, rounded_network
 from training.run.yardstick import Yardstick, load_yardstick
 
 BEGIN, END = "<!-- figures of {}: written by `make weights` -->", "<!-- end of the figures of {} -->"
@@ -50,10 +52,13 @@ def embed(run: Path, name: str, rows: Path | None) -> str:
     source = run / STUDENT
     if not source.is_file():
         raise TrainingError(f"{run}: there is no {STUDENT}; `nobi train` writes one at the end of a leg")
-    content = source.read_bytes()
+    content = rounded_network(source, FP16)
     sha256 = hashlib.sha256(content).hexdigest()
     model = load_model(content, str(source))
-    plain = open_network(source, "fp32", "cpu")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / STUDENT
+        path.write_bytes(content)
+        plain = open_network(path, "fp32", "cpu")
     facts = {**_provenance(run / CARD), "name": model.name, "sha256": sha256}
     # Transformers are calibrated by each machine: their weights of 8 bits are only for some.
     is_left = bool(unsupported_reason(model)) or not is_convolutional(model)

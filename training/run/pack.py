@@ -13,7 +13,6 @@ no place for, and records are compressed by LZMA, and left out from the end wher
 
 from __future__ import annotations
 
-import gzip
 import io
 import shutil
 import subprocess
@@ -27,22 +26,19 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from nets.katago.parse import read_model
-from nets.katago.reader import MAX_BYTES, ModelFormatError, Reader, decompress
 from training.commands.options import config_option, read_settings, set_option
 from training.config import TrainingConfig, describe
 from training.errors import TrainingError
 from training.files import named_errors, read_arrays, write_whole
 from training.positions.records import ARRAYS, load_records
 from training.run.folder import CHECKPOINT, CONFIG, LOG, kept_shape
+from training.run.rounding import BF16, rounded_network
 from training.run.yardstick import load_yardstick
 
 ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
 PACKAGES = ("click", "msgspec", "platformdirs", "sgfmill", "tomlkit")
 """What `nobi train` imports beside numpy, numba and PyTorch."""
 PLATFORMS = ("manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux_2_28_x86_64")
-MATRIX = 32768
-"""Arrays of a network with so many numbers are matrices and convolutions, which a GPU reads in bf16."""
 SPARE_BYTES = 1 << 18
 """Room that records leave free."""
 LEG = """\
@@ -102,7 +98,7 @@ def pack(out: Path, config: TrainingConfig, runs: dict[str, Path], python: str, 
     if data.samples_share or data.fresh_share:
         raise TrainingError("sample files do not travel: set data.samples_share and data.fresh_share to 0")
     _check_inputs(config, runs)  # before the downloads, which take long
-    teacher = rounded_to_bf16(Path(data.teacher)) if data.teacher else None
+    teacher = rounded_network(Path(data.teacher), BF16) if data.teacher else None
     with named_errors(out):
         out.mkdir(parents=True)
     try:
@@ -156,40 +152,6 @@ def _fill(
     click.echo(f"{total / (1 << 20):8.2f} MiB  in all", err=True)
     if total > most:
         raise TrainingError(f"{out}: is larger than the {most >> 20} MiB that may travel")
-
-
-def rounded_to_bf16(path: Path) -> bytes:
-    """Return the content of a KataGo network's file with the numbers of all matrices rounded to bf16: half as large, it
-    computes the same where matrices are bf16. Raises TrainingError."""
-    with named_errors(path):
-        content = path.read_bytes()
-    try:
-        reader = _ArrayReader(decompress(content[:MAX_BYTES]))
-        read_model(reader)
-    except ModelFormatError as error:
-        raise TrainingError(f"{path}: not a usable KataGo network: {error}") from None
-    return gzip.compress(bytes(reader.rounded), mtime=0)
-
-
-class _ArrayReader(Reader):
-    """Rounds the matrices that are read from a model's content in a copy of it, `rounded`."""
-
-    def __init__(self, content: bytes) -> None:
-        super().__init__(content)
-        self.rounded = bytearray(content)
-
-    def _binary(self, what: str, start: int, count: int) -> NDArray[np.float32]:
-        values = super()._binary(what, start, count)
-        if count >= MATRIX:  # decimal numbers stay as they are
-            self.rounded[start : start + 4 * count] = bf16(values).astype("<f4").tobytes()
-        return values
-
-
-def bf16(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Round to the nearest numbers that bf16 has, half to even."""
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    bits = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
-    return bits.view(np.float32)
 
 
 def packed_records(path: Path, room: int, skip: int) -> tuple[bytes, int, int]:

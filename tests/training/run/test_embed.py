@@ -9,6 +9,7 @@ import pytest
 
 from nets import embedded
 from nets.embedded import STRONG, facts_file, int16_file, network_file
+from nets.katago.reader import decompress
 from nets.native.calibrate import Verdict, from_bytes
 from training.errors import TrainingError
 from training.run import embed as embedding
@@ -60,7 +61,7 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "student.json").write_text('{"positions": 12, "yardstick": {}}')
     assert "is embedded as strong" in embed(tmp_path, STRONG, None)
     assert network_file(STRONG) == weights / "nobi-strong.bin.gz"
-    assert network_file(STRONG).read_bytes() == random.compressed()
+    assert decompress(network_file(STRONG).read_bytes()) == random.content
     verdict = from_bytes(int16_file(STRONG).read_bytes())
     assert (verdict.reason_against, verdict.in_bf16) == ("none", False)
     facts = json.loads(facts_file(STRONG).read_text())

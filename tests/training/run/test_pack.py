@@ -11,14 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nets.katago.reader import decompress
 from tests.nets.random_networks import RandomNetwork
 from tests.training.games import random_games, write_records
 from training.config import DataConfig, RecordsConfig, RunConfig, TrainingConfig, read_config
 from training.errors import TrainingError
-from training.files import read_network
 from training.run import pack as module
-from training.run.pack import bf16, pack, packed_records, rounded_to_bf16, size_of
+from training.run.pack import pack, packed_records, size_of
 
 ROOM = 64 << 20
 
@@ -35,47 +33,6 @@ def teacher(tmp_path: Path) -> Path:
     path = tmp_path / "teacher.bin.gz"
     path.write_bytes(network.content)
     return path
-
-
-def test_rounding_to_bf16() -> None:
-    values = np.array([1.0, 1.0 + 2.0**-9, 1.0 + 2.0**-8, 1.0 + 3 * 2.0**-8, -1e-3, 0.0], np.float32)
-    rounded = bf16(values)
-    assert rounded[:4].tolist() == [1.0, 1.0, 1.0, 1.0 + 2.0**-6]  # ties go to even
-    assert not (rounded.view(np.uint32) & 0xFFFF).any()
-    assert (np.abs(rounded - values) <= np.abs(values) * 2.0**-8).all()
-
-
-def test_a_teachers_matrices_are_rounded_and_nothing_else(
-    teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "MATRIX", 3000)
-    smaller = tmp_path / "smaller.bin.gz"
-    smaller.write_bytes(rounded_to_bf16(teacher))
-    before, after = read_network(teacher), read_network(smaller)
-    convolution = before.trunk.blocks[0].first.weights  # type: ignore[union-attr]
-    assert convolution.size > 3000
-    np.testing.assert_array_equal(after.trunk.blocks[0].first.weights, bf16(convolution))  # type: ignore[union-attr]
-    np.testing.assert_array_equal(after.value.hidden, before.value.hidden)
-    np.testing.assert_array_equal(after.trunk.stem_global, before.trunk.stem_global)
-
-
-def test_a_matrix_with_worn_weights_is_rounded_too(
-    teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "MATRIX", 3000)
-    convolution = read_network(teacher).trunk.blocks[0].first.weights.copy()  # type: ignore[union-attr]
-    content = decompress(teacher.read_bytes())
-    stored = convolution.transpose(2, 3, 1, 0).astype("<f4").tobytes()
-    assert content.count(stored) == 1
-    worn = np.frombuffer(stored, "<f4").copy()
-    worn[5] = 1e-38  # read as 0
-    teacher.write_bytes(content.replace(stored, worn.tobytes()))
-    smaller = tmp_path / "smaller.bin.gz"
-    smaller.write_bytes(rounded_to_bf16(teacher))
-    before, after = read_network(teacher), read_network(smaller)
-    expected = bf16(before.trunk.blocks[0].first.weights)  # type: ignore[union-attr]
-    assert (expected == 0.0).sum() == 1
-    np.testing.assert_array_equal(after.trunk.blocks[0].first.weights, expected)  # type: ignore[union-attr]
 
 
 def test_records_are_cut_to_the_room_there_is(records: Path) -> None:
