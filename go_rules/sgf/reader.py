@@ -7,7 +7,6 @@ this module interprets the properties, on boards that need not be square.
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +34,7 @@ from go_rules.points import (
 )
 from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES, komi_from_sgf, rules_from_sgf
 from go_rules.rules import Rules
+from go_rules.sgf.encodings import in_utf8, known_encoding
 
 MAX_BYTES = 10_000_000
 MAX_TOKENS = 250_000
@@ -171,7 +171,7 @@ def parse_sgf(data: bytes) -> SgfGame:
     """Parse the first game in `data`, whatever comes before it. Raises SgfError."""
     if len(data) > MAX_BYTES:
         raise SgfError(f"more than {MAX_BYTES} bytes")
-    text = _in_utf8(data)
+    text = in_utf8(data)
     if text is data:
         return _parse(data)
     # A name may have been cut in the middle of a character: then it is in its bytes that the next bracket is found.
@@ -205,7 +205,7 @@ def split_games(data: bytes) -> Iterator[bytes]:
     What has no game in it, and what begins with a game whose end cannot be found, is yielded as it is: parse_sgf then
     says why.
     """
-    data = _in_utf8(data)
+    data = in_utf8(data)
     position, start = 0, _START.search(data)
     while start is not None:
         try:
@@ -217,21 +217,6 @@ def split_games(data: bytes) -> Iterator[bytes]:
         start = _START.search(data, position)
     if position == 0:
         yield data
-
-
-_CHARSET = re.compile(rb"CA\s*\[([\w\s-]{1,40})\]")
-_IN_TWO_BYTES = re.compile(r"(shift_jis|cp9|big5|gb|iso2022_jp)[-\w]*")
-"""Encodings in which a byte of a character may be that of a bracket or of a backslash."""
-
-
-def _in_utf8(data: bytes) -> bytes:
-    """Return `data` in UTF-8, and say so in it, if its first CA property names an encoding in which brackets cannot be
-    found; else `data` itself."""
-    named = _CHARSET.search(data)
-    encoding = "utf-8" if named is None else _known_encoding(named[1])
-    if not _IN_TWO_BYTES.fullmatch(encoding):
-        return data
-    return _CHARSET.sub(b"CA[UTF-8]", data.decode(encoding, "replace").encode())
 
 
 _START = re.compile(rb"\(\s*;")
@@ -276,7 +261,7 @@ class _Reader:
     def __init__(self, root: Mapping[str, list[bytes]]) -> None:
         self.root = root
         _require_go(root.get("GM", [b"1"])[0])
-        self.encoding = _known_encoding(root.get("CA", [b""])[0])
+        self.encoding = known_encoding(root.get("CA", [b""])[0])
         self.width, self.height = _size(root.get("SZ", [b"19"])[0])
 
     def game(self, nodes: list[Mapping[str, list[bytes]]]) -> SgfGame:
@@ -388,29 +373,6 @@ def is_in_hundredths(komi: str) -> bool:
     """Whether the text of a KM property is meant as Foxwq writes it: in hundredths of points (750), or of Chinese
     stones, two points each (375). A decimal point says that it is not."""
     return len(komi) == 3 and komi.isdigit() and komi >= "250"
-
-
-_ENCODINGS = re.compile(r"utf[-_]8|ascii|(iso8859|iso2022_jp|koi8|cp|gb|big5|shift_jis|euc_)[-\w]*")
-"""The encodings of text by Python's names. Other codecs of Python's are slow or decode to something else."""
-
-
-_LARGER = {
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "big5": "big5hkscs",
-    **dict.fromkeys(("shift_jis", "shift_jis_2004", "shift_jisx0213"), "cp932"),
-}
-"""By the encoding that a file names: the one that programs take for it, which has more characters."""
-
-
-def _known_encoding(name: bytes) -> str:
-    """The CA property if we know it, else UTF-8, which files without one use today."""
-    try:
-        encoding = codecs.lookup(name.decode("ascii").strip()).name
-    except (LookupError, ValueError):
-        return "utf-8"
-    encoding = _LARGER.get(encoding, encoding)
-    return encoding if _ENCODINGS.fullmatch(encoding) else "utf-8"
 
 
 def _require_go(value: bytes) -> None:

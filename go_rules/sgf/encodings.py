@@ -1,0 +1,43 @@
+"""The encodings of SGF files, which their CA property names."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+_ENCODINGS = re.compile(r"utf[-_]8|ascii|(iso8859|iso2022_jp|koi8|cp|gb|big5|shift_jis|euc_)[-\w]*")
+"""The encodings of text by Python's names. Other codecs of Python's are slow or decode to something else."""
+
+
+_LARGER = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+    **dict.fromkeys(("shift_jis", "shift_jis_2004", "shift_jisx0213"), "cp932"),
+}
+"""By the encoding that a file names: the one that programs take for it, which has more characters."""
+
+
+def known_encoding(name: bytes) -> str:
+    """The CA property if we know it, else UTF-8, which files without one use today."""
+    try:
+        encoding = codecs.lookup(name.decode("ascii").strip()).name
+    except (LookupError, ValueError):
+        return "utf-8"
+    encoding = _LARGER.get(encoding, encoding)
+    return encoding if _ENCODINGS.fullmatch(encoding) else "utf-8"
+
+
+_CHARSET = re.compile(rb"CA\s*\[([\w\s-]{1,40})\]")
+_IN_TWO_BYTES = re.compile(r"(shift_jis|cp9|big5|gb|iso2022_jp)[-\w]*")
+"""Encodings in which a byte of a character may be that of a bracket or of a backslash."""
+
+
+def in_utf8(data: bytes) -> bytes:
+    """Return `data` in UTF-8, and say so in it, if its first CA property names an encoding in which brackets cannot be
+    found; else `data` itself."""
+    named = _CHARSET.search(data)
+    encoding = "utf-8" if named is None else known_encoding(named[1])
+    if not _IN_TWO_BYTES.fullmatch(encoding):
+        return data
+    return _CHARSET.sub(b"CA[UTF-8]", data.decode(encoding, "replace").encode())
