@@ -164,14 +164,17 @@ def chosen_player(configuration: Configuration) -> str:
     Raises ParameterError.
     """
     with_network = WITH_PROFILE if configuration.engine.human_profile else WITH_NETWORK
-    asked = configuration.engine.player or (with_network if configuration.net else WITHOUT_NETWORK)
+    named, is_there = configuration.engine.net, configuration.net is not None
+    asked = configuration.engine.player or (with_network if is_there or named in EMBEDDED else WITHOUT_NETWORK)
     name = SYNONYMS.get(asked, asked)
     if name not in PLAYERS:
         raise ParameterError(f"unknown player {name} (known: {', '.join(PLAYERS)})")
     needs_network = PLAYERS[name].needs_network
     if configuration.engine.human_profile and not (needs_network and configuration.has_own_net):
         raise ParameterError("human_profile needs a HumanSL network: --net FILE")
-    if needs_network and configuration.net is None:
+    if needs_network and not is_there and named in EMBEDDED:
+        raise ParameterError(f"this installation lacks its network {named} ({network_file(named)})")
+    if needs_network and not is_there:
         raise ParameterError(f"the player {asked} needs a network: --net FILE")
     return str(name)
 
@@ -179,14 +182,11 @@ def chosen_player(configuration: Configuration) -> str:
 def check(configuration: Configuration) -> None:
     """Find out before the first GTP reply what would prevent the player from being made.
 
-    A network of the user's is opened when it is seen for the first time, which takes a second or two. The embedded one
-    is trusted. Raises ParameterError, UserError and EvaluatorError.
+    A network of the user's is opened when it is seen for the first time, which takes a second or two. Embedded ones are
+    trusted. Raises ParameterError, UserError and EvaluatorError.
     """
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         raise UserError("NUMBA_DISABLE_JIT=1 turns numba's compiler off, without which no player runs")
-    named = configuration.engine.net
-    if named in EMBEDDED and configuration.net is None:
-        raise UserError(f"this installation lacks its network {named} ({network_file(named)})")
     name = chosen_player(configuration)
     for table in {PLAYERS[name].parameters, SearchParameters}:
         configuration.fill(table())

@@ -108,7 +108,7 @@ class PlayConfig(ParameterTable, section="data.play"):
     )
     opening: float = parameter(2.0, "random moves that a game starts with, on average", low=0)
     own_size: float = parameter(
-        0.5, "share of the batches whose boards are all 9x9, 13x13 or 19x19; the others mix sizes", low=0, high=1
+        0.5, "share, in quarters, of the batches on 9x9, 13x13 or 19x19 only; the others mix sizes", low=0, high=1
     )
     every: int = parameter(1, "moves from one position that is learned from to the next", low=1)
 

@@ -8,13 +8,7 @@ import re
 _ENCODINGS = re.compile(r"utf[-_]8|ascii|(iso8859|iso2022_jp|koi8|cp|gb|big5|shift_jis|euc_)[-\w]*")
 """The encodings of text by Python's names. Other codecs of Python's are slow or decode to something else."""
 
-
-_LARGER = {
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "big5": "big5hkscs",
-    **dict.fromkeys(("shift_jis", "shift_jis_2004", "shift_jisx0213"), "cp932"),
-}
+_LARGER = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
 """By the encoding that a file names: the one that programs take for it, which has more characters."""
 
 
@@ -34,10 +28,9 @@ _IN_TWO_BYTES = re.compile(r"(shift_jis|cp9|big5|gb|iso2022_jp)[-\w]*")
 
 
 def in_utf8(data: bytes) -> bytes:
-    """Return `data` in UTF-8, and say so in it, if its first CA property names an encoding in which brackets cannot be
+    """Return `data` in UTF-8, and say so in it, if all its CA properties name one encoding, in which brackets cannot be
     found; else `data` itself."""
-    named = _CHARSET.search(data)
-    encoding = "utf-8" if named is None else known_encoding(named[1])
-    if not _IN_TWO_BYTES.fullmatch(encoding):
+    first, *others = {known_encoding(name) for name in set(_CHARSET.findall(data))} or {"utf-8"}
+    if others or not _IN_TWO_BYTES.fullmatch(first):
         return data
-    return _CHARSET.sub(b"CA[UTF-8]", data.decode(encoding, "replace").encode())
+    return _CHARSET.sub(b"CA[UTF-8]", data.decode(first, "replace").encode())

@@ -7,6 +7,7 @@ this module interprets the properties, on boards that need not be square.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -173,20 +174,22 @@ def parse_sgf(data: bytes) -> SgfGame:
         raise SgfError(f"more than {MAX_BYTES} bytes")
     text = in_utf8(data)
     if text is data:
-        return _parse(data)
-    # A name may have been cut in the middle of a character: then it is in its bytes that the next bracket is found.
-    found, error = [], SgfError()
+        return _interpreted(_parse(data))
+    # A name may have been cut in the middle of a character, or the encoding be another: then brackets are found in the
+    # bytes. Where one is missed, so is the property behind it.
+    readings = []
     for each in (text, data):
-        try:
-            found.append(_parse(each))
-        except SgfError as problem:
-            error = problem
-    if not found:
-        raise error
-    return max(found, key=lambda game: len(game.steps))
+        with contextlib.suppress(SgfError):
+            readings.append(_parse(each))
+    return _interpreted(max(readings, key=lambda nodes: sum(map(len, nodes))) if readings else _parse(text))
 
 
-def _parse(data: bytes) -> SgfGame:
+def _interpreted(nodes: list[Mapping[str, list[bytes]]]) -> SgfGame:
+    return _Reader(nodes[0]).game(nodes)
+
+
+def _parse(data: bytes) -> list[Mapping[str, list[bytes]]]:
+    """Parse the main line of the first game into nodes. Raises SgfError."""
     start = _START.search(data)
     if start is None:
         raise SgfError("no SGF game found")
@@ -195,8 +198,7 @@ def _parse(data: bytes) -> SgfGame:
         tree = sgf_grammar.parse_sgf_game(data[start.start() :])
     except ValueError as error:
         raise SgfError(f"broken SGF: {error}") from None
-    nodes = list(sgf_grammar.main_sequence_iter(tree))
-    return _Reader(nodes[0]).game(nodes)
+    return list(sgf_grammar.main_sequence_iter(tree))
 
 
 def split_games(data: bytes) -> Iterator[bytes]:

@@ -39,7 +39,7 @@ ANY_PROFILE = "rank_1d"
 
 
 @click.command()
-@click.option("-model", "--net", "net", metavar="FILE", help="The network.  [default: fast]")
+@click.option("-model", "--net", "net", metavar="FILE", help="The network, a file, or fast or strong.  [default: fast]")
 @click.option("-human-model", "human_model", metavar="FILE", help="A HumanSL network, for queries with humanSLProfile.")
 @click.option("-config", "katago_config", type=click.Path(path_type=Path), metavar="FILE",
               help="A configuration file of KataGo's; what means nothing here is skipped.")  # fmt: skip

@@ -22,7 +22,6 @@ from gtp_engine.configuration.configuration import NO_NETWORK, Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.version import VERSION
 from nets.devices import CPU, DEVICES, RUNTIMES, MissingDevice, candidates
-from nets.embedded import FAST, network_file
 
 if TYPE_CHECKING:
     from search.player import Player
@@ -216,8 +215,6 @@ def _network(installation: Installation) -> str:
     configuration = installation.configuration
     if configuration.engine.net == NO_NETWORK or not PLAYERS[chosen_player(configuration)].needs_network:
         return "network: none wanted"
-    if configuration.net is None:
-        raise UserError(f"this installation lacks its network: {network_file(configuration.engine.net or FAST)}")
     evaluator = installation.player.evaluator
     assert evaluator is not None
     which = configuration.net if configuration.has_own_net else f"embedded, {configuration.net}"
@@ -270,7 +267,7 @@ CHECKS = (
         ends=True,
     ),
     Check(
-        "network", _network, "download the file again, or leave out --net: then the embedded network plays", ends=True
+        "network", _network, "download the file again, or leave out --net: then an embedded network plays", ends=True
     ),
     Check("move", _move, "this is a bug; NOBI_DEBUG=1 shows where it is", ends=True),
     Check("speed", _speed, "this is a bug; NOBI_DEBUG=1 shows where it is"),

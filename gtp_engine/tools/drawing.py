@@ -30,7 +30,9 @@ CELL, EDGE, TITLE, CAPTION = 44, 46, 58, 96
 NARROWEST = CELL * 8 + 2 * EDGE
 """Width of the drawing at least, as of a 9×9 board: the line below the board has its place there."""
 TITLE_SIZE, LETTER = 17, 0.72
-"""Size of the title's letters, and how wide one is on average as a share of it; Chinese ones are twice as wide."""
+"""Size of the title's letters, and the width of a small one as a share of it."""
+WIDE = "MWmw"
+"""The letters that are half as wide again; Chinese ones are twice as wide, other capitals a fifth wider."""
 MOVE_NUMBER = 90
 """Room for the number of moves beside the title."""
 SHOWN_SHARE, MOST_SHOWN = 0.02, 10
@@ -176,13 +178,19 @@ def _best_line(game: Game, result: SearchResult, width: int) -> Iterator[str]:
 def _shortened(text: str, room: float) -> str:
     """The text, or its beginning with an ellipsis, in the room for so many letters."""
     ends = []
-    width = 0
+    width = 0.0
     for letter in text:
-        width += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        width += _width(letter)
         ends.append(width)
     if width <= room:
         return text
     return text[: sum(end <= room - 1 for end in ends)].rstrip() + "…"
+
+
+def _width(letter: str) -> float:
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 2.0
+    return 1.5 if letter in WIDE else 1.2 if letter.isupper() else 1.0
 
 
 def _count(visits: int) -> str:

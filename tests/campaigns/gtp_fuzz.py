@@ -107,10 +107,10 @@ def make_player(kind: str, seed: int) -> Any:
     from search.puct.player import PuctPlayer
 
     if kind == "network":
-        from nets.embedded import WEIGHTS
+        from nets.embedded import FAST, network_file
         from nets.open import open_network
 
-        evaluator: Any = open_network(next(WEIGHTS.glob("*.bin.gz")))
+        evaluator: Any = open_network(network_file(FAST))
     else:
         from nets.constant import ConstantEvaluator
 

@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--pause-after", type=Duration(), help="Save and end after this time, in the middle of a leg.")
 @click.option(
-    "--beside", type=folder, metavar="OTHER",
-    help="A run that has begun: its student learns from the same labels, by its own [network], [loss] and [optimiser].",
+    "--beside", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="OTHER",
+    help="A run that has begun: its student learns from the same labels, by its own [network], [loss] and [optimiser], "
+    "but for that table's schedule.",
 )  # fmt: skip
 @nice_option
 @click.option("--defaults", is_flag=True, help="Print a configuration file with every value explained, and end.")

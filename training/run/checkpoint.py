@@ -44,7 +44,7 @@ class Progress:
     samples: int = 0
     """Positions trained on."""
     records_drawn: int = 0
-    """How many of them came from records: the number of the next sample."""
+    """How many of them it drew from records itself: the number of the next sample."""
     leg_budget: float = 0.0
     """Seconds of the leg in progress; 0 between two legs."""
     leg_spent: float = 0.0

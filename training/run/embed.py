@@ -121,7 +121,7 @@ def _with_figures(card: str, name: str, figures: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Run the command line `arguments` and return the exit code."""
-    if len(arguments) not in (2, 3) or arguments[1] not in EMBEDDED:
+    if len(arguments) not in (2, 3) or not arguments[0] or arguments[1] not in EMBEDDED:
         print(f"usage: make weights RUN=folder AS={'|'.join(EMBEDDED)} [ROWS=kata-rows-1024.npz]", file=sys.stderr)
         return 2
     try:

@@ -290,8 +290,8 @@ class Run:
             self._log.add(source, dict(zip(names, values, strict=True)))
             if not all(value == value and abs(value) != float("inf") for value in values):
                 raise TrainingError(
-                    f"the loss is no longer a number at step {self.progress.step}; the last checkpoint is kept: "
-                    "lower optimiser.rate and go on from it"
+                    f"{self._folder}: the loss is no longer a number at step {self.progress.step}; the last checkpoint "
+                    "is kept: lower optimiser.rate and go on from it"
                 )
         self._pending.clear()
 
@@ -370,7 +370,7 @@ def open_run(folder: Path, config: TrainingConfig, template: Path | None = None,
 
 def _beside(folder: Path, config: TrainingConfig) -> Run:
     """Open a run that learns what another one does, of this configuration: all but its network, losses and optimiser
-    are those of the other. Raises TrainingError."""
+    are those of the other, and so are the warm-up and the decay of its rate. Raises TrainingError."""
     if not has_checkpoint(folder / CHECKPOINT):
         raise TrainingError(f"{folder}: no run has begun here; begin it with `nobi train` first")
     own = read_config(folder / CONFIG)

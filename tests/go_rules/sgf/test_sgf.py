@@ -212,9 +212,25 @@ def test_characters_with_a_bracket_or_a_backslash_in_them(encoding, name):
     assert [parse_sgf(game).black for game in games] == [name, name]
 
 
-def test_a_name_that_was_cut_in_the_middle_of_a_character():
-    record = parse_sgf("(;SZ[9]CA[Shift_JIS]PB[本因".encode("shift_jis") + b"\x83];B[ee];W[cc])")
-    assert len(record.moves) == 2
+@pytest.mark.parametrize(
+    ("encoding", "name"),
+    [
+        ("Shift_JIS", "本因".encode("shift_jis") + b"\x83"),
+        *((each, "本".encode()) for each in ("GB2312", "GBK", "Shift_JIS")),
+    ],
+)
+def test_a_name_that_is_cut_in_the_middle_of_a_character_or_in_another_encoding(encoding, name):
+    rest = b"];B[ee];W[cc])"
+    for last in (b"]SZ[9]KM[0.5", b"]KM[0.5]SZ[9", b"]HA[0"):
+        start = b"(;" + (b"SZ[9]KM[0.5]" if b"SZ" not in last else b"")
+        record = parse_sgf(start + b"CA[" + encoding.encode() + b"]PB[" + name + last + rest)
+        assert (record.width, record.komi, len(record.moves)) == (9, 0.5, 2)
+
+
+def test_a_collection_of_several_encodings():
+    games = [f"(;CA[{each}]PB[本]KM[0.5];B[ee])".encode(each) for each in ("GB2312", "UTF-8", "UTF-8")]
+    found = [parse_sgf(game) for game in split_games(b"\n".join(games))]
+    assert [(game.black, game.komi) for game in found] == [("本", 0.5)] * 3
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from gtp_engine.configuration.parameters import find_parameter, parameters
 from gtp_engine.configuration.settings import RULE_NAMES, EngineSettings
 from gtp_engine.configuration.sources import load, read_file
 from gtp_engine.configuration.texts import template
-from gtp_engine.errors import UserError
 from gtp_engine.players import PLAYERS, check, chosen_player, suited_to
 from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network
@@ -69,8 +68,10 @@ def test_an_installation_without_its_network_plays_by_playouts(
         assert capsys.readouterr().err == ""
     with pytest.raises(ParameterError, match="the player network needs a network"):
         check(load(None, ["player=network"], {}))
-    with pytest.raises(UserError, match=r"lacks its network strong \(.*nobi-strong\.bin\.gz\)"):
-        check(load(None, ["net=strong"], {}))
+    for settings in (["net=strong"], ["net=strong", "player=puct"]):
+        with pytest.raises(ParameterError, match=r"lacks its network strong \(.*nobi-strong\.bin\.gz\)"):
+            chosen_player(load(None, settings, {}))
+    assert chosen_player(load(None, ["net=strong", "player=rave"], {})) == "rave"
 
 
 def test_a_device_has_its_own_defaults() -> None:

@@ -75,7 +75,7 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for wrong in ([], [str(tmp_path)], [str(tmp_path), "weak"]):
+    for wrong in ([], [str(tmp_path)], [str(tmp_path), "weak"], ["", "fast"]):
         assert main(wrong) == 2
     assert main([str(tmp_path), "fast"]) == 1
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"nobi: {tmp_path}: there is no student.bin.gz")
