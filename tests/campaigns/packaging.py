@@ -36,9 +36,9 @@ from tests.conftest import REPOSITORY
 ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
 LONGEST = 3600.0
 """Seconds after which a command counts as hung."""
-MOST_BYTES = 3_000_000
-"""The largest wheel that we publish; the network is 1.5 million of them."""
-MOST_BYTES_WITH_KERNELS = 13_000_000
+MOST_BYTES = 7_000_000
+"""The largest wheel that we publish; the networks are five million of them."""
+MOST_BYTES_WITH_KERNELS = 17_000_000
 ANALYSE = ("--visits", "50", "--size", "9")
 QUERY = {"id": "a", "moves": [["B", "E5"]], "rules": "chinese", "komi": 7, "boardXSize": 9, "boardYSize": 9}
 
