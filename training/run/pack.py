@@ -48,7 +48,7 @@ LEG = """\
 cd "$(dirname "$0")" || exit
 out=${2:+$(cd "$OLDPWD" && cd "$2" && pwd)} || exit
 export PYTHONPATH="$PWD/code:$PWD/packages" NOBI_CACHE_DIR="$PWD/cache" PYTHONUNBUFFERED=1
-[ -d beside ] && beside=beside
+beside=; [ -d beside ] && beside=beside
 ${PYTHON:-python3} -m gtp_engine.cli train run ${beside:+--beside beside} --config gpu.toml --budget "${1:-9m}"
 code=$?
 if [ -n "$out" ]; then
