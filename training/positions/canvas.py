@@ -14,9 +14,6 @@ from training.errors import TrainingError
 CANVASES = (9, 13, 19)
 """Boards of 7 to 9, 10 to 13 and 14 to 19 lines share a canvas. A batch has one canvas, and costs what that costs."""
 SMALLEST = 7
-USUAL_SHARE = 0.5
-"""Share of the games by search that are played on a canvas's own size, 9×9, 13×13 or 19×19, as people do; the others
-have any of its sizes."""
 OFF_BOARD = -1e4
 """The logit of a cell outside the board: its probability is exactly 0."""
 

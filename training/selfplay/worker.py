@@ -28,7 +28,7 @@ from search.puct.parameters import SearchParameters
 from search.puct.player import PuctPlayer
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from training.config import DataConfig
-from training.positions.canvas import OFF_BOARD, USUAL_SHARE, read_canvas_shares, sizes_on, to_canvas
+from training.positions.canvas import OFF_BOARD, read_canvas_shares, sizes_on, to_canvas
 from training.positions.game_conditions import choose_by_share
 from training.run.measure import evaluate_function
 from training.samples.samples import Samples, unpack_planes
@@ -41,6 +41,9 @@ from training.selfplay.searched_positions import (
 )
 from training.teacher.hard_examples import HardExampleFilter, disagreement
 
+USUAL_SHARE = 0.5
+"""Share of the games that are played on a canvas's own size, 9×9, 13×13 or 19×19, as people do; the others have any of
+its sizes."""
 MAX_LENGTH = 2.5
 """A game is given up after this many moves for each point of the board."""
 RESIGN_TURNS = 3

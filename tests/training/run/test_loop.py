@@ -16,14 +16,13 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from nets.katago.writer import encode_model
 from nets.open import open_network
+from tests.training.run.short_runs import config, set_clock, train_steps
 from tests.training.student.test_network import SHAPE, new_student
-from training.config import DataConfig, OptimiserConfig, RecordsConfig, RunConfig, TrainingConfig
 from training.errors import TrainingError
 from training.positions.batch import Batch
 from training.positions.batch_loader import BatchLoader
 from training.run import loop as module
-from training.run import pace
-from training.run.checkpoint import Checkpoint, Progress, load_checkpoint
+from training.run.checkpoint import Checkpoint, load_checkpoint
 from training.run.folder import CHECKPOINT, STUDENT
 from training.run.loop import TrainingTime, open_run
 from training.run.trained_network import read_trained_network
@@ -36,64 +35,6 @@ from training.student.label_memory import LabelMemory
 from training.teacher.labelling import label
 
 CPU = torch.device("cpu")
-
-
-class Clock:
-    """In place of the module `time`: each look at it takes a tenth of a second, so that a leg has so many steps."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        self.now += 0.1
-        return self.now
-
-    def time(self) -> float:
-        return self.now
-
-    def perf_counter(self) -> float:
-        return self.now
-
-
-def set_clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    for each in (module, pace):
-        monkeypatch.setattr(each, "time", clock)
-    return clock
-
-
-def config(records: Path, **data: object) -> TrainingConfig:
-    settings = {"records_share": 1.0, "play_share": 0.0, **data}
-    return TrainingConfig(
-        network=SHAPE,
-        run=RunConfig(batch=4, threads=1, save_every=1e6, measure_every=1e6, device="cpu"),
-        data=DataConfig(
-            records=RecordsConfig(path=str(records), skip=0),
-            **settings,  # type: ignore[arg-type]
-        ),
-        optimiser=OptimiserConfig(warm_up=2),
-    )
-
-
-def train_steps(
-    folder: Path,
-    settings: TrainingConfig,
-    steps: int,
-    monkeypatch: pytest.MonkeyPatch,
-    beside: Path | None = None,
-) -> Progress:
-    """Train so many steps and save, as an interruption does."""
-    run = open_run(folder, settings, beside=beside)
-    goal = run.progress.step + steps
-    original = run.distiller.step
-
-    def counted(batch: object, share: float) -> None:
-        if run.progress.step + 1 >= goal:
-            signal.raise_signal(signal.SIGTERM)
-        original(batch, share)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(run.distiller, "step", counted)
-    return run.train(TrainingTime(budget=1e5))
 
 
 def test_an_interrupted_run_goes_on_to_the_step(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,44 +67,6 @@ def test_a_leg_ends_with_a_network_and_the_next_goes_on(
     assert second.step == load_checkpoint(folder / "leg1", CPU).progress.step == first.step
     assert (folder / "progress.jsonl").exists()
     assert read_trained_network(folder).model.name == network.attributes.name  # whatever the next leg begins with
-
-
-def test_a_run_beside_another_learns_what_it_would_learn_alone(
-    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alone, beside, wide = tmp_path / "alone", tmp_path / "beside", tmp_path / "wide"
-    settings = replace(config(records), optimiser=OptimiserConfig(warm_up=2, rate=0.001))
-    larger = replace(config(records), network=replace(SHAPE, blocks=4))
-    for folder in (alone, beside):
-        train_steps(folder, settings, 1, monkeypatch)
-    train_steps(wide, larger, 1, monkeypatch)
-    train_steps(alone, settings, 3, monkeypatch)
-    train_steps(wide, larger, 3, monkeypatch, beside)
-    one, other = (load_checkpoint(folder / CHECKPOINT, CPU) for folder in (alone, beside))
-    assert (one.progress.step, one.progress.samples) == (other.progress.step, other.progress.samples) == (4, 16)
-    for name, weights in one.weights.items():
-        torch.testing.assert_close(other.weights[name], weights, rtol=0, atol=0)
-
-
-def test_both_runs_end_the_leg_with_a_network(tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    beside, wide = tmp_path / "beside", tmp_path / "wide"
-    with pytest.raises(TrainingError, match="beside: no run has begun here"):
-        open_run(wide, config(records), beside=beside)
-    train_steps(beside, config(records), 1, monkeypatch)
-    set_clock(monkeypatch)
-    teacher = tmp_path / "teacher.bin.gz"
-    teacher.write_bytes(encode_model(to_model(new_student(), "the-teacher", has_optimistic=True)))
-    open_run(wide, config(records, teacher=str(teacher)), beside=beside).train(TrainingTime(budget=2.0))
-    progress = [load_checkpoint(folder / CHECKPOINT, CPU).progress for folder in (wide, beside)]
-    assert progress[1].step == progress[0].step + 1
-    for folder, reached in zip((wide, beside), progress, strict=True):
-        assert (reached.legs, reached.leg_budget) == (1, 0.0)
-        assert read_trained_network(folder).facts["teachers"] == ["the-teacher"]
-        card = json.loads((folder / "student.json").read_text())
-        assert (card["positions"], card["steps"]) == (reached.samples, reached.step)
-        line = json.loads((folder / "progress.jsonl").read_text().splitlines()[-1])
-        assert line["spent"] == 1.0
-        assert line["loss"]["total"] > 0.0
 
 
 def test_batches_that_a_teacher_labelled_are_learned_from_again(

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.nets.random_networks import RandomNetwork
 from tests.training.games import random_games, write_records
 from training.config import DataConfig, RecordsConfig, RunConfig, TrainingConfig, read_config
 from training.errors import TrainingError
@@ -24,15 +23,6 @@ ROOM = 64 << 20
 @pytest.fixture
 def records(tmp_path: Path) -> Path:
     return write_records(tmp_path / "games.npz", random_games(count=6, length=40, seed=3))
-
-
-@pytest.fixture
-def teacher(tmp_path: Path) -> Path:
-    network = RandomNetwork(8, channels=64)
-    network.write([{"kind": "ordinary_block"}])
-    path = tmp_path / "teacher.bin.gz"
-    path.write_bytes(network.content)
-    return path
 
 
 def test_records_are_cut_to_the_room_there_is(records: Path) -> None:

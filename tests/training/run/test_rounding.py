@@ -8,19 +8,9 @@ import numpy as np
 import pytest
 
 from nets.katago.reader import decompress
-from tests.nets.random_networks import RandomNetwork
 from training.files import read_network
 from training.run import rounding as module
 from training.run.rounding import BF16, FP16, rounded, rounded_network
-
-
-@pytest.fixture
-def teacher(tmp_path: Path) -> Path:
-    network = RandomNetwork(8, channels=64)
-    network.write([{"kind": "ordinary_block"}])
-    path = tmp_path / "teacher.bin.gz"
-    path.write_bytes(network.content)
-    return path
 
 
 @pytest.mark.parametrize("bits", [BF16, FP16])
