@@ -24,7 +24,7 @@ from go_rules.machine.directories import cache_root
 from go_rules.machine.fingerprint import source_fingerprint
 from go_rules.machine.locks import acquire, release
 from go_rules.machine.numba_file import without_numba_file
-from go_rules.machine.shipped import Family, family_of, folder_name, python_abi, read_shipped, usable_shipped
+from go_rules.machine.shipped import Archive, Family, archive_name, family_of, python_abi, usable_archive
 from go_rules.machine.tile_registers import without_refused_tiles
 
 with without_numba_file():
@@ -68,17 +68,17 @@ def usable_features() -> FeatureMap | None:
 
 
 def shippable() -> tuple[Family, str] | None:
-    """Return the family of this processor, and the name of a folder of shipped kernels that this process could use.
+    """Return the family of this processor, and the name of an archive of kernels that this process could use.
 
     None if the processor is of no family, and if it may not be asked for all that it can.
     """
     features = usable_features()
     family = family_of(features) if features is not None and _settings.ENABLE_AVX else None
-    return (family, folder_name(family, numba.__version__, llvmlite.__version__)) if family else None
+    return (family, archive_name(family, numba.__version__, llvmlite.__version__)) if family else None
 
 
-def _choose_target() -> Path | None:
-    """Return the folder of the shipped kernels for this process, and have numba compile for their family.
+def _choose_target() -> Archive | None:
+    """Return the shipped kernels for this process, and have numba compile for their family.
 
     None if there is none, and if NUMBA_CPU_NAME or NUMBA_CPU_FEATURES say what to compile for. Without shipped kernels
     numba compiles for this processor, less the tile registers that the system does not give.
@@ -87,16 +87,16 @@ def _choose_target() -> Path | None:
     if usable is None or (_settings.CPU_NAME, _settings.CPU_FEATURES) != (None, None):
         return None
     found = shippable()
-    folder = usable_shipped(found[1]) if found else None
-    if found and folder:
+    archive = usable_archive(found[1]) if found else None
+    if found and archive:
         _settings.CPU_NAME, _settings.CPU_FEATURES = found[0].processor, found[0].switches()
     elif _settings.ENABLE_AVX and usable != llvmlite.binding.get_host_cpu_features():
         _settings.CPU_NAME, _settings.CPU_FEATURES = llvmlite.binding.get_host_cpu_name(), usable.flatten()
-    return folder
+    return archive
 
 
-shipped_folder = _choose_target()
-"""The folder of the shipped kernels that this process uses; None if it uses none."""
+shipped_kernels = _choose_target()
+"""The shipped kernels that this process uses; None if it uses none."""
 
 
 def kernel(function: F) -> F:
@@ -160,8 +160,8 @@ class KernelCache(_Cache):
         rtsys.initialize(target_context)  # what compiled code needs; all that only compiling needs would take longer
         path, key = self._entry(sig, target_context)
         compiled = _rebuilt(read_entry(path, key), target_context)
-        if compiled is None and shipped_folder is not None:
-            compiled = _rebuilt(read_shipped(shipped_folder / path.name, key), target_context)
+        if compiled is None and shipped_kernels is not None:
+            compiled = _rebuilt(shipped_kernels.read(path.name, key), target_context)
         if compiled is None:
             acquire(path)
             compiled = _rebuilt(read_entry(path, key), target_context)  # another process may have compiled it meanwhile

@@ -1,17 +1,23 @@
 """Kernels that a wheel brings along compiled, so that the first start on a machine compiles nothing.
 
-`make wheel` puts them into the wheel (gtp_engine/tools/wheel.py), below the folder `kernels` beside this file, in a
-folder whose name says what they need: a family of processors, Python's binary interface, and the versions of numba and
+`make wheel` puts them into the wheel (gtp_engine/tools/wheel.py), in the folder `kernels` beside this file, in an
+archive whose name says what they need: a family of processors, Python's binary interface, and the versions of numba and
 llvmlite. Where a process has all of that, jit.py has numba compile for this family and not for the very processor. So
-all kernels of a process are for one kind of processor, whoever compiled them, and these files are found by the keys
-that the user's cache has. Everywhere else they are ignored, and so is a file that is damaged, that belongs to other
-sources, or that others may have written.
+all kernels of a process are for one kind of processor, whoever compiled them, and they are found by the keys that the
+user's cache has. Everywhere else they are ignored, and so is an archive that is damaged or that others may have
+written, and a kernel that belongs to other sources.
+
+An archive is a tar file in xz: kernels have much in common, so together they take half the bytes that they take one by
+one. It is unpacked in memory, when a process asks for the first of them.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.machinery
-from collections.abc import Mapping
+import io
+import tarfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +26,8 @@ from go_rules.machine.files import read_owned
 from go_rules.machine.owners import is_private, trusted_folder
 
 SHIPPED = Path(__file__).with_name("kernels")
-"""The folder of all shipped kernels. Sources have none."""
+"""The folder of all archives. Sources have none."""
+SUFFIX = ".tar.xz"
 
 _V3 = (
     *("64bit", "cmov", "cx8", "fxsr", "mmx", "sse", "sse2"),
@@ -67,22 +74,57 @@ def python_abi() -> str:
     return importlib.machinery.EXTENSION_SUFFIXES[0].strip(".").rpartition(".")[0]
 
 
-def folder_name(family: Family, numba: str, llvmlite: str) -> str:
-    """Name the folder of a family's kernels for this Python and these versions."""
-    return f"{family.name}-{python_abi()}-numba-{numba}-llvmlite-{llvmlite}"
+def archive_name(family: Family, numba: str, llvmlite: str) -> str:
+    """Name the archive of a family's kernels for this Python and these versions."""
+    return f"{family.name}-{python_abi()}-numba-{numba}-llvmlite-{llvmlite}{SUFFIX}"
 
 
-def usable_shipped(name: str) -> Path | None:
-    """Return the folder of this name among the shipped kernels, if there is one that no other user can write to."""
+def write_archive(path: Path, kernels: Sequence[Path]) -> None:
+    """Write an archive of some files of the cache of kernels. Raises OSError."""
+    with tarfile.open(path, "w:xz", preset=9) as archive:
+        for kernel in kernels:
+            entry = tarfile.TarInfo(kernel.name)  # without owner and time: the same kernels are the same bytes
+            entry.size = kernel.stat().st_size
+            with kernel.open("rb") as content:
+                archive.addfile(entry, content)
+
+
+@dataclass
+class Archive:
+    """The kernels of one archive."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """What the kernels need, as `archive_name` says it, without its suffix."""
+        return self.path.name.removesuffix(SUFFIX)
+
+    def read(self, name: str, key: str) -> bytes | None:
+        """Return the content of the kernel whose file in the cache would have this name and key.
+
+        None if there is none, and if nothing in this archive is to be trusted.
+        """
+        try:
+            return entry_content(self._entries.get(name, b""), key)
+        except MemoryError:
+            return None
+
+    @functools.cached_property
+    def _entries(self) -> dict[str, bytes]:
+        """All files of the archive, by their names; none if it cannot be read whole."""
+        try:
+            packed = io.BytesIO(read_owned(self.path, MAX_BYTES, is_private))
+            with tarfile.open(fileobj=packed, mode="r:xz") as archive:
+                return {entry.name: file.read() for entry in archive if (file := archive.extractfile(entry))}
+        except Exception:  # whatever the system, tarfile or a Python without lzma find wrong
+            return {}
+
+
+def usable_archive(name: str) -> Archive | None:
+    """Return the archive of this name, if there is one where no other user can put anything."""
     try:
-        return trusted_folder(SHIPPED / name)
+        path = trusted_folder(SHIPPED) / name
     except (OSError, ValueError):
         return None
-
-
-def read_shipped(path: Path, key: str) -> bytes | None:
-    """Return the content of a shipped kernel; None if there is none under this key, or none to be trusted."""
-    try:
-        return entry_content(read_owned(path, MAX_BYTES, is_private), key)
-    except (OSError, MemoryError):
-        return None
+    return Archive(path) if path.is_file() else None

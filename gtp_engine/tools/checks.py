@@ -176,15 +176,15 @@ def _command(_: Installation) -> str:
 def _kernels(_: Installation) -> str:
     started = time.perf_counter()
     from go_rules.machine import jit
-    from go_rules.machine.shipped import SHIPPED
+    from go_rules.machine.shipped import SHIPPED, SUFFIX
     from gtp_engine.dialogue.loading import warm_up_rules
 
     warm_up_rules()
     seconds = time.perf_counter() - started
     found = f"kernels of the rules: {jit.compilations} compiled, ready after {seconds:.1f} s"
-    if jit.shipped_folder is not None:
-        return f"{found}; the installation has compiled ones for {jit.shipped_folder.name}"
-    others = sorted(path.name for path in SHIPPED.iterdir()) if SHIPPED.is_dir() else []
+    if jit.shipped_kernels is not None:
+        return f"{found}; the installation has compiled ones for {jit.shipped_kernels.name}"
+    others = sorted(path.name.removesuffix(SUFFIX) for path in SHIPPED.iterdir()) if SHIPPED.is_dir() else []
     if others:
         text = f"{found}; the installation has some that do not serve here: for {others[0]}"
         raise Remark(text, "a wheel that `make wheel` makes on this computer has those that do")

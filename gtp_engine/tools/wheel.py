@@ -5,8 +5,8 @@
 The wheel is unpacked, and what lies there plays and analyses with an empty cache, with the embedded network and with
 others that are named. That compiles all kernels for the family of this processor (go_rules/machine/shipped.py). Then
 the same is done once more, without cached networks: the kernels that are loaded this time are those that a first start
-needs, and they are added. A last run, of the finished packages on an empty cache, must compile nothing. For the other
-families the same kernels are compiled without being run (gtp_engine/tools/cross_compile.py).
+needs, and an archive of them is added. A last run, of the finished packages on an empty cache, must compile nothing.
+For the other families the same kernels are compiled without being run (gtp_engine/tools/cross_compile.py).
 
 The new wheel lies beside the plain one. It is for this Python and this system only, and it asks for numba and llvmlite
 in the versions that are installed here, because kernels fit no others. On processors of no family it compiles like the
@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 from go_rules.machine.jit import shippable
 from go_rules.machine.launch import python_command
-from go_rules.machine.shipped import FAMILIES, SHIPPED, Family, folder_name
+from go_rules.machine.shipped import FAMILIES, SHIPPED, Family, archive_name, write_archive
 from gtp_engine.errors import UserError, explain
 
 KERNELS = f"go_rules/machine/{SHIPPED.name}"
@@ -103,18 +103,18 @@ def ship_kernels(installed: Path, sessions: Sequence[Session]) -> None:
     found = shippable()
     if found is None:
         raise UserError("kernels can be compiled ahead only for x86-64 processors with AVX2, and this one is another")
-    family, folder = found
-    shipped = installed / KERNELS
+    own, _name = found
+    (installed / KERNELS).mkdir(parents=True)
     with tempfile.TemporaryDirectory() as name:
         place = Path(name).resolve()
-        _add_own(installed, place, shipped / folder, family, sessions)
+        kernels = _add_own(installed, place, own, sessions)
         for other in FAMILIES:
-            if other != family:
-                _add_other(installed, place, shipped, folder, other)
+            if other != own:
+                _add_other(installed, place, kernels, other)
 
 
-def _add_own(installed: Path, place: Path, to: Path, family: Family, sessions: Sequence[Session]) -> None:
-    """Compile for this processor's family what first starts need, and put it into the folder `to`. Raises UserError."""
+def _add_own(installed: Path, place: Path, family: Family, sessions: Sequence[Session]) -> list[Path]:
+    """Compile for this processor's family what first starts need, and add it. Returns its files. Raises UserError."""
     cache = place / "cache"
 
     def play() -> None:
@@ -122,26 +122,33 @@ def _add_own(installed: Path, place: Path, to: Path, family: Family, sessions: S
 
     play()
     shutil.rmtree(cache / "networks")
-    _copy(_loaded_by(play, cache), to)
+    kernels = _loaded_by(play, cache)
+    _add(installed, family, kernels)
     _play(installed, place / "another", {}, sessions)
     anew = [path.name for path in (place / "another" / "kernels").glob("*.kernel")]
     if anew:
         raise UserError(f"what was packed does not serve: {len(anew)} kernels were compiled anew, {anew[0]} first")
+    return kernels
 
 
-def _add_other(installed: Path, place: Path, shipped: Path, own: str, family: Family) -> None:
-    """Compile for another family what the folder `own` has, and put that into a folder beside it. Raises UserError."""
+def _add_other(installed: Path, place: Path, kernels: Sequence[Path], family: Family) -> None:
+    """Compile for another family what these files have, and add that. Raises UserError."""
     cache = place / family.name
-    session = Session((str(shipped / own),), module="gtp_engine.tools.cross_compile")
+    session = Session(tuple(map(str, kernels)), module="gtp_engine.tools.cross_compile")
 
     def compile_all() -> None:
         _run(installed, cache, _target(family), session)
 
     compile_all()
     found = _loaded_by(compile_all, cache)
-    if len(found) != len(list((shipped / own).iterdir())):
+    if len(found) != len(kernels):
         raise UserError(f"{family.name}: {len(found)} kernels were compiled, not as many as for this processor")
-    _copy(found, shipped / folder_name(family, *map(version, COMPILERS)))
+    _add(installed, family, found)
+
+
+def _add(installed: Path, family: Family, kernels: Sequence[Path]) -> None:
+    """Write the archive of a family's kernels into packages that lie in a folder. Raises OSError."""
+    write_archive(installed / KERNELS / archive_name(family, *map(version, COMPILERS)), kernels)
 
 
 def _target(family: Family) -> dict[str, str]:
@@ -156,12 +163,6 @@ def _loaded_by(run: Callable[[], None], cache: Path) -> list[Path]:
         os.utime(path, (before, before))
     run()
     return [path for path in sorted((cache / "kernels").glob("*.kernel")) if path.stat().st_mtime > before + 1]
-
-
-def _copy(files: Sequence[Path], to: Path) -> None:
-    to.mkdir(parents=True)
-    for path in files:
-        shutil.copyfile(path, to / path.name)
 
 
 def _play(installed: Path, cache: Path, target: dict[str, str], sessions: Sequence[Session]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from go_rules.machine import jit
 from go_rules.machine.owners import is_private
-from go_rules.machine.shipped import FAMILIES, family_of, folder_name, python_abi
+from go_rules.machine.shipped import FAMILIES, Archive, archive_name, family_of, python_abi, write_archive
 
 NAMED = {family.name: family for family in FAMILIES}
 V3, V4 = (dict.fromkeys(NAMED[name].features, True) for name in ("x86-64-v3", "x86-64-v4"))
@@ -48,12 +48,12 @@ from go_rules.machine import shipped
 shipped.SHIPPED = pathlib.Path(os.environ["SHIPPED"])
 from go_rules.machine import jit
 from go_rules.random import next_u64, seed_state
-print(int(next_u64(seed_state(1))), jit.compilations, jit.shipped_folder is not None)
+print(int(next_u64(seed_state(1))), jit.compilations, jit.shipped_kernels is not None)
 """
 
 
 class Installation:
-    """A folder of shipped kernels, and what a process with them and an empty cache finds."""
+    """An archive of shipped kernels, and what a process with them and an empty cache finds."""
 
     def __init__(self, folder: Path) -> None:
         found = jit.shippable()
@@ -72,8 +72,9 @@ class Installation:
         value, compiled, uses = done.stdout.split()
         return int(value), int(compiled), uses == "True"
 
-    def file(self) -> Path:
-        (path,) = self.shipped.iterdir()
+    def kernel(self, cache: str) -> Path:
+        """The one kernel in a cache."""
+        (path,) = (self.folder / cache / "kernels").iterdir()
         return path
 
 
@@ -84,7 +85,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     target = {"NUMBA_CPU_NAME": made.family.processor, "NUMBA_CPU_FEATURES": made.family.switches()}
     assert made.run("build", **target)[1:] == (1, False)
     made.shipped.parent.mkdir()
-    shutil.copytree(made.folder / "build" / "kernels", made.shipped, copy_function=shutil.copyfile)
+    write_archive(made.shipped, [made.kernel("build")])
     return made
 
 
@@ -96,48 +97,68 @@ def installation(built: Installation, tmp_path: Path) -> Installation:
 
 
 def test_a_process_with_shipped_kernels_compiles_nothing_and_keeps_nothing(installation: Installation) -> None:
-    before = installation.file().stat()
+    before = installation.shipped.stat()
     value, *others = installation.run("empty")
     assert others == [0, True]
     assert not (installation.folder / "empty").exists()
-    assert installation.file().stat().st_mtime_ns == before.st_mtime_ns
+    assert installation.shipped.stat().st_mtime_ns == before.st_mtime_ns
     # Who asks numba for another processor gets it, and its code is no substitute for what was shipped.
     assert installation.run("other", NUMBA_CPU_NAME="x86-64", NUMBA_CPU_FEATURES="") == (value, 1, False)
-    (other,) = (installation.folder / "other" / "kernels").iterdir()
-    shutil.copyfile(other, installation.file())
+    write_archive(installation.shipped, [installation.kernel("other")])
     assert installation.run("cache") == (value, 1, True)
 
 
-@pytest.mark.parametrize("wrong", ["damaged", "missing", "others may write"])
-def test_what_cannot_be_used_is_compiled_for_the_same_family(installation: Installation, wrong: str) -> None:
-    file = installation.file()
-    if wrong == "damaged":
-        file.write_bytes(file.read_bytes()[:-1])
-    elif wrong == "missing":
-        file.unlink()
+@pytest.mark.parametrize("wrong", ["cut short", "one byte", "no archive", "of other kernels", "others may write"])
+def test_what_cannot_be_used_is_compiled_for_the_same_family(built: Installation, tmp_path: Path, wrong: str) -> None:
+    installation = Installation(tmp_path)
+    shutil.copytree(built.shipped.parent, installation.shipped.parent)
+    archive, content = installation.shipped, built.shipped.read_bytes()
+    own = built.kernel("build")
+    if wrong == "cut short":
+        archive.write_bytes(content[: len(content) // 2])
+    elif wrong == "one byte":
+        archive.write_bytes(content[:500] + bytes([content[500] ^ 1]) + content[501:])
+    elif wrong == "no archive":
+        archive.write_bytes(own.read_bytes())
+    elif wrong == "of other kernels":
+        other = tmp_path / own.name
+        other.write_bytes(own.read_bytes()[:-1])
+        write_archive(archive, [other])
     elif hasattr(os, "geteuid"):
-        file.chmod(0o666)
+        archive.chmod(0o666)
     else:
         pytest.skip("this system tells no owners")
     assert installation.run("cache")[1:] == (1, True)
-    # Its name says what it was compiled for: the same.
-    assert [path.name for path in (installation.folder / "cache" / "kernels").iterdir()] == [file.name]
+    assert installation.kernel("cache").name == own.name, "its name says what it was compiled for: the same"
 
 
-@pytest.mark.parametrize("wrong", ["another version", "others may write"])
-def test_a_folder_that_cannot_be_used_is_ignored(installation: Installation, wrong: str) -> None:
+@pytest.mark.parametrize("wrong", ["another version", "others may write the folder"])
+def test_an_archive_that_is_not_for_us_is_ignored(installation: Installation, wrong: str) -> None:
     if wrong == "another version":
-        installation.shipped.rename(installation.shipped.with_name(f"{installation.shipped.name}.1"))
+        installation.shipped.rename(installation.shipped.with_name(f"1-{installation.shipped.name}"))
     elif hasattr(os, "geteuid"):
-        installation.shipped.chmod(0o777)
+        installation.shipped.parent.chmod(0o777)
     else:
         pytest.skip("this system tells no owners")
     assert installation.run("cache")[1:] == (1, False)
 
 
-def test_a_folder_is_for_one_family_and_for_one_version_of_all_that_kernels_depend_on() -> None:
-    name = folder_name(NAMED["x86-64-v4-vnni"], "0.68.1", "0.50.0")
-    assert name == f"x86-64-v4-vnni-{python_abi()}-numba-0.68.1-llvmlite-0.50.0"
+def test_the_same_kernels_are_the_same_archive(tmp_path: Path) -> None:
+    kernels = []
+    for name in ("a.kernel", "b.kernel"):
+        kernels.append(tmp_path / name)
+        kernels[-1].write_text(name * 1000)
+    write_archive(tmp_path / "1.tar.xz", kernels)
+    for path in kernels:
+        os.utime(path, (1, 1))
+    write_archive(tmp_path / "2.tar.xz", kernels)
+    assert (tmp_path / "1.tar.xz").read_bytes() == (tmp_path / "2.tar.xz").read_bytes()
+    assert Archive(tmp_path / "1.tar.xz").name == "1"
+
+
+def test_an_archive_is_for_one_family_and_for_one_version_of_all_that_kernels_depend_on() -> None:
+    name = archive_name(NAMED["x86-64-v4-vnni"], "0.68.1", "0.50.0")
+    assert name == f"x86-64-v4-vnni-{python_abi()}-numba-0.68.1-llvmlite-0.50.0.tar.xz"
     assert f"{sys.version_info[0]}{sys.version_info[1]}" in python_abi()
 
 

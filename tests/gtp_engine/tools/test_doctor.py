@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from go_rules.machine.shipped import Archive
 from gtp_engine import command_line
 from gtp_engine.tools import checks
 from gtp_engine.tools.checks import CHECKS, Check
@@ -60,11 +61,13 @@ def test_a_full_disk_is_a_remark(only: Doctor, monkeypatch: pytest.MonkeyPatch, 
 def test_kernels_of_the_installation(only: Doctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("go_rules.machine.shipped.SHIPPED", tmp_path / "kernels")
     assert "ok      kernels of the rules: " in only.says(named("kernels"))
-    (tmp_path / "kernels" / "x86-64-v9").mkdir(parents=True)
+    archive = tmp_path / "kernels" / "x86-64-v9.tar.xz"
+    archive.parent.mkdir()
+    archive.touch()
     said = only.says(named("kernels"))
     assert "the installation has some that do not serve here: for x86-64-v9\n" in said
     assert "-> a wheel that `make wheel` makes on this computer" in said
-    monkeypatch.setattr("go_rules.machine.jit.shipped_folder", tmp_path / "kernels" / "x86-64-v9")
+    monkeypatch.setattr("go_rules.machine.jit.shipped_kernels", Archive(archive))
     assert "; the installation has compiled ones for x86-64-v9\n" in only.says(named("kernels"))
 
 
