@@ -65,7 +65,7 @@ def test_make_says_what_is_missing(checkout: Path) -> None:
     done = make(checkout, "-s", "gtp", "CANDIDATES=false no-such-python")
     assert done.returncode != 0
     assert done.stdout == ""
-    assert "no Python 3.10 to 3.13 with the venv module found" in done.stderr
+    assert "no Python 3.10 to 3.14 with the venv module found" in done.stderr
 
 
 @needs_make
