@@ -4,7 +4,7 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 14))
+SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 15))
 CANDIDATES := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python3.10 python
 JOBS ?= 2
 TORCH ?= torch==2.13.0
