@@ -4,8 +4,10 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 15))
-CANDIDATES := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python3.10 python
+# The Pythons that setup.cfg names, the newest first.
+PYTHONS := $(shell sed -n 's/^.*Python :: \(3\.[0-9][0-9]*\)$$/\1/p' setup.cfg | sort -t . -k 2 -n -r)
+SUITABLE := import sys, venv, ensurepip; sys.exit("%d.%d" % sys.version_info[:2] not in "$(PYTHONS)".split())
+CANDIDATES := $(PYTHON) python3 $(PYTHONS:%=python%) python
 JOBS ?= 2
 TORCH ?= torch==2.13.0
 LOWEST := .venv-lowest
@@ -124,7 +126,7 @@ $(BIN)/python:
 	        exec "$$python" -m venv $(VENV) </dev/null >&2; \
 	    fi; \
 	done; \
-	echo "nobi: no Python 3.10 to 3.14 with the venv module found (Debian: apt install python3-venv); name one with make PYTHON=..." >&2; \
+	echo "nobi: no Python $(lastword $(PYTHONS)) to $(firstword $(PYTHONS)) with the venv module found (Debian: apt install python3-venv); name one with make PYTHON=..." >&2; \
 	exit 1
 
 $(VENV)/.installed: setup.cfg pyproject.toml | $(BIN)/python

@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from gtp_engine import command_line
 from gtp_engine.configuration.texts import document
@@ -75,18 +76,33 @@ def test_a_failed_installation_is_tried_again(checkout: Path) -> None:
     assert not (checkout / ".venv" / ".installed").exists()
 
 
-def test_one_version() -> None:
+def setup_file() -> configparser.ConfigParser:
     setup = configparser.ConfigParser()
     setup.read(REPOSITORY / "setup.cfg", encoding="utf-8")
+    return setup
+
+
+def test_one_version() -> None:
+    setup = setup_file()
     assert setup["metadata"]["version"] == "attr: gtp_engine.version.VERSION"
     assert re.fullmatch(r"\d+\.\d+\.\d+", VERSION), "Lizzie wants an integer after the first dot"
     assert setup["options.entry_points"]["console_scripts"].split("=")[1].strip() == "gtp_engine.cli:main"
 
 
+def test_the_pythons_that_are_named_are_those_that_pip_takes() -> None:
+    setup = setup_file()
+    allowed = SpecifierSet(setup["options"]["python_requires"])
+    named = re.findall(r"Python :: (3\.\d+)$", setup["metadata"]["classifiers"], re.MULTILINE)
+    assert named == [f"3.{minor}" for minor in range(100) if f"3.{minor}.1" in allowed]
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert f"Python {named[0]} to {named[-1]} is needed" in text
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert f'--pythons {" ".join(named)}"' in text
+
+
 def requirements() -> list[Requirement]:
     """What an installation needs, as setup.cfg says."""
-    setup = configparser.ConfigParser()
-    setup.read(REPOSITORY / "setup.cfg", encoding="utf-8")
+    setup = setup_file()
     return [Requirement(line) for line in setup["options"]["install_requires"].strip().splitlines()]
 
 
