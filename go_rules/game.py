@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from go_rules import board, phases, superko
 from go_rules.handicap import HandicapCount
-from go_rules.points import BLACK, EAST, EMPTY, MAX_SIZE, N_POINTS, NORTH, PASS, SOUTH, WALL, WEST, WHITE, point_at
+from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, PASS, WALL, WHITE, as_colour, neighbours, point_at
 from go_rules.position import PHASE_MAIN, PHASE_OVER, new_stack
 from go_rules.repetition import Repetition
 from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES
@@ -196,7 +196,7 @@ class Game:
     def set_position(self, stones: Iterable[tuple[int, int]], to_play: int) -> None:
         """Start again from these stones, each (colour, point). Raises RuleViolation if they cannot stand like that, and
         then changes nothing."""
-        self._begin(tuple(Move(int(colour), int(point)) for colour, point in stones), (), to_play)
+        self._begin(tuple(Move(as_colour(colour), int(point)) for colour, point in stones), (), as_colour(to_play))
 
     def place_handicap(self, points: Sequence[int]) -> None:
         """Put black stones on an empty board before the first move; white plays first. Raises RuleViolation."""
@@ -215,8 +215,11 @@ class Game:
     # --- Moves ------------------------------------------------------------------------------------------------
 
     def play(self, colour: int, point: int) -> None:
-        """Play a stone or PASS; either colour may play at any time. Raises RuleViolation and then changes nothing."""
-        colour, point = int(colour), int(point)  # kernels compile anew for every other type of integer
+        """Play a stone or PASS; either colour may play at any time. Raises RuleViolation and then changes nothing.
+
+        As all methods with a colour, it raises ValueError where that is neither BLACK nor WHITE.
+        """
+        colour, point = as_colour(colour), int(point)
         reason = self.violation(colour, point)
         if reason is not None:
             raise RuleViolation(reason)
@@ -229,7 +232,7 @@ class Game:
         repetition under superko, and suicide of several stones. The networks do not see what led to such a move.
         Raises RuleViolation off the board, on stones, and for suicide of one stone, and then changes nothing.
         """
-        colour, point = int(colour), int(point)
+        colour, point = as_colour(colour), int(point)
         reason = self.violation(colour, point)
         if reason in ("off board", "occupied") or (reason == "suicide" and not self._has_friend(colour, point)):
             raise RuleViolation(reason)
@@ -258,7 +261,7 @@ class Game:
 
     def legal_moves(self, colour: int) -> list[int]:
         """List every point where `colour` may play now, row by row and with regard to superko, and PASS last."""
-        colour = int(colour)
+        colour = as_colour(colour)
         out = np.zeros(N_POINTS, np.int16)
         n = board.legal_points(self.position, colour, self.record, out)
         n = superko.drop_superko_banned(self.position, colour, self.record, self._seen, out, n)
@@ -266,7 +269,7 @@ class Game:
 
     def violation(self, colour: int, point: int) -> str | None:
         """Return the reason why `colour` may not play there, as in RuleViolation, or None if it may."""
-        colour, point = int(colour), int(point)
+        colour, point = as_colour(colour), int(point)
         if point == PASS:
             return None
         if not 0 <= point < N_POINTS or self.position["board"][point] == WALL:
@@ -349,7 +352,7 @@ class Game:
 
     def _has_friend(self, colour: int, point: int) -> bool:
         """Whether a stone of `colour` is beside `point`."""
-        return any(self.position["board"][point + step] == colour for step in (NORTH, WEST, EAST, SOUTH))
+        return any(self.position["board"][near] == colour for near in neighbours(point))
 
     def _grow(self) -> None:
         if self.length < len(self.stack):

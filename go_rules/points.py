@@ -31,6 +31,14 @@ class VertexError(ValueError):
     """The text is no vertex of this board."""
 
 
+def as_colour(colour: int) -> int:
+    """Return a colour as a plain int: kernels compile anew for every other type of integer. Raises ValueError."""
+    plain = int(colour)
+    if plain not in (BLACK, WHITE):
+        raise ValueError(f"{plain} is no colour: BLACK is {BLACK}, WHITE is {WHITE}")
+    return plain
+
+
 def opponent(colour: int) -> int:
     """Return the other colour."""
     return 3 - colour

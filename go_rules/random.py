@@ -6,12 +6,19 @@ seed, as they advise. Do not use it for secrets.
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.machine.jit import kernel
 
 _MASK = 2**64 - 1
+
+
+def drawn_seed(seed: int) -> int:
+    """Return a seed, or one that the system draws where it is negative: 48 bits."""
+    return seed if seed >= 0 else int.from_bytes(os.urandom(6), "little")
 
 
 def seed_state(seed: int) -> NDArray[np.uint64]:

@@ -80,7 +80,12 @@ class TimeControl:
 
     @classmethod
     def fischer_capped(cls, main: float, increment: float, cap: float, move_maximum: float) -> TimeControl:
-        """Fischer time with a cap on the clock and a maximum for a move. If one is negative, there is none."""
+        """Fischer time with a cap on the clock and a maximum for a move. If one is negative, there is none.
+
+        Without time and without an increment there is no clock.
+        """
+        if main <= 0 and increment <= 0:
+            return cls()
         return cls(
             System.FISCHER_CAPPED,
             main,

@@ -23,7 +23,7 @@ from search.reference.mcts import FIRST, Game, Node, Pieces, Played, State, roll
 if TYPE_CHECKING:
     from rich.console import Console
 
-TIC_TAC_TOE_NAME, CONNECT_FOUR_NAME, GO_NAME = GAMES = ("tic-tac-toe", "connect-four", "go")
+TIC_TAC_TOE_NAME, _, GO_NAME = GAMES = ("tic-tac-toe", "connect-four", "go")
 SMALLEST, LARGEST = 2, 7
 """Sides of the board of Go."""
 MOST_SIMULATIONS = 1_000_000

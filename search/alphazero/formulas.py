@@ -1,7 +1,9 @@
 """The formulas of the papers: which edge of a node the next simulation follows.
 
-AlphaGo Zero and AlphaZero follow the edge with the highest Q + U (PUCT). Gumbel AlphaZero follows the edge whose share
-of the visits is furthest below its share of the improved policy.
+AlphaGo Zero (Silver et al., "Mastering the game of Go without human knowledge", 2017) and AlphaZero (Silver et al., "A
+general reinforcement learning algorithm", 2018) follow the edge with the highest Q + U (PUCT). Gumbel AlphaZero
+(Danihelka et al., "Policy improvement by planning with Gumbel", 2022) follows the edge whose share of the visits is
+furthest below its share of the improved policy.
 """
 
 from __future__ import annotations
@@ -26,8 +28,14 @@ def visits_of(edge):
 
 
 @kernel
+def is_valued(edge, losses):
+    """Return whether `value_of` an edge has anything to average."""
+    return edge.visits + losses * edge.in_flight > 0
+
+
+@kernel
 def value_of(edge, losses):
-    """Return Q(s, a), the mean value of an edge that has visits; each one in flight counts as `losses` visits lost."""
+    """Return Q(s, a), the mean value of an edge, 0 without any; each visit in flight counts as `losses` visits lost."""
     lost = losses * edge.in_flight
     visits = edge.visits + lost
     return (edge.total - lost) / visits if visits > 0 else 0.0
@@ -35,7 +43,7 @@ def value_of(edge, losses):
 
 @kernel
 def exploration(visits, settings):
-    """Return C(s), AlphaZero's exploration rate, for N(s) visits of the node."""
+    """Return C(s) = log((1 + N(s) + c_base) / c_base) + c_init, AlphaZero's exploration rate."""
     return math.log((1.0 + visits + settings.c_base) / settings.c_base) + settings.c_init
 
 
@@ -70,9 +78,11 @@ def choose_by_puct(tree, index, settings):
     best_score = -np.inf
     for i in range(widened(visits, np.int64(node.count), settings)):
         edge = tree.edges[first + i]
-        tried = visits_of(edge)
-        value = value_of(edge, settings.flight_losses) if tried > 0 else first_play_value(node, settings)
-        score = value + rate * edge.prior / (1.0 + tried)
+        if is_valued(edge, settings.flight_losses):
+            value = value_of(edge, settings.flight_losses)
+        else:
+            value = first_play_value(node, settings)
+        score = value + rate * edge.prior / (1.0 + visits_of(edge))
         if score > best_score:
             best = first + i
             best_score = score
@@ -92,7 +102,7 @@ def mixed_value(tree, index, settings):
     weighted = 0.0
     for i in range(node.count):
         edge = tree.edges[node.first + i]
-        if visits_of(edge) > 0:
+        if is_valued(edge, settings.flight_losses):
             visits += visits_of(edge)
             policy += edge.prior
             weighted += edge.prior * value_of(edge, settings.flight_losses)
@@ -115,7 +125,9 @@ def improved_logits(tree, index, settings, out):
     untried = mixed_value(tree, index, settings)
     for i in range(node.count):
         edge = tree.edges[node.first + i]
-        value = value_of(edge, settings.flight_losses) if visits_of(edge) > 0 else untried
+        value = untried
+        if is_valued(edge, settings.flight_losses):
+            value = value_of(edge, settings.flight_losses)
         out[i] = math.log(max(np.float64(edge.prior), SMALLEST_PRIOR)) + scale * value
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from search.alphazero.formulas import improved_logits
+from search.alphazero.formulas import SMALLEST_PRIOR, improved_logits
 from search.alphazero.tree import NONE, ROOT, Tree, edges_of
 from search.alphazero.walk import MOST_MOVES
 
@@ -144,7 +144,7 @@ class SequentialHalving(_BestIsPlayed):
         """Plan so many `simulations`. `settings`: SETTINGS[1] of the search; `noise`: g of each of the root's edges."""
         self._settings = settings
         self._noise = noise
-        logits = np.log(np.maximum(edges_of(tree)["prior"].astype(np.float64), 1e-300)) + noise
+        logits = np.log(np.maximum(edges_of(tree)["prior"].astype(np.float64), SMALLEST_PRIOR)) + noise
         count = max(1, min(simulations, considered, len(logits)))
         self._remaining = np.argsort(-logits, kind="stable")[:count]
         """The edges that are still considered, the best first."""

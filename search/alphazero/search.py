@@ -6,7 +6,6 @@ losses keep them apart.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ import numpy as np
 
 from go_rules.machine.cores import usable_cores
 from go_rules.points import WHITE
+from go_rules.random import drawn_seed
 from nets.evaluator import Evaluator
 from nets.features import AT_ROOT, IN_TREE
 from search.alphazero.batch import Batch
@@ -54,7 +54,7 @@ class TreeSearch:
         negative one is new each time.
         """
         self.evaluator = evaluator
-        self.generator = np.random.default_rng(seed if seed >= 0 else int.from_bytes(os.urandom(8), "little"))
+        self.generator = np.random.default_rng(drawn_seed(seed))
         self._workers = workers or usable_cores()
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="evaluation")
         self._make_schedule = make_schedule

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from go_rules.game import Game
 from go_rules.machine.cores import usable_cores
 from go_rules.points import BLACK, N_POINTS, PASS, WHITE
+from go_rules.random import drawn_seed
 from go_rules.superko import new_seen, seen_refill
 from nets.evaluator import Evaluator
 from search.mc.rounds import list_candidates, new_buffers, new_position, play_rounds
@@ -39,7 +39,7 @@ class MonteCarloPlayer:
         self.name = name
         self.evaluator: Evaluator | None = None
         self.workers = workers or usable_cores()
-        base = seed if seed >= 0 else int.from_bytes(os.urandom(6), "little")
+        base = drawn_seed(seed)
         self._policy = new_policy()
         self._buffers = [new_buffers(new_tools(base * 1000 + i, self._policy)) for i in range(self.workers)]
         self._position = new_position()

@@ -33,12 +33,17 @@ class Threads:
         """Let every thread `work(its number, budget)`, and wait until all have returned.
 
         Ends the search at the first of the request's limits that is not a number of visits, and sends its reports.
-        `started`: when the search began, by `time.perf_counter`. `snapshot` makes a report.
+        `started`: when the search began, by `time.perf_counter`. `snapshot` makes a report. Raises what `work` or the
+        report's callback raises, and then no thread works on.
         """
         if self._pool is None:
             self._pool = concurrent.futures.ThreadPoolExecutor(self._number, thread_name_prefix=self._name)
         futures = [self._pool.submit(work, i, budget) for i in range(self._number)]
-        _watch(futures, budget, started, request, snapshot)
+        try:
+            _watch(futures, budget, started, request, snapshot)
+        finally:
+            budget.end(StopReason.INTERRUPTED)
+            concurrent.futures.wait(futures)
         for future in futures:
             future.result()
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 
 from go_rules.game import Game
+from go_rules.random import drawn_seed
 from nets.evaluator import Evaluator
 from search.puct.move_choice import choose_move
 from search.puct.parameters import SearchParameters
@@ -23,8 +22,7 @@ class PuctPlayer:
 
     def __init__(self, evaluator: Evaluator, parameters: SearchParameters | None = None) -> None:
         self.searcher = Search(evaluator, parameters)
-        seed = self.parameters.seed
-        self._generator = np.random.default_rng(seed if seed >= 0 else int.from_bytes(os.urandom(8), "little"))
+        self._generator = np.random.default_rng(drawn_seed(self.parameters.seed))
         self._winrates = Winrates()
 
     @property
@@ -39,6 +37,8 @@ class PuctPlayer:
 
     @parameters.setter
     def parameters(self, parameters: SearchParameters) -> None:
+        if parameters.seed != self.parameters.seed:
+            self._generator = np.random.default_rng(drawn_seed(parameters.seed))
         self.searcher.parameters = parameters
 
     def warm_up(self, width: int, height: int) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import dataclasses
-import os
 import threading
 import time
 import weakref
@@ -19,6 +18,7 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.machine.cores import usable_cores
 from go_rules.points import BLACK, WHITE
+from go_rules.random import drawn_seed
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator
 from search.puct.game_tree import GameTree
 from search.puct.interruption import EvaluationThread, Stopped
@@ -36,10 +36,10 @@ from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import SearchResult, StopReason
 
 POLL_SECONDS = 0.01
-"""How often somebody checks at least whether the search has to stop. Workers check after every evaluation. Where that
-is too rarely the waiting thread does it, and each of its checks holds up a worker."""
+"""The longest time between two checks of the stop conditions. Workers check after each evaluation; the waiting thread
+checks only where evaluations are slower than this, because each check takes the lock."""
 REST_SECONDS = 0.1
-"""How long the waiting thread rests where the workers check often enough."""
+"""How long the waiting thread sleeps where the workers check often enough."""
 
 ONCE = Limits(visits=2)
 """Limits of the searches to warm up with: large networks need long for each visit."""
@@ -51,7 +51,6 @@ RELEASE_SECONDS = 10.0
 
 FIRST_LOOK, DECIDED_EVERY = 32, 16
 """New visits before the first check whether the search is decided, and between two of them."""
-
 FULL_SHARE = 0.95
 """If more than this share of the nodes is left after a garbage collection, the tree counts as full."""
 
@@ -67,7 +66,7 @@ class Search:
         self._parameters = parameters or SearchParameters()
         self._last_working = self._parameters
         """The parameters of the last search for which there was memory. A search without falls back on them."""
-        self._seed = self._parameters.seed if self._parameters.seed >= 0 else int.from_bytes(os.urandom(6), "little")
+        self._seed = drawn_seed(self._parameters.seed)
         self._generator = np.random.default_rng(self._seed)
         self.tree: GameTree | None = None
         """What is kept from one search to the next; None before the first. Read it only while nothing searches."""
@@ -103,6 +102,9 @@ class Search:
         if parameters == self._parameters:
             return
         before, self._parameters = self._parameters, parameters
+        if before.seed != parameters.seed:
+            self._seed = drawn_seed(parameters.seed)
+            self._generator = np.random.default_rng(self._seed)
         if any(getattr(before, name) != getattr(parameters, name) for name in FIXED):
             self._release()
         self.clear()

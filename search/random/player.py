@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from go_rules.game import Game
 from go_rules.points import PASS
-from go_rules.random import below, seed_state
+from go_rules.random import below, drawn_seed, seed_state
 from search.mc.player import MonteCarloPlayer
 from search.playouts.parameters import PlayoutParameters
 from search.playouts.result import Tally, make_result
@@ -19,7 +17,7 @@ class RandomPlayer(MonteCarloPlayer):
 
     def __init__(self, parameters: PlayoutParameters | None = None, workers: int = 0, seed: int = -1) -> None:
         super().__init__("random", parameters, workers, seed)
-        self._random = seed_state(seed if seed >= 0 else int.from_bytes(os.urandom(8), "little"))
+        self._random = seed_state(drawn_seed(seed))
 
     def search(self, request: SearchRequest) -> SearchResult:
         """List the moves to draw from, without a search; for analysis, search as `mc` does."""

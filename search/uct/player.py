@@ -7,7 +7,6 @@ slices and without the GIL, while the calling thread watches the limits.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Hashable
 
@@ -16,6 +15,7 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.machine.cores import usable_cores
 from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
+from go_rules.random import drawn_seed
 from go_rules.superko import new_seen, seen_refill
 from nets.evaluator import Evaluator
 from search.playouts.budget import Budget
@@ -49,7 +49,7 @@ class UctPlayer:
         self.name = name
         self.evaluator: Evaluator | None = None
         self.workers = workers or usable_cores()
-        base = seed if seed >= 0 else int.from_bytes(os.urandom(6), "little")
+        base = drawn_seed(seed)
         self._policy = new_policy()
         self.buffers = [new_buffers(new_tools(base * 1000 + i, self._policy)) for i in range(self.workers)]
         self._threads = Threads(self.workers, name)
@@ -142,7 +142,8 @@ class UctPlayer:
         """Make the requested position the root, keeping what the tree knows of it."""
         game, colour = request.game, request.colour
         owner = game.identity(), request.filter
-        index, nodes = self._find(request) if owner == self._owner else None, None
+        index = None if request.fresh or owner != self._owner else self._find(request)
+        nodes = None
         if index is not None:
             with contextlib.suppress(MemoryError):  # then there is room for one tree, and not for two
                 nodes = new_nodes(self._capacity)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from go_rules.game import FIRST_ROOM, Game, RuleViolation
-from go_rules.points import BLACK, NO_POINT, WHITE, from_vertex
+from go_rules.points import BLACK, NO_POINT, WHITE, from_vertex, point_at
 from go_rules.rule_names import DEFAULT_KOMI
 from tests.go_rules.diagrams import diagram_of, game_from, play_all, rows_of
 from tests.go_rules.kos import KO, POSITIONAL, SEND_TWO, SIMPLE, SITUATIONAL, SUICIDE, TRIPLE_KO, TRIPLE_KO_CYCLE
@@ -61,6 +61,23 @@ def test_refused_moves_change_nothing(case):
     assert violation.value.reason == reason
     assert game.length == length
     assert game.position == position
+
+
+@pytest.mark.parametrize("colour", [0, 3, -1])
+def test_what_is_no_colour(colour):
+    game = Game(9, 9)
+    point = point_at(2, 2)
+    for attempt in (game.play, game.play_told, game.violation, game.is_legal):
+        with pytest.raises(ValueError, match=f"^{colour} is no colour"):
+            attempt(colour, point)
+    for attempt in (
+        lambda: game.legal_moves(colour),
+        lambda: game.set_position([(colour, point)], BLACK),
+        lambda: game.set_position([(BLACK, point)], colour),
+    ):
+        with pytest.raises(ValueError, match="is no colour"):
+            attempt()
+    assert game.length == 1
 
 
 @pytest.mark.parametrize("point", [-2, -1, 1, 26, 703, 704, 10**9])

@@ -74,8 +74,9 @@ def pack_probabilities(probabilities: NDArray[np.float32]) -> NDArray[np.uint8]:
 
 def unpack_probabilities(packed: NDArray[np.uint8]) -> NDArray[np.float32]:
     """Return probabilities [N, ...] that sum to 1 again in each row that has any: `pack_probabilities` undone."""
-    squares = np.square(packed.astype(np.float32))
-    return squares / np.maximum(squares.sum(axis=1, keepdims=True), np.float32(1.0))
+    squares: NDArray[np.float32] = np.square(packed.astype(np.float32))
+    totals: NDArray[np.float32] = np.maximum(squares.sum(axis=1, keepdims=True), 1.0)
+    return squares / totals
 
 
 def pack_samples(

@@ -102,6 +102,7 @@ def test_main_time_used_up_starts_overtime() -> None:
         TimeControl.byoyomi(0, 0, 0),
         TimeControl.canadian(0, 0, 0),
         TimeControl.fischer(0, 0),
+        TimeControl.fischer_capped(0, 0, -1, -1),
     ],
 )
 def test_zeros_are_no_clock(control: TimeControl) -> None:

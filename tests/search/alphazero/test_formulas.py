@@ -81,6 +81,20 @@ def test_the_improved_policy(seed: int) -> None:
     assert chosen == np.argmax(improved - n / (1 + n.sum()))
 
 
+def test_an_edge_that_is_only_in_flight_has_no_value_where_flights_lose_nothing() -> None:
+    tree = random_tree(1, tried=0.0)
+    edges = edges_of(tree)
+    edges["in_flight"] = 0
+    edges["in_flight"][0] = 3
+    edges["prior"] = 1.0 / len(edges)
+    tree.nodes[0]["value"] = -0.9
+    settings = settings_of(c_init=0.1, flight_losses=0.0, first_play="parent", c_scale=1.0)
+    assert choose_by_puct(tree, np.int64(0), settings[0]) != 0
+    logits = np.zeros(MOST_MOVES)
+    improved_logits(tree, np.int64(0), settings[0], logits)
+    assert np.ptp(logits[: len(edges)]) == pytest.approx(0.0)
+
+
 def test_widening() -> None:
     assert widened(100, 50, settings_of()[0]) == 50
     narrow = settings_of(policy_widening=2.0, policy_widening_power=0.5)[0]

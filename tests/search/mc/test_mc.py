@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 
 import numpy as np
 import pytest
@@ -79,6 +80,20 @@ def test_limits_stops_and_reports() -> None:
     player.search(SearchRequest(Game(9, 9), BLACK, limits, report=ReportRequest(seen.append, every=60.0, first=0.1)))
     assert len(seen) == 1
     player.close()
+
+
+def test_after_an_error_in_a_report_no_thread_works_on() -> None:
+    def fail(_result: SearchResult) -> None:
+        raise RuntimeError("not today")
+
+    player = MonteCarloPlayer(workers=2, seed=1)
+    with pytest.raises(RuntimeError, match="not today"):
+        player.search(SearchRequest(Game(9, 9), BLACK, Limits(), report=ReportRequest(fail, 0.05)))
+    assert search(player, Game(9, 9), 500).visits >= 500
+    closing = threading.Thread(target=player.close, daemon=True)
+    closing.start()
+    closing.join(10.0)
+    assert not closing.is_alive()
 
 
 CAPTURE = """

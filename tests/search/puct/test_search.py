@@ -356,6 +356,17 @@ def test_same_seed_same_search(evaluator: Evaluator) -> None:
         assert signatures[0] == SIGNATURE
 
 
+def test_a_seed_that_is_set_later_is_as_good() -> None:
+    signatures = []
+    for first in (SMALL.seed, 5):
+        player = PuctPlayer(FancifulEvaluator(), dataclasses.replace(SMALL, seed=first))
+        player.search(SearchRequest(Game(5, 5), BLACK, visits(10)))
+        player.parameters = dataclasses.replace(SMALL, seed=3)
+        signatures.append(signature(player))
+        player.close()
+    assert signatures[0] == signatures[1]
+
+
 def test_another_seed_another_search() -> None:
     found = set()
     for seed in (1, 2, 3):

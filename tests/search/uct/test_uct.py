@@ -207,6 +207,12 @@ def test_the_tree_is_kept_after_moves_of_both_sides(player: UctPlayer) -> None:
     assert player.search(SearchRequest(game, WHITE, Limits(visits=10))).visits == 10
 
 
+def test_a_fresh_search_knows_nothing(player: UctPlayer) -> None:
+    request = SearchRequest(Game(5, 5), BLACK, Limits(playouts=200, may_stop_early=False), fresh=True)
+    assert [player.search(request).visits for _ in range(2)] == [200, 200]
+    assert player.search(replace(request, fresh=False)).visits == 400
+
+
 def test_another_komi_is_another_tree(player: UctPlayer) -> None:
     player.clear()
     game = Game(9, 9)
