@@ -1,4 +1,4 @@
-"""What players agree on who have both passed: which stones are dead and in seki, and what that makes the score.
+"""What players who have both passed agree on: which stones are dead and in seki, and what the score is.
 
 Under territory rules and group tax, a game that was played on through its clean-up phases ends with all neutral points
 filled, and `Game.score` counts it as KataGo's rules do: what touches a neutral point is no territory. People stop
@@ -17,7 +17,7 @@ from go_rules.game import Game
 from go_rules.points import BLACK, EMPTY, WHITE, board_points, neighbours, opponent
 from go_rules.position import new_stack
 from go_rules.rules import SCORING_AREA, TAX_ALL, TAX_NONE
-from go_rules.scoring import points_beside
+from go_rules.scoring import points_off_board
 
 LARGEST_SHARED_REGION = 7
 """The most empty points that the two sides of a seki share. A larger region is still to be fought over."""
@@ -35,7 +35,7 @@ def agreed_score(game: Game, dead: frozenset[int]) -> float:
         for group in connected(owners):
             if group.isdisjoint(seki):
                 score -= 2 if owners[min(group)] == WHITE else -2
-    return score + points_beside(game.position, game.record)
+    return score + points_off_board(game.position, game.record)
 
 
 def agreed_owners(game: Game, dead: frozenset[int]) -> dict[int, int]:

@@ -179,14 +179,14 @@ class Game:
         self.record = self.rules.record(self.komi, self.handicap_stones)
 
     def set_rules(self, rules: Rules) -> None:
-        """Change the rules and replay the moves so far under them, with `play_told`.
+        """Change the rules and replay the moves so far under them, with `play_lenient`.
 
         Only where a clean-up phase is left out can a move be impossible; then raises RuleViolation and changes nothing.
         """
         other = Game(self.width, self.height, rules, self.komi)
         other._begin(self.setup, self.handicap, int(self.stack[0]["to_play"]))
         for move in self.moves:
-            other.play_told(move.colour, move.point)
+            other.play_lenient(move.colour, move.point)
         self.__dict__.update(other.__dict__)
 
     def clear(self) -> None:
@@ -225,7 +225,7 @@ class Game:
             raise RuleViolation(reason)
         self._append(colour, point)
 
-    def play_told(self, colour: int, point: int) -> None:
+    def play_lenient(self, colour: int, point: int) -> None:
         """Play what somebody says was played, whether or not the rules allow it: a controller, a file, another program.
 
         Servers and editors have other rules than ours, so this takes all that KataGo takes: a ko retaken at once, a

@@ -14,7 +14,7 @@ from go_rules.position import (
     PHASE_MAIN,
     PHASE_OVER,
 )
-from go_rules.rules import SCORING_TERRITORY
+from go_rules.rules import SCORING_AREA, SCORING_TERRITORY
 
 
 @kernel
@@ -63,6 +63,16 @@ def live_phase(pos, rules):
     if pos.phase != PHASE_OVER:
         return pos.phase
     return PHASE_CLEANUP_2 if rules.scoring == SCORING_TERRITORY and rules.cleanup == 1 else PHASE_MAIN
+
+
+@kernel_part
+def passes_decide(pos, rules):
+    """Tell whether the passes that ended a game are its end for a search too, whose network judges dead stones.
+
+    Where players settle these by agreement (friendly_pass), two passes do not decide anything yet: the network judges,
+    and a third pass ends it.
+    """
+    return not (rules.friendly_pass == 1 and rules.scoring == SCORING_AREA and pos.passes == 2)
 
 
 @kernel

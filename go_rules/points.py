@@ -17,6 +17,11 @@ N_POINTS = 704
 
 PASS = 0
 """The point of a pass. It is a wall point, so no stone can be there."""
+MAX_POINTS = MAX_SIZE * MAX_SIZE
+"""Points of the largest board."""
+MAX_MOVES = MAX_POINTS + 1
+"""Moves on the largest board, the pass included."""
+
 NO_POINT = -1
 """Stands for no move, no ko, no entry."""
 

@@ -26,7 +26,7 @@ POSITION = np.dtype(
         # Scalars.
         ("hash", "u8"),  # Zobrist hash of the stones alone
         ("captured", "i4", (3,)),  # stones of colour c removed so far, at index c (0 unused)
-        ("white_bonus", "f4"),  # points for white beside the board: +1 a black stone played, -1 a white one
+        ("white_bonus", "f4"),  # points for white that are not on the board: +1 a black stone played, -1 a white one
         # (territory rules, until the second clean-up phase), and half a point for taking the button
         ("move_number", "i4"),  # moves played since the start, passes included
         ("width", "i2"),

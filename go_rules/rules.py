@@ -56,15 +56,24 @@ class RulesError(ValueError):
 
 @dataclass(frozen=True)
 class Rules:
-    """One rule set in KataGo's terms (https://lightvector.github.io/KataGo/rules.html)."""
+    """One rule set in KataGo's terms (https://lightvector.github.io/KataGo/rules.html); without arguments that of OGS's
+    Chinese rules."""
 
     ko: int = KO_POSITIONAL
+    """KO_SIMPLE, KO_POSITIONAL or KO_SITUATIONAL: which positions may not come back."""
     scoring: int = SCORING_AREA
+    """SCORING_AREA or SCORING_TERRITORY."""
     tax: int = TAX_NONE
+    """TAX_NONE; TAX_SEKI: no points for territory in seki; TAX_ALL: besides, two points of each group's count less."""
     suicide: bool = False
+    """Whether suicide of several stones is legal."""
     has_button: bool = False
+    """Whether the first pass earns half a point (area scoring)."""
     white_handicap_bonus: int = BONUS_N
+    """BONUS_NONE, BONUS_N or BONUS_N_MINUS_1: how many points white gets for black's N handicap stones."""
     friendly_pass: bool = True
+    """Whether the players agree, after two passes, which stones are dead. Otherwise the board is counted as it stands,
+    so dead stones have to be taken off before passing."""
     cleanup: bool = False
     """Whether, under territory scoring, two clean-up phases follow the game, in which disputes are played out; without
     them the players agree which stones are dead. Searches and self-play need them. No part of a rule set's name or

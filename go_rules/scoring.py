@@ -85,14 +85,14 @@ def tromp_taylor_area(pos, area):
 @kernel_part
 def score_range(rules, pos):
     """The lowest and the highest score (white's view) that this board can end with, whatever a network makes of it."""
-    beside = np.float32(rules.komi + rules.handicap_bonus + pos.white_bonus)
+    off_board = np.float32(rules.komi + rules.handicap_bonus + pos.white_bonus)
     area = np.float32(pos.width * pos.height)
     if rules.scoring == SCORING_TERRITORY:
         # Prisoners count too. There is no limit to them, but a board full of them is more than any network expects.
         area *= np.float32(2.0)
     elif pos.button == 1:
         area += np.float32(0.5)
-    return beside - area, beside + area
+    return off_board - area, off_board + area
 
 
 def final_score(position: np.void, rules: np.void, dead: Iterable[int] = ()) -> float:
@@ -101,16 +101,16 @@ def final_score(position: np.void, rules: np.void, dead: Iterable[int] = ()) -> 
     The chains at the points `dead` are taken off first. All other stones count as alive, unless Benson's algorithm
     finds them dead (tactics/life.py): KataGo scores so, and its networks expect it.
     """
-    return _count(position, rules, dead)[0] + points_beside(position, rules)
+    return _count(position, rules, dead)[0] + points_off_board(position, rules)
 
 
-def points_beside(position: np.void, rules: np.void) -> float:
+def points_off_board(position: np.void, rules: np.void) -> float:
     """Count white's points minus black's that are not on the board: komi, bonuses, captures, the button."""
-    beside = float(rules["komi"]) + float(rules["handicap_bonus"]) + float(position["white_bonus"])
+    off_board = float(rules["komi"]) + float(rules["handicap_bonus"]) + float(position["white_bonus"])
     if position["button"]:
         # Nobody has taken it: the next pass would.
-        beside += 0.5 if position["to_play"] == WHITE else -0.5
-    return beside
+        off_board += 0.5 if position["to_play"] == WHITE else -0.5
+    return off_board
 
 
 def final_owners(position: np.void, rules: np.void, dead: Iterable[int] = ()) -> NDArray[np.int8]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 AUTO = "auto"
 USUAL_BATCH = 4
-"""Positions of an evaluation where nothing speaks for more or fewer: they share what it costs beside the network, and
+"""Positions of an evaluation where nothing speaks for more or fewer: they share what it costs besides the network, and
 are not too many to be chosen before a search knows what the others are worth."""
 
 

@@ -55,6 +55,9 @@ from go_rules.tactics.life import final_area, new_life_work, safe_area
 if TYPE_CHECKING:
     from nets.evaluator import Evaluator
 
+HISTORY = 3
+"""How many positions a network sees: the present one and two before it."""
+
 ON_BOARD, OWN, OPPONENT, ONE_LIBERTY, BANNED, BLOCKED = 0, 1, 2, 3, 6, 7
 LAST_MOVES = 9
 CAUGHT, CAUGHT_BEFORE, CAUGHT_TWICE_BEFORE, CATCHES = 14, 15, 16, 17
@@ -62,7 +65,7 @@ OWN_AREA, OPPONENT_AREA, OWN_AT_CLEANUP_2, OPPONENT_AT_CLEANUP_2 = 18, 19, 20, 2
 """Planes of `spatial`."""
 
 GLOBAL_PASSES = 0  # 0-4: that one of the last five moves was a pass
-GLOBAL_KOMI = 5  # komi and all other points beside the board, the side to move's view, / KOMI_UNIT
+GLOBAL_KOMI = 5  # komi and all other points that are not on the board, the side to move's view, / KOMI_UNIT
 GLOBAL_SUPERKO, GLOBAL_POSITIONAL = 6, 7  # 0, 0 simple; 1, +1/2 positional; 1, -1/2 situational
 GLOBAL_SUICIDE, GLOBAL_TERRITORY, GLOBAL_TAX, GLOBAL_TAX_ALL = 8, 9, 10, 11
 GLOBAL_CLEANUP_1, GLOBAL_CLEANUP_2 = 12, 13  # that phase, or a later one
@@ -126,16 +129,17 @@ def scratch_for(evaluator: Evaluator) -> Scratch:
 
 @kernel
 def encode(stack, i, colour, rules, pda, view, ban, scratch, spatial, global_):
-    """Encode the position `stack[i]` with `colour` to move, as it lies: `encode_turned` for `spatial` [22, H, W]."""
+    """Encode the position `stack[i]` with `colour` to move, as it lies: `encode_symmetry` for `spatial` [22, H, W]."""
     flat = spatial.reshape(spatial.shape[0], spatial.shape[1] * spatial.shape[2])
-    encode_turned(stack, i, colour, rules, pda, view, ban, scratch, scratch.straight, flat, global_)
+    encode_symmetry(stack, i, colour, rules, pda, view, ban, scratch, scratch.straight, flat, global_)
 
 
 @kernel
-def encode_turned(stack, i, colour, rules, pda, view, ban, scratch, image, spatial, global_):
+def encode_symmetry(stack, i, colour, rules, pda, view, ban, scratch, permutation, spatial, global_):
     """Encode the position `stack[i]` with `colour` to move, under a symmetry.
 
-    `image[y * width + x]` is where the point (x, y) is shown in a plane, as in a row of symmetry.symmetry_images.
+    `permutation[y * width + x]` is where the point (x, y) is shown in a plane, as in a row of
+    symmetry.symmetry_permutations.
     `stack[i - 1]` and `stack[i - 2]` are the positions one and two moves before; they are read only if `stack[i]`
     remembers these moves. `rules` is the game's record of rules, `pda` the playout doubling advantage of `colour` (0.0
     in an even game), `view` one of IN_TREE, AT_ROOT and AS_IS, `ban` int8[N_POINTS] with 1 where superko forbids a
@@ -146,7 +150,7 @@ def encode_turned(stack, i, colour, rules, pda, view, ban, scratch, image, spati
     komi = pos.white_bonus + rules.handicap_bonus + rules.komi
     if colour == BLACK:
         komi = -komi
-    _encode_points(pos, colour, phase, ban, image, spatial)
+    _encode_points(pos, colour, phase, ban, permutation, spatial)
     _encode_rules(pos, rules, phase, komi, pda, global_)
 
     is_last_phase = rules.scoring == SCORING_AREA or phase == PHASE_CLEANUP_2
@@ -156,10 +160,10 @@ def encode_turned(stack, i, colour, rules, pda, view, ban, scratch, image, spati
         white_lead = final_area(pos, rules, phase, suicide, scratch.life[0])
         wins_now = (white_lead if colour == WHITE else -white_lead) + komi > 0
         if scratch.only_safe[0] == 0:
-            _encode_area(pos, colour, scratch.life[0], image, spatial)
+            _encode_area(pos, colour, scratch.life[0], permutation, spatial)
     if scratch.only_safe[0] == 1:
         safe_area(pos, suicide, scratch.life[0])
-        _encode_area(pos, colour, scratch.life[0], image, spatial)
+        _encode_area(pos, colour, scratch.life[0], permutation, spatial)
 
     turns = HISTORY_MOVES if pos.phase != PHASE_OVER else 1
     if pass_ends_phase(pos):
@@ -169,7 +173,7 @@ def encode_turned(stack, i, colour, rules, pda, view, ban, scratch, image, spati
             turns = 0
         else:
             global_[GLOBAL_PASS_ENDS_PHASE] = 1.0
-    turns = _encode_moves(pos, colour, turns, image, spatial, global_)
+    turns = _encode_moves(pos, colour, turns, permutation, spatial, global_)
 
     slot = np.int64(0)
     for ago in range(3):
@@ -178,13 +182,13 @@ def encode_turned(stack, i, colour, rules, pda, view, ban, scratch, image, spati
             slot = find_ladders(stack[i - ago], scratch.ladder[0], scratch.ladders)
         for y in range(pos.height):
             first = y * pos.width
-            _encode_row(scratch.ladders[slot].rows[0, y], CAUGHT + ago, first, image, spatial)
+            _encode_row(scratch.ladders[slot].rows[0, y], CAUGHT + ago, first, permutation, spatial)
             if ago == 0:
-                _encode_row(scratch.ladders[slot].rows[3 - colour, y], CATCHES, first, image, spatial)
+                _encode_row(scratch.ladders[slot].rows[3 - colour, y], CATCHES, first, permutation, spatial)
 
 
 @kernel
-def _encode_points(pos, colour, phase, ban, image, spatial):
+def _encode_points(pos, colour, phase, ban, permutation, spatial):
     """Clear all planes, then fill those that follow from the point alone: stones, liberties, bans, marks."""
     for plane in range(spatial.shape[0]):
         for cell in range(spatial.shape[1]):
@@ -193,7 +197,7 @@ def _encode_points(pos, colour, phase, ban, image, spatial):
     for y in range(pos.height):
         for x in range(pos.width):
             point = (y + 1) * STRIDE + x + 1
-            cell = image[y * pos.width + x]
+            cell = permutation[y * pos.width + x]
             spatial[ON_BOARD, cell] = 1.0
             content = pos.board[point]
             if content != EMPTY:
@@ -212,16 +216,16 @@ def _encode_points(pos, colour, phase, ban, image, spatial):
 
 
 @kernel
-def _encode_area(pos, colour, life, image, spatial):
+def _encode_area(pos, colour, life, permutation, spatial):
     for y in range(pos.height):
         for x in range(pos.width):
             owner = life.area[(y + 1) * STRIDE + x + 1]
             if owner != EMPTY:
-                spatial[OWN_AREA if owner == colour else OPPONENT_AREA, image[y * pos.width + x]] = 1.0
+                spatial[OWN_AREA if owner == colour else OPPONENT_AREA, permutation[y * pos.width + x]] = 1.0
 
 
 @kernel_part
-def _encode_moves(pos, colour, turns, image, spatial, global_):
+def _encode_moves(pos, colour, turns, permutation, spatial, global_):
     """The last moves, at most `turns` of them; returns how many there were. None if `colour` moved last."""
     if colour != pos.to_play:
         return 0
@@ -232,16 +236,16 @@ def _encode_moves(pos, colour, turns, image, spatial, global_):
         if move == PASS:
             global_[GLOBAL_PASSES + turn] = 1.0
         else:
-            spatial[LAST_MOVES + turn, image[(move // STRIDE - 1) * pos.width + move % STRIDE - 1]] = 1.0
+            spatial[LAST_MOVES + turn, permutation[(move // STRIDE - 1) * pos.width + move % STRIDE - 1]] = 1.0
     return turns
 
 
 @kernel
-def _encode_row(bits, plane, first, image, spatial):
+def _encode_row(bits, plane, first, permutation, spatial):
     """Set a row's points where `bits` has a 1, the lowest bit being the leftmost point, number `first` of the board."""
     while bits != 0:
         if bits & 1:
-            spatial[plane, image[first]] = 1.0
+            spatial[plane, permutation[first]] = 1.0
         bits >>= 1
         first += 1
 

@@ -3,7 +3,7 @@
 Bit 0 of a symmetry's number turns the board upside down, bit 1 swaps left and right, and then bit 2 swaps rows and
 columns. 0 is the identity. Boards that are not square have the first four only.
 
-A move here is its network position: y * width + x, and height * width for the pass.
+A move here is its *move index*, its place in a network's policy: y * width + x, and height * width for the pass.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def symmetric_point(point: int, width: int, height: int, symmetry: int) -> int:
     return point_at(y, x) if symmetry & TRANSPOSED else point_at(x, y)
 
 
-def symmetry_images(width: int, height: int) -> NDArray[np.int16]:
+def symmetry_permutations(width: int, height: int) -> NDArray[np.int16]:
     """Return where each symmetry takes each move: int16[symmetry_count, height * width + 1]. Row 0 is the identity."""
     y, x = np.divmod(np.arange(width * height), width)
-    images = np.empty((symmetry_count(width, height), width * height + 1), np.int16)
-    for symmetry, image in enumerate(images):
+    permutations = np.empty((symmetry_count(width, height), width * height + 1), np.int16)
+    for symmetry, permutation in enumerate(permutations):
         u = width - 1 - x if symmetry & LEFT_RIGHT else x
         v = height - 1 - y if symmetry & UPSIDE_DOWN else y
-        image[:-1] = u * width + v if symmetry & TRANSPOSED else v * width + u
-        image[-1] = width * height
-    return images
+        permutation[:-1] = u * width + v if symmetry & TRANSPOSED else v * width + u
+        permutation[-1] = width * height
+    return permutations

@@ -30,14 +30,14 @@ class Limits:
     """Whether to end once the rest of the budget cannot change the move. Off for analysis and pondering."""
     playouts: int | None = None
     """Visits of the root that this search adds."""
-    time_is_kept: bool = True
+    unused_time_carries_over: bool = True
     """Whether `seconds` that are left over are of use to anybody. If not, a search that may stop early uses them all,
     unless there is only one move."""
 
     @property
     def saves_time(self) -> bool:
         """Whether a search that ends early saves time which is of use."""
-        return self.seconds is not None and self.time_is_kept
+        return self.seconds is not None and self.unused_time_carries_over
 
     def visits_from(self, first: int) -> int | None:
         """Return the root's visits at which a search ends whose root has `first` at its start; None without a limit."""
@@ -128,9 +128,11 @@ class SearchRequest:
     same."""
     stop: threading.Event | None = None
     """Another thread may set this event to end the search. The search ends within 50 ms, once the position itself is
-    evaluated by this search or an earlier one."""
+    evaluated by this search or an earlier one. The players of search/alphazero/ first finish the batch that is being
+    evaluated, however long that takes."""
     may_end_empty: bool = False
-    """Whether a search that is stopped before that ends at once, too, with a result that has no moves."""
+    """Whether a search that is stopped before its root was ever evaluated ends at once, with a result that has no
+    moves. The players of search/alphazero/ ignore it."""
 
     @property
     def wants_ownership(self) -> bool:

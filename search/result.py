@@ -6,6 +6,7 @@ All values are from the view of the side to move at the root, unless a field say
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -17,6 +18,15 @@ from nets.evaluator import Evaluation
 
 RESIGN = -2
 """The "point" that a player returns to give up the game."""
+
+
+CONFIDENCE = 1.96
+"""Standard errors to either side of a mean within which it lies with a probability of 95 %."""
+
+
+def winrate_radius(winrate: float, count: int) -> float:
+    """Return half the width of the confidence interval of a winrate, 0..1, over `count` results; 1 without any."""
+    return CONFIDENCE * math.sqrt(max(0.0, winrate * (1.0 - winrate)) / count) if count else 1.0
 
 
 class StopReason(enum.Enum):
@@ -42,11 +52,13 @@ class MoveInfo:
     winrate: float
     """0..1, no-result games counted as half."""
     utility: float
-    """-1.4..1.4: winning chance and score together, what the search maximises."""
+    """What the search maximises: for the player `nobi` winning chance and score together, -1.4..1.4; for all others
+    2 * winrate - 1."""
     score_mean: float
     """Expected final score in points."""
     score_stdev: float
-    """Points. In the searches of alphazero/ the network's own for the root, the same for every move."""
+    """Points. In the searches of alphazero/ the network's own for the root, in those by playouts the root's: the same
+    for every move."""
     lead: float
     """Points by which komi would have to change to make the game even. The searches of alphazero/ and by playouts know
     no lead: they give `score_mean`."""
@@ -55,7 +67,9 @@ class MoveInfo:
     lcb: float
     """Lower confidence bound of `winrate`."""
     utility_lcb: float
+    """The same of `utility`."""
     weight: float
+    """Sum of the weights of the evaluations behind the averages; the number of visits where evaluations have none."""
     order: int
     """0 for the move that would be played, and so on."""
     pv: tuple[int, ...]
@@ -71,8 +85,10 @@ class MoveInfo:
     symmetry_of: int | None = None
     """The point that was searched in place of this one, which the board's symmetry makes equal to it."""
     no_result: float = 0.0
+    """0..1: how likely the game ends without a result."""
     choice: float = 0.0
-    """How much the search would like to play it: relative odds at temperature 1, 0 for never."""
+    """How much the search would like to play it: relative odds at temperature 1, 0 for never. Searches by playouts say
+    0 of every move."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +134,7 @@ class SearchResult:
     colour: int
     """The side to move at the root."""
     visits: int
+    """Visits of the root, those of a reused tree included. The averages that follow are over them, as in `MoveInfo`."""
     winrate: float
     utility: float
     score_mean: float

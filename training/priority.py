@@ -1,4 +1,4 @@
-"""Giving way: long work at the lowest priority, beside whatever else the machine has to do."""
+"""Giving way: long work at the lowest priority, while the machine does whatever else it has to."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ GROUPS, MOUNTS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
 def memory_for_search() -> int:
-    """Return how many bytes the trees and caches of a search may take in all, beside the rest of the engine."""
+    """Return how many bytes the trees and caches of a search may take in all, besides the rest of the engine."""
     address_space, data = _process_limits()
     threads = ADDRESSES_A_THREAD * usable_cores()
     rooms = (

@@ -98,7 +98,7 @@ class SgfGame:
         """Play the game up to the position before move `before_move`, where 1 is the first; None plays all moves.
 
         `rules` and `komi` are used if the file names none; rules that it names without a komi bring their usual one.
-        Raises SgfError for moves that Game.play_told refuses, and for impossible setups.
+        Raises SgfError for moves that Game.play_lenient refuses, and for impossible setups.
         """
         steps = self._steps_with_handicap()
         if steps is not self.steps:
@@ -122,7 +122,7 @@ class SgfGame:
                 break
             played += 1
             try:
-                game.play_told(step.colour, step.point)
+                game.play_lenient(step.colour, step.point)
             except RuleViolation as violation:
                 vertex = to_vertex(step.point, self.height) if violation.reason != "off board" else "?"
                 name = f"{COLOUR_NAMES[step.colour]} {vertex}"

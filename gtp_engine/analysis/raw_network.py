@@ -25,8 +25,8 @@ from nets.evaluator import (
     Evaluator,
     softmax,
 )
-from nets.features import AS_IS, encode_turned, scratch_for
-from nets.symmetry import symmetry_images
+from nets.features import AS_IS, encode_symmetry, scratch_for
+from nets.symmetry import symmetry_permutations
 from search.player import Player
 from search.puct.parameters import SearchParameters
 
@@ -86,11 +86,11 @@ def evaluate(
     if height != width:
         # Transposing would change the board: as in KataGo, such symmetries stand for those without.
         symmetry &= 3
-    image = symmetry_images(width, height)[symmetry]
+    permutation = symmetry_permutations(width, height)[symmetry]
     spatial = np.zeros((1, SPATIAL_PLANES, height, width), np.float32)
     global_ = np.zeros((1, GLOBAL_FEATURES), np.float32)
     first = max(0, game.length - 3)
-    encode_turned(
+    encode_symmetry(
         game.stack[first : game.length],
         game.length - 1 - first,
         colour,
@@ -99,13 +99,13 @@ def evaluate(
         AS_IS,
         superko_bans(game, colour),
         scratch_for(evaluator),
-        image,
+        permutation,
         spatial[0].reshape(SPATIAL_PLANES, -1),
         global_[0],
     )
     request = EvaluationRequest(spatial, global_, np.full(1, optimism, np.float32), np.full(1, colour, np.int8))
     answer = evaluator.evaluate(request)
-    return answer._replace(policy=answer.policy[:, image], ownership=answer.ownership[:, image[:-1]])
+    return answer._replace(policy=answer.policy[:, permutation], ownership=answer.ownership[:, permutation[:-1]])
 
 
 def superko_bans(game: Game, colour: int) -> NDArray[np.int8]:

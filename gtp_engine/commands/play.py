@@ -31,7 +31,7 @@ def play(engine: Engine, call: Call) -> str:
     colour = interpret_colour(call.word(0))
     point = interpret_vertex(call.word(1), engine.game.width, engine.game.height)
     try:
-        engine.game.play_told(colour, point)
+        engine.game.play_lenient(colour, point)
     except RuleViolation:
         raise GtpError(ILLEGAL_MOVE) from None
     engine.turn.told(call.received, time.monotonic())
@@ -45,7 +45,7 @@ def gogui_play_sequence(engine: Engine, call: Call) -> str:
     played = 0
     try:
         for colour, point in moves:
-            game.play_told(colour, point)
+            game.play_lenient(colour, point)
             played += 1
     except RuleViolation:
         take_back(game, played)

@@ -20,7 +20,8 @@ class Call:
     received: float
     """time.monotonic() at which its line arrived."""
     stop: threading.Event
-    """Set when the command has to end with what it has found: GoGui interrupts it, or the session ends."""
+    """Set when the command has to end with what it has found: our own clock runs out, GoGui interrupts it, the session
+    ends, or, where `ends_on_input`, a line arrives."""
     ends_on_input: bool = False
     """Whether any line that arrives sets `stop`, as for analysis commands."""
     streaming: bool = False

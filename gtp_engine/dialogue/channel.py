@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from gtp_engine.dialogue.protocol import MAX_LINE
 
 CHUNK = 1 << 16
-SAME_BREATH = 0.05
+BURST_SECONDS = 0.05
 """Seconds within which two lines count as written together."""
 
 
@@ -52,7 +52,7 @@ class Input:
         self._listener = listener
         self.error: OSError | None = None
         """Why the input ended, if it did so by a failure."""
-        self.came_at_once = True
+        self.arrived_in_burst = True
         """Whether we never had to wait for the last piece, or for the end, longer than for something written together
         with what came before it. It may have been there for long, if we were too busy to read."""
 
@@ -63,21 +63,21 @@ class Input:
         and the rest is dropped.
         """
         line, skipping = bytearray(), False
-        self.came_at_once = True
+        self.arrived_in_burst = True
         while chunk := self._read():
             head, newline, others = chunk.partition(b"\n")
             if not skipping:
                 line += head
                 if len(line) > MAX_LINE:
                     yield bytes(line[: MAX_LINE + 1])
-                    self.came_at_once = True
+                    self.arrived_in_burst = True
                     line, skipping = bytearray(), True
             if newline:
                 end = others.rfind(b"\n") + 1
                 piece = others[:end] if skipping else bytes(line) + newline + others[:end]
                 if piece:
                     yield piece
-                    self.came_at_once = True
+                    self.arrived_in_burst = True
                 line, skipping = bytearray(others[end:]), False
         if line:
             yield bytes(line)
@@ -92,7 +92,7 @@ class Input:
         try:
             return self._wait_and_read()
         finally:
-            self.came_at_once &= was_there or time.monotonic() - asked < SAME_BREATH
+            self.arrived_in_burst &= was_there or time.monotonic() - asked < BURST_SECONDS
 
     def _has_input(self) -> bool:
         """Whether bytes, or the end of the input, can be read without waiting, as far as the system tells."""

@@ -55,7 +55,7 @@ class Estimate:
 
 
 class Engine:
-    """The state of one GTP session. One thread uses it; another may call `hurry`, and use `lateness`."""
+    """The state of one GTP session. One thread uses it; another may call `begin_shutdown`, and use `lateness`."""
 
     settings: EngineSettings
     """Replaced as a whole when a parameter changes."""
@@ -73,7 +73,7 @@ class Engine:
     """Whether the first variation for gtp2ogs has been written to stderr."""
     draws: bool
     """Whether stderr is read by GoGui, which draws what it finds there."""
-    hurried: bool
+    shutting_down: bool
     """Whether the session is ending, so that nothing new may begin."""
 
     def __init__(
@@ -90,7 +90,7 @@ class Engine:
         self.pulse = Pulse(self.lateness)
         self.chatted = False
         self.draws = False
-        self.hurried = False
+        self.shutting_down = False
         self._game: Game | None = None
         self._pondering: Pondering | None = None
         self._warm = settings.board
@@ -125,7 +125,7 @@ class Engine:
 
     def get_ready(self) -> None:
         """Load and compile everything that the next move needs, before a clock starts."""
-        if not self.hurried:
+        if not self.shutting_down:
             _ = self.player
 
     @property
@@ -188,7 +188,7 @@ class Engine:
         if self.has_clock:
             self.pulse.begin()
         wanted, self._may_ponder = self._may_ponder, False
-        if not wanted or self.hurried or not self.settings.ponder or self.game.is_over or not self._can_ponder():
+        if not wanted or self.shutting_down or not self.settings.ponder or self.game.is_over or not self._can_ponder():
             return
         from gtp_engine.thinking.pondering import Pondering
         from search.request import Limits
@@ -216,9 +216,9 @@ class Engine:
 
     # --- The end ----------------------------------------------------------------------------------------------
 
-    def hurry(self) -> None:
+    def begin_shutdown(self) -> None:
         """Say that the session is ending, so that nobody waits for anything any more. Any thread may call this."""
-        self.hurried = True
+        self.shutting_down = True
         self.loader.abandon()
 
     def close(self) -> None:

@@ -3,7 +3,7 @@
 It knows the command that is running, since a line that arrives may have to stop it.
 
 A script is a dialogue too (`printf 'genmove b\\nquit\\n' | nobi gtp`), so the end of the input hurries a command
-only if it comes while that command runs, or waits to, and not in the same breath as it. After a `quit` that waits for
+only if it comes while that command runs, or waits to, and not in one burst with it. After a `quit` that waits for
 its turn the end says nothing new, so it hurries nobody.
 
 Lines wait as the bytes that arrived, so they take hardly more memory than they have bytes. When MOST_WAITING of them
@@ -21,14 +21,14 @@ from collections import deque
 from typing import NamedTuple
 
 from gtp_engine.dialogue.call import Call
-from gtp_engine.dialogue.channel import SAME_BREATH
+from gtp_engine.dialogue.channel import BURST_SECONDS
 from gtp_engine.dialogue.protocol import decode_line, is_interrupt, parse_line
 
 MOST_WAITING = 16 << 20
 """The bytes that may wait before reading pauses: hours of any real dialogue."""
 
 PIECE_COST = 256
-"""The bytes that a piece counts for beside its text, so that many small ones are bounded too."""
+"""The bytes that a piece counts for besides its text, so that many small ones are bounded too."""
 
 
 _MANY_BLANK = re.compile(rb"\n{3,}")
@@ -57,18 +57,18 @@ class Inbox:
         self._closed = False
         self._will_quit = False
         self._call: Call | None = None
-        self._last_arrival = -SAME_BREATH
+        self._last_arrival = -BURST_SECONDS
 
     # --- The reading side -------------------------------------------------------------------------------------
 
-    def put(self, piece: bytes, came_at_once: bool = False) -> bool:
+    def put(self, piece: bytes, arrived_in_burst: bool = False) -> bool:
         """Add lines that have arrived together. Returns True if they ask to end the session while a command runs.
 
-        `came_at_once`: they were written together with the lines before them, as far as the channel could tell.
+        `arrived_in_burst`: they were written together with the lines before them, as far as the channel could tell.
         """
         now = time.monotonic()
         with self._changed:
-            interrupts = self._is_interruption(now, came_at_once)
+            interrupts = self._is_interruption(now, arrived_in_burst)
             piece = _MANY_BLANK.sub(b"\n\n", piece)
             self._pieces.append(Line(piece, now))
             self._waiting += len(piece) + PIECE_COST
@@ -91,10 +91,10 @@ class Inbox:
             self._last_arrival = time.monotonic()
             return not self._paused
 
-    def close(self, came_at_once: bool = False) -> bool:
+    def close(self, arrived_in_burst: bool = False) -> bool:
         """Say that no more lines will come. Waiting lines are still taken. Returns True if that ends the session now.
 
-        `came_at_once`: the end came together with the last lines, as far as the channel could tell.
+        `arrived_in_burst`: the end came together with the last lines, as far as the channel could tell.
         """
         now = time.monotonic()
         with self._changed:
@@ -102,7 +102,7 @@ class Inbox:
             if self._call is not None and self._call.ends_on_input:
                 self._call.stop.set()
             self._changed.notify_all()
-            return self._is_interruption(now, came_at_once) and not self._will_quit
+            return self._is_interruption(now, arrived_in_burst) and not self._will_quit
 
     def clear(self) -> None:
         """Throw away the lines that wait, and accept no more."""
@@ -119,10 +119,10 @@ class Inbox:
             if self._call is not None:
                 self._call.stop.set()
 
-    def _is_interruption(self, now: float, came_at_once: bool) -> bool:
-        in_one_breath = came_at_once or now - self._last_arrival < SAME_BREATH
+    def _is_interruption(self, now: float, arrived_in_burst: bool) -> bool:
+        in_burst = arrived_in_burst or now - self._last_arrival < BURST_SECONDS
         self._last_arrival = now
-        return (self._call is not None or self._has_lines()) and not in_one_breath
+        return (self._call is not None or self._has_lines()) and not in_burst
 
     def _has_lines(self) -> bool:
         return bool(self._lines or self._pieces)

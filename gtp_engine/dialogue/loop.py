@@ -68,7 +68,7 @@ class Loop:
             return EXIT_DONE
         if end.drop_input:
             self._inbox.clear()
-        self._engine.hurry()
+        self._engine.begin_shutdown()
         self._inbox.stop_call()
         deadline = time.monotonic() + GRACE
         with contextlib.suppress(queue.Empty):
@@ -84,7 +84,7 @@ class Loop:
 
     def _read(self) -> None:
         for piece in self._input.pieces():
-            if self._inbox.put(piece, self._input.came_at_once):
+            if self._inbox.put(piece, self._input.arrived_in_burst):
                 self._ends.put(End(EXIT_DONE, False))
             while not self._inbox.await_room(LISTENER_CHECK):
                 if not self._input.has_listener():
@@ -93,7 +93,7 @@ class Loop:
         if self._input.error is not None:
             note(f"cannot read from stdin: {self._input.error.strerror}")
             self._ends.put(End(EXIT_FAILURE, False))
-        if self._inbox.close(self._input.came_at_once):
+        if self._inbox.close(self._input.arrived_in_burst):
             self._ends.put(End(EXIT_DONE, False))
 
     # --- The working thread -----------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class Loop:
         # A pipelined command's time starts when the one before it has its reply.
         call = Call(command, self._write, self._inbox.on_listen, max(line.arrived, self._last_reply))
         self._inbox.begin(call)
-        if self._engine.hurried:
+        if self._engine.shutting_down:
             call.stop.set()
         goes_on = carry_out(self._engine, call)
         self._last_reply = time.monotonic()

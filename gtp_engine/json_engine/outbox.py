@@ -44,7 +44,7 @@ class Outbox:
             self._bytes += len(line)
             self._changed.notify_all()
 
-    def hurry(self) -> None:
+    def begin_shutdown(self) -> None:
         """Let nobody wait any more, since the process is about to end."""
         with self._changed:
             self._hurried = True

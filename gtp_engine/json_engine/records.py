@@ -54,7 +54,7 @@ class Replayer:
         """The moves of that game, as in `Record.moves`."""
 
     def game(self, record: Record, turn: int | None = None) -> Game:
-        """The game after so many moves, or after all, each as `Game.play_told` takes it. Raises IllegalMoveError.
+        """The game after so many moves, or after all, each as `Game.play_lenient` takes it. Raises IllegalMoveError.
 
         It may be used, and must not be changed, until the next call.
         """
@@ -70,7 +70,7 @@ class Replayer:
             code = wanted[index]
             colour, point = (BLACK, code) if code >= 0 else (WHITE, ~code)
             try:
-                game.play_told(colour, point)
+                game.play_lenient(colour, point)
             except RuleViolation:
                 raise IllegalMoveError(index, point) from None
             self._codes.append(code)

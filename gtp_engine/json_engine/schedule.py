@@ -21,7 +21,7 @@ LOOK_AGAIN = 0.25
 """Seconds between two looks whether a search has run for so long."""
 
 MOST_WAITING = 200_000
-"""Positions that may wait. Each takes some hundred bytes, beside its query's."""
+"""Positions that may wait. Each takes some hundred bytes, besides its query's."""
 MOST_WAITING_BYTES = 256 << 20
 """The text of all queries that wait; as they are kept they take less."""
 

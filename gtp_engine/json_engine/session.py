@@ -89,7 +89,7 @@ class Session:
     def _hurry(self, engine: JsonEngine) -> None:
         """Answer what is open with what is known, as far as a moment is enough for that."""
         until = time.monotonic() + GRACE
-        self._outbox.hurry()
+        self._outbox.begin_shutdown()
         engine.close()
         engine.terminate()
         while not engine.is_done() and time.monotonic() < until:

@@ -85,8 +85,8 @@ def final_range(game: Game) -> Range:
         return game.score(), game.score()
     if game.rules.scoring != SCORING_AREA or game.rules.tax != TAX_NONE:
         return -math.inf, math.inf
-    beside = game.score() - _difference(final_owners(game.position, game.record))
-    certain = beside + _difference(safe)
+    off_board = game.score() - _difference(final_owners(game.position, game.record))
+    certain = off_board + _difference(safe)
     return certain - disputable, certain + disputable
 
 

@@ -37,7 +37,7 @@ def move_limits(engine: Engine, colour: int, used: float = 0.0) -> Limits:
     if seconds is None:
         visits, seconds = settings.search_limits()
         is_kept = settings.early_answer or settings.time is None
-        return Limits(visits, seconds, playouts=settings.playouts, time_is_kept=is_kept)
+        return Limits(visits, seconds, playouts=settings.playouts, unused_time_carries_over=is_kept)
     seconds = max(SMALLEST, seconds - used)
     longest = settings.longest if settings.time is None else settings.time
     is_kept = is_time_kept(engine.clock.control, engine.clock.left[colour])
@@ -47,7 +47,7 @@ def move_limits(engine: Engine, colour: int, used: float = 0.0) -> Limits:
         settings.visits,
         min(seconds, longest),
         playouts=settings.playouts,
-        time_is_kept=settings.early_answer or is_kept,
+        unused_time_carries_over=settings.early_answer or is_kept,
     )
 
 

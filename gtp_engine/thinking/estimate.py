@@ -26,7 +26,7 @@ VISITS = 150
 SECONDS = 1.5
 """Limits of each of the two searches; the first one reached ends it."""
 SETTLED = 0.8
-"""Where each point's owner is at least so sure, from -1 to 1, the score is counted, not estimated."""
+"""Where |ownership| of each point is at least this, the score is counted, not estimated."""
 
 
 def estimate(engine: Engine, call: Call, seconds: float = SECONDS) -> Estimate:

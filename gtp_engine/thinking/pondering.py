@@ -12,7 +12,7 @@ from search.request import Limits, SearchRequest
 
 
 class Pondering:
-    """At most one search in the background. `stop` ends it, within about 50 ms."""
+    """At most one search in the background. `stop` ends it as soon as `SearchRequest.stop` says."""
 
     def __init__(self, on_error: Callable[[BaseException], None]) -> None:
         self._on_error = on_error

@@ -1,39 +1,40 @@
 """How long the next move may take.
 
-The clock gives two numbers: a *bank*, time that is gone once spent, and a *gift*, time that every move gets
-anew and that is lost if unused.
+The clock gives two numbers: a *bank*, time that is gone once spent, and an *allowance*, time that every move gets anew
+and that, on all clocks but Fischer's, is lost if unused.
 
-    system              bank                                        gift
+    system              bank                                        allowance
     absolute            main time                                   0
     byo-yomi            main time and all periods but five          one period
     Canadian, main      main time                                   period / stones
     Canadian, overtime  0                                           time left / stones left
     Fischer             main time                                   increment
 
-Every move costs `lag` on top of what we think, and may come `late` beside (lateness.py). With R moves of our own still
+Every move costs `lag` on top of what we think, and may come `late` besides (lateness.py). With R moves of our own still
 to provide for, the next one gets
 
-    seconds = gift - lag + (bank - lag) / R                             Fischer: the gift can be saved
-    seconds = (bank - reserve) / R                                      absolute time
-    seconds = (bank - reserve) / n                                      main time, where overtime follows
-    seconds = max(gift - margin - lag - late, (bank - reserve) / R)     overtime: the gift cannot be saved
+    seconds = allowance - lag + (bank - lag) / R                            Fischer: the allowance can be saved
+    seconds = (bank - reserve) / R                                          absolute time
+    seconds = (bank - reserve) / n                                          main time, where overtime follows
+    seconds = max(allowance - margin - lag - late, (bank - reserve) / R)    overtime: the allowance cannot be saved
 
-and never more than the clock allows at all less the lag and three times the lateness: a move later than that loses the
+On a Fischer clock a move gets half of the bank at most, and what would not fit under the clock's cap is spent now. No
+move gets more than the clock allows at all less the lag and three times the lateness: a move later than that loses the
 game, while a late one before the last period only costs a period. R falls linearly as the game goes on and has a floor,
 so that a long game is played ever faster and never lost on time; the reserve pays the lag of these moves, or in
 absolute time that of a game that fills the board, with three quarters of the bank at most; the margin is a tenth of the
-gift, at most one second:
+allowance, at most one second:
 
     R = max(8 + area / 20, (0.6 area - moves played) / 2)
 
 Main time that overtime follows is used up in n moves: if strength grows with the logarithm of time, it is worth most
-where each of them gets e times the gift. That is stretched by 1.75, since the middle of the game counts most, as in
-KataGo (`timecontrols.cpp`):
+where each of them gets e times the allowance. That is stretched by 1.75, since the middle of the game counts most, as
+in KataGo (`timecontrols.cpp`):
 
-    n = min(R, max(1, 1.75 bank / (e gift)))
+    n = min(R, max(1, 1.75 bank / (e allowance)))
 
-Where less than one and a half gifts are left of it, byo-yomi gets all of that and the first period, and a Canadian move
-what overtime would give.
+Where less than one and a half allowances are left of it, byo-yomi gets all of that and the first period, and a Canadian
+move what overtime would give.
 
 The first moves, which anyone plays by heart, get less: from 50 % at the empty board to 100 % after area / 12 moves.
 """
@@ -56,7 +57,7 @@ LAST_MOVES = 10
 RESERVED_SHARE = 0.75
 """The share of the bank that this may take."""
 PERIOD_MARGIN = 0.1
-"""Share of an overtime period left unused beside the lag, since losing one costs more than it could gain..."""
+"""Share of an overtime period left unused besides the lag, since losing one costs more than it could gain..."""
 LARGEST_PERIOD_MARGIN = 1.0
 """...but no more than this."""
 LATER = 3.0
@@ -64,7 +65,7 @@ LATER = 3.0
 STRETCH = 1.75
 """Main time lasts for so many times the moves in which it would be worth most."""
 END_OF_MAIN_TIME = 1.5
-"""Main time of fewer gifts than this is used up at once."""
+"""Main time of fewer allowances than this is used up at once."""
 SPARE_PERIODS = 5
 """So many byo-yomi periods are never spent on purpose: each move has one of them."""
 SMALLEST = 0.01
@@ -88,33 +89,33 @@ def seconds_for_move(
 ) -> float | None:
     """The seconds to think about the next move; None if there is no clock. `area` is the number of points.
 
-    `lag`: seconds that each move costs beside. `late`: seconds by which it is expected to be late at worst.
+    `lag`: seconds that each move costs besides. `late`: seconds by which it is expected to be late at worst.
     """
     if control.system is System.NONE:
         return None
     limit = most_seconds(control, left) - lag - LATER * late
     if limit <= SMALLEST:
         return SMALLEST
-    bank, gift = bank_and_gift(control, left)
+    bank, allowance = bank_and_allowance(control, left)
     remaining = moves_to_go(moves_played, area)
     share = opening_share(moves_played, area)
     if control.system in (System.FISCHER, System.FISCHER_CAPPED):
-        seconds = share * (gift - lag + max(0.0, bank - lag) / remaining)
+        seconds = share * (allowance - lag + max(0.0, bank - lag) / remaining)
         # What does not fit on a capped clock is better spent now.
-        seconds = max(seconds, bank + gift - lag - control.cap)
+        seconds = max(seconds, bank + allowance - lag - control.cap)
         limit = min(limit, max(SMALLEST, (bank - lag) / 2))
     else:
-        if gift <= 0:
+        if allowance <= 0:
             reserve = lag * max(remaining, LAST_MOVES + (area - moves_played) / 2)
         else:
             if not left.in_overtime:
-                remaining = min(remaining, max(1.0, STRETCH * bank / (math.e * gift)))
+                remaining = min(remaining, max(1.0, STRETCH * bank / (math.e * allowance)))
             reserve = lag * remaining
         seconds = share * (bank - min(RESERVED_SHARE * bank, reserve)) / remaining
-        if gift > 0 and (left.in_overtime or left.main < END_OF_MAIN_TIME * gift):
-            margin = min(PERIOD_MARGIN * gift, LARGEST_PERIOD_MARGIN)
+        if allowance > 0 and (left.in_overtime or left.main < END_OF_MAIN_TIME * allowance):
+            margin = min(PERIOD_MARGIN * allowance, LARGEST_PERIOD_MARGIN)
             rest = left.main if control.system is System.BYOYOMI else 0.0
-            seconds = max(seconds, rest + gift - margin - lag - late)
+            seconds = max(seconds, rest + allowance - margin - lag - late)
     return max(SMALLEST, min(seconds, limit))
 
 
@@ -125,8 +126,8 @@ def is_time_kept(control: TimeControl, left: TimeLeft) -> bool:
     return control.system is not System.BYOYOMI or not left.in_overtime
 
 
-def bank_and_gift(control: TimeControl, left: TimeLeft) -> tuple[float, float]:
-    """The bank and the gift: seconds that are gone once spent, and seconds that each move gets anew."""
+def bank_and_allowance(control: TimeControl, left: TimeLeft) -> tuple[float, float]:
+    """The bank and the allowance: seconds that are gone once spent, and seconds that each move gets anew."""
     if control.system is System.BYOYOMI:
         if not left.in_overtime:
             return left.main + control.period * max(0, control.periods - SPARE_PERIODS), control.period

@@ -20,7 +20,7 @@ from nets.katago.model import FloatArray
 
 KERNEL = 3
 POINTS = (0.0, 1.0, -1.0, 2.0, -2.0)
-"""Where the transforms evaluate polynomials, beside infinity; m + 1 of them are used."""
+"""Where the transforms evaluate polynomials, besides infinity; m + 1 of them are used."""
 OUTSIDE = 1 << 20
 """A coordinate beyond every board."""
 
@@ -56,7 +56,7 @@ TILES = (3, 4)
 """The values of m that are used: between them no board wastes much, and the rounding errors stay of the order of
 1e-5 of the values."""
 FEWEST_ROWS = 36
-"""Tiles in a batch from which on the matrix multiplications outweigh what the method costs beside them; measured with
+"""Tiles in a batch from which on the matrix multiplications outweigh what the method costs besides them; measured with
 96 channels."""
 
 

@@ -35,7 +35,7 @@ PROVIDER = "native"
 MOST_IDLE = 8
 """How many idle workspaces are kept. More callers at once, or more kinds of batches, allocate their own."""
 LONG = 400_000_000
-"""An evaluation of so many multiplications takes long, some milliseconds. What a search does beside it is little to
+"""An evaluation of so many multiplications takes long, some milliseconds. What a search does besides it is little to
 that, and a batch would still be under way long after the search's time, and in the way of the next move's."""
 NO_SHARES = np.zeros(0, np.float32)
 

@@ -64,7 +64,7 @@ class Packed:
 
 
 def packed_key() -> str:
-    """Return the end of the name of a packed network's file, with a hash of what it depends on beside the network.
+    """Return the end of the name of a packed network's file, with a hash of what it depends on besides the network.
 
     Calibration and packing depend on the processor: weights for other products of 8-bit levels may overflow in its."""
     products = f"bytes: {HAS_BYTES}, in groups: {IN_GROUPS}, bf16: {HERE.has_low_tiles}"

@@ -26,7 +26,7 @@ NETWORK = np.dtype(
 def write_stem(spatial, global_, players, network, constant, stream):
     """Write the sums of the stem to the trunk's `stream`, float32 [boards, H, W, channels].
 
-    What `spatial` [boards, planes, H, W] has beside an empty board, whose sums [H, W, channels] are in `constant`, is
+    What `spatial` [boards, planes, H, W] has besides an empty board, whose sums [H, W, channels] are in `constant`, is
     little: each such input adds its weights to the points around it. `global_` is [boards, global features]; `players`
     [boards, channels] is added at every point. `constant` and `stream` are addresses."""
     boards, planes, height, width = spatial.shape

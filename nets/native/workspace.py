@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.chain import Given, Step, chain
+from go_rules.machine.fused_call import Given, Step, fuse
 from nets.evaluator import Evaluation
 from nets.katago.model import FloatArray
 from nets.native.convolutions.finish import FINISH
@@ -28,7 +28,7 @@ from nets.native.transformers.attention import ROWS as QUERIES
 from nets.native.transformers.blocks import ATTENTION, CHUNK, ROOM
 
 NEAR_BYTES = 8 << 20
-"""Parameters up to this size stay in a processor's last cache beside everything else."""
+"""Parameters up to this size stay in a processor's last cache together with everything else."""
 BATCH_BYTES = 4 << 20
 """The size up to which a workspace is read from the processor's caches."""
 ROWS_TOGETHER = 400
@@ -70,7 +70,7 @@ class Workspace:
         self._outputs = last_layers(packed.small, area), self.pools, self.policies, self.ownership
         planes, row, shares = np.zeros((1, 1, 1, 1), np.float32), np.zeros((1, 1), np.float32), np.zeros(1, np.float32)
         examples = count, planes, row, shares, row, row, row, row
-        self.evaluate = chain(self.steps(*map(Given, range(len(examples)))), *examples)
+        self.evaluate = fuse(self.steps(*map(Given, range(len(examples)))), *examples)
         """Evaluate a batch, with the arguments of `steps`."""
 
     def steps(self, count: Any, spatial: Any, global_: Any, shares: Any, *evaluation: Any) -> list[Step]:

@@ -77,7 +77,7 @@ class Result:
     work: int = 0
     """Multiplications, counted for operators with more than one per number."""
     buffer: int = 0
-    """Numbers held in memory beside inputs and outputs."""
+    """Numbers held in memory besides inputs and outputs."""
 
 
 Inputs = Sequence[Value | None]

@@ -166,7 +166,7 @@ def _probabilities(logits: NDArray[np.float32], spatial: NDArray[np.float32]) ->
 
 
 def measurement_fingerprint(module: str, more: str = "") -> str:
-    """Hash what a measurement by `module` depends on beside the network: sources, processor, onnxruntime, the games
+    """Hash what a measurement by `module` depends on besides the network: sources, processor, onnxruntime, the games
     that its positions are from, and `more`."""
     here = f"{runtime_version()} {platform.machine()} {platform.processor()}"
     return hashlib.sha256(f"{here} {source_fingerprint(module)} {games_fingerprint()} {more}".encode()).hexdigest()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from go_rules.points import BLACK
 from nets.evaluator import SPATIAL_PLANES, Evaluation, EvaluationRequest, Evaluator
 from nets.features import scratch_for
-from nets.symmetry import symmetry_images
+from nets.symmetry import symmetry_permutations
 from search.alphazero.leaves import encode_leaf, expand_and_back_up, new_leaves, roll_out
 from search.alphazero.parameters import AlphaZeroParameters
 from search.alphazero.tree import Tree
@@ -49,7 +49,7 @@ class Batch:
         self._parameters = parameters
         self._size = (height, width)
         self._pool, self._workers, self._generator = pool, workers, generator
-        self._images = symmetry_images(width, height)
+        self._permutations = symmetry_permutations(width, height)
         self._uniform_share = uniform_share(width, height)
         self._leaves = new_leaves(self.room, parameters.tree_depth, width * height)
         self._features = scratch_for(evaluator)
@@ -66,9 +66,9 @@ class Batch:
         leaves, i = self._leaves, self.count
         leaves.node[i], leaves.depth[i] = index, depth
         leaves.colour[i] = walk.stack["to_play"][walk.length[1] - 1]
-        leaves.symmetry[i] = self._generator.integers(len(self._images)) if self._parameters.turn_leaves else 0
-        image = self._images[leaves.symmetry[i]]
-        encode_leaf(walk, view, self._features, image, leaves.spatial[i], leaves.global_[i], leaves.reach[i])
+        leaves.symmetry[i] = self._generator.integers(len(self._permutations)) if self._parameters.turn_leaves else 0
+        permutation = self._permutations[leaves.symmetry[i]]
+        encode_leaf(walk, view, self._features, permutation, leaves.spatial[i], leaves.global_[i], leaves.reach[i])
         leaves.rollout[i] = roll_out(walk, self._board, self._tools) if self._parameters.rollout_share > 0.0 else 0.0
         self.count += 1
 
@@ -85,7 +85,7 @@ class Batch:
             evaluation.policy,
             evaluation.value,
             evaluation.score,
-            self._images,
+            self._permutations,
             self._size[1],
             self._uniform_share,
             self._parameters.rollout_share,
@@ -117,7 +117,7 @@ class Batch:
         return Evaluation(*(np.concatenate(column) for column in zip(*answers, strict=True)))
 
     def _add_owners(self, evaluation: Evaluation) -> None:
-        turned = self._images[self._leaves.symmetry[: self.count], :-1].astype(np.int64)
+        turned = self._permutations[self._leaves.symmetry[: self.count], :-1].astype(np.int64)
         signs = np.where(self._leaves.colour[: self.count] == BLACK, -1.0, 1.0)
         self.owners += signs @ np.take_along_axis(evaluation.ownership, turned, axis=1)
         self.owners_weight += self.count

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Sequence
 
 import numpy as np
 
+from go_rules.game import Move
 from go_rules.machine.memory import MEGABYTE
 from search.alphazero.parameters import AlphaZeroParameters
 from search.alphazero.tree import EDGES, NODES, NONE, ROOT, copy_subtree, edges_of, new_tree, size_in_bytes, with_room
 from search.alphazero.walk import arrive_at_root, new_walk, place_root
+from search.game_line import GameLine
 from search.request import SearchRequest, excluded_until
 
 FIRST_NODES = 512
@@ -23,14 +25,14 @@ class GameTree:
         """`rule`: how edges are chosen, walk.BY_PUCT or BY_IMPROVED_POLICY."""
         self._bytes = parameters.tree_memory * MEGABYTE
         self.walk = new_walk(parameters, rule)
+        self._line = GameLine()
         self.clear()
 
     def clear(self) -> None:
         """Forget the tree and its game."""
         self.tree = new_tree(0, 0)
         self._moves = 1
-        self._owner: Hashable = None
-        self._line = (0, 0)
+        self._line.forget()
 
     def take_root(self, request: SearchRequest) -> int:
         """Make the requested position the root. It is still to be evaluated.
@@ -39,8 +41,9 @@ class GameTree:
         """
         game = request.game
         owner = (game.identity(), game.record.tobytes(), request.filter)
-        index = NONE if request.fresh or owner != self._owner else self._find(request)
-        steps = len(game.moves) - self._line[0] if index != NONE else NONE
+        moves = self._line.moves_to(request, owner)
+        index = NONE if moves is None else self._find(request, moves)
+        steps = NONE if moves is None or index == NONE else len(moves)
         if index == NONE:
             area = game.width * game.height
             self._moves = area + 1
@@ -50,7 +53,7 @@ class GameTree:
             copy_subtree(self.tree, np.int64(index), kept)
             self.tree = kept
         self.make_room()
-        self._owner, self._line = owner, (len(game.moves), game.line_key())
+        self._line.stand_at(game, owner)
         self.walk = place_root(self.walk, game, request.colour, excluded_until(request.filter))
         arrive_at_root(self.tree, self.walk)
         return steps
@@ -67,18 +70,14 @@ class GameTree:
         self.tree = with_room(self.tree, 1, self._moves)
         return True
 
-    def _find(self, request: SearchRequest) -> int:
-        """The node of the requested position, NONE if the tree does not have it."""
-        game = request.game
-        known, line = self._line
-        if self.tree.used[NODES] == 0 or known > len(game.moves) or game.line_key(known) != line:
+    def _find(self, request: SearchRequest, moves: Sequence[Move]) -> int:
+        """The node of the requested position, which `moves` lead to; NONE if the tree does not have it."""
+        if self.tree.used[NODES] == 0:
             return NONE
-        if request.filter is not None and known != len(game.moves):
-            return NONE  # excluded moves are counted from the root
-        if len(game.moves) > known and game.position["passes"] > 0:
-            return NONE  # below the root, its pass was not taken to end the game, and others were
+        if moves and request.game.position["passes"] > 0:
+            return NONE  # a pass at the old root did not end the game, and at the new root it would have
         index = ROOT
-        for move in game.moves[known:]:
+        for move in moves:
             edges = edges_of(self.tree, index)
             found = np.flatnonzero(edges["move"] == move.point)
             if int(self.tree.nodes[index]["to_play"]) != move.colour or len(found) == 0:

@@ -15,7 +15,7 @@ from go_rules.machine.jit import kernel
 from go_rules.points import PASS, STRIDE, WHITE
 from go_rules.scoring import score_range
 from nets import evaluator as net
-from nets.features import encode_turned
+from nets.features import encode_symmetry
 from search.alphazero.backup import back_up
 from search.alphazero.tree import EXPANDED, sort_by_prior
 from search.playouts.board import area_score, load_position
@@ -61,8 +61,8 @@ def new_leaves(count: int, tree_depth: int, area: int) -> Leaves:
 
 
 @kernel
-def encode_leaf(walk, view, features, image, spatial, global_, reach):
-    """Encode the position at the end of a walk, under the symmetry whose row of symmetry_images is `image`.
+def encode_leaf(walk, view, features, permutation, spatial, global_, reach):
+    """Encode the position at the end of a walk, under the symmetry whose row of symmetry_permutations is `permutation`.
 
     `view`: features.IN_TREE or AT_ROOT. `features` is scratch. Fills `reach` [2], see Leaves.
     """
@@ -70,7 +70,9 @@ def encode_leaf(walk, view, features, image, spatial, global_, reach):
     colour = np.int64(walk.stack[last].to_play)
     low, high = score_range(walk.rules[0], walk.stack[last])
     reach[0], reach[1] = (low, high) if colour == WHITE else (-high, -low)
-    encode_turned(walk.stack, last, colour, walk.rules[0], 0.0, view, walk.banned, features, image, spatial, global_)
+    encode_symmetry(
+        walk.stack, last, colour, walk.rules[0], 0.0, view, walk.banned, features, permutation, spatial, global_
+    )
 
 
 @kernel
@@ -91,16 +93,16 @@ def roll_out(walk, board, tools):
 
 
 @kernel
-def expand_and_back_up(tree, leaves, count, policy, value, score, images, width, uniform_share, rollout_share):
+def expand_and_back_up(tree, leaves, count, policy, value, score, permutations, width, uniform_share, rollout_share):
     """Expand the first `count` leaves with the network's answers, and back up each of them.
 
-    `policy`, `value` and `score` are as in `Evaluation`, `images` as symmetry_images makes them. `uniform_share` is the
-    part of the policy that all legal moves share alike, and `rollout_share` is lambda.
+    `policy`, `value` and `score` are as in `Evaluation`, `permutations` as symmetry_permutations makes them.
+    `uniform_share` is the part of the policy that all legal moves share alike, and `rollout_share` is lambda.
     """
     for i in range(count):
         index = leaves.node[i]
-        image = images[leaves.symmetry[i]]
-        set_priors(tree, index, policy[i], image, width, uniform_share)
+        permutation = permutations[leaves.symmetry[i]]
+        set_priors(tree, index, policy[i], permutation, width, uniform_share)
         node = tree.nodes[index]
         own = np.float64(value[i, net.WIN] - value[i, net.LOSS])
         node.value = (1.0 - rollout_share) * own + rollout_share * leaves.rollout[i]
@@ -110,19 +112,19 @@ def expand_and_back_up(tree, leaves, count, policy, value, score, images, width,
 
 
 @kernel
-def set_priors(tree, index, policy, image, width, uniform_share):
+def set_priors(tree, index, policy, permutation, width, uniform_share):
     """Set the priors of a node's edges to the softmax of their logits, and sort them.
 
-    `policy` [A + 1]: the logits under the symmetry that shows move i at `image[i]`.
+    `policy` [A + 1]: the logits under the symmetry that shows move i at `permutation[i]`.
     """
     node = tree.nodes[index]
     highest = -np.inf
     for i in range(node.count):
-        highest = max(highest, policy[image[place_of(tree.edges[node.first + i].move, width, len(policy))]])
+        highest = max(highest, policy[permutation[place_of(tree.edges[node.first + i].move, width, len(policy))]])
     total = 0.0
     for i in range(node.count):
         edge = tree.edges[node.first + i]
-        edge.prior = math.exp(policy[image[place_of(edge.move, width, len(policy))]] - highest)
+        edge.prior = math.exp(policy[permutation[place_of(edge.move, width, len(policy))]] - highest)
         total += edge.prior
     for i in range(node.count):
         edge = tree.edges[node.first + i]

@@ -47,7 +47,7 @@ class AlphaZeroParameters(ParameterTable, section="alphazero", title="The textbo
         low=0.0,
         high=1000.0,
     )
-    policy_widening_power: float = parameter(0.5, "That power.", low=0.0, high=1.0)
+    policy_widening_power: float = parameter(0.5, "Power of the visits in progressive widening.", low=0.0, high=1.0)
 
     # --- Gumbel AlphaZero -------------------------------------------------------------------------------------
     considered: int = parameter(
@@ -66,7 +66,8 @@ class AlphaZeroParameters(ParameterTable, section="alphazero", title="The textbo
     )
     c_scale: float = parameter(
         0.1,
-        "Weight of Q, here in [-1, 1], beside the policy's logits; 0.5 here is the published 1 for Q in [0, 1].",
+        "Weight of Q, here in [-1, 1], next to the policy's logits; 0.5 here is the published 1 for Q in [0, 1], and "
+        "0.1 won most with 16 and 32 visits.",
         low=0.0,
         high=1e3,
     )

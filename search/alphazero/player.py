@@ -6,6 +6,9 @@
 | `alphago` | PUCT | PUCT | mixed with a rollout | the most visited move |
 | `puct` | PUCT | PUCT | the network's | the most visited move |
 | `gumbel` | sequential halving | the improved policy | the network's | the winner of the halving |
+
+`alphago` has the mixed values of AlphaGo (2016), and else what came later: one network for policy and value,
+AlphaZero's growing exploration, and leaves that are expanded at once.
 """
 
 from __future__ import annotations

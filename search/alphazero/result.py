@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from search.alphazero.tree import NONE, ROOT, Tree, edges_of
-from search.result import MoveInfo, RawEvaluation, SearchResult, StopReason
+from search.result import MoveInfo, RawEvaluation, SearchResult, StopReason, winrate_radius
 
 PV_LENGTH = 50
-CONFIDENCE = 1.96
-"""Standard errors between a winrate and its lower bound."""
 
 
 def visits_of_root(tree: Tree) -> int:
@@ -55,7 +51,7 @@ def summarise(
         n = int(edge["visits"])
         q = float(edge["total"]) / n if n else float(root["value"])
         winrate = min(1.0, max(0.0, 0.5 + 0.5 * q))
-        radius = CONFIDENCE * math.sqrt(winrate * (1.0 - winrate) / n) if n else 1.0
+        radius = winrate_radius(winrate, n)
         mean = float(edge["score"]) / n if n else float(root["score"])
         pv, pv_visits = principal_variation(tree, edge)
         moves.append(

@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.points import MAX_MOVES
 from search.alphazero.formulas import SMALLEST_PRIOR, improved_logits
 from search.alphazero.tree import NONE, ROOT, Tree, edges_of
-from search.alphazero.walk import MOST_MOVES
 
 WAIT, DONE = -2, -3
 """In place of an edge: the leaves in flight have to come back first; there is nothing left to do."""
@@ -197,7 +197,7 @@ class SequentialHalving(_BestIsPlayed):
 
     def _scores(self, tree: Tree) -> NDArray[np.float64]:
         """g + logits + sigma(completed Q) of each of the root's edges."""
-        out = np.zeros(MOST_MOVES)
+        out = np.zeros(MAX_MOVES)
         improved_logits(tree, np.int64(ROOT), self._settings[0], out)
         return out[: len(self._noise)] + self._noise
 

@@ -1,7 +1,8 @@
 """The tree: nodes, and for each move of a node an edge with its prior P, visits N and total value W (so Q = W / N).
 
 Arrays of records hold it, and numbers are the pointers. The root is node 0. The edges of a node lie side by side in
-`edges`, the likeliest move first, because no search wants a move before the likelier ones that it has not tried.
+`edges`, the likeliest move first, because no search wants a move before the likelier ones that it has not tried, but
+for Gumbel's noise at the root.
 """
 
 from __future__ import annotations

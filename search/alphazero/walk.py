@@ -13,22 +13,18 @@ from numpy.typing import NDArray
 from go_rules.board import copy_position, legal_points, play
 from go_rules.game import Game
 from go_rules.machine.jit import kernel
-from go_rules.phases import give_turn, live_phase
-from go_rules.points import N_POINTS, PASS, WHITE
+from go_rules.phases import give_turn, live_phase, passes_decide
+from go_rules.points import MAX_MOVES, N_POINTS, PASS, WHITE
 from go_rules.position import PHASE_OVER, new_stack
-from go_rules.rules import RULES, SCORING_AREA
+from go_rules.rules import RULES
 from go_rules.superko import history_key, is_superko_banned, new_seen, seen_refill
 from go_rules.tactics.life import final_area, new_life_work
+from nets.features import HISTORY
 from search.alphazero.backup import back_up, release
 from search.alphazero.formulas import choose_by_improved_policy, choose_by_puct
 from search.alphazero.parameters import FIRST_PLAY, AlphaZeroParameters
 from search.alphazero.tree import EDGES, NODES, NONE, ROOT, TERMINAL, WAITING
 from search.parameter_records import record_fields, record_of
-
-HISTORY = 3
-"""How many positions a network sees: the present one and two before it."""
-MOST_MOVES = 626
-"""Legal moves of the largest board, the pass included."""
 
 LEAF, COUNTED, COLLISION = 0, 1, 2
 """How a walk ends: at a new node to be evaluated; at a node whose value is known, which is backed up already; at a node
@@ -42,7 +38,7 @@ SETTINGS = np.dtype([*record_fields(AlphaZeroParameters), ("first_play", "i8"), 
 
 
 class Walk(NamedTuple):
-    """What a walk needs beside the tree."""
+    """What a walk needs besides the tree."""
 
     settings: NDArray[np.void]
     """SETTINGS[1]."""
@@ -61,9 +57,9 @@ class Walk(NamedTuple):
     banned: NDArray[np.int8]
     """[N_POINTS]: 1 where superko forbids the side to move at the leaf to play."""
     points: NDArray[np.int16]
-    """[MOST_MOVES]: scratch for legal moves."""
+    """[MAX_MOVES]: scratch for legal moves."""
     shares: NDArray[np.float64]
-    """[MOST_MOVES]: scratch of the improved policy."""
+    """[MAX_MOVES]: scratch of the improved policy."""
     life: NDArray[np.void]
     """LIFE_WORK[1]: scratch of scoring."""
 
@@ -81,8 +77,8 @@ def new_walk(parameters: AlphaZeroParameters, rule: int) -> Walk:
         keys=np.zeros(parameters.tree_depth, np.uint64),
         until=np.zeros((3, N_POINTS), np.int16),
         banned=np.zeros(N_POINTS, np.int8),
-        points=np.zeros(MOST_MOVES, np.int16),
-        shares=np.zeros(MOST_MOVES, np.float64),
+        points=np.zeros(MAX_MOVES, np.int16),
+        shares=np.zeros(MAX_MOVES, np.float64),
         life=new_life_work(),
     )
 
@@ -234,14 +230,8 @@ def mark_banned(walk, pos, colour, count, depth):
 
 @kernel
 def is_over(pos, rules, depth):
-    """Tell whether the passes that led to a position end the game for the search.
-
-    The root's own pass never does. Where players settle dead stones by agreement (friendly_pass), two passes do not
-    decide anything yet: the network judges, and a third pass ends it.
-    """
-    if pos.phase != PHASE_OVER or depth == 1:
-        return False
-    return not (rules.friendly_pass == 1 and rules.scoring == SCORING_AREA and pos.passes == 2)
+    """Tell whether the passes that led to a position end the game for the search. The root's own pass never does."""
+    return pos.phase == PHASE_OVER and depth != 1 and passes_decide(pos, rules)
 
 
 @kernel

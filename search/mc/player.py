@@ -24,7 +24,7 @@ from search.playouts.threads import Threads
 from search.request import Limits, SearchRequest, excluded_until
 from search.result import SearchResult
 
-DOUBT = 20.0
+PRIOR_PLAYOUTS = 20.0
 """How many playouts of the mean move are counted with those of the best one, to say what a position is worth."""
 
 
@@ -71,7 +71,12 @@ class MonteCarloPlayer:
         limits = request.limits
         self._moves = self.candidates(request)
         self._forget()
-        may_stop = limits.may_stop_early and limits.time_is_kept and self.parameters.early_stop and not request.analysis
+        may_stop = (
+            limits.may_stop_early
+            and limits.unused_time_carries_over
+            and self.parameters.early_stop
+            and not request.analysis
+        )
         budget = Budget(limits.visits_from(0), self._position.stop, self._lead if may_stop else None, self.workers)
 
         def snapshot() -> SearchResult:
@@ -158,14 +163,14 @@ class MonteCarloPlayer:
         # What the best move promises, since the mean of all moves says more of the bad ones. But of moves with few
         # playouts the best is the luckiest one: so much of the mean is mixed in.
         best, total = tallies[0], int(visits.sum())
-        mean = DOUBT / max(1, total)
+        mean = PRIOR_PLAYOUTS / max(1, total)
         return make_result(
             request.game,
             request.colour,
             tallies,
             [each.playouts for each in self._buffers],
-            winrate=(best.wins + mean * float(wins.sum())) / (best.visits + DOUBT) if total else 0.5,
-            score=(best.score + mean * float(scores.sum())) / (best.visits + DOUBT) if total else 0.0,
+            winrate=(best.wins + mean * float(wins.sum())) / (best.visits + PRIOR_PLAYOUTS) if total else 0.5,
+            score=(best.score + mean * float(scores.sum())) / (best.visits + PRIOR_PLAYOUTS) if total else 0.0,
             visits=total,
             seconds=seconds,
             new_visits=total,

@@ -2,8 +2,8 @@
 
 The policy answers the last move where it matters, as MoGo's did (Gelly et al., "Modification of UCT with Patterns
 in Monte-Carlo Go", 2006): take what is in atari, save one's own, play in the middle of a small space (its "nakade"),
-play where a 3x3 pattern beside the last move invites; otherwise any move that fills no own eye. With all rates zero it
-is the uniformly random policy.
+play where a 3x3 pattern beside the last move invites; otherwise any move that fills no own eye. With all rates 0 but
+self_atari_rate 1 it is the uniformly random policy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MOVES_PER_POINT = 3
 
 
 class PlayoutTools(NamedTuple):
-    """What playouts need beside the board. Every thread has its own."""
+    """What playouts need besides the board. Every thread has its own."""
 
     table: NDArray[np.uint8]
     """[65536], see patterns.py."""

@@ -11,7 +11,7 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.points import WHITE, board_points
 from search.playouts.evaluation import PlayoutBuffers
-from search.result import MoveInfo, SearchResult, StopReason
+from search.result import MoveInfo, SearchResult, StopReason, winrate_radius
 
 
 class Tally(NamedTuple):
@@ -78,7 +78,7 @@ def _move_info(tally: Tally, order: int, winrate: float, lead: float, sign: floa
     n = tally.visits
     value = tally.wins / n if n else winrate
     score = sign * tally.score / n if n else lead
-    radius = 1.96 * math.sqrt(max(0.0, value * (1.0 - value)) / n) if n else 1.0
+    radius = winrate_radius(value, n)
     return MoveInfo(
         point=tally.point,
         visits=n,

@@ -18,7 +18,7 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.points import BLACK
 from nets.constant import ConstantEvaluator
-from search.puct.iteration import NO_ROOM, NOT_YET, advance, evaluate_leaves
+from search.puct.iteration import NO_CHECK, SELECT_NOTHING, advance, evaluate_leaves
 from search.puct.leaves.outcome import score_terminal
 from search.puct.leaves.path import graph_key, mark_banned, replay
 from search.puct.memory.workspace import Workspace
@@ -66,7 +66,7 @@ def _ends() -> list[Callable[[], object]]:
     leaf["stack"][0] = context["roots"][0]
     ranks, none = np.zeros((3, space.area + 1)), np.zeros((0, MAX_VARIATION), np.int64)
     return [
-        partial(replay, tree.nodes, tree.links, context, scratch, leaf),
+        partial(replay, tree.nodes, tree.edges, context, scratch, leaf),
         partial(mark_banned, context, leaf),
         partial(graph_key, context, scratch, leaf, False, np.uint64(0)),
         partial(score_terminal, context, scratch, leaf["stack"][0], tree.nodes[0]),
@@ -82,7 +82,7 @@ def _compile_iteration(space: Workspace) -> None:
     """Compile the kernels of an iteration, by calling them for no leaves at all."""
     _plant(space)
     evaluate_leaves(space, space.workers[0])
-    advance(space, space.workers[0], NO_ROOM, NOT_YET)
+    advance(space, space.workers[0], SELECT_NOTHING, NO_CHECK)
 
 
 def _small_workspace() -> Workspace:

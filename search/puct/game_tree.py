@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from go_rules.game import Game
 from go_rules.points import PASS
 from nets.evaluator import Evaluation, EvaluationRequest
+from search.game_line import GameLine
 from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
 from search.puct.root.evaluate import evaluate_root, score_center
@@ -28,14 +29,14 @@ CENTER_TOLERANCE = 0.25
 """Points by which the dynamic score's centre may be off in a tree that is kept, before all is brought up to date."""
 
 FEWEST_DROPPED = 4096
-"""Nodes of moves that were not played are dropped when they are at least half of a tree's, and so many."""
+"""Unreachable nodes are collected when there are at least this many and they are at least half of the tree."""
 SECONDS_A_NODE, SECONDS_A_NODE_KEPT, SECONDS_A_KEY = 1e-7, 1e-6, 1e-9
-"""Seconds that this takes for each node, for each that is kept more, and for each place in the table of keys, on a
-machine that has nothing else to do."""
+"""What a garbage collection is expected to take on an idle machine: seconds for each node, for each node kept besides,
+and for each slot of the hash table of positions."""
 SECONDS_A_NODE_RECOMPUTED = 2e-7
-"""Seconds that it takes to bring a node up to date, likewise."""
+"""Seconds that computing a node's averages anew is expected to take, likewise."""
 PREPARING_SHARE = 0.5
-"""The share of a search's seconds that each of these may take before it."""
+"""The share of a search's time limit that the collection, and the new computation, may each take before it."""
 
 
 class GameTree:
@@ -46,12 +47,10 @@ class GameTree:
         self.raw: RawEvaluation | None = None
         """The network's own evaluation of the root, before the search."""
         self.symmetries: tuple[int, ...] = (0,)
-        """The symmetries (rows of the space's images) that make moves of the root equal, of which one is searched."""
+        """The symmetries (rows of `space.permutations`) that make moves of the root equal; one of these is searched."""
         self.slowness = 1.0
         """How many times as long as expected the last garbage collection took; at least 1."""
-        self._owner: Hashable = None
-        self._line = (0, 0)
-        """The number of moves of the game whose position is the root, and their Game.line_key."""
+        self._line = GameLine()
 
     @property
     def root(self) -> np.void:
@@ -64,7 +63,7 @@ class GameTree:
         """Forget the tree and the cache."""
         clear_tree(self.space.tree)
         self.space.cache.keys[:] = 0
-        self._owner = None
+        self._line.forget()
 
     def take_root(
         self,
@@ -85,7 +84,7 @@ class GameTree:
         cares = parameters.analysis_counter_mirror if request.analysis else parameters.counter_mirror
         mirroring = mirroring_opponent(game, colour) if cares else None
         if mirroring is not None:
-            # Positions are not what they are elsewhere: how the game came there matters.
+            # Against mirror Go a position's value depends on how it was reached, so transpositions are not shared.
             parameters = dataclasses.replace(
                 parameters, graph_search=False, noise_pruning=False, subtree_bias_factor=0.0
             )
@@ -93,7 +92,7 @@ class GameTree:
         doublings = parameters.white_doublings(colour)
         hidden = parameters.analysis_ignore_history if request.analysis else parameters.ignore_history
         owner = (*_owner(request), doublings, hidden and (len(game.moves), game.line_key()), mirroring)
-        index = NONE if request.fresh else self._find(request, parameters, owner)
+        index = self._find(request, parameters, owner)
         limit = request.limits.seconds
         may_take = math.inf if limit is None else PREPARING_SHARE * limit
         place_root(space.context, game, colour, excluded_until(request.filter))
@@ -104,8 +103,7 @@ class GameTree:
             space.context["settings"]["mirroring"] = mirroring.colour
             space.context["settings"]["mirror_wins"] = mirroring.wins
         space.set_cache_salt(game, parameters, (mirroring, len(game.moves)) if mirroring is not None else None)
-        self._owner = owner
-        self._line = (len(game.moves), game.line_key())
+        self._line.stand_at(game, owner)
         if index == NONE:
             clear_tree(tree)
             tree.used[ROOT] = new_node(tree, np.uint64(0), colour)
@@ -119,7 +117,7 @@ class GameTree:
                 self._collect_garbage(places, may_take)
         self.symmetries = (0,)
         if parameters.root_symmetry_pruning and request.filter is None:
-            self.symmetries = board_symmetries(game.position, space.images, space.points)
+            self.symmetries = board_symmetries(game.position, space.permutations, space.points)
         self.raw = None
         self.raw = evaluate_root(
             space,
@@ -167,28 +165,25 @@ class GameTree:
 
     def _find(self, request: SearchRequest, parameters: SearchParameters, owner: Hashable) -> int:
         """The node of the requested position, or NONE."""
-        space, tree, game = self.space, self.space.tree, request.game
+        space, tree = self.space, self.space.tree
         index = int(tree.used[ROOT])
-        known, line = self._line
-        if index == NONE or self._owner != owner or known > len(game.moves) or game.line_key(known) != line:
+        moves = self._line.moves_to(request, owner)
+        if index == NONE or moves is None:
             return NONE
-        if len(game.moves) > known and (
-            request.filter is not None or (parameters.conservative_pass and _pass_may_end(game))
-        ):
-            # Excluded moves are counted from the root, and below it the root's pass was taken to end the game.
-            return NONE
-        for move in game.moves[known:]:
+        if moves and parameters.conservative_pass and _pass_may_end(request.game):
+            return NONE  # a pass at the old root did not end the game, and at the new root it would have
+        for move in moves:
             if int(tree.nodes[index]["to_play"]) != move.colour:
                 return NONE
-            position = space.area if move.point == PASS else space.points.index(move.point)
-            index = int(child_after(tree, index, position))
+            move_index = space.area if move.point == PASS else space.points.index(move.point)
+            index = int(child_after(tree, index, move_index))
             if index == NONE:
                 return NONE
         return index if int(tree.nodes[index]["to_play"]) == request.colour else NONE
 
 
 def _owner(request: SearchRequest) -> tuple[Hashable, ...]:
-    """What a tree depends on beside the moves."""
+    """What a tree depends on besides the moves."""
     game, filter = request.game, request.filter
     frozen = None if filter is None else (tuple(filter.allow.items()), tuple(filter.avoid.items()))
     return (game.identity(), game.record.tobytes(), frozen)

@@ -1,7 +1,7 @@
 """One iteration of the search, with the stages that the AlphaGo paper names: select, evaluate, expand and back up.
 
 Every worker repeats two calls. `advance` is the only one that touches the tree; the worker holds the search's lock
-meanwhile. `evaluate_leaves` runs beside the other workers.
+meanwhile. `evaluate_leaves` runs in parallel with the other workers.
 
     advance:          expand the last leaves and back up -> remember -> stop if decided -> select new leaves -> look up
     evaluate_leaves:  encode -> evaluate -> digest
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from go_rules.machine.chain import Given, Step, chain
+from go_rules.machine.fused_call import Given, Step, fuse
 from go_rules.machine.jit import kernel
 from nets.evaluator import SCORE_COLUMNS, Evaluation, EvaluationRequest, as_floats
 from nets.features import IN_TREE
@@ -36,11 +36,11 @@ VISITS_A_LEAF = 16
 """For each further leaf that a worker selects at a time, the root needs that many visits. Leaves are selected without
 knowing each other's value, which makes a small tree worse."""
 
-NO_ROOM, NOT_YET = -1, -1.0
+SELECT_NOTHING, NO_CHECK = -1, -1.0
 """Arguments of `advance`: select nothing more; do not check whether the search is decided."""
 
 DECIDED = -1
-"""How a call of `advance` ends (beside the ways in which a descent ends, tree/select.py): the search is decided."""
+"""How a call of `advance` ends (besides the ways in which a descent ends, tree/select.py): the search is decided."""
 
 
 @kernel
@@ -48,15 +48,15 @@ def advance_tree(tree, cache, ctx, work, keys, missing, leaves, asked, room, lef
     """Put a worker's evaluated leaves into the tree and select its next ones.
 
     `leaves`: how many leaves wait to be expanded; `asked`: how many of them the network evaluated. `keys` and `missing`
-    are as `look_up` left them, and are filled again. `room`: how many visits may begin, or NO_ROOM. `left`: how many
-    visits may still come, to stop if these cannot change the move, or NOT_YET.
+    are as `look_up` left them, and are filled again. `room`: how many visits may begin, or SELECT_NOTHING. `left`: how
+    many visits may still come, to stop if these cannot change the move, or NO_CHECK.
     Returns (visits completed, leaves selected, how many of them to evaluate, how the last descent ended).
     """
     done = expand_and_back_up(tree, ctx, work, leaves)
     remember(cache, ctx, work, keys, missing, asked)
-    if left != NOT_YET and is_decided(tree, ctx, left):
+    if left != NO_CHECK and is_decided(tree, ctx, left):
         return done, 0, 0, DECIDED
-    if room != NO_ROOM:
+    if room != SELECT_NOTHING:
         # A leaf that did not count as a visit of the root leaves room for one that does.
         room += leaves - done
     grown = 1 + tree.nodes[tree.used[ROOT]].visits // VISITS_A_LEAF
@@ -86,20 +86,20 @@ def evaluate_leaves(space: Workspace, buffers: WorkerBuffers) -> None:
             return
         except FloatingPointError:
             pass  # The evaluator says below what is wrong.
-    evaluation = space.evaluator.evaluate(encode_request(space, buffers, count, IN_TREE, len(space.images)))
+    evaluation = space.evaluator.evaluate(encode_request(space, buffers, count, IN_TREE, len(space.permutations)))
     kernels.digest(count, *map(as_floats, evaluation))
 
 
 def encode_request(
-    space: Workspace, buffers: WorkerBuffers, count: int, view: int, draw_of: int = 0
+    space: Workspace, buffers: WorkerBuffers, count: int, view: int, n_symmetries: int = 0
 ) -> EvaluationRequest:
     """Encode the first `count` leaves of `buffers.missing` for the network, each as one symmetry of the board shows it.
 
-    `view`: features.IN_TREE or AT_ROOT. `draw_of`: from how many symmetries to draw one for each leaf; 0 uses those in
-    `buffers.symmetries`. The arrays are the buffers' own.
+    `view`: features.IN_TREE or AT_ROOT. `n_symmetries`: from how many symmetries to draw one for each leaf; 0 uses
+    those in `buffers.symmetries`. The arrays are the buffers' own.
     """
     kernels = buffers.kernels or _bind(space, buffers)
-    kernels.encode(count, view, draw_of)
+    kernels.encode(count, view, n_symmetries)
     request = buffers.requests[count]
     if space.evaluator.attributes.needs_colours:
         leaves, chosen = buffers.leaves, buffers.missing[:count]
@@ -112,31 +112,31 @@ def _bind(space: Workspace, buffers: WorkerBuffers) -> Kernels:
     tree = space.tree, space.cache, space.context, buffers.work, buffers.keys, buffers.missing
     advance = Step(advance_tree, (*tree, Given(0), Given(1), Given(2), Given(3)))
     encode = _encoding(space, buffers, Given(0), Given(1), Given(2))
-    buffers.kernels = Kernels(chain([encode], 0, IN_TREE, 0), chain([advance], 0, 0, NO_ROOM, NOT_YET))
+    buffers.kernels = Kernels(fuse([encode], 0, IN_TREE, 0), fuse([advance], 0, 0, SELECT_NOTHING, NO_CHECK))
     return buffers.kernels
 
 
 def _bind_evaluation(space: Workspace, buffers: WorkerBuffers) -> EvaluationKernels:
-    """Bind the evaluation stage to a worker's memory: as one chain too, where the evaluator is nothing but kernels."""
+    """Bind the evaluation stage to a worker's memory: in one fused call where the evaluator is nothing but kernels."""
     rows, area = len(buffers.flat), space.area
     own = Evaluation(*(np.zeros((rows, wide), np.float32) for wide in (area + 1, 3, SCORE_COLUMNS, area)))
-    digest = chain([_digestion(space, buffers, *map(Given, range(5)))], 0, *own)
+    digest = fuse([_digestion(space, buffers, *map(Given, range(5)))], 0, *own)
     network = space.evaluator.steps(buffers.requests[-1], own, Given(0))
     at_once, multiple = None, 1
     if network is not None:
-        encoding = _encoding(space, buffers, Given(0), IN_TREE, len(space.images))
-        at_once = chain([encoding, *network.steps, _digestion(space, buffers, Given(0), *own)], 0)
+        encoding = _encoding(space, buffers, Given(0), IN_TREE, len(space.permutations))
+        at_once = fuse([encoding, *network.steps, _digestion(space, buffers, Given(0), *own)], 0)
         multiple = network.multiple
     buffers.evaluation = EvaluationKernels(at_once, multiple, digest)
     return buffers.evaluation
 
 
-def _encoding(space: Workspace, buffers: WorkerBuffers, count: Any, view: Any, draw_of: Any) -> Step:
-    leaves = space.context, buffers.work, buffers.missing, buffers.symmetries, space.images
+def _encoding(space: Workspace, buffers: WorkerBuffers, count: Any, view: Any, n_symmetries: Any) -> Step:
+    leaves = space.context, buffers.work, buffers.missing, buffers.symmetries, space.permutations
     features = buffers.features, buffers.flat, buffers.global_
-    return Step(encode_leaves, (*leaves, *features, count, view, draw_of))
+    return Step(encode_leaves, (*leaves, *features, count, view, n_symmetries))
 
 
 def _digestion(space: Workspace, buffers: WorkerBuffers, count: Any, *evaluation: Any) -> Step:
-    leaves = space.context, buffers.work, buffers.missing, buffers.symmetries, space.images
+    leaves = space.context, buffers.work, buffers.missing, buffers.symmetries, space.permutations
     return Step(digest_evaluation, (*leaves, count, *evaluation))

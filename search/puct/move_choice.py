@@ -99,13 +99,13 @@ def end_well(game: Game, result: SearchResult, point: int) -> int:
         return point
     colour = result.colour
     opponent_passed = bool(game.moves) and game.moves[-1].point == PASS and game.moves[-1].colour != colour
-    own_score = game.score() if colour == WHITE else -game.score()
-    is_over = not game.rules.friendly_pass or _is_settled(result, own_score)
-    if opponent_passed and own_score > 0 and result.lead > 0 and is_over:
+    eval_score = game.score() if colour == WHITE else -game.score()
+    is_over = not game.rules.friendly_pass or _is_settled(result, eval_score)
+    if opponent_passed and eval_score > 0 and result.lead > 0 and is_over:
         return PASS
     if point != PASS:
         return point
-    if opponent_passed and own_score < 0 and result.lead > 0 and not game.rules.friendly_pass:
+    if opponent_passed and eval_score < 0 and result.lead > 0 and not game.rules.friendly_pass:
         # Stones count where they stand: what is dead has to be captured before passing.
         return _best_stone(result)
     if not game.rules.friendly_pass:
@@ -113,13 +113,13 @@ def end_well(game: Game, result: SearchResult, point: int) -> int:
     return PASS
 
 
-def _is_settled(result: SearchResult, own_score: float) -> bool:
+def _is_settled(result: SearchResult, eval_score: float) -> bool:
     """Whether a pass may end a game among people, who agree on what is dead.
 
     There is next to nothing left to play for, and the board as it stands counts about what the search expects: where it
     counts more, the mover has dead stones on it. The search must not have seen that a pass loses."""
     passes_that_lose = [move for move in result.moves if move.point == PASS and move.winrate < 0.5]
-    return abs(own_score - result.lead) <= LITTLE and not passes_that_lose
+    return abs(eval_score - result.lead) <= LITTLE and not passes_that_lose
 
 
 def _best_stone(result: SearchResult) -> int:

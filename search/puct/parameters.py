@@ -89,12 +89,18 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         0.2, "Unvisited moves are this much worse than the node, at most.", low=0.0, high=2.0, kata="fpuReductionMax"
     )
     root_fpu_reduction: float = parameter(
-        0.1, "The same at the root (0 while root noise is on).", low=0.0, high=2.0, kata="rootFpuReductionMax"
+        0.1,
+        "The same for the root's unvisited moves (0 while root noise is on).",
+        low=0.0,
+        high=2.0,
+        kata="rootFpuReductionMax",
     )
     fpu_loss_proportion: float = parameter(
         0.0, "Share of a certain loss in unvisited moves' utility.", low=0.0, high=1.0, kata="fpuLossProp"
     )
-    root_fpu_loss_proportion: float = parameter(0.0, "The same at the root.", low=0.0, high=1.0, kata="rootFpuLossProp")
+    root_fpu_loss_proportion: float = parameter(
+        0.0, "Share of a certain loss in the root's unvisited moves.", low=0.0, high=1.0, kata="rootFpuLossProp"
+    )
     fpu_parent_power: float = parameter(
         2.0,
         "How fast the node's average replaces its own evaluation as the visited policy grows.",
@@ -115,7 +121,8 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
     )
     graph_repetition_bound: int = parameter(
         11,
-        "Positions whose last move has no more stones and empty points around are never shared, for superko's sake.",
+        "A position is shared only if the last move's chain and the empty points around it are more than this; others "
+        "might differ by superko.",
         unit="points",
         low=3,
         high=50,
@@ -182,7 +189,9 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
     policy_optimism: float = parameter(
         1.0, "Share of the optimistic policy, in networks that have one.", low=0.0, high=1.0, kata="policyOptimism"
     )
-    root_policy_optimism: float = parameter(0.2, "The same at the root.", low=0.0, high=1.0, kata="rootPolicyOptimism")
+    root_policy_optimism: float = parameter(
+        0.2, "Share of the optimistic policy at the root.", low=0.0, high=1.0, kata="rootPolicyOptimism"
+    )
     root_policy_temperature: float = parameter(
         1.0, "Flattens (above 1) the root's policy.", low=0.01, high=100.0, kata="rootPolicyTemperature"
     )
@@ -260,7 +269,12 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
     )
     lcb: bool = parameter(True, "Choose by lower confidence bound.", kata="useLcbForSelection")
     lcb_stdevs: float = parameter(
-        5.0, "How confident.", unit="standard deviations", low=1.0, high=12.0, kata="lcbStdevs"
+        5.0,
+        "Width of that bound: how far below the mean it lies.",
+        unit="standard deviations",
+        low=1.0,
+        high=12.0,
+        kata="lcbStdevs",
     )
     lcb_min_weight: float = parameter(
         0.15,
@@ -295,7 +309,9 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
     resign_threshold: float = parameter(
         -0.90, "Win minus loss below which a game counts as lost.", low=-1.0, high=0.0, kata="resignThreshold"
     )
-    resign_turns: int = parameter(3, "How often in a row.", unit="moves", low=1, high=100, kata="resignConsecTurns")
+    resign_turns: int = parameter(
+        3, "Resign only after so many lost searches in a row.", unit="moves", low=1, high=100, kata="resignConsecTurns"
+    )
     resign_min_score: float = parameter(
         3.0,
         "Never resign a game closer than this.",
@@ -306,7 +322,7 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
     )
     resign_min_moves: float = parameter(
         0.0,
-        "Nor before this many moves.",
+        "Never resign before so many moves.",
         unit="moves per point of the board",
         low=0.0,
         high=1.0,

@@ -35,7 +35,7 @@ def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -
     ownership, deviation = _ownership(space, index, sign) if wants_ownership else (None, None)
     moves = _moves(space, parameters, index, sign, request)
     if run.request.analysis and len(game_tree.symmetries) > 1:
-        moves = _with_images(space, moves, game_tree.symmetries)
+        moves = _with_symmetric_moves(space, moves, game_tree.symmetries)
     return SearchResult(
         colour=colour,
         visits=int(node["visits"]),
@@ -80,22 +80,22 @@ def _moves(
     """All root moves: those tried, best first, and then the others by prior."""
     tree = space.tree
     node = tree.nodes[index]
-    count = int(node["n_links"])
+    count = int(node["n_edges"])
     ranks = np.zeros((3, space.area + 1))
     rank_root(tree, space.context, ranks)
     values = ranks[0, :count]
     _prune(values, parameters)
     lines = _variations(space, count)
-    links = tree.links[int(node["links"]) : int(node["links"]) + count]
-    tried = [i for i in range(count) if links[i]["prior"] >= 0 and links[i]["visits"] > 0]
-    tried.sort(key=lambda i: (-values[i], -int(links[i]["visits"]), -float(links[i]["prior"])))
+    edges = tree.edges[int(node["edges"]) : int(node["edges"]) + count]
+    tried = [i for i in range(count) if edges[i]["prior"] >= 0 and edges[i]["visits"] > 0]
+    tried.sort(key=lambda i: (-values[i], -int(edges[i]["visits"]), -float(edges[i]["prior"])))
     # The confidence interval is one of utility; this is the share that winning has in it, in winrate.
     share = 0.5 * parameters.win_loss_factor / float(space.context["settings"][0]["utility_radius"])
     moves = []
     for order, i in enumerate(tried):
-        move = _tried(space, links[i], order, sign, ranks[:, i], share, lines[i])
+        move = _tried(space, edges[i], order, sign, ranks[:, i], share, lines[i])
         if request is not None and (request.moves_ownership or request.moves_ownership_stdev):
-            owners, deviation = _ownership(space, int(links[i]["child"]), sign)
+            owners, deviation = _ownership(space, int(edges[i]["child"]), sign)
             move = dataclasses.replace(
                 move,
                 ownership=owners if request.moves_ownership else None,
@@ -105,7 +105,7 @@ def _moves(
     row = tree.priors[index]
     untried = np.flatnonzero(row)
     rest = list(zip(untried.tolist(), decode_priors(row[untried]).tolist(), strict=True))
-    rest += [(int(link["move"]), float(link["prior"])) for link in links if link["prior"] >= 0 and link["visits"] == 0]
+    rest += [(int(edge["move"]), float(edge["prior"])) for edge in edges if edge["prior"] >= 0 and edge["visits"] == 0]
     rest.sort(key=lambda item: (-item[1], item[0]))
     known: dict[str, NDArray[np.float32] | None] = {}
     if rest and request is not None and (request.moves_ownership or request.moves_ownership_stdev):
@@ -116,14 +116,16 @@ def _moves(
     return tuple(moves) + _untried(space, node, sign, rest, len(tried), known)
 
 
-def _with_images(space: Workspace, moves: tuple[MoveInfo, ...], symmetries: tuple[int, ...]) -> tuple[MoveInfo, ...]:
-    """The moves, each followed by its images, about which the search knows as much."""
+def _with_symmetric_moves(
+    space: Workspace, moves: tuple[MoveInfo, ...], symmetries: tuple[int, ...]
+) -> tuple[MoveInfo, ...]:
+    """The moves, each followed by those that a symmetry makes equal to it, about which the search knows as much."""
     place = {point: i for i, point in enumerate(space.context["points"][0, : space.area + 1].tolist())}
     points, shown, out = list(place), set[int](), list[MoveInfo]()
     for move in moves:
         for symmetry in symmetries:
-            image = space.images[symmetry]
-            line = tuple(points[image[place[point]]] for point in move.pv)
+            permutation = space.permutations[symmetry]
+            line = tuple(points[permutation[place[point]]] for point in move.pv)
             if line[0] in shown:
                 continue
             shown.add(line[0])
@@ -134,19 +136,19 @@ def _with_images(space: Workspace, moves: tuple[MoveInfo, ...], symmetries: tupl
                     pv=line,
                     order=len(out),
                     symmetry_of=move.point if symmetry else None,
-                    ownership=_turned(move.ownership, image),
-                    ownership_stdev=_turned(move.ownership_stdev, image),
+                    ownership=_turned(move.ownership, permutation),
+                    ownership_stdev=_turned(move.ownership_stdev, permutation),
                 )
             )
     return tuple(out)
 
 
-def _turned(plane: NDArray[np.float32] | None, image: NDArray[np.int16]) -> NDArray[np.float32] | None:
-    """A plane [H*W] as a symmetry shows it, a row of symmetry_images."""
+def _turned(plane: NDArray[np.float32] | None, permutation: NDArray[np.int16]) -> NDArray[np.float32] | None:
+    """A plane [H*W] as a symmetry shows it, a row of symmetry_permutations."""
     if plane is None:
         return None
     out = np.empty_like(plane)
-    out[image[:-1]] = plane
+    out[permutation[:-1]] = plane
     return out
 
 
@@ -162,29 +164,29 @@ def _prune(values: NDArray[np.float64], parameters: SearchParameters) -> None:
 
 def _tried(
     space: Workspace,
-    link: np.void,
+    edge: np.void,
     order: int,
     sign: float,
     rank: NDArray[np.float64],
     share: float,
     line: tuple[tuple[int, ...], ...],
 ) -> MoveInfo:
-    child = space.tree.nodes[int(link["child"])]
+    child = space.tree.nodes[int(edge["child"])]
     winrate = min(1.0, max(0.0, 0.5 + 0.5 * sign * float(child["win_loss"])))
     value, bound, radius = rank.tolist()
     return MoveInfo(
         point=line[0][0],
         visits=int(child["visits"]),
-        edge_visits=int(link["visits"]),
+        edge_visits=int(edge["visits"]),
         winrate=winrate,
         utility=sign * float(child["utility"]),
         score_mean=sign * float(child["score"]),
         score_stdev=_stdev(child),
         lead=sign * float(child["lead"]),
-        prior=float(link["prior"]),
+        prior=float(edge["prior"]),
         lcb=winrate - radius * share,
         utility_lcb=bound,
-        weight=float(link["weight"]),
+        weight=float(edge["weight"]),
         order=order,
         pv=line[0],
         pv_visits=line[1],
@@ -202,7 +204,7 @@ def _untried(
     first: int,
     known: dict[str, NDArray[np.float32] | None],
 ) -> tuple[MoveInfo, ...]:
-    """Moves without visits, (network position, prior), are shown with their parent's values; `first` is their order.
+    """Moves without visits, (move index, prior), are shown with their parent's values; `first` is their order.
     `known`: their ownership, where it is asked for."""
     settings = space.context["settings"][0]
     shared: dict[str, Any] = {
@@ -238,7 +240,7 @@ def _ownership(
 
 
 def _variations(space: Workspace, count: int) -> list[tuple[tuple[int, ...], ...]]:
-    """The points, visits and edge visits of the variation that starts with each of the root's links."""
+    """The points, visits and edge visits of the variation that starts with each of the root's edges."""
     moves = np.zeros((count, MAX_VARIATION), np.int64)
     visits = np.zeros((count, MAX_VARIATION), np.int64)
     edge_visits = np.zeros((count, MAX_VARIATION), np.int64)

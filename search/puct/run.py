@@ -12,7 +12,7 @@ VISITS_A_WORKER = 8
 """The fewest visits to come for each worker that searches, as in KataGo."""
 
 FASTER = 1.3
-"""How much faster than so far a search may become, for all that its speed tells of the visits to come."""
+"""Safety factor on the measured speed, where it predicts how many visits are still to come."""
 
 
 class Run:
@@ -29,7 +29,7 @@ class Run:
         """Visits whose evaluation is under way."""
         self.batches: Counter[int] = Counter()
         """How often a worker had so many positions evaluated."""
-        self.turns = 0
+        self.stop_checks = 0
         """How often a worker has checked whether the search is over."""
         self.reason: StopReason | None = None
         """Why the search ended; None while it goes on."""
@@ -41,7 +41,7 @@ class Run:
         self._visits = limits.visits_from(first_visits)
         self._deadline = None if limits.seconds is None else started + limits.seconds
         self.most_workers = max(1, self.room() // VISITS_A_WORKER)
-        """How many workers may search: what others have under way, none of them knows."""
+        """How many workers may search: with few visits to come, workers in parallel select without knowing enough."""
 
     def room(self) -> int:
         """How many more visits may begin."""

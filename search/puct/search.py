@@ -22,7 +22,7 @@ from go_rules.random import drawn_seed
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator
 from search.puct.game_tree import GameTree
 from search.puct.interruption import EvaluationThread, Stopped
-from search.puct.iteration import DECIDED, NO_ROOM, NOT_YET, advance, evaluate_leaves
+from search.puct.iteration import DECIDED, NO_CHECK, SELECT_NOTHING, advance, evaluate_leaves
 from search.puct.leaves.nn_cache import Cache
 from search.puct.memory.worker_buffers import WorkerBuffers
 from search.puct.memory.workspace import Workspace
@@ -263,12 +263,12 @@ class Search:
         """Wait for the end of the search, and send reports meanwhile."""
         report = run.request.report
         next_report = float("inf") if report is None else run.started + report.before_first
-        pause, turns, since = POLL_SECONDS, run.turns, time.perf_counter()
+        pause, stop_checks, since = POLL_SECONDS, run.stop_checks, time.perf_counter()
         while run.reason is None:
             now = time.perf_counter()
             if now >= since + POLL_SECONDS:
-                pause = REST_SECONDS if run.turns - turns > (now - since) / POLL_SECONDS else POLL_SECONDS
-                turns, since = run.turns, now
+                pause = REST_SECONDS if run.stop_checks - stop_checks > (now - since) / POLL_SECONDS else POLL_SECONDS
+                stop_checks, since = run.stop_checks, now
             if report is not None and now >= next_report:
                 snapshot = take_snapshot(tree, self._parameters, run)
                 self._changed.release()
@@ -342,11 +342,11 @@ class Search:
             buffers.generation = self._generation
             buffers.under_way = buffers.asked = 0
         leaves, asked = buffers.under_way, buffers.asked
-        room, left = NO_ROOM, NOT_YET
+        room, left = SELECT_NOTHING, NO_CHECK
         if run.reason is None and not is_spare:
             room, left = run.room(), self._visits_left(run, leaves)
         visits, outcome = advance(space, buffers, room, left)
-        run.turns += 1
+        run.stop_checks += 1
         run.visits += visits
         if asked > 0:
             run.batches[asked] += 1
@@ -370,7 +370,7 @@ class Search:
         move. Without time to be saved as many as can be: then only a move without alternatives is decided."""
         visits, limits = run.visits + leaves, run.request.limits
         if not limits.may_stop_early or leaves == 0 or visits < self._next_look:
-            return NOT_YET
+            return NO_CHECK
         self._next_look = visits + DECIDED_EVERY
         return min(run.visits_left(leaves) if limits.saves_time else float("inf"), 1e9)
 

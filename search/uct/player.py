@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Hashable
+from collections.abc import Sequence
 
 import numpy as np
 
-from go_rules.game import Game
+from go_rules.game import Game, Move
 from go_rules.machine.cores import usable_cores
 from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
 from go_rules.random import drawn_seed
 from go_rules.superko import new_seen, seen_refill
 from nets.evaluator import Evaluator
+from search.game_line import GameLine
 from search.playouts.budget import Budget
 from search.playouts.ending import choose_point
 from search.playouts.playout import new_policy, new_tools, policy_of
@@ -53,6 +54,7 @@ class UctPlayer:
         self._policy = new_policy()
         self.buffers = [new_buffers(new_tools(base * 1000 + i, self._policy)) for i in range(self.workers)]
         self._threads = Threads(self.workers, name)
+        self._line = GameLine()
         self.parameters = parameters or UctParameters()
 
     @property
@@ -95,7 +97,7 @@ class UctPlayer:
         self._share_room()
         first = int(self._nodes[ROOT]["visits"])
         most = limits.visits_from(before)
-        may_stop = limits.may_stop_early and limits.time_is_kept and known.early_stop and not analysis
+        may_stop = limits.may_stop_early and limits.unused_time_carries_over and known.early_stop and not analysis
         budget = Budget(
             None if most is None else most - first,
             self._context.stop,
@@ -126,8 +128,7 @@ class UctPlayer:
         """Forget the tree of the last search."""
         self._nodes = new_nodes(1)
         self._used = 0
-        self._owner: Hashable = None
-        self._line = (0, 0)
+        self._line.forget()
         self._colour = BLACK
 
     def close(self) -> None:
@@ -142,7 +143,8 @@ class UctPlayer:
         """Make the requested position the root, keeping what the tree knows of it."""
         game, colour = request.game, request.colour
         owner = game.identity(), request.filter
-        index = None if request.fresh or owner != self._owner else self._find(request)
+        moves = self._line.moves_to(request, owner)
+        index = None if moves is None else self._find(request, moves)
         nodes = None
         if index is not None:
             with contextlib.suppress(MemoryError):  # then there is room for one tree, and not for two
@@ -159,8 +161,7 @@ class UctPlayer:
             self._used = int(copy_subtree(self._nodes, old, index))
             self._nodes[ROOT]["move"] = NO_POINT
             self._forget_totals(1.0 if index == ROOT else KEPT_SHARE)
-        self._owner = owner
-        self._line = (len(game.moves), game.line_key())
+        self._line.stand_at(game, owner)
         self._colour = colour
 
         set_root(self._context.root[0], game, colour)
@@ -179,17 +180,11 @@ class UctPlayer:
                     raise
                 self._capacity = max(2 * N_POINTS * self.workers, self._capacity // 2)
 
-    def _find(self, request: SearchRequest) -> int | None:
-        """The node of the requested position in the tree, if it leads there."""
-        game = request.game
-        known, line = self._line
-        if known > len(game.moves) or game.line_key(known) != line:
-            return None
-        if request.filter is not None and known != len(game.moves):
-            return None  # excluded moves are counted from the root
+    def _find(self, request: SearchRequest, moves: Sequence[Move]) -> int | None:
+        """The node of the requested position in the tree, if these moves of the game lead there."""
         to_play = self._colour
         index: int | None = ROOT
-        for move in game.moves[known:]:
+        for move in moves:
             index = self._child(index, move.point) if index is not None and move.colour == to_play else None
             to_play = 3 - to_play
         return index if to_play == request.colour and self._used > 1 else None

@@ -40,7 +40,7 @@ def random_game_differences(
 ) -> Iterator[str]:
     """Play `moves` random moves and yield one line for each thing the kernels and the naive rules differ in.
 
-    A share `told` of them are moves that the rules forbid and Game.play_told takes, where there are such.
+    A share `told` of them are moves that the rules forbid and Game.play_lenient takes, where there are such.
     """
     rng = random.Random(seed)
     game = Game(width, height, rules)
@@ -56,7 +56,7 @@ def random_game_differences(
         forbidden = [p for p in board_points(width, height) if _is_only_told(naive, colour, xy(p))] if told else []
         if forbidden and rng.random() < told:
             point = rng.choice(forbidden)
-            game.play_told(colour, point)
+            game.play_lenient(colour, point)
         else:
             game.play(colour, point)
         naive.play(colour, xy(point))
@@ -168,7 +168,7 @@ def _undo_differences(game: Game) -> Iterator[str]:
         if situation_key(game.stack[i], game.record) != situation_key(stack[i], game.record):
             yield f"position {i} changed"
     for move in moves[len(game.moves) :]:
-        game.play_told(move.colour, move.point)
+        game.play_lenient(move.colour, move.point)
     if not np.array_equal(game.stack[: game.length], stack) or not np.array_equal(game.keys, keys):
         yield "replayed positions differ"
 

@@ -67,7 +67,7 @@ def test_refused_moves_change_nothing(case):
 def test_what_is_no_colour(colour):
     game = Game(9, 9)
     point = point_at(2, 2)
-    for attempt in (game.play, game.play_told, game.violation, game.is_legal):
+    for attempt in (game.play, game.play_lenient, game.violation, game.is_legal):
         with pytest.raises(ValueError, match=f"^{colour} is no colour"):
             attempt(colour, point)
     for attempt in (

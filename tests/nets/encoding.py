@@ -13,7 +13,7 @@ from go_rules.rules import (
     TAX_NONE,
     Rules,
 )
-from nets.features import AS_IS, Scratch, encode, encode_turned
+from nets.features import AS_IS, Scratch, encode, encode_symmetry
 
 PLAIN = Rules(KO_SIMPLE, SCORING_AREA, TAX_NONE, False, False, BONUS_NONE, False)
 
@@ -24,11 +24,11 @@ def encode_with(
     colour: int | None = None,
     view: int = AS_IS,
     advantage: float = 0.0,
-    image: np.ndarray | None = None,
+    permutation: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """As `encoded` of golden.py, with everything to choose, into arrays that held something else before.
 
-    With `image`, a row of symmetry_images, the planes are turned, and flat."""
+    With `permutation`, a row of symmetry_permutations, the planes are turned, and flat."""
     colour = game.to_play if colour is None else colour
     spatial = np.full((22, game.height, game.width), 7, np.float32)
     global_ = np.full(19, 7, np.float32)
@@ -36,9 +36,9 @@ def encode_with(
     for point in board_points(game.width, game.height):
         ban[point] = game.violation(colour, point) == "superko"
     position = game.stack, game.length - 1, colour, game.record, advantage, view, ban, scratch
-    if image is None:
+    if permutation is None:
         encode(*position, spatial, global_)
         return spatial, global_
     flat = spatial.reshape(22, -1)
-    encode_turned(*position, image, flat, global_)
+    encode_symmetry(*position, permutation, flat, global_)
     return flat, global_

@@ -20,7 +20,7 @@ from go_rules.rule_names import preset
 from go_rules.rules import BONUS_NONE, KO_POSITIONAL, KO_SIMPLE, SCORING_TERRITORY, TAX_NONE, TAX_SEKI, Rules
 from nets import features
 from nets.features import IN_TREE, Scratch, new_scratch
-from nets.symmetry import symmetric_point, symmetry_count, symmetry_images
+from nets.symmetry import symmetric_point, symmetry_count, symmetry_permutations
 from tests.go_rules.diagrams import game_from, play_all, rows_of
 from tests.go_rules.random_play import play_randomly
 from tests.nets.encoding import PLAIN, encode_with
@@ -220,9 +220,9 @@ def test_encoding_turns_with_the_board(scratch):
     """A turned picture is the picture of the turned game."""
     for seed in range(60):
         game = random_game(seed)
-        images = symmetry_images(game.width, game.height)
+        permutations = symmetry_permutations(game.width, game.height)
         for symmetry in range(symmetry_count(game.width, game.height)):
-            turned, global_ = encode_with(game, scratch, view=IN_TREE, image=images[symmetry])
+            turned, global_ = encode_with(game, scratch, view=IN_TREE, permutation=permutations[symmetry])
             other_spatial, other_global = encode_with(replayed(game, symmetry), scratch, view=IN_TREE)
             differing = np.flatnonzero((other_spatial.reshape(22, -1) != turned).any(axis=1))
             assert differing.size == 0, (seed, symmetry, differing)

@@ -7,7 +7,7 @@ import numpy as np
 from go_rules.machine.jit import kernel
 from go_rules.points import PASS, STRIDE
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
-from nets.features import IN_TREE, encode_turned
+from nets.features import IN_TREE, encode_symmetry
 from nets.symmetry import LEFT_RIGHT, TRANSPOSED, UPSIDE_DOWN
 
 SYMMETRIES = 8
@@ -41,9 +41,9 @@ def write_input(stack, now, rules, symmetry, buffers, spatial, global_):
     canvas = spatial.shape[1]
     for y in range(size):
         for x in range(size):
-            buffers.image[y * size + x] = cell_of((y + 1) * STRIDE + x + 1, size, canvas, symmetry)
+            buffers.permutation[y * size + x] = cell_of((y + 1) * STRIDE + x + 1, size, canvas, symmetry)
     position = stack, now, np.int64(pos.to_play), rules, 0.0, IN_TREE, buffers.ban, buffers.scratch
     flat = spatial.reshape(SPATIAL_PLANES, canvas * canvas)
-    encode_turned(*position, buffers.image, flat, buffers.numbers)
+    encode_symmetry(*position, buffers.permutation, flat, buffers.numbers)
     for i in range(GLOBAL_FEATURES):
         global_[i] = buffers.numbers[i]

@@ -32,7 +32,7 @@ class WorkerBuffers(NamedTuple):
     """Buffers of the feature encoder."""
     ban: NDArray[np.int8]
     """[N_POINTS] of zeros: superko bans, which are not known here."""
-    image: NDArray[np.int16]
+    permutation: NDArray[np.int16]
     """[MAX_SIZE**2] where a board's points are shown on its canvas."""
     numbers: NDArray[np.float32]
     """[19] global features."""

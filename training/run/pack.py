@@ -1,7 +1,7 @@
 """Pack all that a leg on another machine needs into one folder: `make gpu-folder OUT=folder ARGS="..."`.
 
     OUT/code/        the packages of this project
-    OUT/packages/    the packages that these need beside numpy, numba and PyTorch, for the Python of that machine
+    OUT/packages/    the packages that these need besides numpy, numba and PyTorch, for the Python of that machine
     OUT/gpu.toml     the configuration; the teacher, the records and the yardstick lie beside it
     OUT/run/         the state of the run that goes on there, if one is given
     OUT/beside/      the state of the run that learns from its labels too, if there is one
@@ -37,7 +37,7 @@ from training.run.yardstick import load_yardstick
 
 ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
 PACKAGES = ("click", "msgspec", "platformdirs", "sgfmill", "tomlkit")
-"""What `nobi train` imports beside numpy, numba and PyTorch."""
+"""What `nobi train` imports besides numpy, numba and PyTorch."""
 PLATFORMS = ("manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux_2_28_x86_64")
 SPARE_BYTES = 1 << 18
 """Room that records leave free."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nets.evaluator import SPATIAL_PLANES
-from nets.symmetry import symmetry_images
+from nets.symmetry import symmetry_permutations
 
 HAS_POLICY, HAS_OPTIMISTIC, HAS_VALUE, HAS_SCORE, HAS_ERRORS, HAS_OWNERSHIP = 1, 2, 4, 8, 16, 32
 """Bits of `Samples.known`, one for each kind of label."""
@@ -142,7 +142,7 @@ def turned(samples: Samples, symmetries: NDArray[np.int64]) -> tuple[NDArray[np.
 def _sources(size: int, canvas: int, symmetry: int) -> NDArray[np.int64]:
     """Return [S*S]: which cell comes to each cell when a board of size×size is turned. Cells outside it stay."""
     rows, columns = np.divmod(np.arange(size * size), size)
-    new_rows, new_columns = np.divmod(symmetry_images(size, size)[symmetry][:-1].astype(np.int64), size)
+    new_rows, new_columns = np.divmod(symmetry_permutations(size, size)[symmetry][:-1].astype(np.int64), size)
     table = np.arange(canvas * canvas)
     table[new_rows * canvas + new_columns] = rows * canvas + columns
     return table

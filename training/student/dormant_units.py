@@ -51,7 +51,7 @@ class Units(NamedTuple):
     readers: tuple[Reader, ...]
     """The layers that read the units. The last copy in the first reader's inputs shows whether they fire."""
     scale: float
-    """Factor of new weights, beside that of the usual initialisation."""
+    """Factor of new weights, besides that of the usual initialisation."""
 
     @property
     def bias(self) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nets.symmetry import symmetry_images
+from nets.symmetry import symmetry_permutations
 from training.positions.encoding import SYMMETRIES
 from training.student.losses import Targets
 
@@ -39,7 +39,7 @@ class LabelMemory:
         self._draws, self._least = draws, kept
         self._generator = np.random.default_rng(seed)
         self._kept: list[_Kept] = []
-        self._images: dict[int, tuple[Tensor, Tensor]] = {}
+        self._permutations: dict[int, tuple[Tensor, Tensor]] = {}
 
     def add(self, spatial: Tensor, global_: Tensor, targets: Targets, fills_canvas: bool) -> None:
         """Keep a batch of N positions: `spatial` [N, 22, S, S] of zeros and ones, and `global_` [N, 19]."""
@@ -60,10 +60,10 @@ class LabelMemory:
             self._kept[place] = self._kept[-1]
             self._kept.pop()
         side = kept.spatial.shape[-1]
-        images, sources = self._turn(side, symmetry, kept.spatial.device)
+        permutations, sources = self._turn(side, symmetry, kept.spatial.device)
         planes = kept.spatial.flatten(2)[:, :, sources[:-1]].unflatten(2, (side, side)).float()
         planes = planes.contiguous(memory_format=torch.channels_last)
-        return planes, kept.global_, turned(kept.targets, images, sources), kept.fills_canvas
+        return planes, kept.global_, turned(kept.targets, permutations, sources), kept.fills_canvas
 
     def clear(self) -> None:
         """Let go of all batches."""
@@ -71,20 +71,23 @@ class LabelMemory:
 
     def _turn(self, side: int, symmetry: int, device: torch.device) -> tuple[Tensor, Tensor]:
         """Return int64 [S*S + 1]: where the symmetry takes each cell, and what it takes to each cell."""
-        if side not in self._images:
-            images = symmetry_images(side, side).astype(np.int64)
-            self._images[side] = torch.from_numpy(images).to(device), torch.from_numpy(images.argsort(1)).to(device)
-        to, source = self._images[side]
+        if side not in self._permutations:
+            permutations = symmetry_permutations(side, side).astype(np.int64)
+            self._permutations[side] = (
+                torch.from_numpy(permutations).to(device),
+                torch.from_numpy(permutations.argsort(1)).to(device),
+            )
+        to, source = self._permutations[side]
         return to[symmetry], source[symmetry]
 
 
-def turned(targets: Targets, images: Tensor, sources: Tensor) -> Targets:
-    """Return the targets of the same positions turned by a symmetry, which takes cell i to images[i], and the cell
-    sources[i] to i; the last one is the pass."""
+def turned(targets: Targets, permutations: Tensor, sources: Tensor) -> Targets:
+    """Return the targets of the same positions turned by a symmetry, which takes cell i to permutations[i], and the
+    cell sources[i] to i; the last one is the pass."""
     reply = targets.reply
     return targets._replace(
         policy=targets.policy[:, sources],
         optimistic=targets.optimistic[:, sources],
-        reply=torch.where(reply >= 0, images[reply.clamp(min=0)], reply),
+        reply=torch.where(reply >= 0, permutations[reply.clamp(min=0)], reply),
         ownership=targets.ownership[:, sources[:-1]],
     )

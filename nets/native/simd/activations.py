@@ -1,7 +1,7 @@
 """Activations as the kernels compute them, all but ReLU by one formula, x * n / (n + c) with n = e^x (a * e^x + b).
 
 ReLU is a comparison, so networks that know no other are run by kernels without the formula, which are compiled only
-when a network asks for them: `curves` is then None instead of CURVES. What is cut off beside is the caller's to say.
+when a network asks for them: `curves` is then None instead of CURVES. What is cut off besides is the caller's to say.
 """
 
 from __future__ import annotations

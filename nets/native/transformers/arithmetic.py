@@ -1,4 +1,4 @@
-"""Vector arithmetic of transformers beside products of matrices: levels, exponentials, and shares."""
+"""Vector arithmetic of transformers besides products of matrices: levels, exponentials, and shares."""
 
 from __future__ import annotations
 

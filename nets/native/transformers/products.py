@@ -1,4 +1,4 @@
-"""Products of matrices that transformers need beside those of 16-bit levels: of 8-bit levels, and scores."""
+"""Products of matrices that transformers need besides those of 16-bit levels: of 8-bit levels, and scores."""
 
 from __future__ import annotations
 

@@ -44,11 +44,11 @@ def set_cycles(ctx, stack, length, passes):
 
 
 @kernel
-def has_passed_before(nodes, links, ctx, leaf, level):
+def has_passed_before(nodes, edges, ctx, leaf, level):
     """Whether the side to move at a level of the path has passed in that very situation before."""
     key = leaf.cycle_keys[level]
     for i in range(level):
-        if leaf.cycle_keys[i] == key and _is_pass(nodes, links, ctx, leaf, i):
+        if leaf.cycle_keys[i] == key and _is_pass(nodes, edges, ctx, leaf, i):
             return True
     for i in range(ctx.passes):
         if ctx.passed[i] == key:
@@ -57,13 +57,13 @@ def has_passed_before(nodes, links, ctx, leaf, level):
 
 
 @kernel_part
-def completes_cycle(nodes, links, ctx, leaf):
+def completes_cycle(nodes, edges, ctx, leaf):
     """Whether the leaf's position came about for the third time, without a pass since the first."""
     depth = leaf.depth
     key = leaf.cycle_keys[depth]
     times = 1
     for i in range(depth - 1, -1, -1):
-        if _is_pass(nodes, links, ctx, leaf, i):
+        if _is_pass(nodes, edges, ctx, leaf, i):
             return False
         if leaf.cycle_keys[i] == key:
             times += 1
@@ -74,5 +74,5 @@ def completes_cycle(nodes, links, ctx, leaf):
 
 
 @kernel
-def _is_pass(nodes, links, ctx, leaf, level):
-    return links[nodes[leaf.nodes[level]].links + leaf.slots[level]].move == ctx.moves - 1
+def _is_pass(nodes, edges, ctx, leaf, level):
+    return edges[nodes[leaf.nodes[level]].edges + leaf.slots[level]].move == ctx.moves - 1

@@ -89,7 +89,7 @@ def favour_mirror_moves(ctx, leaf, shares):
 
 @kernel_part
 def _centre_share(pos, i, hopeless):
-    """What our move at network position i gets for being in the centre, or near it."""
+    """What our move with index i gets for being in the centre, or near it."""
     dx = abs(i % pos.width - 0.5 * (pos.width - 1))
     dy = abs(i // pos.width - 0.5 * (pos.height - 1))
     if dx <= 0.5 and dy <= 0.5:

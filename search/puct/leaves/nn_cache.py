@@ -1,7 +1,8 @@
 """The cache of network evaluations: a position that the search comes back to needs no second evaluation.
 
 It is a table of fixed size with two places for each key. The key contains everything that the network was shown, except
-the symmetry, and everything that decided which moves have priors. The cache is used under the search's lock.
+the symmetry and the stones of earlier boards (planes 15 and 16), and everything that decided which moves have priors.
+The cache is used under the search's lock.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from go_rules.machine.jit import kernel, kernel_part
-from go_rules.phases import live_phase
+from go_rules.phases import live_phase, passes_decide
 from go_rules.points import BLACK, WHITE
-from go_rules.rules import SCORING_AREA
 from go_rules.tactics.life import final_area
 
 
@@ -13,13 +12,11 @@ from go_rules.tactics.life import final_area
 def ends_game(ctx, pos, depth):
     """Whether the passes that brought `pos` about, `depth` moves from the root, end the game for the search.
 
-    With conservative passing the root's own pass never does. Where players settle dead stones by agreement
-    (friendly_pass), two passes do not decide anything yet: the network judges, and a third pass ends it.
+    With conservative passing the root's own pass never does.
     """
     if depth == 1 and ctx.settings.conservative_pass == 1:
         return False
-    rules = ctx.rules
-    return not (rules.friendly_pass == 1 and rules.scoring == SCORING_AREA and pos.passes == 2)
+    return passes_decide(pos, ctx.rules)
 
 
 @kernel
@@ -41,30 +38,32 @@ def keep_owners(ctx, scratch, row):
 
 @kernel
 def set_result(node, score, draw_wins):
-    """Set the own evaluation of a finished game that white won by `score` points. A draw is worth `draw_wins` wins."""
+    """Set the own evaluation of a finished game that white won by `score` points. A draw is worth `draw_wins` wins.
+
+    KataGo's adjustment for draws: an integer score s counts as s + 1/2 with the probability draw_wins, else as s - 1/2.
+    """
     win = 1.0 if score > 0.0 else 0.0 if score < 0.0 else draw_wins
-    node.own_win_loss = 2.0 * win - 1.0
-    node.own_no_result = 0.0
-    node.own_score = score
-    node.own_score_sq = score * score
+    node.eval_win_loss = 2.0 * win - 1.0
+    node.eval_no_result = 0.0
+    node.eval_score = score
+    node.eval_score_sq = score * score
     if score == round(score):
-        # An integer score stands for the half points around it, as draws count.
         low = score - 0.5
         high = score + 0.5
-        node.own_score = score + draw_wins - 0.5
-        node.own_score_sq = low * low + (high * high - low * low) * draw_wins
-    node.own_lead = node.own_score
-    node.own_winloss_error = 0.0
-    node.own_score_error = 0.0
+        node.eval_score = score + draw_wins - 0.5
+        node.eval_score_sq = low * low + (high * high - low * low) * draw_wins
+    node.eval_lead = node.eval_score
+    node.eval_winloss_error = 0.0
+    node.eval_score_error = 0.0
 
 
 @kernel_part
 def set_no_result(node):
     """Set the own evaluation of a node whose game ended without result."""
-    node.own_win_loss = 0.0
-    node.own_no_result = 1.0
-    node.own_score = 0.0
-    node.own_score_sq = 0.0
-    node.own_lead = 0.0
-    node.own_winloss_error = 0.0
-    node.own_score_error = 0.0
+    node.eval_win_loss = 0.0
+    node.eval_no_result = 1.0
+    node.eval_score = 0.0
+    node.eval_score_sq = 0.0
+    node.eval_lead = 0.0
+    node.eval_winloss_error = 0.0
+    node.eval_score_error = 0.0

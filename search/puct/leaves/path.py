@@ -12,12 +12,13 @@ from go_rules.position import PHASE_MAIN
 from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY
 from go_rules.superko import NO_KEY, history_key, is_superko_banned, position_key, situation_key
 from go_rules.zobrist import KO_KEYS, TO_PLAY_KEYS
+from nets.features import HISTORY
 from search.puct.leaves.cycles import completes_cycle, cycle_key, has_passed_before
-from search.puct.memory.context import HISTORY, REGION_ROOM
+from search.puct.memory.context import REGION_ROOM
 
 
 @kernel
-def replay(nodes, links, ctx, scratch, leaf):
+def replay(nodes, edges, ctx, scratch, leaf):
     """Play the moves of a leaf's path: fills its stack, its superko keys and its stone counts."""
     rules = ctx.rules
     have = ctx.root_positions
@@ -36,12 +37,12 @@ def replay(nodes, links, ctx, scratch, leaf):
             last += 1
         pos = stack[last]
         node = nodes[leaf.nodes[level]]
-        point = np.int64(ctx.points[links[node.links + leaf.slots[level]].move])
+        point = np.int64(ctx.points[edges[node.edges + leaf.slots[level]].move])
         captured = pos.captured[1] + pos.captured[2]
         in_main_phase = live_phase(pos, rules) == PHASE_MAIN
         if ctx.may_cycle == 1:
             leaf.cycle_keys[level] = cycle_key(pos, rules)
-            if point == PASS and has_passed_before(nodes, links, ctx, leaf, level):
+            if point == PASS and has_passed_before(nodes, edges, ctx, leaf, level):
                 pos.passed_here = 1
         if not in_main_phase:
             copy_position(scratch.before, pos)
@@ -58,9 +59,9 @@ def replay(nodes, links, ctx, scratch, leaf):
     leaf.no_result = 0
     if ctx.may_cycle == 1:
         leaf.cycle_keys[leaf.depth] = cycle_key(stack[last], rules)
-        if has_passed_before(nodes, links, ctx, leaf, leaf.depth):
+        if has_passed_before(nodes, edges, ctx, leaf, leaf.depth):
             stack[last].passed_here = 1
-        leaf.no_result = 1 if completes_cycle(nodes, links, ctx, leaf) else 0
+        leaf.no_result = 1 if completes_cycle(nodes, edges, ctx, leaf) else 0
 
 
 @kernel

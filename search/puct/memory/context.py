@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.points import MAX_SIZE, N_POINTS, PASS, point_at
+from go_rules.points import MAX_MOVES, MAX_POINTS, N_POINTS, PASS, point_at
 from go_rules.position import POSITION
 from go_rules.random import seed_state
 from go_rules.rules import RULES
 from go_rules.tactics.life import LIFE_WORK
+from nets.features import HISTORY
 from search.puct.memory.settings import SETTINGS
 from search.puct.tree.tables import SCORE_MEANS, SCORE_STDEVS, WEIGHT_HALF, score_table, weight_table
 
@@ -23,16 +24,10 @@ SMALLEST_KNOWN = 5
 """The shortest side of a board on which networks know good moves. They learn on 7x7 and more, enough for 5x5 too."""
 
 UNIFORM_POINTS = 3.0
-"""See `uniform_share`: a board with one point more, 2x2, has the share 1."""
+"""`uniform_share` is this over (points - 1), at most 1: 2x2 has the share 1."""
 
 MAX_DEPTH = 1000
 """The largest number of moves from the root to a leaf."""
-
-HISTORY = 3
-"""How many positions a network sees: the present one and two before it."""
-
-MAX_POINTS = MAX_SIZE * MAX_SIZE
-MAX_MOVES = MAX_POINTS + 1
 
 SEEN_ROOM = 8192
 """Slots for superko keys of the game; a longer game's last MAX_SEEN positions are enough."""
@@ -82,11 +77,11 @@ LEAF = np.dtype(
         ("stack", POSITION, (HISTORY,)),  # its last positions, from index 0 on
         ("last", "i8"),  # index of its own
         ("depth", "i8"),  # moves from the root
-        ("floor", "i8"),  # first level of the path that the visit counts for: 0 but for visits forced on a node
+        ("counted_from", "i8"),  # first level of the path that the visit counts for: 0 but for visits forced on a node
         ("stones", "i8"),  # stones on its board
         ("most_stones", "i8"),  # the most on any board of the game and the path
         ("nodes", "i4", (MAX_DEPTH + 1,)),  # the path from the root, the leaf last
-        ("slots", "i4", (MAX_DEPTH,)),  # which link of each node was taken
+        ("slots", "i4", (MAX_DEPTH,)),  # which edge of each node was taken
         ("keys", "u8", (MAX_DEPTH,)),  # superko keys after each of those moves
         ("cycle_keys", "u8", (MAX_DEPTH + 1,)),  # cycle keys (leaves/cycles.py) along the path, where needed
         ("no_result", "i1"),  # 1: its position came about for the third time, which ends the game

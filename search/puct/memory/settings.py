@@ -19,7 +19,10 @@ SETTINGS = np.dtype(
         ("utility_radius", "f8"),  # the largest |utility|
         ("ending_bonuses", "i1"),  # 1: root moves have ending bonuses
         ("white_doublings", "f8"),  # playout doubling advantage, white's view
-        ("mirroring", "i1"),  # the colour that plays mirror Go (leaves/mirror.py), 0 if none does or nobody cares
+        (
+            "mirroring",
+            "i1",
+        ),  # the colour that plays mirror Go (leaves/mirror.py), 0 if none does or it is not countered
         ("mirror_wins", "i1"),  # 1: the komi gives that colour the game if everything is mirrored
         ("has_filter", "i1"),  # 1: some moves are excluded for some depth
     ],

@@ -16,7 +16,7 @@ class Kernels(NamedTuple):
     """Kernels bound to the memory of a worker and of its search (iteration.py)."""
 
     encode: Callable[[int, int, int], None]
-    """`encode_leaves` of (count, view, draw_of)"""
+    """`encode_leaves` of (count, view, n_symmetries)"""
     advance: Callable[[int, int, int, float], tuple[int, int, int, int]]
     """`advance_tree` of (leaves, asked, room, left)"""
 

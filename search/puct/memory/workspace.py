@@ -8,7 +8,7 @@ from go_rules.game import Game
 from go_rules.machine.memory import MEGABYTE
 from go_rules.points import NO_POINT
 from nets.evaluator import Evaluator
-from nets.symmetry import symmetry_images
+from nets.symmetry import symmetry_permutations
 from search.puct.leaves.nn_cache import Cache, new_cache
 from search.puct.memory.context import new_context
 from search.puct.memory.settings import make_settings
@@ -42,13 +42,13 @@ class Workspace:
         self.with_ownership = with_ownership
         self.evaluator = evaluator
         self.context = new_context(width, height, parameters.value_weight_exponent)
-        self.images = symmetry_images(width, height)
+        self.permutations = symmetry_permutations(width, height)
         self.points: list[int] = self.context["points"][0, : self.area].tolist()
         batch = parameters.batch_for(evaluator, width, height)
         self.workers = [WorkerBuffers(width, height, batch, seed + i, evaluator) for i in range(workers)]
         for each in self.workers:
             each.optimism[:] = parameters.policy_optimism
-        self.root_buffers = WorkerBuffers(width, height, len(self.images), seed - 1, evaluator)
+        self.root_buffers = WorkerBuffers(width, height, len(self.permutations), seed - 1, evaluator)
         """For the root, which the calling thread evaluates before the workers begin."""
         self.cache = cache or _largest_cache(self.area, parameters.cache_memory * MEGABYTE)
         self.tree = new_tree(self.area, parameters.memory * MEGABYTE, with_ownership)
@@ -71,7 +71,7 @@ class Workspace:
         count[0] = 1
 
     def set_cache_salt(self, game: Game, parameters: SearchParameters, other: object = None) -> None:
-        """Tell the cache what the evaluations of this game depend on beside the position: rules, komi and so on.
+        """Tell the cache what the evaluations of this game depend on besides the position: rules, komi and so on.
 
         `other`: whatever else they depend on, for as long as its text is the same; None for nothing.
         """

@@ -14,7 +14,7 @@ from go_rules.points import PASS
 from nets import evaluator as net
 from nets.evaluator import Evaluation, EvaluationRequest, softmax
 from nets.features import AT_ROOT, IN_TREE
-from search.puct.iteration import NOT_YET, advance, encode_request
+from search.puct.iteration import NO_CHECK, advance, encode_request
 from search.puct.leaves.digest import digest_evaluation
 from search.puct.memory.context import SCORE
 from search.puct.memory.workspace import Workspace
@@ -55,14 +55,14 @@ def expand_root(tree, ctx, work):
     for i in range(len(row)):
         row[i] = leaf.codes[i]
     node.mass = 0.0
-    for i in range(node.n_links):
-        link = tree.links[node.links + i]
-        # A move that is excluded now keeps its link and is never followed.
-        link.prior = -1.0
-        if row[link.move] != 0:
-            link.prior = decode_prior(row[link.move])
-            node.mass += link.prior
-        row[link.move] = 0
+    for i in range(node.n_edges):
+        edge = tree.edges[node.edges + i]
+        # A move that is excluded now keeps its edge and is never followed.
+        edge.prior = -1.0
+        if row[edge.move] != 0:
+            edge.prior = decode_prior(row[edge.move])
+            node.mass += edge.prior
+        row[edge.move] = 0
     find_next(node, row)
     is_first = node.visits == 0
     node.state = EXPANDED
@@ -71,8 +71,8 @@ def expand_root(tree, ctx, work):
     set_values(tree, context, index, leaf)
     if is_first:
         count_own_evaluation(context, tree.biases, node)
-    elif node.n_links > 0:
-        refresh(tree.nodes, tree.links, tree.biases, context, work.scratch[0], node)
+    elif node.n_edges > 0:
+        refresh(tree.nodes, tree.edges, tree.biases, context, work.scratch[0], node)
 
 
 def evaluate_root(
@@ -88,15 +88,15 @@ def evaluate_root(
     """Evaluate the root and expand its node, with noise on its priors, excluded moves and bonuses as wanted.
 
     `recenter` is called with the expected score (white's view) before utilities depend on it. `evaluate` asks the
-    network; whatever it raises leaves the root as it was. Of moves that `symmetries` (rows of `space.images`) make
-    equal only one is kept. Returns the network's own evaluation for reports.
+    network; whatever it raises leaves the root as it was. Of moves that `symmetries` (rows of `space.permutations`)
+    make equal only one is kept. Returns the network's own evaluation for reports.
     """
     tree, context, buffers = space.tree, space.context, space.root_buffers
     # An evaluated root is evaluated again: as the root, it may be shown to the network otherwise.
     state = int(tree.nodes[tree.used[ROOT]]["state"])
     tree.nodes[tree.used[ROOT]]["state"] = NEW
     buffers.under_way = buffers.asked = 0
-    advance(space, buffers, 1, NOT_YET)
+    advance(space, buffers, 1, NO_CHECK)
     try:
         average = _averaged_evaluation(space, parameters, generator, evaluate)
     except BaseException:
@@ -104,7 +104,7 @@ def evaluate_root(
         raise
     context["errors_known"] = int(average.score[0, net.SHORTTERM_WINLOSS_ERROR] >= 0)
     first = np.zeros(1, np.int64)
-    digest_evaluation(context, buffers.work, first, first, space.images, 1, *average)
+    digest_evaluation(context, buffers.work, first, first, space.permutations, 1, *average)
     leaf = buffers.leaves[0]
     share = float(context["uniform_share"][0])
     wanted = leaf["codes"][: space.area + 1] > 0
@@ -121,7 +121,7 @@ def evaluate_root(
 
     safe = pass_alive(game.position, game.record)
     _exclude(priors, useless_moves(game, colour, safe, space.points) if parameters.root_prune_useless else [])
-    _exclude(priors, symmetric_duplicates(space.images, symmetries))
+    _exclude(priors, symmetric_duplicates(space.permutations, symmetries))
     if not priors.any():
         # Whatever is excluded, there is something to play.
         priors[-1] = 1.0
@@ -164,19 +164,19 @@ def _averaged_evaluation(
 ) -> Evaluation:
     """The evaluation of the root, which is leaf 0 of the root's buffers, averaged over as many symmetries as wanted."""
     buffers = space.root_buffers
-    count = min(parameters.root_symmetries, len(space.images))
+    count = min(parameters.root_symmetries, len(space.permutations))
     chosen = np.zeros(1, np.int64)
     if parameters.random_symmetry or count > 1:
-        chosen = np.sort(generator.choice(len(space.images), count, replace=False))
-    images = space.images[chosen]
+        chosen = np.sort(generator.choice(len(space.permutations), count, replace=False))
+    permutations = space.permutations[chosen]
     buffers.symmetries[:count] = chosen
     buffers.missing[:count] = 0
     view = AT_ROOT if parameters.conservative_pass else IN_TREE
     buffers.optimism[:] = parameters.root_policy_optimism
     policy, value, score, ownership = evaluate(encode_request(space, buffers, count, view))
-    logits = np.take_along_axis(policy, images.astype(np.int64), axis=1)
-    owners = np.take_along_axis(ownership, images[:, :-1].astype(np.int64), axis=1)
-    if len(images) > 1:
+    logits = np.take_along_axis(policy, permutations.astype(np.int64), axis=1)
+    owners = np.take_along_axis(ownership, permutations[:, :-1].astype(np.int64), axis=1)
+    if len(permutations) > 1:
         logits = np.log(np.maximum(softmax(logits).mean(axis=0, keepdims=True), 1e-30))
         square = (score[:, net.SCORE_MEAN] ** 2 + score[:, net.SCORE_STDEV] ** 2).mean()
         score = score.mean(axis=0, keepdims=True)

@@ -136,16 +136,16 @@ def connects(position: np.void, point: int, colour: int, safe: NDArray[np.int8])
     return len(chains) >= 2 and not all(alive for _, alive in chains)
 
 
-def board_symmetries(position: np.void, images: NDArray[np.int16], points: Sequence[int]) -> tuple[int, ...]:
-    """The symmetries (rows of `images`) that leave the position as it is, the identity first."""
+def board_symmetries(position: np.void, permutations: NDArray[np.int16], points: Sequence[int]) -> tuple[int, ...]:
+    """The symmetries (rows of `permutations`) that leave the position as it is, the identity first."""
     if position["ko"] != NO_POINT:
         return (0,)
     contents = position["board"][np.asarray(points)]
     assert WALL not in contents
-    return (0, *(i for i in range(1, len(images)) if (contents[images[i, :-1]] == contents).all()))
+    return (0, *(i for i in range(1, len(permutations)) if (contents[permutations[i, :-1]] == contents).all()))
 
 
-def symmetric_duplicates(images: NDArray[np.int16], symmetries: Sequence[int]) -> list[int]:
+def symmetric_duplicates(permutations: NDArray[np.int16], symmetries: Sequence[int]) -> list[int]:
     """The moves (as network positions) that one of these symmetries makes equal to a move with a smaller position."""
-    kept = images[list(symmetries), :-1].min(axis=0)
+    kept = permutations[list(symmetries), :-1].min(axis=0)
     return np.flatnonzero(kept != np.arange(len(kept))).tolist()

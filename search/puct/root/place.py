@@ -12,8 +12,9 @@ from go_rules.phases import give_turn, live_phase
 from go_rules.position import PHASE_OVER
 from go_rules.scoring import count_stones
 from go_rules.superko import seen_add, seen_clear
+from nets.features import HISTORY
 from search.puct.leaves.cycles import set_cycles
-from search.puct.memory.context import HISTORY, MAX_PASSES, MAX_SEEN
+from search.puct.memory.context import MAX_PASSES, MAX_SEEN
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 A node's averages are its own evaluation together with its children, where children that look bad count less than
 their visits and surplus visits of bad moves are ignored. Weighing all children afresh at every visit would cost
-wide nodes dear, so a node does that (`refresh`) only after some visits: one for each REFRESH_LINKS of its links, or
+wide nodes dear, so a node does that (`refresh`) only after some visits: one for each REFRESH_EDGES of its edges, or
 for each REFRESH_VISITS of its visits if that is more. Otherwise it replaces the contribution of the one child that
 changed (`replace_contribution`), with the scale it had then.
 """
@@ -12,8 +12,8 @@ from __future__ import annotations
 from go_rules.machine.jit import kernel, kernel_part
 from search.puct.tree.formulas import (
     evaluation_weight,
+    mover_view,
     noise_pruned,
-    own_view,
     terminal_weight,
     utility_of,
     value_weight,
@@ -21,7 +21,7 @@ from search.puct.tree.formulas import (
 from search.puct.tree.nodes import TERMINAL
 from search.puct.tree.subtree_bias import corrected, learn
 
-REFRESH_LINKS = 16
+REFRESH_EDGES = 16
 REFRESH_VISITS = 128
 """See above: the larger both are, the more often a node computes its averages from all its children."""
 
@@ -30,58 +30,58 @@ REFRESH_VISITS = 128
 def set_own_evaluation(ctx, node):
     """Compute weight and utility of a node's own evaluation from its own_* fields."""
     s = ctx.settings
-    node.own_utility = utility_of(
-        s, ctx.score_table, node.own_win_loss, node.own_no_result, node.own_score, node.own_score_sq
+    node.eval_utility = utility_of(
+        s, ctx.score_table, node.eval_win_loss, node.eval_no_result, node.eval_score, node.eval_score_sq
     )
     if node.state == TERMINAL:
-        node.own_weight = terminal_weight(s, ctx.errors_known)
+        node.eval_weight = terminal_weight(s, ctx.errors_known)
     else:
-        node.own_weight = evaluation_weight(s, node.own_score, node.own_winloss_error, node.own_score_error)
+        node.eval_weight = evaluation_weight(s, node.eval_score, node.eval_winloss_error, node.eval_score_error)
 
 
 @kernel
 def count_own_evaluation(ctx, biases, node):
     """Give a node one visit that ends at itself: the first, or another one of a finished game."""
     node.visits += 1
-    node.weight += node.own_weight
-    node.weight_sq += node.own_weight * node.own_weight
-    if node.n_links > 0:
+    node.weight += node.eval_weight
+    node.weight_sq += node.eval_weight * node.eval_weight
+    if node.n_edges > 0:
         return
-    node.win_loss = node.own_win_loss
-    node.no_result = node.own_no_result
-    node.score = node.own_score
-    node.score_sq = node.own_score_sq
-    node.lead = node.own_lead
+    node.win_loss = node.eval_win_loss
+    node.no_result = node.eval_no_result
+    node.score = node.eval_score
+    node.score_sq = node.eval_score_sq
+    node.lead = node.eval_lead
     utility = corrected(ctx.settings, biases, node)
     node.utility = utility
     node.utility_sq = utility * utility
 
 
 @kernel
-def release_path(nodes, links, leaf):
+def release_path(nodes, edges, leaf):
     """Remove the virtual losses that a descent left on its path."""
     for level in range(leaf.depth):
-        links[nodes[leaf.nodes[level]].links + leaf.slots[level]].in_flight -= 1
+        edges[nodes[leaf.nodes[level]].edges + leaf.slots[level]].in_flight -= 1
 
 
 @kernel
-def back_up(nodes, links, biases, ctx, scratch, leaf, child_before):
-    """Count a visit on the links of a path whose last child has just changed.
+def back_up(nodes, edges, biases, ctx, scratch, leaf, child_before):
+    """Count a visit on the edges of a path whose last child has just changed.
 
     `child_before`: `averages` of that child before the visit.
     """
-    release_path(nodes, links, leaf)
+    release_path(nodes, edges, leaf)
     before = child_before
-    for level in range(leaf.depth - 1, leaf.floor - 1, -1):
+    for level in range(leaf.depth - 1, leaf.counted_from - 1, -1):
         node = nodes[leaf.nodes[level]]
-        link = links[node.links + leaf.slots[level]]
+        edge = edges[node.edges + leaf.slots[level]]
         here = averages(node)
-        link.visits += 1
+        edge.visits += 1
         node.visits += 1
         if node.visits >= node.next_refresh:
-            refresh(nodes, links, biases, ctx, scratch, node)
+            refresh(nodes, edges, biases, ctx, scratch, node)
         else:
-            replace_contribution(node, link, nodes[link.child], before)
+            replace_contribution(node, edge, nodes[edge.child], before)
         before = here
 
 
@@ -102,13 +102,13 @@ def averages(node):
 
 
 @kernel_part
-def replace_contribution(node, link, child, before):
-    """Replace a child's part in its parent's averages by its part after one more visit of the link."""
+def replace_contribution(node, edge, child, before):
+    """Replace a child's part in its parent's averages by its part after one more visit of the edge."""
     weight0, weight_sq0, win_loss0, no_result0, score0, score_sq0, lead0, utility0, utility_sq0 = before
-    old = link.weight
-    new = child.weight * link.visits / max(1, child.visits)
-    a = link.scale * old
-    b = link.scale * new
+    old = edge.weight
+    new = child.weight * edge.visits / max(1, child.visits)
+    a = edge.scale * old
+    b = edge.scale * new
     total = node.weight
     node.weight = total - a + b
     k = 1.0 / node.weight
@@ -123,58 +123,58 @@ def replace_contribution(node, link, child, before):
     share = b / child.weight
     node.weight_sq += share * share * child.weight_sq - share0 * share0 * weight_sq0
     node.child_weight += new - old
-    link.weight = new
-    link.utility = child.utility
+    edge.weight = new
+    edge.utility = child.utility
 
 
 @kernel
-def refresh(nodes, links, biases, ctx, scratch, node):
+def refresh(nodes, edges, biases, ctx, scratch, node):
     """Compute a node's averages from its children and its own evaluation."""
     s = ctx.settings
     weights = scratch.weights
-    count = node.n_links
-    start = node.links
+    count = node.n_edges
+    start = node.edges
     total = 0.0
     for i in range(count):
-        link = links[start + i]
-        child = nodes[link.child]
-        link.weight = 0.0
-        if link.visits > 0 and child.visits > 0 and link.prior >= 0.0:
-            link.weight = child.weight * link.visits / child.visits
-            link.utility = child.utility
-        weights[i] = link.weight
-        total += link.weight
+        edge = edges[start + i]
+        child = nodes[edge.child]
+        edge.weight = 0.0
+        if edge.visits > 0 and child.visits > 0 and edge.prior >= 0.0:
+            edge.weight = child.weight * edge.visits / child.visits
+            edge.utility = child.utility
+        weights[i] = edge.weight
+        total += edge.weight
     node.child_weight = total
     if total > 0.0 and count > 1:
         if s.noise_pruning == 1:
-            total = _prune_noise(s, links, start, count, node.to_play, weights)
+            total = _prune_noise(s, edges, start, count, node.to_play, weights)
         if s.value_weight_exponent > 0.0:
-            _weigh_values(ctx.weight_table, links, start, count, node.to_play, weights, total)
+            _weigh_values(ctx.weight_table, edges, start, count, node.to_play, weights, total)
 
     children_utility = 0.0
     for i in range(count):
         if weights[i] > 0.0:
-            children_utility += weights[i] * nodes[links[start + i].child].utility
+            children_utility += weights[i] * nodes[edges[start + i].child].utility
     if total > 0.0:
         learn(s, biases, node, node.child_weight, children_utility / total)
 
-    own = node.own_weight
+    own = node.eval_weight
     utility = corrected(s, biases, node)
-    win_loss = own * node.own_win_loss
-    no_result = own * node.own_no_result
-    score = own * node.own_score
-    score_sq = own * node.own_score_sq
-    lead = own * node.own_lead
+    win_loss = own * node.eval_win_loss
+    no_result = own * node.eval_no_result
+    score = own * node.eval_score
+    score_sq = own * node.eval_score_sq
+    lead = own * node.eval_lead
     utility_sum = children_utility + own * utility
     utility_sq = own * utility * utility
     weight_sq = own * own
     for i in range(count):
         w = weights[i]
-        link = links[start + i]
-        if link.weight == 0.0:
+        edge = edges[start + i]
+        if edge.weight == 0.0:
             continue
-        child = nodes[link.child]
-        link.scale = w / link.weight
+        child = nodes[edge.child]
+        edge.scale = w / edge.weight
         share = w / child.weight
         win_loss += w * child.win_loss
         no_result += w * child.no_result
@@ -194,22 +194,22 @@ def refresh(nodes, links, biases, ctx, scratch, node):
     node.lead = lead * k
     node.utility = utility_sum * k
     node.utility_sq = utility_sq * k
-    node.next_refresh = node.visits + max(1, count // REFRESH_LINKS, node.visits // REFRESH_VISITS)
+    node.next_refresh = node.visits + max(1, count // REFRESH_EDGES, node.visits // REFRESH_VISITS)
 
 
 @kernel
-def _prune_noise(s, links, start, count, to_play, weights):
+def _prune_noise(s, edges, start, count, to_play, weights):
     """Reduce each child worse than those before it with over twice its policy share; return the new total weight."""
     utilities = 0.0
     total = 0.0
     policy = 0.0
     for i in range(count):
-        link = links[start + i]
+        edge = edges[start + i]
         weight = weights[i]
         if weight == 0.0:
             continue
-        utility = own_view(link.utility, to_play)
-        prior = max(link.prior, 1e-30)
+        utility = mover_view(edge.utility, to_play)
+        prior = max(edge.prior, 1e-30)
         if total > 0.0:
             weight = noise_pruned(s, weight, total * prior / policy, utilities / total - utility)
             weights[i] = weight
@@ -220,16 +220,16 @@ def _prune_noise(s, links, start, count, to_play, weights):
 
 
 @kernel
-def _weigh_values(table, links, start, count, to_play, weights, total):
+def _weigh_values(table, edges, start, count, to_play, weights, total):
     """Shift weight from children that look worse than the average to those that look better; the total stays."""
     mean = 0.0
     for i in range(count):
-        mean += weights[i] * own_view(links[start + i].utility, to_play)
+        mean += weights[i] * mover_view(edges[start + i].utility, to_play)
     mean /= total
     shifted = 0.0
     for i in range(count):
         if weights[i] > 0.0:
-            weights[i] *= value_weight(table, own_view(links[start + i].utility, to_play), mean, weights[i])
+            weights[i] *= value_weight(table, mover_view(edges[start + i].utility, to_play), mean, weights[i])
             shifted += weights[i]
     for i in range(count):
         weights[i] *= total / shifted

@@ -11,7 +11,7 @@ from go_rules.random import uniform
 from search.puct.tree.formulas import (
     explore_scaling,
     first_play_urgency,
-    own_view,
+    mover_view,
     puct,
     score_utility_gain,
     utility_stdev_factor,
@@ -26,27 +26,27 @@ UNTRIED = -2
 
 
 @kernel
-def choose(nodes, links, ctx, scratch, node, is_root):
-    """Choose the move to visit at a node. Returns the slot of its link, UNTRIED or NO_MOVE."""
+def choose(nodes, edges, ctx, scratch, node, is_root):
+    """Choose the move to visit at a node. Returns the slot of its edge, UNTRIED or NO_MOVE."""
     s = ctx.settings
     to_play = node.to_play
     factor = utility_stdev_factor(s, node.weight, node.utility, node.utility_sq)
     explore = explore_scaling(s, node.child_weight, factor)
     urgency = first_play_urgency(
-        s, own_view(node.utility, to_play), own_view(node.own_utility, to_play), min(1.0, node.mass), is_root
+        s, mover_view(node.utility, to_play), mover_view(node.eval_utility, to_play), min(1.0, node.mass), is_root
     )
     if is_root and (s.wide_root_noise > 0.0 or s.ending_bonuses == 1):
-        return _choose_at_root(nodes, links, ctx, scratch, node, explore, urgency)
+        return _choose_at_root(nodes, edges, ctx, scratch, node, explore, urgency)
     best = NO_MOVE
     best_value = -1e30
-    for i in range(node.n_links):
-        link = links[node.links + i]
-        weight = link.weight
-        utility = own_view(link.utility, to_play) if weight > 0.0 else urgency
-        if link.in_flight > 0:
-            utility, weight = with_virtual_losses(s, utility, weight, link.in_flight)
-        value = puct(utility, explore, np.float64(link.prior), weight)
-        if value > best_value and link.prior >= 0.0:
+    for i in range(node.n_edges):
+        edge = edges[node.edges + i]
+        weight = edge.weight
+        utility = mover_view(edge.utility, to_play) if weight > 0.0 else urgency
+        if edge.in_flight > 0:
+            utility, weight = with_virtual_losses(s, utility, weight, edge.in_flight)
+        value = puct(utility, explore, np.float64(edge.prior), weight)
+        if value > best_value and edge.prior >= 0.0:
             best_value = value
             best = i
     if node.next_move != NONE and puct(urgency, explore, np.float64(node.next_prior), 0.0) > best_value:
@@ -55,23 +55,23 @@ def choose(nodes, links, ctx, scratch, node, is_root):
 
 
 @kernel
-def _choose_at_root(nodes, links, ctx, scratch, node, explore, urgency):
+def _choose_at_root(nodes, edges, ctx, scratch, node, explore, urgency):
     """`choose` with what only the root has: noise that widens it, and bonuses for ending the game well."""
     s = ctx.settings
     to_play = node.to_play
     best = NO_MOVE
     best_value = -1e30
-    for i in range(node.n_links):
-        link = links[node.links + i]
-        if link.prior < 0.0:
+    for i in range(node.n_edges):
+        edge = edges[node.edges + i]
+        if edge.prior < 0.0:
             continue
-        weight = link.weight
+        weight = edge.weight
         utility = urgency
         if weight > 0.0:
-            utility = own_view(link.utility + ending_gain(ctx, link, nodes[link.child]), to_play)
-        if link.in_flight > 0:
-            utility, weight = with_virtual_losses(s, utility, weight, link.in_flight)
-        value = _widened(s, scratch, utility, explore, link.prior, weight)
+            utility = mover_view(edge.utility + ending_gain(ctx, edge, nodes[edge.child]), to_play)
+        if edge.in_flight > 0:
+            utility, weight = with_virtual_losses(s, utility, weight, edge.in_flight)
+        value = _widened(s, scratch, utility, explore, edge.prior, weight)
         if value > best_value:
             best_value = value
             best = i
@@ -81,9 +81,9 @@ def _choose_at_root(nodes, links, ctx, scratch, node, explore, urgency):
 
 
 @kernel
-def ending_gain(ctx, link, child):
+def ending_gain(ctx, edge, child):
     """The utility (white's view) that the ending bonus adds to a root move."""
-    points = ctx.bonuses[link.move]
+    points = ctx.bonuses[edge.move]
     if points == 0.0:
         return 0.0
     return score_utility_gain(ctx.settings, ctx.score_table, child.score, child.score_sq, points)
@@ -91,7 +91,7 @@ def ending_gain(ctx, link, child):
 
 @kernel
 def _widened(s, scratch, utility, explore, prior, weight):
-    """PUCT with a flattened prior and, every other time, a random bonus."""
+    """PUCT with a flattened prior and, every other time, a random bonus |N(0, noise)|: KataGo's wideRootNoise."""
     if s.wide_root_noise > 0.0:
         prior = prior ** (1.0 / (4.0 * s.wide_root_noise + 1.0))
         if uniform(scratch.random) < 0.5:
@@ -101,21 +101,22 @@ def _widened(s, scratch, utility, explore, prior, weight):
 
 
 @kernel_part
-def forced_choice(links, priors, pass_move, node, slot):
+def forced_choice(edges, priors, pass_move, node, slot):
     """The move that a node must try because a pass may end the game: the pass, or the best other move.
 
-    Returns a move that has no link yet, or NONE. `slot` is what `choose` wants, `priors` the node's row.
+    A node of one or two visits need not yet, as in KataGo. Returns a move that has no edge yet, or NONE. `slot` is what
+    `choose` wants, `priors` the node's row.
     """
     if node.visits < 3 or slot == NO_MOVE:
         return NONE
     has_pass = False
     has_other = False
-    for i in range(node.n_links):
-        if links[node.links + i].move == pass_move:
+    for i in range(node.n_edges):
+        if edges[node.edges + i].move == pass_move:
             has_pass = True
         else:
             has_other = True
-    wanted = node.next_move if slot == UNTRIED else links[node.links + slot].move
+    wanted = node.next_move if slot == UNTRIED else edges[node.edges + slot].move
     if not has_pass and wanted != pass_move and priors[pass_move] != 0:
         return pass_move
     if not has_other and wanted == pass_move and slot != UNTRIED:

@@ -18,8 +18,8 @@ def expand_and_back_up(tree, ctx, work, leaves):
         leaf = work.leaves[i]
         before = averages(tree.nodes[leaf.nodes[leaf.depth]])
         expand(tree, ctx[0], leaf)
-        back_up(tree.nodes, tree.links, tree.biases, ctx[0], work.scratch[0], leaf, before)
-        if leaf.floor == 0:
+        back_up(tree.nodes, tree.edges, tree.biases, ctx[0], work.scratch[0], leaf, before)
+        if leaf.counted_from == 0:
             counted += 1
     return counted
 
@@ -43,13 +43,13 @@ def set_values(tree, ctx, index, leaf):
     """Set a node's own evaluation from the leaf's values and ownership. The priors stay as they are."""
     node = tree.nodes[index]
     values = leaf.values
-    node.own_win_loss = values[WIN_LOSS]
-    node.own_no_result = values[NO_RESULT]
-    node.own_score = values[SCORE]
-    node.own_score_sq = values[SCORE_SQ]
-    node.own_lead = values[LEAD]
-    node.own_winloss_error = values[WINLOSS_ERROR]
-    node.own_score_error = values[SCORE_ERROR]
+    node.eval_win_loss = values[WIN_LOSS]
+    node.eval_no_result = values[NO_RESULT]
+    node.eval_score = values[SCORE]
+    node.eval_score_sq = values[SCORE_SQ]
+    node.eval_lead = values[LEAD]
+    node.eval_winloss_error = values[WINLOSS_ERROR]
+    node.eval_score_error = values[SCORE_ERROR]
     set_own_evaluation(ctx, node)
     if len(tree.ownership) == len(tree.nodes):
         node.flags |= HAS_OWNERSHIP

@@ -1,8 +1,9 @@
 """The search's formulas, as pure functions.
 
-`s` is a SETTINGS record (memory/settings.py). Utilities are white's view unless the name says `own`: the mover's.
-Sources: Silver et al. 2017 (PUCT); Wu 2019 and KataGo's notes on its methods (score utility, first play urgency,
-variance-scaled exploration, weights); lc0 (exploration growing with the logarithm of visits).
+`s` is a SETTINGS record (memory/settings.py). Utilities are white's view, unless the name says `mover`: the view of the
+side to move. Sources: Silver et al. 2017 (PUCT); Wu 2019 and KataGo's notes on its methods (score utility, first play
+urgency, variance-scaled exploration, weights); lc0 (exploration growing with the logarithm of visits). The constants
+that are no parameters are KataGo's.
 """
 
 from __future__ import annotations
@@ -30,14 +31,21 @@ EXPLORE_OFFSET = 0.01
 
 @kernel
 def explore_scaling(s, child_weight, stdev_factor):
-    """The exploration factor E in U + E * P / (1 + w). It grows with the children's weight and the values' spread."""
+    """The exploration factor E in U + E * P / (1 + w). It grows with the children's weight W and the values' spread.
+
+    E = (cpuct + cpuct_log * ln((W + cpuct_base) / cpuct_base)) * sqrt(W + 0.01) * f, with f of `utility_stdev_factor`.
+    """
     growth = s.cpuct + s.cpuct_log * math.log((child_weight + s.cpuct_base) / s.cpuct_base)
     return growth * math.sqrt(child_weight + EXPLORE_OFFSET) * stdev_factor
 
 
 @kernel
 def utility_stdev_factor(s, weight, utility, utility_sq):
-    """The factor on exploration at a node: above 1 where utilities vary more than usual, below 1 where less."""
+    """The factor f on exploration at a node: above 1 where utilities vary more than usual, below 1 where less.
+
+    f = 1 + scale * (sigma / sigma_0 - 1), where sigma^2 = (n_0 (U^2 + sigma_0^2) + W mean(u^2)) / (n_0 + W - 1) - U^2:
+    U is the mean of the utilities u, W their weight, and n_0 the weight of the prior sigma_0. Up to W = 1 f is 1.
+    """
     stdev = s.cpuct_stdev_prior
     if weight > 1.0:
         square = utility * utility
@@ -48,39 +56,44 @@ def utility_stdev_factor(s, weight, utility, utility_sq):
 
 
 @kernel
-def first_play_urgency(s, own_average, own_evaluation, mass, is_root):
+def first_play_urgency(s, mover_average, mover_evaluation, mass, is_root):
     """The mover's utility assumed for an untried move of a node with this average and evaluation.
 
-    The more of the policy was visited (`mass`), the more the average counts and the worse the rest must be.
+    lam * average + (1 - lam) * evaluation - r * sqrt(m), with lam = min(1, m ** power). m (`mass`) is the sum of the
+    tried moves' priors: the larger it is, the more the average counts and the worse the rest must be. A share of a
+    certain loss may be mixed in.
     """
-    share = min(1.0, mass**s.fpu_parent_power)
+    lam = min(1.0, mass**s.fpu_parent_power)
     reduction = s.root_fpu_reduction if is_root else s.fpu_reduction
     loss = s.root_fpu_loss_proportion if is_root else s.fpu_loss_proportion
-    value = share * own_average + (1.0 - share) * own_evaluation - reduction * math.sqrt(mass)
+    value = lam * mover_average + (1.0 - lam) * mover_evaluation - reduction * math.sqrt(mass)
     return value + (-s.utility_radius - value) * loss
 
 
 @kernel
-def puct(own_utility, explore, prior, weight):
+def puct(mover_utility, explore, prior, weight):
     """The value that selection maximises: Q + U in the papers' notation."""
-    return own_utility + explore * prior / (1.0 + weight)
+    return mover_utility + explore * prior / (1.0 + weight)
 
 
 @kernel
-def puct_weight(value, own_utility, explore, prior):
+def puct_weight(value, mover_utility, explore, prior):
     """The weight at which `puct` would come to `value`; 0 if it never is so high, 1e100 if it always is."""
-    needed = value - own_utility
+    needed = value - mover_utility
     if needed <= 0.0:
         return 1e100
     return max(0.0, explore * prior / needed - 1.0)
 
 
 @kernel
-def with_virtual_losses(s, own_utility, weight, losses):
-    """A move's utility and weight as if the `losses` visits on their way had been lost."""
+def with_virtual_losses(s, mover_utility, weight, losses):
+    """A move's utility U and weight w as if the `losses` visits on their way had been lost, v = losses * virtual_loss.
+
+    U + (-R - U) * v / (v + max(0.25, w)) and w + v, where R is the largest utility.
+    """
     extra = losses * s.virtual_loss
     share = extra / (extra + max(0.25, weight))
-    return own_utility + (-s.utility_radius - own_utility) * share, weight + extra
+    return mover_utility + (-s.utility_radius - mover_utility) * share, weight + extra
 
 
 @kernel
@@ -100,7 +113,11 @@ def expected_score_value(table, mean, stdev):
 
 @kernel
 def score_utility(s, table, score, score_sq):
-    """The score's part of white's utility: a static S curve around 0 and a dynamic one around the game's centre."""
+    """The score's part of white's utility: a static S curve around 0 and a dynamic one around the game's centre c.
+
+    static_factor * S(0, 2) + dynamic_factor * S(c, 0.75), where S(c, k) averages (2/pi) atan((x - c) / (k sqrt(A)))
+    over normally distributed scores x, and A is the number of points.
+    """
     stdev = math.sqrt(max(0.0, score_sq - score * score))
     static = 1.0 / (STATIC_SCORE_SCALE * s.sqrt_area)
     dynamic = 1.0 / (s.dynamic_score_center_scale * s.sqrt_area)
@@ -154,10 +171,14 @@ def terminal_weight(s, errors_known):
 
 
 @kernel
-def value_weight(table, own_utility, mean, weight):
-    """The factor on a child's weight in its parent's average: less, the worse it is than its siblings' `mean`."""
+def value_weight(table, mover_utility, mean, weight):
+    """The factor on a child's weight in its parent's average: less, the worse it is than its siblings' `mean`.
+
+    (F(z) + 1e-4) ** value_weight_exponent, where F is the distribution function of Student's t with three degrees of
+    freedom (`table`), z = (U - mean) / sd and sd^2 = 1e-8 + 1 / (1.5 sqrt(weight)).
+    """
     stdev = math.sqrt(1e-8 + 1.0 / (1.5 * math.sqrt(weight)))
-    at = (own_utility - mean) / stdev / WEIGHT_STEP + WEIGHT_HALF
+    at = (mover_utility - mean) / stdev / WEIGHT_STEP + WEIGHT_HALF
     at = min(max(at, 0.0), 2.0 * WEIGHT_HALF - 0.001)
     i = int(at)
     return table[i] + (table[i + 1] - table[i]) * (at - i)
@@ -167,8 +188,8 @@ def value_weight(table, own_utility, mean, weight):
 def noise_pruned(s, weight, fair_share, gap):
     """The weight left to a child whose utility is `gap` below the average of those before it.
 
-    `fair_share` is the weight that its prior would give it. Up to twice that stays; of the rest, the less the larger
-    the gap.
+    `fair_share` is the weight that its prior would give it. Up to twice that stays; of the rest a share of
+    exp(-gap / noise_prune_scale).
     """
     lenient = 2.0 * fair_share
     if gap <= 0.0 or weight <= lenient:
@@ -178,7 +199,7 @@ def noise_pruned(s, weight, fair_share, gap):
 
 @kernel
 def confidence_radius(s, weight, weight_sq, utility, utility_sq):
-    """Half width of a confidence interval of a mean utility: `lcb_stdevs` standard errors.
+    """Half width of a confidence interval of a mean utility: `lcb_stdevs` standard errors. After Leela Zero and KataGo.
 
     `weight` and `weight_sq` are the sums of the evaluations' weights and of their squares; weight^2 / weight_sq is the
     effective number of evaluations. A prior of the largest possible variance is added. Its weight falls with the cube
@@ -195,6 +216,6 @@ def confidence_radius(s, weight, weight_sq, utility, utility_sq):
 
 
 @kernel
-def own_view(value, to_play):
-    """Turn a value of white's view into the side to move's view, or back."""
+def mover_view(value, to_play):
+    """Turn a value from white's view into that of the side to move, or back."""
     return value if to_play == WHITE else -value

@@ -1,9 +1,9 @@
-"""The search tree: arrays of nodes, of their priors and of links between nodes.
+"""The search tree: arrays of nodes, of their priors and of edges between nodes.
 
 A node is a position together with all that searching taught about it. Its moves live in two places: a move not
-yet tried is a prior in the node's row of `priors`; a move that was tried has left that row and become a link.
-Links of one node are contiguous, in the order in which they were tried, in a pool shared by all nodes; a node
-whose links outgrow their range gets one of twice the length. With graph search several links may lead to one
+yet tried is a prior in the node's row of `priors`; a move that was tried has left that row and become an edge.
+Edges of one node are contiguous, in the order in which they were tried, in a pool shared by all nodes; a node
+whose edges outgrow their range gets one of twice the length. With graph search several edges may lead to one
 node, so visits are counted at both.
 
 All averages are white's view. Whatever grows does so inside arrays reserved once, for the memory the user
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from go_rules.machine.jit import kernel, kernel_part
 
 NONE = -1
-"""No node, no link range, no bias entry."""
+"""No node, no edge range, no bias entry."""
 
 # States of a node.
 NEW = 0  # never evaluated, nobody is at it
@@ -49,26 +49,26 @@ NODE = np.dtype(
         ("state", "i1"),
         ("to_play", "i1"),
         ("flags", "i1"),
-        ("next_move", "i2"),  # the untried move with the largest prior, as network position, or NONE
+        ("next_move", "i2"),  # the untried move with the largest prior, as move index, or NONE
         ("next_prior", "f4"),  # that prior
-        ("links", "i4"),  # first link in the pool, or NONE
-        ("n_links", "i2"),
-        ("room", "i2"),  # links its range has room for
+        ("edges", "i4"),  # first edge in the pool, or NONE
+        ("n_edges", "i2"),
+        ("room", "i2"),  # edges its range has room for
         # What is read at the node itself.
         ("key", "u8"),  # graph search: hash of the position; 0 for a node that is never shared
-        ("child_weight", "f8"),  # sum of the links' weights, before bad moves are given less
-        ("mass", "f4"),  # sum of the links' priors
+        ("child_weight", "f8"),  # sum of the edges' weights, before bad moves are given less
+        ("mass", "f4"),  # sum of the edges' priors
         ("next_refresh", "i4"),  # visits at which the averages are next computed afresh from the children
         # Its own evaluation, white's view.
-        ("own_win_loss", "f4"),
-        ("own_no_result", "f4"),
-        ("own_score", "f4"),
-        ("own_score_sq", "f4"),
-        ("own_lead", "f4"),
-        ("own_winloss_error", "f4"),  # the network's estimate of its error; -1 if it has none
-        ("own_score_error", "f4"),  # the same, in points
-        ("own_weight", "f4"),
-        ("own_utility", "f4"),  # before the subtree bias
+        ("eval_win_loss", "f4"),
+        ("eval_no_result", "f4"),
+        ("eval_score", "f4"),
+        ("eval_score_sq", "f4"),
+        ("eval_lead", "f4"),
+        ("eval_winloss_error", "f4"),  # the network's estimate of its error; -1 if it has none
+        ("eval_score_error", "f4"),  # the same, in points
+        ("eval_weight", "f4"),
+        ("eval_utility", "f4"),  # before the subtree bias
         ("bias", "i4"),  # entry of the subtree bias table, or NONE
         ("bias_delta", "f4"),  # what this node added to that entry's sum
         ("bias_weight", "f4"),  # and to its weight
@@ -76,16 +76,16 @@ NODE = np.dtype(
     align=True,
 )
 
-LINK = np.dtype(
+EDGE = np.dtype(
     [
-        ("child", "i4"),  # node; in a free range's first link: the next free range, or NONE
+        ("child", "i4"),  # node; in a free range's first edge: the next free range, or NONE
         ("visits", "i4"),  # visits that came this way
-        ("prior", "f4"),  # 0..1; -1: excluded when this node was the root; the link is kept and never followed
+        ("prior", "f4"),  # 0..1; -1: excluded when this node was the root; the edge is kept and never followed
         ("utility", "f4"),  # the child's, as of the last visit this way; white's view
         ("weight", "f4"),  # the child's times the share of its visits that came this way, likewise
         ("scale", "f4"),  # how much of that weight the parent's averages gave it at the last refresh
         ("in_flight", "i2"),  # visits on their way
-        ("move", "i2"),  # network position: y * width + x, width * height for the pass
+        ("move", "i2"),  # move index: y * width + x, width * height for the pass
     ],
     align=True,
 )
@@ -100,25 +100,25 @@ BIAS = np.dtype(
 )
 
 # Entries of `Tree.used`.
-NODES, LINKS, ROOT, BIASES = range(4)
+NODES, EDGES, ROOT, BIASES = range(4)
 
 SMALLEST_ROOM = 2
 ROOM_CLASSES = 10
-"""Ranges of links hold 2, 4, ... 1024."""
+"""Ranges of edges hold 2, 4, ... 1024."""
 
-LINKS_PER_NODE = 3
-"""Links reserved per node: every node has one leading to it, shared ones have more, and ranges are half empty."""
+EDGES_PER_NODE = 3
+"""Edges reserved per node: every node has one leading to it, shared ones have more, and ranges are half empty."""
 
 
 class Tree(NamedTuple):
-    """The arrays of a search tree, with room for N nodes of P moves each and for L links."""
+    """The arrays of a search tree, with room for N nodes of P moves each and for L edges."""
 
     nodes: NDArray[np.void]
     """NODE[N]"""
     priors: NDArray[np.uint16]
-    """[N, P] in network order, encoded (`encode_prior`); 0 where a move is illegal, excluded or has become a link."""
-    links: NDArray[np.void]
-    """LINK[L]"""
+    """[N, P] in network order, encoded (`encode_prior`); 0 where a move is illegal, excluded or has become an edge."""
+    edges: NDArray[np.void]
+    """EDGE[L]"""
     table: NDArray[np.int32]
     """[2^k] node with that key, by open addressing; NONE where free."""
     biases: NDArray[np.void]
@@ -128,14 +128,14 @@ class Tree(NamedTuple):
     free: NDArray[np.int32]
     """[ROOM_CLASSES] first free range of each size, or NONE."""
     used: NDArray[np.int64]
-    """[4] nodes in use, links in use, the root node or NONE, entries of `biases` in use."""
+    """[4] nodes in use, edges in use, the root node or NONE, entries of `biases` in use."""
 
 
 def node_bytes(points: int, with_ownership: bool) -> int:
     """The bytes that one node takes, with its share of all arrays."""
     tables = 4 * 4 + BIAS.itemsize // 2
     kept = points if with_ownership else 0
-    return int(NODE.itemsize + 2 * (points + 1) + LINKS_PER_NODE * LINK.itemsize + tables + kept)
+    return int(NODE.itemsize + 2 * (points + 1) + EDGES_PER_NODE * EDGE.itemsize + tables + kept)
 
 
 def new_tree(points: int, memory: int, with_ownership: bool = False) -> Tree:
@@ -154,7 +154,7 @@ def _reserve(points: int, capacity: int, with_ownership: bool) -> Tree:
     tree = Tree(
         nodes=np.empty(capacity, NODE),
         priors=np.empty((capacity, points + 1), np.uint16),
-        links=np.empty(max(LINKS_PER_NODE * capacity, 4 << ROOM_CLASSES), LINK),
+        edges=np.empty(max(EDGES_PER_NODE * capacity, 4 << ROOM_CLASSES), EDGE),
         table=np.empty(1 << (2 * capacity - 1).bit_length(), np.int32),
         biases=np.empty(1 << max(6, capacity.bit_length() - 2), BIAS),
         ownership=np.empty((capacity if with_ownership else 1, points), np.int8),
@@ -177,7 +177,7 @@ def clear_tree(tree):
     for size in range(ROOM_CLASSES):
         tree.free[size] = NONE
     tree.used[NODES] = 0
-    tree.used[LINKS] = 0
+    tree.used[EDGES] = 0
     tree.used[ROOT] = NONE
     tree.used[BIASES] = 0
 
@@ -194,7 +194,7 @@ def new_node(tree, key, to_play):
     node.state = NEW
     node.flags = 0
     node.to_play = to_play
-    node.links = NONE
+    node.edges = NONE
     node.bias = NONE
     node.bias_delta = 0.0
     node.bias_weight = 0.0
@@ -210,7 +210,7 @@ def new_node(tree, key, to_play):
     node.utility = 0.0
     node.utility_sq = 0.0
     node.mass = 0.0
-    node.n_links = 0
+    node.n_edges = 0
     node.room = 0
     node.next_refresh = 0
     node.next_move = NONE
@@ -242,47 +242,47 @@ def add_key(tree, index):
 
 
 @kernel
-def allocate_links(tree, size):
-    """Reserve SMALLEST_ROOM << size links. Returns the first of them, or NONE when the pool is exhausted."""
+def allocate_edges(tree, size):
+    """Reserve SMALLEST_ROOM << size edges. Returns the first of them, or NONE when the pool is exhausted."""
     start = tree.free[size]
     if start != NONE:
-        tree.free[size] = tree.links[start].child
+        tree.free[size] = tree.edges[start].child
         return np.int64(start)
     room = SMALLEST_ROOM << size
-    start = tree.used[LINKS]
-    if start + room > len(tree.links):
+    start = tree.used[EDGES]
+    if start + room > len(tree.edges):
         return np.int64(NONE)
-    tree.used[LINKS] = start + room
+    tree.used[EDGES] = start + room
     return np.int64(start)
 
 
 @kernel_part
-def room_class(links):
-    """The smallest `size` of `allocate_links` that has room for so many links."""
+def room_class(edges):
+    """The smallest `size` of `allocate_edges` that has room for so many edges."""
     size = 0
-    while SMALLEST_ROOM << size < links:
+    while SMALLEST_ROOM << size < edges:
         size += 1
     return size
 
 
 @kernel
-def open_link(tree, index, move):
-    """Turn an untried move of a node into a link without child; return its slot, or NONE when the pool is exhausted."""
+def open_edge(tree, index, move):
+    """Turn an untried move of a node into an edge without child; return its slot, or NONE if the pool is exhausted."""
     node = tree.nodes[index]
-    slot = np.int64(node.n_links)
+    slot = np.int64(node.n_edges)
     if slot == node.room and not _grow(tree, index):
         return np.int64(NONE)
-    link = tree.links[node.links + slot]
-    link.child = NONE
-    link.visits = 0
-    link.prior = decode_prior(tree.priors[index, move])
-    link.utility = 0.0
-    link.weight = 0.0
-    link.scale = 1.0
-    link.in_flight = 0
-    link.move = move
-    node.n_links += 1
-    node.mass += link.prior
+    edge = tree.edges[node.edges + slot]
+    edge.child = NONE
+    edge.visits = 0
+    edge.prior = decode_prior(tree.priors[index, move])
+    edge.utility = 0.0
+    edge.weight = 0.0
+    edge.scale = 1.0
+    edge.in_flight = 0
+    edge.move = move
+    node.n_edges += 1
+    node.mass += edge.prior
     tree.priors[index, move] = 0
     find_next(node, tree.priors[index])
     return slot
@@ -290,26 +290,26 @@ def open_link(tree, index, move):
 
 @kernel
 def _grow(tree, index):
-    """Move a node's links to a range of twice the room; False when the pool is exhausted."""
+    """Move a node's edges to a range of twice the room; False when the pool is exhausted."""
     node = tree.nodes[index]
     size = 0 if node.room == 0 else room_class(node.room) + 1
-    start = allocate_links(tree, size)
+    start = allocate_edges(tree, size)
     if start == NONE:
         return False
     if node.room > 0:
-        old = node.links
-        for slot in range(node.n_links):
-            copy_link(tree.links[start + slot], tree.links[old + slot])
-        tree.links[old].child = tree.free[size - 1]
+        old = node.edges
+        for slot in range(node.n_edges):
+            copy_edge(tree.edges[start + slot], tree.edges[old + slot])
+        tree.edges[old].child = tree.free[size - 1]
         tree.free[size - 1] = old
-    node.links = start
+    node.edges = start
     node.room = SMALLEST_ROOM << size
     return True
 
 
 @kernel
-def copy_link(target, source):
-    """Copy a LINK field by field, because numba assigns whole records slowly."""
+def copy_edge(target, source):
+    """Copy a EDGE field by field, because numba assigns whole records slowly."""
     target.child = source.child
     target.visits = source.visits
     target.prior = source.prior

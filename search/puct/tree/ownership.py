@@ -9,7 +9,7 @@ from go_rules.machine.jit import kernel
 from search.puct.tree.nodes import EXPANDED, HAS_OWNERSHIP, NODES, Tree
 
 SMALLEST_SHARE = 1e-4
-"""A node whose share of the average is smaller stands for everything below it."""
+"""A node whose share of the average is smaller is represented by its own evaluation, without what is below it."""
 
 
 def tree_ownership(tree: Tree, index: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -40,12 +40,12 @@ def add_ownership(tree, index, shares, total, square):
             continue
         node = tree.nodes[i]
         own = share
-        if share >= SMALLEST_SHARE and node.state == EXPANDED and node.n_links > 0:
-            own = share * node.own_weight / node.weight
-            for j in range(node.n_links):
-                link = tree.links[node.links + j]
-                if link.weight > 0.0 and link.child != i:
-                    shares[link.child] += share * link.scale * link.weight / node.weight
+        if share >= SMALLEST_SHARE and node.state == EXPANDED and node.n_edges > 0:
+            own = share * node.eval_weight / node.weight
+            for j in range(node.n_edges):
+                edge = tree.edges[node.edges + j]
+                if edge.weight > 0.0 and edge.child != i:
+                    shares[edge.child] += share * edge.scale * edge.weight / node.weight
         if node.flags & HAS_OWNERSHIP:
             weight += own
             for point in range(len(total)):

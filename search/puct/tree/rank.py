@@ -11,7 +11,7 @@ from search.puct.tree.choose import ending_gain
 from search.puct.tree.formulas import (
     confidence_radius,
     explore_scaling,
-    own_view,
+    mover_view,
     puct,
     puct_weight,
     utility_stdev_factor,
@@ -26,35 +26,37 @@ LCB_MAX_FACTOR = 0.2
 def rank_root(tree, ctx, ranks):
     """Rank the moves of the root (`rank_moves`)."""
     rank_moves(
-        tree.nodes, tree.links, ctx[0], tree.nodes[tree.used[ROOT]], np.bool_(True), ctx[0].settings.lcb == 1, ranks
+        tree.nodes, tree.edges, ctx[0], tree.nodes[tree.used[ROOT]], np.bool_(True), ctx[0].settings.lcb == 1, ranks
     )
 
 
 @kernel
-def rank_moves(nodes, links, ctx, node, is_root, use_lcb, ranks):
-    """Fill `ranks` [3, n_links or more] with each tried move's value, confidence bound and radius.
+def rank_moves(nodes, edges, ctx, node, is_root, use_lcb, ranks):
+    """Fill `ranks` [3, n_edges or more] with each tried move's value, confidence bound and radius.
 
-    The value says how much the move deserves to be played, 0 for never. It is the weight of the move's visits, less
-    those that hindsight calls wasted. The move with the best lower confidence bound gets more, if it has enough weight
-    compared to the most visited one. The bound is the mover's view, the radius its distance from the utility.
+    The value says how much the move deserves to be played, 0 for never: KataGo's `getPlaySelectionValues`. It is the
+    weight of the move's visits. At the root, a move other than the best one is cut to the weight at which PUCT would
+    still prefer it to that one, rounded up, for hindsight calls the rest wasted. The move with the best lower
+    confidence bound gets more, if it has enough weight compared to the most visited one. The bound is the mover's view,
+    the radius its distance from the utility.
     """
     values = ranks[0]
     bounds = ranks[1]
     radii = ranks[2]
     s = ctx.settings
-    count = node.n_links
+    count = node.n_edges
     total = 0.0
     best = NONE
     best_goodness = -1e30
     for i in range(count):
-        link = links[node.links + i]
+        edge = edges[node.edges + i]
         values[i] = 0.0
-        if link.prior < 0.0:
+        if edge.prior < 0.0:
             continue
-        values[i] = link.weight
-        total += link.weight
+        values[i] = edge.weight
+        total += edge.weight
         # The last visit may have been the most generous one: it does not count yet.
-        goodness = link.weight * max(0, link.visits - 1) / max(1, link.visits) + 2.0 * link.prior
+        goodness = edge.weight * max(0, edge.visits - 1) / max(1, edge.visits) + 2.0 * edge.prior
         if goodness > best_goodness:
             best_goodness = goodness
             best = i
@@ -64,26 +66,26 @@ def rank_moves(nodes, links, ctx, node, is_root, use_lcb, ranks):
     if is_root:
         factor = utility_stdev_factor(s, node.weight, node.utility, node.utility_sq)
         explore = explore_scaling(s, total, factor)
-        link = links[node.links + best]
+        edge = edges[node.edges + best]
         reference = puct(
-            _utility(nodes, ctx, node, link, is_root), explore, np.float64(link.prior), np.float64(link.weight)
+            _utility(nodes, ctx, node, edge, is_root), explore, np.float64(edge.prior), np.float64(edge.weight)
         )
         for i in range(count):
-            link = links[node.links + i]
+            edge = edges[node.edges + i]
             if i != best and values[i] > 0.0:
-                utility = _utility(nodes, ctx, node, link, is_root)
-                values[i] = math.ceil(min(values[i], puct_weight(reference, utility, explore, link.prior)))
+                utility = _utility(nodes, ctx, node, edge, is_root)
+                values[i] = math.ceil(min(values[i], puct_weight(reference, utility, explore, edge.prior)))
 
     leader = NONE
     for i in range(count):
-        link = links[node.links + i]
+        edge = edges[node.edges + i]
         bounds[i] = -1e30
         radii[i] = 2.0 * s.utility_radius * s.lcb_stdevs
-        if link.weight > 0.0 and link.prior >= 0.0:
-            child = nodes[link.child]
-            share = link.visits / max(1, child.visits)
-            radii[i] = confidence_radius(s, link.weight, child.weight_sq * share, child.utility, child.utility_sq)
-            bounds[i] = _utility(nodes, ctx, node, link, is_root) - radii[i]
+        if edge.weight > 0.0 and edge.prior >= 0.0:
+            child = nodes[edge.child]
+            share = edge.visits / max(1, child.visits)
+            radii[i] = confidence_radius(s, edge.weight, child.weight_sq * share, child.utility, child.utility_sq)
+            bounds[i] = _utility(nodes, ctx, node, edge, is_root) - radii[i]
         eligible = values[i] > 0.0 and values[i] >= s.lcb_min_weight * most
         if eligible and (leader == NONE or bounds[i] > bounds[leader]):
             leader = i
@@ -100,49 +102,49 @@ def rank_moves(nodes, links, ctx, node, is_root, use_lcb, ranks):
 
 
 @kernel
-def _utility(nodes, ctx, node, link, is_root):
+def _utility(nodes, ctx, node, edge, is_root):
     """A tried move's utility as the mover sees it."""
-    child = nodes[link.child]
+    child = nodes[edge.child]
     white = child.utility
     if is_root:
-        white += ending_gain(ctx, link, child)
-    return own_view(white, node.to_play)
+        white += ending_gain(ctx, edge, child)
+    return mover_view(white, node.to_play)
 
 
 @kernel
 def variations(tree, ctx, ranks, moves, visits, edge_visits, lengths):
     """Find the principal variation of every tried move of the root.
 
-    Fills row i of `moves`, `visits` and `edge_visits` [n_links, longest] with the network positions of the variation
-    that starts with link i, the visits of the positions they lead to and of the links themselves, and `lengths[i]`.
+    Fills row i of `moves`, `visits` and `edge_visits` [n_edges, longest] with the move indices of the variation
+    that starts with edge i, the visits of the positions they lead to and of the edges themselves, and `lengths[i]`.
     `ranks` [3, P] is scratch.
     """
     nodes = tree.nodes
-    links = tree.links
+    edges = tree.edges
     root = nodes[tree.used[ROOT]]
-    for i in range(root.n_links):
+    for i in range(root.n_edges):
         node = root
         slot = np.int64(i)
         length = 0
         while slot != NONE and length < moves.shape[1]:
-            link = links[node.links + slot]
-            moves[i, length] = link.move
-            visits[i, length] = nodes[link.child].visits if link.visits > 0 else 0
-            edge_visits[i, length] = link.visits
+            edge = edges[node.edges + slot]
+            moves[i, length] = edge.move
+            visits[i, length] = nodes[edge.child].visits if edge.visits > 0 else 0
+            edge_visits[i, length] = edge.visits
             length += 1
             slot = np.int64(NONE)
-            if link.visits > 0 and nodes[link.child].state == EXPANDED:
-                node = nodes[link.child]
-                slot = _best_slot(nodes, links, ctx[0], node, ranks)
+            if edge.visits > 0 and nodes[edge.child].state == EXPANDED:
+                node = nodes[edge.child]
+                slot = _best_slot(nodes, edges, ctx[0], node, ranks)
         lengths[i] = length
 
 
 @kernel
-def _best_slot(nodes, links, ctx, node, ranks):
+def _best_slot(nodes, edges, ctx, node, ranks):
     """The slot of the move that a search of this node would play, or NONE."""
-    rank_moves(nodes, links, ctx, node, np.bool_(False), np.bool_(True), ranks)
+    rank_moves(nodes, edges, ctx, node, np.bool_(False), np.bool_(True), ranks)
     best = np.int64(NONE)
-    for i in range(node.n_links):
+    for i in range(node.n_edges):
         if ranks[0, i] > 0.0 and (best == NONE or ranks[0, i] > ranks[0, best]):
             best = np.int64(i)
     return best
@@ -155,34 +157,34 @@ def is_decided(tree, ctx, visits_left):
 
     True also where there is only one move.
     """
-    nodes, links = tree.nodes, tree.links
+    nodes, edges = tree.nodes, tree.edges
     node = nodes[tree.used[ROOT]]
     leader = NONE
     moves = 0 if node.next_move == NONE else 1
-    for i in range(node.links, node.links + node.n_links):
-        if links[i].prior >= 0.0:
+    for i in range(node.edges, node.edges + node.n_edges):
+        if edges[i].prior >= 0.0:
             moves += 1
-            if leader == NONE or links[i].visits > links[leader].visits:
+            if leader == NONE or edges[i].visits > edges[leader].visits:
                 leader = i
     if moves <= 1:
         return True
     if leader == NONE:
         return False
-    first = links[leader].visits
+    first = edges[leader].visits
     share = ctx[0].settings.lcb_min_weight if ctx[0].settings.lcb == 1 else 1.0
-    for i in range(node.links, node.links + node.n_links):
-        link = links[i]
-        if i == leader or link.prior < 0.0:
+    for i in range(node.edges, node.edges + node.n_edges):
+        edge = edges[i]
+        if i == leader or edge.prior < 0.0:
             continue
-        reach = link.visits + visits_left
+        reach = edge.visits + visits_left
         if reach >= first:
             return False
-        if reach >= share * first and link.visits > 0 and _is_better(nodes, ctx[0], node, link, links[leader]):
+        if reach >= share * first and edge.visits > 0 and _is_better(nodes, ctx[0], node, edge, edges[leader]):
             return False
     return True
 
 
 @kernel
-def _is_better(nodes, ctx, node, link, other):
+def _is_better(nodes, ctx, node, edge, other):
     is_root = np.bool_(True)
-    return _utility(nodes, ctx, node, link, is_root) >= _utility(nodes, ctx, node, other, is_root)
+    return _utility(nodes, ctx, node, edge, is_root) >= _utility(nodes, ctx, node, other, is_root)

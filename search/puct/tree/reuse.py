@@ -10,9 +10,9 @@ from search.puct.memory.context import new_work
 from search.puct.tree.backup import refresh, set_own_evaluation
 from search.puct.tree.nodes import (
     BIASES,
+    EDGE,
+    EDGES,
     EXPANDED,
-    LINK,
-    LINKS,
     NEW,
     NODES,
     NONE,
@@ -22,7 +22,7 @@ from search.puct.tree.nodes import (
     WAITING,
     Tree,
     add_key,
-    copy_link,
+    copy_edge,
 )
 from search.puct.tree.subtree_bias import corrected, drop_unused, forget
 
@@ -35,12 +35,12 @@ MOST_BIASES = 0.25
 
 @kernel
 def child_after(tree, index, move):
-    """The node that `move` (a network position) leads to from a node, if it was evaluated, else NONE."""
+    """The node that `move` (a move index) leads to from a node, if it was evaluated, else NONE."""
     node = tree.nodes[index]
-    for i in range(node.n_links):
-        link = tree.links[node.links + i]
-        if link.move == move and link.visits > 0 and tree.nodes[link.child].state == EXPANDED:
-            return np.int64(link.child)
+    for i in range(node.n_edges):
+        edge = tree.edges[node.edges + i]
+        if edge.move == move and edge.visits > 0 and tree.nodes[edge.child].state == EXPANDED:
+            return np.int64(edge.child)
     return np.int64(NONE)
 
 
@@ -51,14 +51,15 @@ def settle(tree):
         node = tree.nodes[index]
         if node.state == WAITING:
             node.state = NEW
-        for i in range(node.n_links):
-            tree.links[node.links + i].in_flight = 0
+        for i in range(node.n_edges):
+            tree.edges[node.edges + i].in_flight = 0
 
 
 def recompute(tree: Tree, context: NDArray[np.void]) -> None:
     """Compute all averages again, children first. This is needed after the utility function changed.
 
-    Nodes are older than their children, except where positions are shared: there, an average may be one step behind.
+    Children have larger indices than their parents, except where positions are shared: there, an average may be one
+    update behind.
     """
     _recompute(tree, context, new_work(1, 0).scratch)
 
@@ -70,8 +71,8 @@ def _recompute(tree, ctx, scratch):
         if node.state != EXPANDED and node.state != TERMINAL:
             continue
         set_own_evaluation(ctx[0], node)
-        if node.n_links > 0:
-            refresh(tree.nodes, tree.links, tree.biases, ctx[0], scratch[0], node)
+        if node.n_edges > 0:
+            refresh(tree.nodes, tree.edges, tree.biases, ctx[0], scratch[0], node)
         else:
             node.utility = corrected(ctx[0].settings, tree.biases, node)
             node.utility_sq = node.utility * node.utility
@@ -97,15 +98,15 @@ def collect_garbage(tree: Tree, places: NDArray[np.int32]) -> None:
     """Drop every node that is not `reachable`, and close the gaps. `places` is overwritten."""
     kept = np.flatnonzero(places != NONE)
     places[kept] = np.arange(len(kept), dtype=np.int32)
-    new_links = np.empty(int(tree.nodes["room"][kept].sum(dtype=np.int64)), LINK)
-    _gather_links(tree, places, new_links)
+    new_edges = np.empty(int(tree.nodes["room"][kept].sum(dtype=np.int64)), EDGE)
+    _gather_edges(tree, places, new_edges)
     for start in range(0, len(kept), ROWS_AT_A_TIME):
         rows = kept[start : start + ROWS_AT_A_TIME]
         # Rows only ever move towards the front, so nothing is overwritten before it is read.
         for array in _arrays_by_node(tree):
             array[start : start + len(rows)] = array[rows]
-    tree.links[: len(new_links)] = new_links
-    _adopt(tree, len(kept), len(new_links), int(places[tree.used[ROOT]]))
+    tree.edges[: len(new_edges)] = new_edges
+    _adopt(tree, len(kept), len(new_edges), int(places[tree.used[ROOT]]))
     if tree.used[BIASES] > MOST_BIASES * len(tree.biases):
         drop_unused(tree, tree.biases.copy())
 
@@ -136,8 +137,8 @@ def _mark_reachable(tree, places, waiting):
     while n > 0:
         n -= 1
         node = tree.nodes[waiting[n]]
-        for i in range(node.n_links):
-            child = tree.links[node.links + i].child
+        for i in range(node.n_edges):
+            child = tree.edges[node.edges + i].child
             if places[child] == NONE:
                 places[child] = 0
                 waiting[n] = child
@@ -145,25 +146,25 @@ def _mark_reachable(tree, places, waiting):
 
 
 @kernel
-def _gather_links(tree, places, out):
-    """Copy the kept nodes' links to `out`, children renamed, and point the nodes there."""
+def _gather_edges(tree, places, out):
+    """Copy the kept nodes' edges to `out`, children renamed, and point the nodes there."""
     at = 0
     for index in range(len(places)):
         node = tree.nodes[index]
         if places[index] == NONE or node.room == 0:
             continue
-        for i in range(node.n_links):
-            copy_link(out[at + i], tree.links[node.links + i])
+        for i in range(node.n_edges):
+            copy_edge(out[at + i], tree.edges[node.edges + i])
             out[at + i].child = places[out[at + i].child]
-        node.links = at
+        node.edges = at
         at += node.room
 
 
 @kernel
-def _adopt(tree, nodes, links, root):
+def _adopt(tree, nodes, edges, root):
     """Set the tree's counts after a collection and rebuild its table of keys."""
     tree.used[NODES] = nodes
-    tree.used[LINKS] = links
+    tree.used[EDGES] = edges
     tree.used[ROOT] = root
     for size in range(ROOM_CLASSES):
         tree.free[size] = NONE

@@ -30,7 +30,7 @@ from search.puct.tree.nodes import (
     add_key,
     find_key,
     new_node,
-    open_link,
+    open_edge,
 )
 from search.puct.tree.subtree_bias import bias_key, find_bias
 
@@ -40,7 +40,7 @@ COUNTED = 1  # a visit was completed without evaluation
 COLLISION = 2  # at a node whose evaluation is under way; nothing was done
 FULL = 3  # the tree has no room for another node; nothing was done
 UNCOUNTED = 4  # a visit was completed that does not count for the root
-ARRIVED = 5  # at a link that leads to no node yet; only between `walk` and `arrive`
+ARRIVED = 5  # at an edge that leads to no node yet; only between `walk` and `arrive`
 
 
 @kernel_part
@@ -55,12 +55,13 @@ def select_leaves(tree, ctx, work, wanted, most):
     counted = 0
     attempts = 0
     outcome = LEAF
+    # `attempts` bounds the visits that do not count for the root: they alone would never end the loop.
     while leaves < wanted and leaves + counted < most and attempts < most + wanted:
         leaf = work.leaves[leaves]
         attempts += 1
         outcome = walk(tree, context, scratch, leaf)
         if outcome == LEAF or outcome == ARRIVED:
-            replay(tree.nodes, tree.links, context, scratch, leaf)
+            replay(tree.nodes, tree.edges, context, scratch, leaf)
         if outcome == ARRIVED:
             outcome = arrive(tree, context, scratch, leaf)
         if outcome == LEAF:
@@ -76,9 +77,9 @@ def select_leaves(tree, ctx, work, wanted, most):
 def walk(tree, ctx, scratch, leaf):
     """Follow the best moves down from the root, noting the path in `leaf`. Returns how the walk ended."""
     nodes = tree.nodes
-    links = tree.links
+    edges = tree.edges
     index = tree.used[ROOT]
-    leaf.floor = 0
+    leaf.counted_from = 0
     depth = np.int64(0)
     while True:
         leaf.nodes[depth] = index
@@ -89,53 +90,53 @@ def walk(tree, ctx, scratch, leaf):
             node.state = WAITING
             return LEAF
         if node.state == WAITING:
-            release_path(nodes, links, leaf)
+            release_path(nodes, edges, leaf)
             return COLLISION
         slot = np.int64(NO_MOVE)
         if node.state == EXPANDED and depth < MAX_DEPTH:
-            slot = np.int64(choose(nodes, links, ctx, scratch, node, depth == 0))
+            slot = np.int64(choose(nodes, edges, ctx, scratch, node, depth == 0))
         if slot == NO_MOVE:
             before = averages(node)
             count_own_evaluation(ctx, tree.biases, node)
-            back_up(nodes, links, tree.biases, ctx, scratch, leaf, before)
-            return COUNTED if leaf.floor == 0 else UNCOUNTED
+            back_up(nodes, edges, tree.biases, ctx, scratch, leaf, before)
+            return COUNTED if leaf.counted_from == 0 else UNCOUNTED
         move = np.int64(node.next_move)
         if node.flags & PASS_ENDS_PHASE and ctx.settings.explore_pass == 1:
-            forced = forced_choice(links, tree.priors[index], ctx.moves - 1, node, slot)
+            forced = forced_choice(edges, tree.priors[index], ctx.moves - 1, node, slot)
             if forced != NONE:
-                leaf.floor = depth + 1
+                leaf.counted_from = depth + 1
                 slot = np.int64(UNTRIED)
                 move = np.int64(forced)
         is_new = slot == UNTRIED
         if is_new:
             slot = np.int64(NONE)
             if tree.used[NODES] < len(nodes):
-                slot = open_link(tree, index, move)
+                slot = open_edge(tree, index, move)
             if slot == NONE:
-                release_path(nodes, links, leaf)
+                release_path(nodes, edges, leaf)
                 return FULL
-        link = links[node.links + slot]
-        link.in_flight += 1
+        edge = edges[node.edges + slot]
+        edge.in_flight += 1
         leaf.slots[depth] = slot
         depth += 1
         leaf.depth = depth
         if is_new:
             return ARRIVED
-        index = np.int64(link.child)
+        index = np.int64(edge.child)
         child = nodes[index]
-        if link.visits < child.visits or _is_on_path(leaf, index):
+        if edge.visits < child.visits or _is_on_path(leaf, index):
             # Other move orders know more than this one has asked for, or the moves went round in a circle.
-            back_up(nodes, links, tree.biases, ctx, scratch, leaf, averages(child))
-            return COUNTED if leaf.floor == 0 else UNCOUNTED
+            back_up(nodes, edges, tree.biases, ctx, scratch, leaf, averages(child))
+            return COUNTED if leaf.counted_from == 0 else UNCOUNTED
 
 
 @kernel_part
 def arrive(tree, ctx, scratch, leaf):
-    """Give the new link at the end of a path its node, whose position is known now. Returns how the descent ended."""
+    """Give the new edge at the end of a path its node, whose position is known now. Returns how the descent ended."""
     nodes = tree.nodes
-    links = tree.links
+    edges = tree.edges
     parent = nodes[leaf.nodes[leaf.depth - 1]]
-    link = links[parent.links + leaf.slots[leaf.depth - 1]]
+    edge = edges[parent.edges + leaf.slots[leaf.depth - 1]]
     pos = leaf.stack[leaf.last]
     over = leaf.no_result == 1 or (pos.phase == PHASE_OVER and ends_game(ctx, pos, leaf.depth))
     key = np.uint64(0)
@@ -147,12 +148,12 @@ def arrive(tree, ctx, scratch, leaf):
         index = new_node(tree, key, np.int64(pos.to_play))
         if key != 0:
             add_key(tree, index)
-    link.child = index
+    edge.child = index
     leaf.nodes[leaf.depth] = index
     node = nodes[index]
     before = averages(node)
     if node.state == WAITING:
-        release_path(nodes, links, leaf)
+        release_path(nodes, edges, leaf)
         return COLLISION
     if node.state == NEW and not over:
         node.state = WAITING
@@ -174,8 +175,8 @@ def arrive(tree, ctx, scratch, leaf):
             keep_owners(ctx, scratch, tree.ownership[index])
         set_own_evaluation(ctx, node)
         count_own_evaluation(ctx, tree.biases, node)
-    back_up(nodes, links, tree.biases, ctx, scratch, leaf, before)
-    return COUNTED if leaf.floor == 0 else UNCOUNTED
+    back_up(nodes, edges, tree.biases, ctx, scratch, leaf, before)
+    return COUNTED if leaf.counted_from == 0 else UNCOUNTED
 
 
 @kernel_part

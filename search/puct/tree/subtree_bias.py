@@ -78,9 +78,9 @@ def find_bias(tree, key):
 def corrected(s, biases, node):
     """A node's own utility, corrected by its bias entry."""
     if node.bias == NONE or biases[node.bias].weight <= MIN_WEIGHT:
-        return np.float64(node.own_utility)
+        return np.float64(node.eval_utility)
     entry = biases[node.bias]
-    return node.own_utility + s.subtree_bias_factor * entry.delta / entry.weight
+    return node.eval_utility + s.subtree_bias_factor * entry.delta / entry.weight
 
 
 @kernel
@@ -90,7 +90,7 @@ def learn(s, biases, node, weight, children_utility):
         return
     entry = biases[node.bias]
     new_weight = weight**s.subtree_bias_exponent
-    new_delta = (children_utility - node.own_utility) * new_weight
+    new_delta = (children_utility - node.eval_utility) * new_weight
     entry.delta += new_delta - node.bias_delta
     entry.weight += new_weight - node.bias_weight
     node.bias_delta = new_delta

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine.dialogue.channel import SAME_BREATH, Input, Output
+from gtp_engine.dialogue.channel import BURST_SECONDS, Input, Output
 from gtp_engine.dialogue.protocol import MAX_LINE
 
 
@@ -125,23 +125,23 @@ def test_output_that_fails_says_so_once() -> None:
 
 @pytest.mark.skipif(not hasattr(select, "poll"), reason="needs poll")
 def test_what_was_there_already_came_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However late we read it: the pieces of a long script are one breath, and a line written later is not."""
+    """However late we read it: the pieces of a long script are one burst, and a line written later is not."""
     reading, writing = os.pipe()
     input = Input(reading)
     pieces = input.pieces()
     os.write(writing, b"name\n")
     assert next(pieces) == b"name\n"
-    assert input.came_at_once
+    assert input.arrived_in_burst
     os.write(writing, b"version\n")
-    time.sleep(2 * SAME_BREATH)
+    time.sleep(2 * BURST_SECONDS)
     assert next(pieces) == b"version\n"
-    assert input.came_at_once
-    threading.Timer(3 * SAME_BREATH, os.write, (writing, b"quit\nna")).start()
+    assert input.arrived_in_burst
+    threading.Timer(3 * BURST_SECONDS, os.write, (writing, b"quit\nna")).start()
     assert next(pieces) == b"quit\n"
-    assert not input.came_at_once
-    threading.Timer(3 * SAME_BREATH, os.close, (writing,)).start()
+    assert not input.arrived_in_burst
+    threading.Timer(3 * BURST_SECONDS, os.close, (writing,)).start()
     assert next(pieces) == b"na"
-    assert not input.came_at_once
+    assert not input.arrived_in_burst
     os.close(reading)
 
 
@@ -152,5 +152,5 @@ def test_a_file_comes_at_once(tmp_path: Path) -> None:
         input = Input(file.fileno())
         for _ in input.pieces():
             time.sleep(0.01)
-            assert input.came_at_once
-        assert input.came_at_once
+            assert input.arrived_in_burst
+        assert input.arrived_in_burst

@@ -26,8 +26,8 @@ def limits_of_last_search(dialogue: Dialogue) -> Limits:
     [
         (EngineSettings(), Limits(None, 5.0)),
         (EngineSettings(visits=100), Limits(100, None)),
-        (EngineSettings(time=2.0), Limits(None, 2.0, time_is_kept=False)),
-        (EngineSettings(visits=100, time=2.0), Limits(100, 2.0, time_is_kept=False)),
+        (EngineSettings(time=2.0), Limits(None, 2.0, unused_time_carries_over=False)),
+        (EngineSettings(visits=100, time=2.0), Limits(100, 2.0, unused_time_carries_over=False)),
     ],
 )
 def test_limits_without_a_clock(settings: EngineSettings, expected: Limits) -> None:
@@ -43,7 +43,7 @@ def test_the_clock_limits_and_the_users_limits_hold_as_well() -> None:
     dialogue.ask("boardsize 9")
     dialogue.ask("time_settings 0 30 1")
     dialogue.ask("genmove b")
-    assert limits_of_last_search(dialogue) == Limits(50, 0.5, time_is_kept=False)
+    assert limits_of_last_search(dialogue) == Limits(50, 0.5, unused_time_carries_over=False)
     dialogue.ask("time_left w 0.5 1")
     dialogue.ask("genmove w")
     assert limits_of_last_search(dialogue).seconds == pytest.approx(0.15, abs=0.05)

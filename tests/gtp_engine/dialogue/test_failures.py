@@ -99,7 +99,7 @@ def test_waiting_ends_when_the_session_does() -> None:
     asking = threading.Thread(target=lambda: replies.append(dialogue.send("genmove b")))
     asking.start()
     time.sleep(0.05)
-    dialogue.engine.hurry()
+    dialogue.engine.begin_shutdown()
     asking.join(2)
     ready.set()
     assert replies == ["? interrupted while the engine was being loaded\n\n"]

@@ -8,7 +8,7 @@ import pytest
 
 from gtp_engine.dialogue import inbox as inbox_module
 from gtp_engine.dialogue.call import Call
-from gtp_engine.dialogue.channel import SAME_BREATH
+from gtp_engine.dialogue.channel import BURST_SECONDS
 from gtp_engine.dialogue.inbox import Inbox
 from gtp_engine.dialogue.protocol import Command
 
@@ -16,13 +16,13 @@ AT_ONCE = 0.0
 
 
 def running(inbox: Inbox, ends_on_input: bool = False) -> Call:
-    """A call that runs for longer than a breath already."""
+    """A call that runs for longer than a burst already."""
     inbox.put(b"genmove b\n")
     inbox.take()
     call = Call(Command(None, "genmove"))
     call.ends_on_input = ends_on_input
     inbox.begin(call)
-    time.sleep(1.2 * SAME_BREATH)
+    time.sleep(1.2 * BURST_SECONDS)
     return call
 
 
@@ -78,7 +78,7 @@ def test_quit_is_seen_behind_any_lines_that_fit(before: bytes, line: bytes) -> N
         assert not inbox.put(before[start : start + 50_000])
         assert inbox.await_room(AT_ONCE)
     assert not call.stop.is_set()
-    time.sleep(1.2 * SAME_BREATH)
+    time.sleep(1.2 * BURST_SECONDS)
     assert inbox.put(b"name\n" + line)
 
 
@@ -118,7 +118,7 @@ def test_the_end_of_a_script_that_had_to_wait_hurries_nothing() -> None:
     running(inbox)
     while inbox.await_room(AT_ONCE):
         inbox.put(b"name\n" * 10_000)
-    time.sleep(1.2 * SAME_BREATH)
+    time.sleep(1.2 * BURST_SECONDS)
     assert not inbox.await_room(AT_ONCE)
     assert not inbox.close()
 
@@ -136,14 +136,14 @@ def test_a_script_that_is_read_late_hurries_nothing() -> None:
     """Its lines and its end were there when the channel asked for them."""
     inbox = Inbox()
     running(inbox)
-    assert not inbox.put(b"quit\n", came_at_once=True)
-    time.sleep(1.2 * SAME_BREATH)
-    assert not inbox.close(came_at_once=True)
+    assert not inbox.put(b"quit\n", arrived_in_burst=True)
+    time.sleep(1.2 * BURST_SECONDS)
+    assert not inbox.close(arrived_in_burst=True)
 
 
 def test_the_end_of_the_input_after_a_quit_that_waits_hurries_nothing() -> None:
     """Whoever writes a script and closes it later has asked for the end already, and for all replies before it."""
     inbox = Inbox()
     inbox.put(b"genmove b\nquit\n")
-    time.sleep(1.2 * SAME_BREATH)
+    time.sleep(1.2 * BURST_SECONDS)
     assert not inbox.close()

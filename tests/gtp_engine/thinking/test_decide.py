@@ -73,7 +73,7 @@ def test_whether_time_left_over_is_of_use(commands: list[str], changes: dict[str
     for command in commands:
         dialogue.ask(command)
     dialogue.ask("genmove b")
-    assert dialogue.player.searches[-1].limits.time_is_kept is is_kept
+    assert dialogue.player.searches[-1].limits.unused_time_carries_over is is_kept
 
 
 def test_gogui_draws_what_is_thought(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

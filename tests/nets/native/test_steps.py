@@ -1,4 +1,4 @@
-"""Evaluations as steps of a chain: what a search puts between its own kernels."""
+"""Evaluations as steps of a fused call: what a search puts between its own kernels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from go_rules.machine.chain import Given, chain
+from go_rules.machine.fused_call import Given, fuse
 from nets.evaluator import SCORE_COLUMNS, Evaluation, EvaluationRequest
 from nets.native.evaluator import NativeEvaluator
 from tests.nets.conversion.test_katago_networks import inputs
@@ -40,7 +40,7 @@ def test_steps_evaluate_as_the_evaluator_does(kind: str) -> None:
         request, own = batch(*size)
         steps = evaluator.steps(request, own, Given(0))
         assert steps is not None
-        evaluate = chain(steps.steps, 0)
+        evaluate = fuse(steps.steps, 0)
         for count in range(steps.multiple, BOARDS + 1, steps.multiple):
             expected = evaluator.evaluate(EvaluationRequest(*(each[:count] for each in request[:3])))
             for each in own:
@@ -56,7 +56,7 @@ def test_steps_tell_of_what_is_not_finite() -> None:
     request, own = batch(9, 9)
     steps = network("convolutions").steps(request, own, Given(0))
     assert steps is not None
-    evaluate: Any = chain(steps.steps, 0)
+    evaluate: Any = fuse(steps.steps, 0)
     evaluate(BOARDS)
     request.global_[1] = np.nan
     evaluate(1)

@@ -7,12 +7,13 @@ import math
 import numpy as np
 import pytest
 
+from go_rules.points import MAX_MOVES
 from search.alphazero.formulas import choose_by_improved_policy, choose_by_puct, improved_logits, widened
 from search.alphazero.parameters import AlphaZeroParameters
 from search.alphazero.root import dirichlet
 from search.alphazero.schedules import EachMoveOnce, SequentialHalving, phases
 from search.alphazero.tree import EDGES, EXPANDED, NODES, NONE, Tree, copy_subtree, edges_of, new_tree, sort_by_prior
-from search.alphazero.walk import BY_PUCT, MOST_MOVES, new_walk
+from search.alphazero.walk import BY_PUCT, new_walk
 
 
 def random_tree(seed: int, tried: float = 0.5) -> Tree:
@@ -72,12 +73,12 @@ def test_the_improved_policy(seed: int) -> None:
         mixed = (value + n.sum() * (prior[tried] * q[tried]).sum() / prior[tried].sum()) / (1 + n.sum())
     logits = np.log(np.maximum(edges["prior"].astype(float), 1e-12))
     wanted = logits + (20.0 + n.max()) * 0.1 * np.where(tried, q, mixed)
-    found = np.zeros(MOST_MOVES)
+    found = np.zeros(MAX_MOVES)
     improved_logits(tree, np.int64(0), settings[0], found)
     assert found[: len(edges)] == pytest.approx(wanted, abs=1e-4)
     improved = np.exp(wanted - wanted.max())
     improved /= improved.sum()
-    chosen = choose_by_improved_policy(tree, np.int64(0), settings[0], np.zeros(MOST_MOVES))
+    chosen = choose_by_improved_policy(tree, np.int64(0), settings[0], np.zeros(MAX_MOVES))
     assert chosen == np.argmax(improved - n / (1 + n.sum()))
 
 
@@ -90,7 +91,7 @@ def test_an_edge_that_is_only_in_flight_has_no_value_where_flights_lose_nothing(
     tree.nodes[0]["value"] = -0.9
     settings = settings_of(c_init=0.1, flight_losses=0.0, first_play="parent", c_scale=1.0)
     assert choose_by_puct(tree, np.int64(0), settings[0]) != 0
-    logits = np.zeros(MOST_MOVES)
+    logits = np.zeros(MAX_MOVES)
     improved_logits(tree, np.int64(0), settings[0], logits)
     assert np.ptp(logits[: len(edges)]) == pytest.approx(0.0)
 

@@ -144,8 +144,8 @@ def test_confidence_radius() -> None:
 
 
 def test_own_view() -> None:
-    assert formulas.own_view(0.3, WHITE) == 0.3
-    assert formulas.own_view(0.3, BLACK) == -0.3
+    assert formulas.mover_view(0.3, WHITE) == 0.3
+    assert formulas.mover_view(0.3, BLACK) == -0.3
 
 
 @pytest.mark.parametrize(("expected", "center"), [(0.0, 0.0), (10.0, 8.0), (-20.0, -16.0), (200.0, 200.0 - 0.75 * 19)])
@@ -159,4 +159,4 @@ def test_score_center(expected: float, center: float) -> None:
 def test_result_of_a_finished_game(score: float, win_loss: float, mean: float, square: float) -> None:
     node = np.zeros(1, NODE)
     set_result(node[0], score, 0.5)
-    assert (node[0]["own_win_loss"], node[0]["own_score"], node[0]["own_score_sq"]) == (win_loss, mean, square)
+    assert (node[0]["eval_win_loss"], node[0]["eval_score"], node[0]["eval_score_sq"]) == (win_loss, mean, square)

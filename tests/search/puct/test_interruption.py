@@ -72,9 +72,9 @@ def outcome(player: PuctPlayer, game: Game, visits: int) -> tuple[object, ...]:
     tree = player.searcher.tree
     assert tree is not None
     used = tree.space.tree.used[NODES]
-    links = tree.space.tree.links
+    edges = tree.space.tree.edges
     for node in tree.space.tree.nodes[:used]:
-        assert not links[int(node["links"]) : int(node["links"]) + int(node["n_links"])]["in_flight"].any()
+        assert not edges[int(node["edges"]) : int(node["edges"]) + int(node["n_edges"])]["in_flight"].any()
     return result.visits, result.utility, [(move.point, move.visits, move.utility) for move in result.moves]
 
 

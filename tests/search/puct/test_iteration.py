@@ -8,7 +8,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK
 from search.puct.game_tree import GameTree
-from search.puct.iteration import DECIDED, NO_ROOM, NOT_YET, VISITS_A_LEAF, advance, evaluate_leaves
+from search.puct.iteration import DECIDED, NO_CHECK, SELECT_NOTHING, VISITS_A_LEAF, advance, evaluate_leaves
 from search.puct.memory.worker_buffers import WorkerBuffers
 from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
@@ -38,45 +38,45 @@ def grow(tree: GameTree, buffers: WorkerBuffers, visits: int) -> None:
     """Until the root has so many."""
     space = tree.space
     while tree.root["visits"] < visits:
-        advance(space, buffers, visits - int(tree.root["visits"]) - buffers.under_way, NOT_YET)
+        advance(space, buffers, visits - int(tree.root["visits"]) - buffers.under_way, NO_CHECK)
         if buffers.asked > 0:
             evaluate_leaves(space, buffers)
 
 
 def test_leaves_are_expanded_and_the_next_ones_selected(tree: GameTree) -> None:
     space, buffers = tree.space, tree.space.workers[0]
-    assert advance(space, buffers, 10, NOT_YET)[0] == 0
+    assert advance(space, buffers, 10, NO_CHECK)[0] == 0
     assert (buffers.under_way, buffers.asked) == (1, 1)
     evaluate_leaves(space, buffers)
-    assert advance(space, buffers, 9, NOT_YET)[0] == 1
+    assert advance(space, buffers, 9, NO_CHECK)[0] == 1
     assert (buffers.under_way, buffers.asked, tree.root["visits"]) == (1, 1, 2)
 
 
 def test_as_many_as_the_tree_is_large_and_as_there_is_room(tree: GameTree) -> None:
     space, buffers = tree.space, tree.space.workers[0]
     grow(tree, buffers, (BATCH - 1) * VISITS_A_LEAF)
-    advance(space, buffers, 2, NOT_YET)
+    advance(space, buffers, 2, NO_CHECK)
     assert buffers.under_way == 2
     evaluate_leaves(space, buffers)
-    advance(space, buffers, 100, NOT_YET)
+    advance(space, buffers, 100, NO_CHECK)
     assert buffers.under_way == BATCH
 
 
 def test_nothing_is_begun_without_room(tree: GameTree) -> None:
     space, buffers = tree.space, tree.space.workers[0]
-    advance(space, buffers, 10, NOT_YET)
+    advance(space, buffers, 10, NO_CHECK)
     evaluate_leaves(space, buffers)
-    assert advance(space, buffers, NO_ROOM, NOT_YET)[0] == 1
+    assert advance(space, buffers, SELECT_NOTHING, NO_CHECK)[0] == 1
     assert (buffers.under_way, buffers.asked) == (0, 0)
     before = int(tree.root["visits"])
-    assert advance(space, buffers, NO_ROOM, NOT_YET)[0] == 0
+    assert advance(space, buffers, SELECT_NOTHING, NO_CHECK)[0] == 0
     assert tree.root["visits"] == before
 
 
 def test_nothing_is_begun_once_it_is_decided(tree: GameTree) -> None:
     space, buffers = tree.space, tree.space.workers[0]
     grow(tree, buffers, 20)
-    first, second = sorted((move["visits"] for move in links(tree)), reverse=True)[:2]
+    first, second = sorted((move["visits"] for move in edges(tree)), reverse=True)[:2]
     assert first > second
     assert advance(space, buffers, 10, float(first - second - 1))[1] == DECIDED
     assert buffers.under_way == 0
@@ -102,29 +102,29 @@ def test_it_is_not_decided_while_a_better_move_may_yet_be_chosen(
     """A confidence bound may choose a move of 10 visits beside one of 100 only once it has 15."""
     space, nodes = tree.space, tree.space.tree.nodes
     grow(tree, space.workers[0], 20)
-    links(tree)["prior"][2:] = -1.0
+    edges(tree)["prior"][2:] = -1.0
     tree.root["next_move"] = NONE
-    for link, visits, value in zip(links(tree), (100, 10), (0.1, utility), strict=False):
-        link["visits"] = visits
-        nodes[link["child"]]["utility"] = -value  # white's view
+    for edge, visits, value in zip(edges(tree), (100, 10), (0.1, utility), strict=False):
+        edge["visits"] = visits
+        nodes[edge["child"]]["utility"] = -value  # white's view
     space.context["settings"]["lcb"] = lcb
     assert is_decided(space.tree, space.context, left) == decided
 
 
-def links(tree: GameTree) -> np.ndarray:
+def edges(tree: GameTree) -> np.ndarray:
     root = tree.root
-    return tree.space.tree.links[root["links"] : root["links"] + root["n_links"]]
+    return tree.space.tree.edges[root["edges"] : root["edges"] + root["n_edges"]]
 
 
 def test_what_was_evaluated_is_not_asked_for_again(tree: GameTree) -> None:
     space, buffers = tree.space, tree.space.workers[0]
     grow(tree, buffers, 30)
-    moves = [int(link["move"]) for link in links(tree)]
+    moves = [int(edge["move"]) for edge in edges(tree)]
     keys = space.cache.keys.copy()
     tree.clear()
     space.cache.keys[:] = keys
     take_root(tree, SearchParameters(workers=1, batch=BATCH, memory=16, cache_memory=1, seed=7))
     for _ in range(5):
-        advance(space, buffers, 10, NOT_YET)
+        advance(space, buffers, 10, NO_CHECK)
         assert (buffers.under_way, buffers.asked) == (1, 0)
-    assert [int(link["move"]) for link in links(tree)] == moves[: len(links(tree))]
+    assert [int(edge["move"]) for edge in edges(tree)] == moves[: len(edges(tree))]

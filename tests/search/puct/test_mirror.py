@@ -67,21 +67,21 @@ def test_the_mirror_image_and_the_centre_are_looked_at(make: Maker, counter_mirr
     game_tree = player.searcher.tree
     assert game_tree is not None
     tree, root = game_tree.space.tree, game_tree.root
-    links = tree.links[int(root["links"]) : int(root["links"]) + int(root["n_links"])]
-    centre = [float(link["prior"]) for link in links if link["move"] == 40]
-    others = [float(link["prior"]) for link in links if link["move"] != 40]
+    edges = tree.edges[int(root["edges"]) : int(root["edges"]) + int(root["n_edges"])]
+    centre = [float(edge["prior"]) for edge in edges if edge["move"] == 40]
+    others = [float(edge["prior"]) for edge in edges if edge["move"] != 40]
     assert bool(centre and centre[0] > 2 * max(others)) == counter_mirror
     looked_at = children = 0
-    for link in links:
-        child = int(link["child"])
-        if tree.nodes[child]["state"] != EXPANDED or link["move"] in (40, 81):
+    for edge in edges:
+        child = int(edge["child"])
+        if tree.nodes[child]["state"] != EXPANDED or edge["move"] in (40, 81):
             continue
         priors = decode_priors(tree.priors[child]).astype(np.float64)
-        replies = tree.links[int(tree.nodes[child]["links"]) :][: int(tree.nodes[child]["n_links"])]
+        replies = tree.edges[int(tree.nodes[child]["edges"]) :][: int(tree.nodes[child]["n_edges"])]
         for reply in replies:
             priors[reply["move"]] = reply["prior"]
         children += 1
-        looked_at += int(priors.argmax()) == 80 - int(link["move"]) and priors.max() > 2 * np.median(priors)
+        looked_at += int(priors.argmax()) == 80 - int(edge["move"]) and priors.max() > 2 * np.median(priors)
         assert priors.sum() == pytest.approx(1.0, abs=0.01)
     assert looked_at == (children if counter_mirror else 0)
     assert children > 2

@@ -1,4 +1,4 @@
-"""Our own kernels inside the search: with them an evaluation is one chain, with other evaluators it is not."""
+"""Our own kernels inside the search: with them an evaluation is one fused call, with other evaluators it is not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from go_rules.game import Game
 from go_rules.points import BLACK
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError, ForwardingEvaluator
 from search.puct.game_tree import GameTree
-from search.puct.iteration import NOT_YET, advance, evaluate_leaves
+from search.puct.iteration import NO_CHECK, advance, evaluate_leaves
 from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
 from search.puct.search import Search
@@ -45,7 +45,7 @@ def searched(evaluator: Evaluator) -> tuple[object, ...]:
 
 
 @needs_kernels
-def test_a_chain_finds_what_calls_one_by_one_find() -> None:
+def test_a_fused_call_finds_what_calls_one_by_one_find() -> None:
     evaluator = opened(made()[0].compressed())
     outside = Outside(evaluator)
     inside = searched(evaluator)
@@ -60,7 +60,7 @@ def test_what_is_not_finite_inside_a_search() -> None:
     GameTree(space).take_root(SearchRequest(Game(5, 5), BLACK), PARAMETERS, np.random.default_rng(1))
     buffers = space.workers[0]
     for share in (0.5, np.nan):
-        advance(space, buffers, 10, NOT_YET)
+        advance(space, buffers, 10, NO_CHECK)
         assert buffers.asked > 0
         buffers.optimism[:] = share
         if share == 0.5:
@@ -74,7 +74,7 @@ def test_a_workspace_that_has_evaluated_is_freed_at_once() -> None:
     """Its memory may be wanted before Python looks for circles of references."""
     space = Workspace(5, 5, PARAMETERS, opened(made(15)[0].compressed()), 1, 7, False)
     GameTree(space).take_root(SearchRequest(Game(5, 5), BLACK), PARAMETERS, np.random.default_rng(1))
-    advance(space, space.workers[0], 10, NOT_YET)
+    advance(space, space.workers[0], 10, NO_CHECK)
     evaluate_leaves(space, space.workers[0])
     nodes = weakref.ref(space.tree.nodes)
     gc.disable()

@@ -148,7 +148,7 @@ def test_decided_search_stops_early(make: Maker) -> None:
 
 def test_time_that_nobody_wants_back_is_used(make: Maker) -> None:
     player = make(FancifulEvaluator(sharpness=4.0), random_symmetry=False)
-    limits = Limits(visits=600, seconds=60, time_is_kept=False)
+    limits = Limits(visits=600, seconds=60, unused_time_carries_over=False)
     assert player.search(SearchRequest(Game(5, 5), BLACK, limits)).reason is StopReason.VISITS
     only = MoveFilter(allow={BLACK: (frozenset([from_vertex("C3", 5, 5)]), 1)})
     limits = dataclasses.replace(limits, visits=10**6)
@@ -287,7 +287,7 @@ def test_reused_tree_equals_one_brought_up_to_date(make: Maker) -> None:
     used = int(tree.used[NODES])
     before = tree.nodes[:used].copy()
     recompute(tree, space.context)
-    wide = ((before["n_links"] > 40) | (before["visits"] > 500)) & (before["state"] == EXPANDED)
+    wide = ((before["n_edges"] > 40) | (before["visits"] > 500)) & (before["state"] == EXPANDED)
     assert wide.sum() >= 3
     for name, tolerance in (("utility", 0.02), ("score", 0.3), ("weight", 0.02 * before["weight"][wide].max())):
         assert np.abs(before[name][wide] - tree.nodes[name][:used][wide]).max() < tolerance

@@ -105,13 +105,13 @@ def test_superko_is_known_inside_the_tree(make: Maker) -> None:
     tree = space.tree
     root = tree.nodes[int(tree.used[ROOT])]
     after = None
-    for link in tree.links[root["links"] : root["links"] + root["n_links"]]:
-        if space.context["points"][0, link["move"]] == take:
-            after = tree.nodes[link["child"]]
+    for edge in tree.edges[root["edges"] : root["edges"] + root["n_edges"]]:
+        if space.context["points"][0, edge["move"]] == take:
+            after = tree.nodes[edge["child"]]
     assert after is not None
-    replies = tree.links[after["links"] : after["links"] + after["n_links"]]
+    replies = tree.edges[after["edges"] : after["edges"] + after["n_edges"]]
     assert len(replies) > 3
-    assert retake not in {int(space.context["points"][0, link["move"]]) for link in replies}
+    assert retake not in {int(space.context["points"][0, edge["move"]]) for edge in replies}
 
 
 def test_plays_whole_games(make: Maker) -> None:
@@ -142,7 +142,7 @@ def test_the_search_keeps_the_rules_after_moves_that_do_not(make: Maker) -> None
         for _ in range(30):
             told = [p for p in board_points(3, 3) if game.violation(game.to_play, p) in ("ko", "superko")]
             forbidden += len(told)
-            game.play_told(game.to_play, rng.choice(told or game.legal_moves(game.to_play)))
+            game.play_lenient(game.to_play, rng.choice(told or game.legal_moves(game.to_play)))
             request = SearchRequest(game, game.to_play, visits(40))
             for player in (kept, make(FancifulEvaluator())):
                 legal = set(game.legal_moves(game.to_play))

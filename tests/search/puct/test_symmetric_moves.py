@@ -20,13 +20,13 @@ def analysed(make: Maker, game: Game, **changes: object) -> SearchResult:
 
 
 def kind(point: int, size: int = 5) -> tuple[int, int]:
-    """The same for all images of a point on a square board."""
+    """The same for all permutations of a point on a square board."""
     middle = (size - 1) / 2
     x, y = abs(column_of(point) - middle), abs(row_of(point) - middle)
     return (int(2 * max(x, y)), int(2 * min(x, y))) if point != PASS else (-1, -1)
 
 
-def test_images_are_reported_with_what_was_searched(make: Maker) -> None:
+def test_permutations_are_reported_with_what_was_searched(make: Maker) -> None:
     result = analysed(make, Game(5, 5))
     assert len({move.point for move in result.moves}) == len(result.moves) == 26
     assert [move.order for move in result.moves] == list(range(26))
@@ -74,7 +74,7 @@ def test_without_symmetry_or_where_it_is_not_wanted_all_moves_are_searched(make:
     assert all(move.symmetry_of is None for move in result.moves)
 
 
-def test_a_game_has_no_images(make: Maker) -> None:
+def test_a_game_has_no_permutations(make: Maker) -> None:
     result = make(FancifulEvaluator()).search(SearchRequest(Game(5, 5), WHITE, Limits(visits=60)))
     assert len(result.moves) == 7
     assert all(move.symmetry_of is None for move in result.moves)

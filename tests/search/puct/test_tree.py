@@ -1,4 +1,4 @@
-"""The tree's arrays: priors, links, keys, and what is left after garbage is collected."""
+"""The tree's arrays: priors, edges, keys, and what is left after garbage is collected."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 from search.puct.tree.nodes import (
     BIASES,
+    EDGES,
     EXPANDED,
-    LINKS,
     NODE,
     NODES,
     NONE,
@@ -25,7 +25,7 @@ from search.puct.tree.nodes import (
     new_node,
     new_tree,
     node_bytes,
-    open_link,
+    open_edge,
 )
 from search.puct.tree.reuse import MOST_BIASES, collect_garbage, reachable
 from search.puct.tree.subtree_bias import find_bias
@@ -51,19 +51,19 @@ def grown(tree: Tree, seed: int, nodes: int) -> None:
         find_next(node, tree.priors[index])
         add_key(tree, index)
         if i > 0:
-            _link(tree, int(generator.integers(max(0, i - 8), i)), index)
+            _edge(tree, int(generator.integers(max(0, i - 8), i)), index)
         if i > 10 and i % 7 == 0:
-            _link(tree, i - 1, int(generator.integers(0, i)))
+            _edge(tree, i - 1, int(generator.integers(0, i)))
     tree.used[ROOT] = 0
 
 
-def _link(tree: Tree, parent: int, child: int) -> None:
+def _edge(tree: Tree, parent: int, child: int) -> None:
     if tree.nodes[parent]["next_move"] == NONE:
         return
-    slot = open_link(tree, parent, int(tree.nodes[parent]["next_move"]))
-    link = tree.links[tree.nodes[parent]["links"] + slot]
-    link["child"] = child
-    link["visits"] = 5 + child
+    slot = open_edge(tree, parent, int(tree.nodes[parent]["next_move"]))
+    edge = tree.edges[tree.nodes[parent]["edges"] + slot]
+    edge["child"] = child
+    edge["visits"] = 5 + child
 
 
 Description = tuple[object, ...]
@@ -75,10 +75,10 @@ def described(tree: Tree, index: int, seen: dict[int, int]) -> Description:
         return ("seen", seen[index])
     seen[index] = len(seen)
     node = tree.nodes[index]
-    links = tree.links[node["links"] : node["links"] + node["n_links"]]
+    edges = tree.edges[node["edges"] : node["edges"] + node["n_edges"]]
     children = tuple(
-        (int(link["move"]), int(link["visits"]), float(link["prior"]), described(tree, int(link["child"]), seen))
-        for link in links
+        (int(edge["move"]), int(edge["visits"]), float(edge["prior"]), described(tree, int(edge["child"]), seen))
+        for edge in edges
     )
     own = (int(node["key"]), int(node["visits"]), float(node["utility"]), int(node["next_move"]))
     return (*own, tree.priors[index].tobytes(), children)
@@ -100,7 +100,7 @@ def test_priors_keep_their_order_and_never_vanish() -> None:
     assert encode_priors(np.array([0.0, 0.5]))[0] == 0
 
 
-def test_links_come_in_order_of_priors(tree: Tree) -> None:
+def test_edges_come_in_order_of_priors(tree: Tree) -> None:
     index = new_node(tree, np.uint64(0), 1)
     priors = np.random.default_rng(2).dirichlet(np.ones(POINTS + 1))
     priors[3] = 0.0
@@ -109,8 +109,8 @@ def test_links_come_in_order_of_priors(tree: Tree) -> None:
     find_next(tree.nodes[index], tree.priors[index])
     opened = []
     while tree.nodes[index]["next_move"] != NONE:
-        slot = open_link(tree, index, int(tree.nodes[index]["next_move"]))
-        opened.append(int(tree.links[tree.nodes[index]["links"] + slot]["move"]))
+        slot = open_edge(tree, index, int(tree.nodes[index]["next_move"]))
+        opened.append(int(tree.edges[tree.nodes[index]["edges"] + slot]["move"]))
     assert opened == [int(move) for move in np.argsort(-priors) if move != 3]
     assert tree.nodes[index]["mass"] == pytest.approx(1.0, abs=1e-3)
     assert not tree.priors[index].any()
@@ -122,9 +122,9 @@ def test_outgrown_ranges_are_used_again(tree: Tree) -> None:
         tree.priors[index] = encode_priors(np.full(POINTS + 1, 0.1))
         find_next(tree.nodes[index], tree.priors[index])
         for _ in range(POINTS):
-            open_link(tree, index, int(tree.nodes[index]["next_move"]))
-    # Ranges of 2 + 4 + 8 + 16 would be 1500 links; those of 2, 4 and 8 are shared by all.
-    assert tree.used[LINKS] <= 50 * 16 + 14
+            open_edge(tree, index, int(tree.nodes[index]["next_move"]))
+    # Ranges of 2 + 4 + 8 + 16 would be 1500 edges; those of 2, 4 and 8 are shared by all.
+    assert tree.used[EDGES] <= 50 * 16 + 14
 
 
 def test_keys_are_found(tree: Tree) -> None:
@@ -162,7 +162,7 @@ def test_collection_keeps_exactly_what_the_root_leads_to(tree: Tree, seed: int, 
         if index != tree.used[ROOT]:
             assert find_key(tree.table, tree.nodes, key) == index
     # There is room again, and what is added does not disturb the rest.
-    _link(tree, int(tree.used[ROOT]), new_node(tree, np.uint64(0), 1))
+    _edge(tree, int(tree.used[ROOT]), new_node(tree, np.uint64(0), 1))
     collect_garbage(tree, reachable(tree))
 
 

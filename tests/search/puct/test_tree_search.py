@@ -44,15 +44,16 @@ def compare(tree: Tree, index: int, node: Node, compared: set[int]) -> None:
     assert (here["state"] == TERMINAL) == node.terminal
     for name in ("weight", "weight_sq", "win_loss", "no_result", "score", "score_sq", "lead", "utility", "utility_sq"):
         assert here[name] == pytest.approx(getattr(node, name), rel=2e-3, abs=2e-3), name
-    links = tree.links[here["links"] : here["links"] + here["n_links"]] if here["links"] != NONE else []
-    assert [(link["move"], link["visits"]) for link in links] == [(edge.move, edge.visits) for edge in node.edges]
+    records = tree.edges[here["edges"] : here["edges"] + here["n_edges"]] if here["edges"] != NONE else []
+    known = [(record["move"], record["visits"]) for record in records]
+    assert known == [(edge.move, edge.visits) for edge in node.edges]
     row = tree.priors[index] if not node.terminal else []
     assert set(np.flatnonzero(row).tolist()) == set(node.untried)
-    for link, edge in zip(links, node.edges, strict=True):
-        assert link["prior"] == pytest.approx(edge.prior, rel=1e-3)
-        assert link["in_flight"] == 0
+    for record, edge in zip(records, node.edges, strict=True):
+        assert record["prior"] == pytest.approx(edge.prior, rel=1e-3)
+        assert record["in_flight"] == 0
         if edge.child is not None:
-            compare(tree, int(link["child"]), edge.child, compared)
+            compare(tree, int(record["child"]), edge.child, compared)
 
 
 @pytest.fixture

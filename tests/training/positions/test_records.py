@@ -12,7 +12,7 @@ from go_rules.game import Game
 from go_rules.points import BLACK, N_POINTS, PASS, point_at
 from go_rules.rule_names import preset
 from nets.features import IN_TREE, encode, new_scratch
-from nets.symmetry import symmetry_images
+from nets.symmetry import symmetry_permutations
 from tests.training.games import SIZE, random_games, write_records
 from training.config import RecordsConfig
 from training.errors import TrainingError
@@ -57,23 +57,23 @@ def replayed(cells: list[int]) -> tuple[NDArray[np.float32], NDArray[np.float32]
 
 def test_samples_are_positions_of_the_games(tmp_path: Path, workers: WorkerPool) -> None:
     positions = drawn(stream(write_records(tmp_path / "games.npz", GAMES, [1, -1, 0]), workers), 24, first=100)
-    images = symmetry_images(SIZE, SIZE)
+    permutations = symmetry_permutations(SIZE, SIZE)
     known = {}
     for number, game in enumerate(GAMES):
         for turns in range(len(game) + 1):
             spatial, global_ = replayed(game[:turns])
-            for image in images:
+            for permutation in permutations:
                 turned = np.empty((22, SIZE * SIZE), np.float32)
-                turned[:, image[:-1]] = spatial.reshape(22, -1)
-                known.setdefault(turned.astype(np.uint8).tobytes(), (number, turns, image, global_))
+                turned[:, permutation[:-1]] = spatial.reshape(22, -1)
+                known.setdefault(turned.astype(np.uint8).tobytes(), (number, turns, permutation, global_))
     for spatial, global_, labels in zip(*positions, strict=True):
-        number, turns, image, expected = known[spatial.tobytes()]
+        number, turns, permutation, expected = known[spatial.tobytes()]
         np.testing.assert_allclose(global_, expected, atol=1e-6)
         game = GAMES[number]
         if turns >= 2:  # an earlier position looks the same under several symmetries
             for column, ahead in ((MOVE, 0), (REPLY, 1)):
                 inside = turns + ahead < len(game)
-                assert labels[column] == (image[game[turns + ahead]] if inside else -1)
+                assert labels[column] == (permutation[game[turns + ahead]] if inside else -1)
         sign = 1 if turns % 2 == 0 else -1
         assert labels[OUTCOME] == (1, -1, 0)[number] * sign
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nets.symmetry import symmetry_images
+from nets.symmetry import symmetry_permutations
 from training.errors import TrainingError
 from training.run.yardstick import rows_of_samples
 from training.samples.compact import encode_chunk
@@ -82,7 +82,7 @@ def test_planes_and_probabilities_survive_packing() -> None:
 def test_turning_moves_everything_alike(size: int, canvas: int) -> None:
     samples, spatial = made_up(8, size, canvas)
     planes, labels = turned(samples, np.arange(8))
-    for symmetry, image in enumerate(symmetry_images(size, size)):
+    for symmetry, image in enumerate(symmetry_permutations(size, size)):
         for cell in range(size * size):
             here = cell // size * canvas + cell % size
             there = image[cell] // size * canvas + image[cell] % size

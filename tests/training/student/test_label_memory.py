@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
-from nets.symmetry import symmetry_images
+from nets.symmetry import symmetry_permutations
 from training.student.label_memory import LabelMemory
 from training.student.losses import Targets
 
@@ -47,7 +47,7 @@ def test_labels_are_turned_as_the_planes_are() -> None:
     memory = LabelMemory(7, seed=1, kept=1)
     spatial, global_, targets = marked(0.5)
     memory.add(spatial, global_, targets, True)
-    images = symmetry_images(SIDE, SIDE)
+    permutations = symmetry_permutations(SIDE, SIDE)
     seen = set()
     for _ in range(7):
         drawn = memory.draw()
@@ -64,8 +64,8 @@ def test_labels_are_turned_as_the_planes_are() -> None:
         assert torch.equal(turned.optimistic, 2.0 * turned.policy)
         assert torch.equal(turned.ownership, 0.75 * stones - 0.5)
         place = tuple(stones.argmax(1).tolist())
-        symmetry = [tuple(image[[0, 7, 23]]) for image in images].index(place)
-        assert turned.reply.tolist() == [images[symmetry][0], -1, CELLS]
+        symmetry = [tuple(permutation[[0, 7, 23]]) for permutation in permutations].index(place)
+        assert turned.reply.tolist() == [permutations[symmetry][0], -1, CELLS]
         seen.add(symmetry)
     assert seen == set(range(1, 8))
     assert memory.draw() is None

@@ -1,9 +1,9 @@
 """Several kernels called as one, with arguments that are unpacked once and not at every call.
 
 To call a kernel from Python can take longer than what it does: numba looks at the types of all arguments and unpacks
-every array, 30 to 80 us with cold caches. A chain has the addresses of its kernels' machine code and their arguments
-as numba passes them, in one piece of memory. What reads it and calls the kernels is a kernel too, compiled for each
-kind of chain. That takes little, since it knows them by their addresses only.
+every array, 30 to 80 us with cold caches. A fused call has the addresses of its kernels' machine code and their
+arguments as numba passes them, in one piece of memory. What reads it and calls the kernels is a kernel too, compiled
+for each kind of fused call. That takes little, since it knows them by their addresses only.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ WORD_BYTES = 8
 
 
 class Given(NamedTuple):
-    """Stands for an argument that is given at each call of a chain: the one with this number."""
+    """Stands for an argument that is given at each fused call: the one with this number."""
 
     number: int
 
 
 class Step(NamedTuple):
-    """A kernel and its arguments: what a chain calls."""
+    """A kernel and its arguments: what a fused call consists of."""
 
     kernel: Callable[..., Any]
     arguments: tuple[Any, ...]
     """`Given`, arrays, integers, None, and tuples of these three."""
     memory: object = None
-    """What has to be kept while the step may be called, beside the arguments."""
+    """What has to be kept while the step may be called, besides the arguments."""
 
 
-def chain(steps: Sequence[Step], *examples: Any) -> Callable[..., Any]:
+def fuse(steps: Sequence[Step], *examples: Any) -> Callable[..., Any]:
     """Return a function that calls the kernels of all steps in turn and returns what the last one does.
 
     It takes arguments with the types of `examples`, to which `Given` refers, and does not look at their types: of
     arrays it checks no more than the size of an element. Integers that are not `Given` stay what they are. An exception
-    ends the chain. Kernels are compiled or loaded now if need be. Raises TypeError if a step has other arguments than
+    ends the call. Kernels are compiled or loaded now if need be. Raises TypeError if a step has other arguments than
     it may have.
     """
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
@@ -68,7 +68,7 @@ def chain(steps: Sequence[Step], *examples: Any) -> Callable[..., Any]:
     memory = _Memory(held.ctypes.data)
     memory.held = held, tuple(steps)
     dispatcher: Any = _call_all
-    code = dispatcher.compile((_Chain(tuple(calls), len(words)), types.Tuple(given)))
+    code = dispatcher.compile((_Fused(tuple(calls), len(words)), types.Tuple(given)))
     return lambda *given: code(memory, given)
 
 
@@ -77,7 +77,7 @@ KEPT = -1
 
 
 class _Memory(int):
-    """The address of a chain's memory, which is kept as long as this is."""
+    """The address of a fused call's memory, which is kept as long as this is."""
 
     held: object
 
@@ -91,21 +91,21 @@ class _Call(NamedTuple):
     result: Any
 
 
-class _Chain(types.Type):
-    """numba's type for the memory of a chain: for each step a word with the kernel's address, and what is KEPT."""
+class _Fused(types.Type):
+    """numba's type for the memory of a fused call: for each step a word with the kernel's address, and what is KEPT."""
 
     def __init__(self, calls: tuple[_Call, ...], words: int) -> None:
         self.calls, self.words = calls, words
-        super().__init__(name=f"Chain({calls}, {words})")
+        super().__init__(name=f"Fused({calls}, {words})")
 
 
-@register_model(_Chain)
-class _ChainModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: _Chain) -> None:
+@register_model(_Fused)
+class _FusedModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: _Fused) -> None:
         super().__init__(manager, kind, WORD.as_pointer())
 
 
-@unbox(_Chain)
+@unbox(_Fused)
 def _address(_kind: Any, memory: Any, context: Any) -> Any:
     pointer = context.pyapi.long_as_voidptr(memory)
     return NativeValue(context.builder.bitcast(pointer, WORD.as_pointer()))
@@ -118,13 +118,13 @@ def _call_all(memory, given):
 
 @intrinsic
 def _calls(_context: Any, memory: Any, given: Any) -> Any:
-    """Make all calls of a chain, and return what the last one does."""
+    """Make all calls of a fused call, and return what the last one does."""
 
     def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         at, conventions = 0, context.call_conv
 
         def next_(kind: Any) -> Any:
-            """Read a value of LLVM's type `kind` from the chain's memory."""
+            """Read a value of LLVM's type `kind` from that memory."""
             nonlocal at
             place = builder.bitcast(builder.gep(values[0], [WORD(at)]), kind.as_pointer())
             at += context.get_abi_sizeof(kind) // WORD_BYTES
@@ -169,4 +169,4 @@ def _words(value: Any) -> list[int]:
         return [0]
     if numba.typeof(value) == types.int64:
         return [int(value)]
-    raise TypeError(f"a chain keeps no {type(value).__name__}")
+    raise TypeError(f"a fused call keeps no {type(value).__name__}")

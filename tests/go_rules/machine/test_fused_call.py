@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from go_rules.machine.chain import Given, Step, chain
+from go_rules.machine.fused_call import Given, Step, fuse
 from go_rules.machine.jit import kernel
 from go_rules.random import next_u64, seed_state
 from tests.go_rules.machine.test_jit import run
@@ -50,18 +50,18 @@ def arguments() -> tuple[Pair, np.ndarray, np.ndarray]:
     return Pair(np.arange(4), None, 10), record, np.zeros((3, 4))[:, ::2]
 
 
-def test_a_chain_does_what_its_kernels_do() -> None:
+def test_a_fused_call_does_what_its_kernels_do() -> None:
     pair, record, plane = arguments()
-    call = chain([Step(add, (pair, record, None, plane, Given(0))), Step(total, (record, Given(1), 500))], 0.5, plane)
+    call = fuse([Step(add, (pair, record, None, plane, Given(0))), Step(total, (record, Given(1), 500))], 0.5, plane)
     for turn in range(1, 4):
         assert call(0.5, plane) == (66 * turn, 3.0 * turn)
         assert plane.tolist() == [[0.5 * turn] * 2] * 3
 
 
-def test_an_exception_ends_a_chain() -> None:
+def test_an_exception_ends_a_fused_call() -> None:
     pair, record, plane = arguments()
     steps = [Step(total, (record, plane, 100)), Step(add, (pair, record, None, plane, 1))]
-    call = chain(steps)
+    call = fuse(steps)
     call()
     call()
     with pytest.raises(OverflowError, match="too much"):
@@ -69,9 +69,9 @@ def test_an_exception_ends_a_chain() -> None:
     assert record["sum"][0] == 132
 
 
-def test_a_chain_keeps_what_its_kernels_read() -> None:
+def test_a_fused_call_keeps_what_its_kernels_read() -> None:
     pair, record, plane = arguments()
-    call = chain([Step(add, (pair, record, None, plane, 1)), Step(total, (record, plane, 10**6))])
+    call = fuse([Step(add, (pair, record, None, plane, 1)), Step(total, (record, plane, 10**6))])
     del pair, record, plane
     gc.collect()
     others = [np.full(12, 7) for _ in range(1000)]
@@ -80,18 +80,18 @@ def test_a_chain_keeps_what_its_kernels_read() -> None:
 
 
 @pytest.mark.parametrize("argument", [1.5, True, np.int32(3), "text"])
-def test_what_a_chain_cannot_keep_is_refused(argument: object) -> None:
+def test_what_a_fused_call_cannot_keep_is_refused(argument: object) -> None:
     pair, record, plane = arguments()
     with pytest.raises(TypeError):
-        chain([Step(add, (pair, record, None, plane, argument))])
+        fuse([Step(add, (pair, record, None, plane, argument))])
 
 
 PROGRAM = """
 from go_rules.machine import jit
-from go_rules.machine.chain import Given, Step, chain
+from go_rules.machine.fused_call import Given, Step, fuse
 from go_rules.random import next_u64, seed_state
 import numpy as np
-call = chain([Step(next_u64, (Given(0),)), Step(next_u64, (Given(0),))], seed_state(1))
+call = fuse([Step(next_u64, (Given(0),)), Step(next_u64, (Given(0),))], seed_state(1))
 print(int(call(seed_state(1))), jit.compilations)
 try:
     call(np.zeros(2, np.uint32))
@@ -100,7 +100,7 @@ except TypeError:
 """
 
 
-def test_a_chain_is_kept_on_disk(tmp_path) -> None:
+def test_a_fused_call_is_kept_on_disk(tmp_path) -> None:
     state = seed_state(1)
     next_u64(state)
     second = str(int(next_u64(state)))

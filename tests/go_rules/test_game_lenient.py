@@ -34,7 +34,7 @@ def test_moves_that_the_rules_forbid(case):
     point = from_vertex(vertex, game.width, game.height)
     state = game.position.tobytes(), game.keys.tobytes(), game.legal_moves(game.to_play)
     assert game.violation(colour, point) == reason
-    game.play_told(colour, point)
+    game.play_lenient(colour, point)
     assert diagram_of(game) == rows_of(after)
     # What led to a move that cannot be is nothing that networks know.
     assert game.position["recent"].tolist() == [NO_POINT] * 5
@@ -60,7 +60,7 @@ def test_what_cannot_be_on_a_board(before, vertex, reason, rules):
         (703, "off board"),
     ):
         with pytest.raises(RuleViolation) as violation:
-            game.play_told(BLACK, point)
+            game.play_lenient(BLACK, point)
         assert violation.value.reason == expected
     assert (game.position.tobytes(), game.length) == state
 
@@ -69,7 +69,7 @@ def test_legal_moves_that_are_told_of_are_as_any():
     told, played = (game_from(KO + ". . . .", BLACK, SIMPLE) for _ in range(2))
     play_all(played, "B C3 W A1 B D1 W B3")
     for move in played.moves:
-        told.play_told(move.colour, move.point)
+        told.play_lenient(move.colour, move.point)
     assert told.position.tobytes() == played.position.tobytes()
     assert told.line_key() == played.line_key()
 
@@ -78,7 +78,7 @@ def test_moves_of_our_own_stay_strict_after_one():
     """A repetition that was told of does not allow the next one."""
     game = game_from(SEND_TWO, BLACK, POSITIONAL)
     play_all(game, "B A3 W C3")
-    game.play_told(BLACK, from_vertex("B3", 4, 3))
+    game.play_lenient(BLACK, from_vertex("B3", 4, 3))
     play_all(game, "W pass")
     assert not game.is_legal(BLACK, from_vertex("A3", 4, 3))  # that position was there before
     assert from_vertex("A3", 4, 3) not in game.legal_moves(BLACK)
