@@ -23,12 +23,15 @@ class UserError(Exception):
     """Something that the user can mend. The text is one line."""
 
 
-def explain(error: BaseException) -> str:
-    """Say in one line for the user what `error` means. Control characters in it are written out."""
-    return printable(_text(error), LONGEST)
+def explain(error: BaseException, hint: str = " (NOBI_DEBUG=1 shows where)") -> str:
+    """Say in one line for the user what `error` means. Control characters in it are written out.
+
+    `hint`: what follows where it is an error of our own.
+    """
+    return printable(_text(error, hint), LONGEST)
 
 
-def _text(error: BaseException) -> str:
+def _text(error: BaseException, hint: str) -> str:
     if any((kind.__module__, kind.__name__) in USER_ERRORS for kind in type(error).__mro__):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
@@ -37,4 +40,6 @@ def _text(error: BaseException) -> str:
         return f"the Python package {error.name} is missing; reinstall Nobi, or its extra that this command needs"
     if isinstance(error, MemoryError):
         return "out of memory"
-    return f"internal error: {type(error).__name__}: {error} (NOBI_DEBUG=1 shows where)"
+    if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
+        return "the system gives this process no more threads: fewer workers, or higher limits (ulimit -v, -u)"
+    return f"internal error: {type(error).__name__}: {error}{hint}"

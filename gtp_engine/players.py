@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from go_rules.machine.printable import printable_path
+from go_rules.machine.memory import lacking_addresses
+from go_rules.machine.printable import printable, printable_path
 from gtp_engine.configuration.configuration import NO_NETWORK
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
@@ -185,8 +187,10 @@ def check(configuration: Configuration) -> None:
     A network of the user's is opened when it is seen for the first time, which takes a second or two. Embedded ones are
     trusted. Raises ParameterError, UserError and EvaluatorError.
     """
-    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
-        raise UserError("NUMBA_DISABLE_JIT=1 turns numba's compiler off, without which no player runs")
+    _require_compiler()
+    lacking = lacking_addresses()
+    if lacking is not None:
+        raise UserError(lacking)
     name = chosen_player(configuration)
     for table in {PLAYERS[name].parameters, SearchParameters}:
         configuration.fill(table())
@@ -209,6 +213,22 @@ def check(configuration: Configuration) -> None:
 
         check_network(net, configuration.engine.precision, configuration.engine.device, _profile(configuration))
 
+
+def _require_compiler() -> None:
+    """Raise UserError if variables of the environment keep numba from compiling."""
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        raise UserError("NUMBA_DISABLE_JIT=1 turns numba's compiler off, without which no player runs")
+    for name, pattern, what in NUMBA_VARIABLES:
+        value = os.environ.get(name, "")
+        if value and not re.fullmatch(pattern, value):
+            raise UserError(f"{name}={printable(value)}: numba takes {what}")
+
+
+NUMBA_VARIABLES = (
+    ("NUMBA_NUM_THREADS", "0*[1-9][0-9]{0,4}", "a number of threads from 1"),
+    ("NUMBA_OPT", "[0-3]|max", "0, 1, 2, 3 or max"),
+)
+"""Variables of the environment that numba reads, and what they may be; other values end it or fill the terminal."""
 
 OF_EVERY_PLAYER = ("workers", "seed")
 """The parameters of SearchParameters that every player has."""

@@ -197,12 +197,13 @@ class ParameterTable:
         """Raise ParameterError for values that ask for more memory than this machine has for a search."""
 
 
-def require_memory(needs: Mapping[str, float], values: Mapping[str, float]) -> None:
+def require_memory(needs: Mapping[str, float], values: Mapping[str, float], threads_bytes: int = 0) -> None:
     """Raise ParameterError if this machine has no memory for all of `needs`: bytes, by the name of a parameter.
 
     The message names the parameter that takes most of it, whose value is in `values`, and the most it can be.
+    `threads_bytes`: what `memory_for_search` has taken off for threads, where `needs` counts these.
     """
-    room, wanted = memory_for_search(), sum(needs.values())
+    room, wanted = memory_for_search() + threads_bytes, sum(needs.values())
     if wanted <= room:
         return
     name = max(needs, key=lambda each: needs[each])

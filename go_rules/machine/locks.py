@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,15 +22,18 @@ except ImportError:  # on Windows
     fcntl = None  # type: ignore[assignment]
 
 LONGEST = 60.0
-"""How many seconds to wait for a lock at most."""
+"""How many seconds to wait for a lock at most. After one that was waited for in vain, none is waited for."""
 POLL_SECONDS = 0.02
 
 _held: dict[Path, int] = {}
 """The descriptor of each lock file that this process has locked."""
+waited_in_vain = False
+"""Whether this process has waited for a lock in vain."""
 
 
 def acquire(path: Path) -> None:
     """Wait until no other process holds the lock of the file `path`, and take it; give up after LONGEST seconds."""
+    global waited_in_vain
     if fcntl is None or path in _held:
         return
     folder = usable_folder(path.parent, create=True)
@@ -39,11 +43,16 @@ def acquire(path: Path) -> None:
         descriptor = os.open(_lock_of(folder / path.name), os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except OSError:
         return
-    deadline = time.monotonic() + LONGEST
-    while time.monotonic() < deadline:
+    deadline = time.monotonic() + (0.0 if waited_in_vain else LONGEST)
+    while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if time.monotonic() >= deadline:
+                if not waited_in_vain:
+                    waited_in_vain = True
+                    _say_that_it_was_in_vain()
+                break
             time.sleep(POLL_SECONDS)
         except OSError:
             break
@@ -51,6 +60,16 @@ def acquire(path: Path) -> None:
             _held[path] = descriptor
             return
     os.close(descriptor)
+
+
+def _say_that_it_was_in_vain() -> None:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(
+            f"nobi: another process has been preparing the same for {LONGEST:.0f} seconds; has it been stopped? "
+            "This one goes on without it",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def release(path: Path) -> None:

@@ -23,6 +23,9 @@ ADDRESSES_A_THREAD = 80 * MEGABYTE
 """A thread's stack, its part of the C library's heap, and its buffer of the linear algebra library."""
 LEAST = 24 * MEGABYTE
 """A search that has so little plays all the same."""
+LEAST_ADDRESSES, LEAST_ADDRESSES_OF_ANALYSIS = 560 * MEGABYTE, 680 * MEGABYTE
+"""With less address space not even the libraries of `nobi gtp`, and of `nobi analysis`, can be loaded on two cores;
+some of them end the process then."""
 UNKNOWN = 8 << 30
 """What a machine is taken to have that does not tell."""
 GROUPS, MOUNTS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
@@ -31,14 +34,36 @@ GROUPS, MOUNTS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 def memory_for_search() -> int:
     """Return how many bytes the trees and caches of a search may take in all, besides the rest of the engine."""
-    address_space, data = _process_limits()
-    threads = ADDRESSES_A_THREAD * usable_cores()
+    address_space, data = process_limits()
+    threads = thread_bytes() * usable_cores()
     rooms = (
         _machine_memory() - ENGINE,
         address_space - ADDRESSES - threads,
         data - ENGINE - threads,
     )
     return int(max(LEAST, min(rooms)))
+
+
+def thread_bytes() -> int:
+    """Return what a thread takes of this process's limits on address space and data; 0 where there are none."""
+    return ADDRESSES_A_THREAD if min(process_limits()) < float("inf") else 0
+
+
+def most_threads(least: int) -> int:
+    """Return how many threads, `least` at least, fit into the limits on address space and data; 2^30 without any."""
+    if thread_bytes() == 0:
+        return 1 << 30
+    address_space, data = process_limits()
+    return max(least, int(min(address_space - ADDRESSES, data - ENGINE) // thread_bytes()))
+
+
+def lacking_addresses(needed: int = LEAST_ADDRESSES) -> str | None:
+    """Return in one line that this process may not use so many bytes of address space; None where it may."""
+    address_space, _data = process_limits()
+    if address_space >= needed:
+        return None
+    megabytes = address_space / MEGABYTE
+    return f"this process may use {megabytes:.0f} MB of addresses (ulimit -v); {needed >> 20} MB are needed"
 
 
 @functools.cache
@@ -92,7 +117,7 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def _process_limits() -> tuple[float, float]:
+def process_limits() -> tuple[float, float]:
     """The limits of this process on its address space and on its data, in bytes; infinite where there are none."""
     if sys.platform == "win32":
         return float("inf"), float("inf")

@@ -147,5 +147,5 @@ def carry_out(engine: Engine, call: Call) -> bool:
         engine.log.failure(error)
         if call.streaming:  # its header has said that all is well
             note(explain(error))
-        call.finish(Response(f"internal error: {type(error).__name__}: {error}", ok=False))
+        call.finish(Response(explain(error, hint=""), ok=False))
     return True

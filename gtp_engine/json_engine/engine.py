@@ -81,12 +81,13 @@ class JsonEngine:
 
     def read(self, line: bytes) -> None:
         """Read one line, and answer at once what needs no search."""
-        text = line.decode("utf-8", "replace").strip()
+        text = line.decode("utf-8-sig", "replace").strip()
         if not text:
             return
         try:
+            line.decode()
             query = parse_json(text)
-        except ValueError:
+        except ValueError:  # bytes that are no UTF-8 among them: an id with such could not be given back
             self._send({"error": f"parse error: {NO_JSON}{shown(text)}"})
             return
         if not isinstance(query, dict):

@@ -101,12 +101,12 @@ class Session:
     def _load_and_read(self) -> None:
         try:
             engine = self._engine = self._make_engine(self._outbox.put, lambda: self._outbox.is_behind)
+            engine.start()
         except BaseException as error:
             note(explain(error))
             self._ends.put(End(EXIT_FAILURE, False))
             return
         note(READY)
-        engine.start()
         try:
             for piece in self._input.pieces():
                 for line in piece.removesuffix(b"\n").split(b"\n"):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from go_rules.machine.cores import usable_cores
-from go_rules.machine.memory import MEGABYTE, memory_for_search
+from go_rules.machine.memory import MEGABYTE, memory_for_search, thread_bytes
 from go_rules.points import BLACK, WHITE
 from nets.devices import USUAL_BATCH
 from search.parameters import ParameterTable, parameter, require_memory
@@ -388,6 +388,10 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
             "cache_memory": self.cache_memory * MEGABYTE,
             "batch": workers * (self.batch or USUAL_BATCH) * LEAF_BYTES,
         }
+        if self.workers == 0:
+            require_memory(needs, values)
+            return
+        values["workers"], needs["workers"] = self.workers, self.workers * thread_bytes()
         if self.workers > self.batch:
-            values["workers"], needs["workers"] = self.workers, needs.pop("batch")
-        require_memory(needs, values)
+            needs["workers"] += needs.pop("batch")
+        require_memory(needs, values, usable_cores() * thread_bytes())

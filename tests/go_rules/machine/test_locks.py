@@ -59,16 +59,29 @@ def test_a_process_that_is_gone_holds_nothing(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_nobody_waits_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "kernel"
-    process = holder(path)
+def test_nobody_waits_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, other = tmp_path / "kernel", tmp_path / "other"
+    processes = [holder(path), holder(other)]
+    monkeypatch.setattr(locks, "waited_in_vain", False)
     monkeypatch.setattr(locks, "LONGEST", 0.1)
     started = time.monotonic()
     acquire(path)
     assert time.monotonic() - started >= 0.1
+    assert capsys.readouterr().err.startswith("nobi: another process has been preparing the same")
     release(path)  # which was never ours
-    process.kill()
-    process.wait()
+    monkeypatch.setattr(locks, "LONGEST", 60.0)
+    started = time.monotonic()
+    acquire(other)  # whose process may be stopped, too
+    assert time.monotonic() - started < 10.0
+    assert capsys.readouterr().err == ""
+    for process in processes:
+        process.kill()
+        process.wait()
+    acquire(path)
+    release(path)
+    assert [each.name for each in tmp_path.iterdir()] == ["other.lock"]
 
 
 def test_where_nothing_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

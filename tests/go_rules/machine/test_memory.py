@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from go_rules.machine import memory
 from go_rules.machine.memory import LEAST, container_limits, memory_for_search
 
 GIGABYTE = 1 << 30
@@ -40,6 +41,20 @@ def test_limits_of_containers(tmp_path: Path, groups: str | None, files: dict[st
         (mounts / name).parent.mkdir(parents=True, exist_ok=True)
         (mounts / name).write_text(text)
     assert container_limits(own, mounts) == limits
+
+
+def test_threads_and_libraries_need_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "process_limits", lambda: (float("inf"), float("inf")))
+    assert memory.thread_bytes() == 0
+    assert memory.most_threads(1) == 1 << 30
+    assert memory.lacking_addresses() is None
+    monkeypatch.setattr(memory, "process_limits", lambda: (1.5 * GIGABYTE, float("inf")))
+    assert memory.thread_bytes() > 0
+    assert memory.most_threads(1) == 10
+    assert memory.lacking_addresses() is None
+    monkeypatch.setattr(memory, "process_limits", lambda: (0.25 * GIGABYTE, float("inf")))
+    assert memory.most_threads(3) == 3
+    assert memory.lacking_addresses() == "this process may use 256 MB of addresses (ulimit -v); 560 MB are needed"
 
 
 @pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])

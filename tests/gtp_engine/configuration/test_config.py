@@ -126,6 +126,15 @@ def test_memory_that_the_machine_lacks_is_refused(
     check(load(None, ["player=rave", "memory_mb=1000"], {}))
 
 
+def test_threads_need_memory_where_a_process_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("search.puct.parameters.usable_cores", lambda: 2)
+    monkeypatch.setattr("search.puct.parameters.thread_bytes", lambda: 80 << 20)
+    give_room(monkeypatch, GIGABYTE)
+    check(load(None, ["memory=256", "workers=6"], {}))
+    with pytest.raises(ParameterError, match="workers must be at most 10 with"):
+        check(load(None, ["memory=256", "workers=64"], {}))
+
+
 def test_a_file_may_hold_parameters_of_all_players(tmp_path: Path) -> None:
     check(load(write(tmp_path / "all.toml", "[search]\ncpuct = 2\n[alphazero]\nc_init = 2\n"), ["player=nobi"], {}))
 

@@ -117,7 +117,7 @@ def test_a_game_that_the_player_cannot_play_leaves_the_one_before() -> None:
     for line in ("boardsize 9", "komi 3.5", "time_settings 60 0 0", "play b c3", "time_left b 30 0"):
         dialogue.ask(line)
     board = dialogue.ask("showboard")
-    assert "no room" in dialogue.refuse("boardsize 25")
+    assert dialogue.refuse("boardsize 25") == "out of memory"
     assert dialogue.ask("showboard") == board
     assert dialogue.engine.clock.left[BLACK].main == 30
     assert dialogue.ask("boardsize 13") == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from typing import Any
 
@@ -104,6 +105,16 @@ def test_no_json(engine: Spoken, line: str) -> None:
 def test_blank_lines_say_nothing(engine: Spoken) -> None:
     engine.say("", "   ", "\t\r", json.dumps({"id": "v", "action": "clear_cache"}))
     assert engine.next() == {"id": "v", "action": "clear_cache"}
+
+
+def test_bytes_that_are_no_text(engine: Spoken) -> None:
+    engine.engine.read(b'{"id": "caf\xe9"}')
+    assert engine.next()["error"].startswith("parse error: could not parse input line")
+
+
+def test_a_byte_order_mark_says_nothing(engine: Spoken) -> None:
+    engine.engine.read(codecs.BOM_UTF8 + json.dumps(asking("marked")).encode())
+    assert engine.next()["id"] == "marked"
 
 
 def test_an_id_may_be_any_text(engine: Spoken) -> None:

@@ -124,6 +124,26 @@ def test_without_a_compiler_no_player_runs(monkeypatch: pytest.MonkeyPatch, caps
 
 
 @pytest.mark.parametrize(
+    ("name", "value"), [("NUMBA_NUM_THREADS", "0"), ("NUMBA_NUM_THREADS", "x"), ("NUMBA_OPT", "4")]
+)
+def test_values_that_numba_cannot_read(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert command_line.run(["gtp"]) == 1
+    assert capsys.readouterr().err.startswith(f"nobi: {name}={value}: numba takes ")
+
+
+@pytest.mark.parametrize("command", ["gtp", "analysis"])
+def test_too_little_address_space(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("go_rules.machine.memory.process_limits", lambda: (200e6, float("inf")))
+    assert command_line.run([command]) == 1
+    assert capsys.readouterr().err.startswith("nobi: this process may use 191 MB of addresses (ulimit -v); ")
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "not a"),
