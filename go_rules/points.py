@@ -75,9 +75,14 @@ def neighbours(point: int) -> tuple[int, int, int, int]:
 
 
 def to_vertex(point: int, height: int) -> str:
-    """Return the vertex of a point, such as `D4`, or `pass`. Vertices count rows from the bottom, hence `height`."""
+    """Return the vertex of a point, such as `D4`, or `pass`. Vertices count rows from the bottom, hence `height`.
+
+    Raises ValueError for RESIGN and all else that is negative.
+    """
     if point == PASS:
         return "pass"
+    if point < 0:
+        raise ValueError(f"{point} is no point")
     return f"{COLUMNS[column_of(point)]}{height - row_of(point)}"
 
 

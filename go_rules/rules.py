@@ -29,8 +29,8 @@ RULES = np.dtype(
         ("scoring", "i1"),  # SCORING_*
         ("tax", "i1"),  # TAX_*
         ("suicide", "i1"),  # 1: removing one's own chain of two or more stones is legal
-        ("has_button", "i1"),
-        ("friendly_pass", "i1"),
+        ("has_button", "i1"),  # 1: the first pass earns half a point
+        ("friendly_pass", "i1"),  # 1: after two passes the players agree which stones are dead
         ("cleanup", "i1"),  # territory scoring: 1 if two passes lead to the clean-up phases, 0 if they end the game
     ],
     align=True,

@@ -31,6 +31,8 @@ def test_every_vertex_names_one_point(width, height):
 
 
 def test_corners():
+    with pytest.raises(ValueError, match="-2 is no point"):
+        to_vertex(-2, 19)
     assert to_vertex(point_at(0, 0), 19) == "A19"
     assert to_vertex(point_at(18, 18), 19) == "T1"
     assert to_vertex(point_at(8, 0), 9) == "J9"  # there is no column I
