@@ -226,7 +226,7 @@ def _encode_area(pos, colour, life, permutation, spatial):
 
 @kernel_part
 def _encode_moves(pos, colour, turns, permutation, spatial, global_):
-    """The last moves, at most `turns` of them; returns how many there were. None if `colour` moved last."""
+    """The last moves, at most `turns` of them; returns how many there were: 0 if `colour` moved last."""
     if colour != pos.to_play:
         return 0
     for turn in range(turns):

@@ -42,7 +42,7 @@ class HumanProfile:
 
     name: str
     black: int
-    """Steps below the best rank, which is 1 for 9d; professionals have 1 as well."""
+    """The rank: 1 for 9d and professionals, 2 for 8d, and so on to 29 for 20k."""
     white: int
     date: datetime.date
     source: int

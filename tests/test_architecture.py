@@ -28,7 +28,7 @@ VECTORS = {
     "nets/native/simd/vectors.py",
     "nets/native/simd/products.py",
     "nets/native/simd/tile_products.py",
-    "nets/native/simd/low_tiles.py",
+    "nets/native/simd/bf16_tiles.py",
     "nets/native/simd/bfloat16.py",
     "nets/native/simd/groups.py",
     "nets/native/simd/instructions.py",

@@ -99,7 +99,7 @@ class PlayConfig(ParameterTable, section="data.play"):
 
     temperature: float = parameter(0.8, "temperature of the policy that moves are drawn from", above=0)
     early_temperature: float = parameter(
-        0.0, "added to it at a game's start; halves in every so many moves as a row has points", low=0
+        0.0, "added to it at a game's start; halves every N moves on boards of N lines", low=0
     )
     random_moves: float = parameter(0.02, "share of the moves that are drawn from all legal ones", low=0, high=1)
     student: float = parameter(0.5, "share of the games whose moves are drawn from the student's policy", low=0, high=1)

@@ -84,7 +84,7 @@ def experiment(
     with folder_for_one(folder):
         found = _play(name, chosen, planned, conditions, folder)
         played = f"{found.games} games on {size[0]}x{size[1]}, komi {conditions.terms.komi:g}, "
-        _publish(name, chosen, planned, found, played + _limit(chosen, seconds), folder, path)
+        _publish(name, chosen, planned, found, played + limit_text(chosen, seconds), folder, path)
     return EXIT_FAULTS if found.has_faults else 0
 
 
@@ -150,11 +150,11 @@ def _check(label: str, arguments: tuple[str, ...]) -> None:
         raise UserError(f"{printable(label)}: {error}") from None
 
 
-def _limit(chosen: Experiment, seconds: float | None) -> str:
-    """How long the engines thought, for the caption."""
-    if seconds is not None:
-        return f"{seconds:g} s a move"
+def limit_text(chosen: Experiment, seconds: float | None) -> str:
+    """Say how long the engines thought, for the caption: `seconds` a move, or the visits of the experiment."""
     if chosen.option == VISITS:
         return "visits as they say"
+    if seconds is not None:
+        return f"{seconds:g} s a move"
     others = "".join(f", {player} {visits}" for player, visits in chosen.visits_of.items())
     return f"{chosen.visits} visits a move{others}"

@@ -214,7 +214,8 @@ class JsonEngine:
 
     def _parameters(self, slot: int, options: Options) -> SearchParameters:
         """A query's parameters with this slot's part of the machine: a part of the memory, and as many threads as it
-        may get. The first slots are the ones in use while there are few positions."""
+        may get: all in the first slot and in the second half of them, and so on. The first slots are the ones in use
+        while there are few positions."""
         parameters, slots = options.parameters, self._schedule.slots
         alone = self._defaults.parameters.workers or self._workers
         return dataclasses.replace(

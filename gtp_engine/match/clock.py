@@ -42,7 +42,13 @@ def parse_control(text: str) -> TimeControl:
         numbers = []
     if system == "absolute" and len(numbers) == 1 and numbers[0] > 0:
         return TimeControl.absolute(numbers[0])
-    if system in ("canadian", "byoyomi") and len(numbers) == 3 and numbers[1] > 0 and numbers[2] >= 1:
+    if (
+        system in ("canadian", "byoyomi")
+        and len(numbers) == 3
+        and numbers[1] > 0
+        and numbers[2] >= 1
+        and numbers[2] % 1 == 0
+    ):
         main, period, count = numbers
         make = TimeControl.canadian if system == "canadian" else TimeControl.byoyomi
         return make(main, period, int(count))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from search.player import Player
     from search.result import SearchResult
 
-PACKAGES = ("numpy", "numba", "onnxruntime", "onnx", "sgfmill", "click", "rich", "msgspec")
+PACKAGES = ("numpy", "numba", "onnxruntime", "onnx", "sgfmill", "click", "rich", "msgspec", "tomlkit", "platformdirs")
 TRIAL_SIZE = 9
 TRIAL_VISITS = 32
 SPEED_SIZE = 19

@@ -48,7 +48,7 @@ def score_outputs(model: Model) -> ScoreOutputs:
 def _softplus_units(version: int, scale: Multipliers) -> tuple[FloatArray, FloatArray]:
     """Multipliers before and after softplus of the outputs that pass through it."""
     before, after = [1.0, 1.0, 1.0, 1.0], [scale.score_stdev, scale.variance_time]
-    if version >= 14:  # the square root of the multiplier times the square of softplus(x / 2)
+    if version >= 14:  # sqrt(m * softplus(x / 2) ** 2) = sqrt(m) * softplus(x / 2), of a multiplier m
         before[2:] = [0.5, 0.5]
         after += [math.sqrt(scale.shortterm_value_error), math.sqrt(scale.shortterm_score_error)]
     elif version >= 10:

@@ -33,8 +33,8 @@ from nets.native.packed import Packed
 from nets.native.profiles import PROFILES, varied
 from nets.native.simd.products import HERE
 from nets.native.taps import recorded
-from nets.native.transformers.packing import NO_BYTES, Bytes, InBytes
-from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
+from nets.native.transformers.packing import NO_INT8, Int8Matrix, Int8Parts
+from nets.native.transformers.products import HAS_INT8, IN_GROUPS
 from nets.native.transformers.rounding import choices, rounded
 from nets.precision.calibration_games import Positions, few_recorded, recorded_positions
 from nets.precision.loss import GROSS, LIMITS, Answer, Loss, answers, compare_answers, reason_against, shared_out
@@ -81,7 +81,7 @@ class Verdict:
     """Why `auto` does not use the network in int16; empty if it may."""
     largest: int = LARGEST
     """The side of Winograd's largest tiles, in points."""
-    in_bytes: InBytes = NO_BYTES
+    in_int8: Int8Parts = NO_INT8
     """What has 8 bits, see `pack`; nothing if the loss or the processor does not allow it."""
     in_bf16: bool = False
     """Whether convolutions are in bf16, see `pack`; not if the loss or the processor does not allow it."""
@@ -91,13 +91,13 @@ class Verdict:
             "loss": dict(self.loss),
             "reason_against": self.reason_against,
             "largest": self.largest,
-            "scores": self.in_bytes.scores,
-            "mixes": self.in_bytes.mixes,
+            "scores": self.in_int8.scores,
+            "mixes": self.in_int8.mixes,
             "in_bf16": self.in_bf16,
         }
         arrays: dict[str, NDArray[np.generic]] = {VERDICT: np.frombuffer(json.dumps(facts).encode(), np.uint8)}
         arrays |= {f"{RANGE}:{tap}": values for tap, values in self.highest.items()}
-        for label, each in self.in_bytes.matrices.items():
+        for label, each in self.in_int8.matrices.items():
             arrays |= {f"{MATRIX}:{label}:{name}": array for name, array in each._asdict().items()}
         content = io.BytesIO()
         np.savez(content, allow_pickle=False, **arrays)  # unpacking would be a part of each start
@@ -110,10 +110,12 @@ def from_bytes(content: bytes) -> Verdict:
     facts = json.loads(arrays.pop(VERDICT).tobytes())
     highest = {name.removeprefix(f"{RANGE}:"): array for name, array in arrays.items() if name.startswith(RANGE)}
     labels = {name.split(":")[1] for name in arrays if name.startswith(MATRIX)}
-    matrices = {label: Bytes(*(arrays[f"{MATRIX}:{label}:{name}"] for name in Bytes._fields)) for label in labels}
-    in_bytes = InBytes(matrices, tuple(facts.get("scores", ())), tuple(facts.get("mixes", ())))
+    matrices = {
+        label: Int8Matrix(*(arrays[f"{MATRIX}:{label}:{name}"] for name in Int8Matrix._fields)) for label in labels
+    }
+    in_int8 = Int8Parts(matrices, tuple(facts.get("scores", ())), tuple(facts.get("mixes", ())))
     in_bf16 = bool(facts.get("in_bf16", False))
-    return Verdict(highest, facts["loss"], facts["reason_against"], facts["largest"], in_bytes, in_bf16)
+    return Verdict(highest, facts["loss"], facts["reason_against"], facts["largest"], in_int8, in_bf16)
 
 
 def _arrays(content: bytes) -> dict[str, NDArray[Any]]:
@@ -131,7 +133,7 @@ def calibrate(
     positions: Sequence[Positions] | None = None,
     progress: Progress = lambda share: None,
     *,
-    may_have_bf16: bool = HERE.has_low_tiles,
+    may_have_bf16: bool = HERE.has_bf16_tiles,
 ) -> Verdict:
     """Calibrate a prepared network that the kernels know, and measure its loss against `reference` in fp32.
 
@@ -148,10 +150,10 @@ def calibrate(
     progress(0.1)
     highest = ranges(model, others) if has_layers else {}
     progress(0.25 if has_rows else 0.7)
-    matrices: Mapping[str, Bytes] = {}
+    matrices: Mapping[str, Int8Matrix] = {}
     with ThreadPoolExecutor(1, "calibration") as beside:
         answered = beside.submit(answers, varied(reference), checked)
-        if has_rows and HAS_BYTES:
+        if has_rows and HAS_INT8:
             # Weights that are added in groups are rounded too coarsely for attention.
             matrices = rounded(model, others, without_attention=IN_GROUPS)
             progress(0.7)
@@ -169,7 +171,7 @@ def calibrate(
 
 
 def _limits(verdict: Verdict) -> Loss:
-    return SURE if verdict.in_bf16 or any(verdict.in_bytes) else LIMITS
+    return SURE if verdict.in_bf16 or any(verdict.in_int8) else LIMITS
 
 
 def checked_here(verdict: Verdict, model: Model, reference: Evaluator) -> Verdict:
@@ -178,7 +180,7 @@ def checked_here(verdict: Verdict, model: Model, reference: Evaluator) -> Verdic
     is within the limits. Raises EvaluatorError."""
     positions = few_recorded(scratch_for(reference))
     expected = answers(varied(reference), positions)
-    if HERE.has_low_tiles:
+    if HERE.has_bf16_tiles:
         low = replace(verdict, in_bf16=True)
         loss, share = _compare(_evaluator(model, low, reference), expected, positions)
         if not reason_against(loss, 0.0, limits=_limits(low)):
@@ -203,7 +205,7 @@ def affordable(kept: Sequence[Positions], reference: Evaluator) -> list[Position
 
 def packed_by(verdict: Verdict, model: Model) -> Packed:
     """Write a prepared network for the kernels as its calibration says."""
-    return pack(model, verdict.highest, verdict.largest, verdict.in_bytes, verdict.in_bf16)
+    return pack(model, verdict.highest, verdict.largest, verdict.in_int8, verdict.in_bf16)
 
 
 def _evaluator(model: Model, verdict: Verdict, reference: Evaluator) -> NativeEvaluator:
@@ -221,7 +223,8 @@ def _compare(
 
 
 def ranges(model: Model, positions: Sequence[Positions]) -> dict[str, FloatArray]:
-    """Find the top of the range of each channel that convolutions read over `positions`, a little widened."""
+    """Find the top of the range of each channel that convolutions read over `positions`, times WIDENING. Returns
+    float32 [channels] by tap."""
     wanted = {each.tap for each in readings([step for step in steps(model.trunk.blocks) if not step.in_rows])}
     highest: dict[str, FloatArray] = {}
     batch = BATCH if model.parameters < LARGE else 1

@@ -127,12 +127,10 @@ class NativeEvaluator(Evaluator):
     ) -> list[Evaluation]:
         """An evaluation for each of `shares`. Raises EvaluatorError."""
         count, planes, height, width = spatial.shape
-        if (
-            planes != self._packed.planes
-            or global_.shape != (count, self._packed.global_features)
-            or max(height, width) > MAX_SIZE
-        ):
+        if planes != self._packed.planes or max(height, width) > MAX_SIZE:
             raise EvaluatorError(f"{self._source}: evaluation failed: {planes} planes of {height}x{width}")
+        if global_.shape != (count, self._packed.global_features):
+            raise EvaluatorError(f"{self._source}: evaluation failed: global features of the shape {global_.shape}")
         spatial, global_ = as_floats(spatial), as_floats(global_)
         area = height * width
         columns = area + 1, VALUES, SCORE_COLUMNS, area
@@ -140,7 +138,7 @@ class NativeEvaluator(Evaluator):
         space = self._take(count, height, width)
         if self._profile_encoder is not None and self._attributes.profile is not None:
             added = self._profile_encoder.added(self._attributes.profile, count, colours, area)
-            space.players[:, : added.shape[1]] = added
+            space.profile_bias[:, : added.shape[1]] = added
         try:
             space.evaluate(count, spatial, global_, shares[0], *results[0])
             for each, result in zip(shares[1:], results[1:], strict=True):

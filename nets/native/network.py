@@ -24,7 +24,7 @@ RUN = np.dtype([("kind", np.int64), ("first", np.int64), ("end", np.int64)])
 @kernel
 def run_network(
     network, runs, layers, blocks, matrices, heads, tiles, space, room, buffers, streams, finish, curves,
-    constant, players, pools, policies, ownership, boards, count, spatial, global_,
+    constant, profile_bias, pools, policies, ownership, boards, count, spatial, global_,
 ):  # fmt: skip
     """Compute the first `count` boards of a batch, `boards` at a time, which divides their number.
 
@@ -37,7 +37,7 @@ def run_network(
     parameters = network[0].parameters
     for start in range(0, count, boards):
         part = slice(start, start + boards)
-        write_stem(spatial[part], global_[part], players[part], network[0], constant, streams[0])
+        write_stem(spatial[part], global_[part], profile_bias[part], network[0], constant, streams[0])
         for number in range(len(runs)):
             first, end = runs[number].first, runs[number].end
             if layers is not None and runs[number].kind == CONVOLUTIONS:

@@ -18,7 +18,7 @@ from nets.native.parameters import Writer, pad, padded
 from nets.native.simd.activations import CURVES
 from nets.native.simd.products import OUTPUTS
 from nets.native.stem import NETWORK
-from nets.native.transformers.packing import NO_BYTES, BlocksWriter, InBytes, MatricesWriter
+from nets.native.transformers.packing import NO_INT8, BlocksWriter, Int8Parts, MatricesWriter
 
 
 @np.errstate(over="ignore", invalid="ignore")  # absurd weights: outputs that are not finite are refused
@@ -26,13 +26,13 @@ def pack(
     model: Model,
     highest: Mapping[str, FloatArray],
     largest: int = LARGEST,
-    in_bytes: InBytes = NO_BYTES,
+    in_int8: Int8Parts = NO_INT8,
     in_bf16: bool = False,
 ) -> Packed:
     """Write a prepared network for the kernels.
 
     `highest` has the tops of the ranges of activations that convolutions read, [channels] by the names of their taps;
-    `largest` is the most points of a side of Winograd's tiles. `in_bytes` says what has 8 bits,
+    `largest` is the most points of a side of Winograd's tiles. `in_int8` says what has 8 bits,
     `in_bf16` whether convolutions are in bf16, which only tile registers multiply.
     """
     writer, trunk = Writer(), model.trunk
@@ -40,7 +40,7 @@ def pack(
     has_curves = is_curved([step for step in order if not step.in_rows])
     network, matrices = _stem(writer, trunk), MatricesWriter(writer)
     layers = LayersWriter(writer, highest, has_curves, largest, in_bf16)
-    blocks = BlocksWriter(writer, matrices, in_bytes)
+    blocks = BlocksWriter(writer, matrices, in_int8)
     parts = runs(order)
     records = np.zeros(len(parts), RUN)
     for record, run in zip(records, parts, strict=True):

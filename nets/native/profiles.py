@@ -25,7 +25,8 @@ class ProfileEncoder:
         self._added = lru_cache(maxsize=64)(lambda profile, points: _encode(encoder, _metadata(profile, points)))
 
     def added(self, profile: HumanProfile, count: int, colours: NDArray[np.int8] | None, points: int) -> FloatArray:
-        """Return what is added [count, channels] on boards of `points` points. `colours` [count] move, else black."""
+        """Return what is added [count, channels] on boards of `points` points. `colours` [count]
+        are to move; None: black everywhere."""
         is_white = np.zeros(count, np.int64) if colours is None else (colours == WHITE).astype(np.int64)
         return np.asarray(self._added(profile, points)[is_white], np.float32)
 

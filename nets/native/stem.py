@@ -23,19 +23,19 @@ NETWORK = np.dtype(
 
 
 @kernel
-def write_stem(spatial, global_, players, network, constant, stream):
+def write_stem(spatial, global_, profile_bias, network, constant, stream):
     """Write the sums of the stem to the trunk's `stream`, float32 [boards, H, W, channels].
 
     What `spatial` [boards, planes, H, W] has besides an empty board, whose sums [H, W, channels] are in `constant`, is
-    little: each such input adds its weights to the points around it. `global_` is [boards, global features]; `players`
-    [boards, channels] is added at every point. `constant` and `stream` are addresses."""
+    little: each such input adds its weights to the points around it. `global_` is [boards, global features];
+    `profile_bias` [boards, channels] is added at every point. `constant` and `stream` are addresses."""
     boards, planes, height, width = spatial.shape
     reach, point = network.stem_reach, network.channels * FLOAT_BYTES
     line = (2 * reach + 1) * point
     weights = network.parameters + network.stem
     for board in range(boards):
         for at in range(0, point, VECTOR_BYTES):
-            more = load_floats(players.ctypes.data + board * point, at)
+            more = load_floats(profile_bias.ctypes.data + board * point, at)
             for feature in range(global_.shape[1]):
                 matrix = network.parameters + network.stem_global + feature * point
                 more = more + floats(global_[board, feature]) * load_floats(matrix, at)

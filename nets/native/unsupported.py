@@ -15,7 +15,7 @@ from nets.native.simd.processor import is_available
 
 MOST_BYTES = 1 << 30
 """The most memory that a network's integer weights may take."""
-DEEP = f"int16 is only for blocks in at most {MOST_STREAMS - 1} others"
+DEEP = f"int16 is only for bottlenecks nested at most {MOST_STREAMS - 1} deep"
 
 
 def unsupported_reason(model: Model) -> str:

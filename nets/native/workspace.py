@@ -12,7 +12,7 @@ from go_rules.machine.fused_call import Given, Step, fuse
 from nets.evaluator import Evaluation
 from nets.katago.model import FloatArray
 from nets.native.convolutions.finish import FINISH
-from nets.native.convolutions.layers import SPACE
+from nets.native.convolutions.layers import CONVOLUTION_SPACE
 from nets.native.convolutions.tiling import POINTS, tiling
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.network import run_network
@@ -25,7 +25,7 @@ from nets.native.simd.vectors import VECTOR_BYTES
 from nets.native.stem import write_stem
 from nets.native.transformers.attention import HEAD_BUFFERS, KEYS
 from nets.native.transformers.attention import ROWS as QUERIES
-from nets.native.transformers.blocks import ATTENTION, CHUNK, ROOM
+from nets.native.transformers.blocks import ATTENTION, CHUNK, ROW_SPACE
 
 NEAR_BYTES = 8 << 20
 """Parameters up to this size stay in a processor's last cache together with everything else."""
@@ -50,11 +50,11 @@ class Workspace:
         heads = packed.heads[0]
         tiles, finish_record = tiling(boards, height, width, packed.largest), np.zeros(1, FINISH)
         self._held: list[object] = [packed]
-        space = self._allocated(SPACE, _space_sizes(packed, boards, height, width))
-        room = self._allocated(ROOM, _room_sizes(packed, boards, area))
+        space = self._allocated(CONVOLUTION_SPACE, _space_sizes(packed, boards, height, width))
+        room = self._allocated(ROW_SPACE, _row_space_sizes(packed, boards, area))
         buffers = self._allocated(HEAD_BUFFERS, _head_buffer_sizes(packed, area))
         streams = np.array([self._allocate(boards * area * each * FLOAT_BYTES) for each in packed.streams])
-        self.players = np.zeros((count, packed.channels), np.float32)
+        self.profile_bias = np.zeros((count, packed.channels), np.float32)
         self.pools = np.zeros((count, int(heads["pooled_blocks"] + heads["value_blocks"]), 3, OUTPUTS), np.float32)
         self.policies = np.zeros((count, packed.policies, area), np.float32)
         self.ownership = np.zeros((count, area), np.float32)
@@ -63,7 +63,7 @@ class Workspace:
         self._memory = (
             packed.network, packed.runs, packed.layers, packed.blocks, packed.matrices, packed.heads, tiles,
             space, room, buffers, streams, finish_record, packed.curves,
-            constant.ctypes.data, self.players, self.pools, self.policies, self.ownership, boards,
+            constant.ctypes.data, self.profile_bias, self.pools, self.policies, self.ownership, boards,
         )  # fmt: skip
         self.boards = boards
         """How many boards are computed together."""
@@ -77,8 +77,8 @@ class Workspace:
         """The calls that evaluate `count` boards, a multiple of `boards`: from their features to the fields of an
         `Evaluation`.
 
-        `shares` are those of the optimistic policy. All arrays are np.float32 in C order. `players` is added to the
-        stream at every point. The last call raises FloatingPointError if an output is not finite.
+        `shares` are those of the optimistic policy. All arrays are np.float32 in C order. `profile_bias` is added to
+        the stream at every point. The last call raises FloatingPointError if an output is not finite.
         """
         run = *self._memory, count, spatial, global_
         finish = *self._outputs, count, global_, shares, *evaluation
@@ -121,7 +121,7 @@ def boards_at_once(packed: Packed, height: int, width: int) -> int:
 
 
 def _space_sizes(packed: Packed, boards: int, height: int, width: int) -> dict[str, int | list[int]]:
-    """Return the sizes in bytes of what SPACE points to."""
+    """Return the sizes in bytes of what CONVOLUTION_SPACE points to."""
     if packed.layers is None:
         return {}
     record = tiling(boards, height, width, packed.largest)[0]
@@ -145,8 +145,8 @@ def _space_sizes(packed: Packed, boards: int, height: int, width: int) -> dict[s
     }
 
 
-def _room_sizes(packed: Packed, boards: int, area: int) -> dict[str, int | list[int]]:
-    """Return the sizes in bytes of what ROOM points to, for the blocks of rows and for the heads."""
+def _row_space_sizes(packed: Packed, boards: int, area: int) -> dict[str, int | list[int]]:
+    """Return the sizes in bytes of what ROW_SPACE points to, for the blocks of rows and for the heads."""
     inputs, outputs = packed.matrices["inputs"], packed.matrices["outputs"]
     values, mixed = area * int(outputs[packed.heads[0]["matrix"]]), 0
     if packed.blocks is not None:

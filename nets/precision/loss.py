@@ -38,8 +38,9 @@ class Loss:
     other_top_moves: float
     """Share of positions whose best move by policy is another, one not counted: among few it may be chance."""
     close_lead_mean: float = 0.0
-    """Like `lead_mean`, but where the lead is larger than DECIDED points the difference is a share of as many: what is
-    off there is of no use to anyone, and positions of our own have more such leads than games of others."""
+    """Like `lead_mean`, but where the lead L in fp32 exceeds DECIDED points, the difference is divided by |L| over
+    DECIDED: what is off there is of no use to anyone, and positions of our own have more such leads than games of
+    others."""
     winrate_worst_5_percent: float = 0.0
     """Mean of the largest 5 % of the differences of the winning chance: among few positions it says more about
     `winrate_p99` of others than the one or two differences that determine it there."""

@@ -32,14 +32,14 @@ from nets.native.simd.processor import is_available
 from nets.native.simd.products import multiply_parts
 from nets.native.simd.vectors import floats, load_floats, store, store_as_shorts
 from nets.native.transformers.attention import write_shares
-from nets.native.transformers.packing import InBytes
+from nets.native.transformers.packing import Int8Parts
 from nets.native.transformers.products import (
-    ATTENDS_BYTES,
-    HAS_BYTES,
+    ATTENDS_INT8,
+    HAS_INT8,
     IN_GROUPS,
-    multiply_bytes,
+    multiply_int8,
     score_block,
-    score_bytes,
+    score_int8,
 )
 from nets.native.transformers.rounding import rounded
 from nets.native.transformers.rows import BYTE_ZERO
@@ -85,18 +85,18 @@ def products() -> Named:
                 yield f"exact sums {rows} {read}", sums.copy()
             score_block(levels.ctypes.data, weights.ctypes.data, scores.ctypes.data, rows, 2 * channels, 64)
             yield f"exact scores {rows} {channels}", scores.copy()
-            if HAS_BYTES:
+            if HAS_INT8:
                 most = 16 if IN_GROUPS else 127
                 centred = of_bytes.integers(-127, 128, (rows, channels))
                 bytes_ = of_bytes.integers(-most, most + 1, (channels, 32))
                 levels = aligned((centred + BYTE_ZERO).astype(np.int64).astype(np.uint8))
                 weights = packed(bytes_.astype(np.int8), 4)
-                multiply_bytes(levels.ctypes.data, weights.ctypes.data, sums.ctypes.data, rows, channels, channels)
+                multiply_int8(levels.ctypes.data, weights.ctypes.data, sums.ctypes.data, rows, channels, channels)
                 assert (sums - BYTE_ZERO * bytes_.sum(axis=0) == centred @ bytes_).all(), "products of bytes"
-            if ATTENDS_BYTES:
+            if ATTENDS_INT8:
                 starts = aligned((-BYTE_ZERO * bytes_.sum(axis=0)).astype(np.int32))
                 at = levels.ctypes.data, weights.ctypes.data, starts.ctypes.data, scores.ctypes.data
-                score_bytes(*at, rows, channels, 64, 8)
+                score_int8(*at, rows, channels, 64, 8)
                 expected = (centred @ bytes_ >> 8).reshape(rows, 2, 16).transpose(0, 2, 1).reshape(rows, 32)
                 assert (scores == expected).all(), "scores of bytes"
 
@@ -154,7 +154,7 @@ def networks() -> Named:
     for name, (number, activation, blocks) in cases.items():
         network, _ = made(number, blocks, channels=40, activation=f"ACTIVATION_{activation}")
         yield from evaluated(name, opened(network.compressed()))
-    if HAS_BYTES:
+    if HAS_INT8:
         _check_bytes()
 
 
@@ -165,7 +165,7 @@ def _check_bytes() -> None:
     model = load_model(content, "random")
     matrices = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
     assert matrices
-    evaluator = opened(content, in_bytes=InBytes(matrices, ("block0",), ("block0",)))
+    evaluator = opened(content, in_int8=Int8Parts(matrices, ("block0",), ("block0",)))
     for size in ((9, 9), (7, 4)):
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=OF_BYTES)
 

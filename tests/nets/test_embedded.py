@@ -87,7 +87,7 @@ def test_each_machine_checks_int16(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     plain = open_network(network_file(FAST), "fp32")
     assert calibrate.checked_here(ready, model, plain).reason_against == ""
     assert "is allowed" in calibrate.checked_here(ready, model, ConstantEvaluator()).reason_against
-    monkeypatch.setattr(calibrate, "HERE", dataclasses.replace(calibrate.HERE, has_low_tiles=False))
+    monkeypatch.setattr(calibrate, "HERE", dataclasses.replace(calibrate.HERE, has_bf16_tiles=False))
     bad = dataclasses.replace(ready, loss={**ready.loss, "policy_kl": 0.5})
     found = calibrate.checked_here(bad, model, plain)
     assert found.reason_against == "its policy kl is 0.5000 where 0.01 is allowed"

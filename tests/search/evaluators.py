@@ -77,7 +77,7 @@ class CountingEvaluator(ConstantEvaluator):
         own = np.maximum(spatial[:, OWN], spatial[:, OWN_AREA]).sum(axis=(1, 2))
         theirs = np.maximum(spatial[:, OPPONENT], spatial[:, OPPONENT_AREA]).sum(axis=(1, 2))
         lead = own - theirs + KOMI_SCALE * global_[:, GLOBAL_KOMI]
-        evaluation.value[:, WIN] = 1.0 / (1.0 + np.exp(-0.5 * lead))
+        evaluation.value[:, WIN] = 1.0 / (1.0 + np.exp(-np.clip(0.5 * lead, -80.0, 80.0)))
         evaluation.value[:, LOSS] = 1.0 - evaluation.value[:, WIN]
         evaluation.score[:, SCORE_MEAN] = evaluation.score[:, LEAD] = lead
         evaluation.score[:, SCORE_STDEV] = 3.0

@@ -25,6 +25,7 @@ from training.positions.game_conditions import choose_by_share, new_game_conditi
 from training.positions.komi_balancing import draw_komi_balancing
 from training.positions.policy_games import PolicyGames
 from training.positions.records import RecordPositions
+from training.positions.replay import unlabelled
 from training.positions.workers import WorkerPool
 from training.samples.shuffle_buffer import ShuffleBuffer
 
@@ -185,7 +186,7 @@ class BatchLoader:
             f"{source}{canvas}",
             torch.from_numpy(spatial),
             torch.from_numpy(global_),
-            torch.full((len(global_), 3), -1, dtype=torch.int16),
+            torch.from_numpy(unlabelled(len(global_))),
             targets,
             bool(spatial[:, 0, -1, -1].all()),
         )

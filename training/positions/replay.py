@@ -27,6 +27,14 @@ LABELS = 3
 """How many columns labels have."""
 UNKNOWN = -1
 
+
+def unlabelled(count: int) -> NDArray[np.int16]:
+    """Return the labels, int16 [count, LABELS], of positions of which no record says anything."""
+    labels = np.full((count, LABELS), UNKNOWN, np.int16)
+    labels[:, OUTCOME] = 0
+    return labels
+
+
 MAX_DEVIATIONS = 3
 RECENT_MOVES = 30
 """Only the last moves before the position are replaced: their consequences are still open."""

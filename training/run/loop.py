@@ -311,7 +311,7 @@ class Run:
         student, progress = self.distiller.student, self.progress
         self._status.note(
             f"{shape_name(self._config.network)}: {student.parameter_count:,} parameters, "
-            f"{student.macs() / 1e9:.2f} GMAC on 19x19, on {self.distiller.device}; "
+            f"{student.macs() / 1e9:.2f} GMAC of weights on 19x19, on {self.distiller.device}; "
             f"step {progress.step:,}, {leg.leg_budget - leg.leg_spent:,.0f} s left of leg {progress.legs + 1}"
         )
 

@@ -72,11 +72,16 @@ def draw_generations(history: list[dict[str, Any]], folder: Path) -> None:
     figure = Figure(figsize=(10, 4), layout="constrained")
     FigureCanvasAgg(figure)
     chain, anchor = figure.subplots(1, 2)
-    for index, match in enumerate(history[0]["match"]):
-        label = f"{match['size']}x{match['size']}"
-        ratings = chain_ratings(history, index)
+    for size in sorted({match["size"] for generation in history for match in generation["match"]}):
+        label = f"{size}x{size}"
+        ratings = chain_ratings(history, size)
         chain.step(range(len(ratings)), ratings, where="post", label=label)
-        anchored = [(i, each["anchor"][index]) for i, each in enumerate(history, 1) if each.get("anchor")]
+        anchored = [
+            (i, match)
+            for i, each in enumerate(history, 1)
+            for match in each.get("anchor") or ()
+            if match["size"] == size
+        ]
         if anchored:
             scores = [_score(each) for _, each in anchored]
             below = [score - each["low"] for score, (_, each) in zip(scores, anchored, strict=True)]
@@ -93,15 +98,16 @@ def draw_generations(history: list[dict[str, Any]], folder: Path) -> None:
     figure.savefig(folder / "generations.png", dpi=100)
 
 
-def chain_ratings(history: list[dict[str, Any]], index: int) -> list[float]:
-    """Return the Elo of the best network after 0, 1, ... generations on one board: each network that was kept is as
-    much stronger as its match says, with half a game added to either side, so that no match is worth infinitely much.
+def chain_ratings(history: list[dict[str, Any]], size: int) -> list[float]:
+    """Return the Elo of the best network after 0, 1, ... generations on boards of `size`: each network that was kept is
+    as much stronger as its match says, with half a game added to either side, so that no match is worth infinitely
+    much. A generation without a match on such boards changes nothing.
     """
     ratings = [0.0]
     for generation in history:
         gain = 0.0
-        if generation["kept"]:
-            match = generation["match"][index]
+        match = next((each for each in generation["match"] if each["size"] == size), None)
+        if generation["kept"] and match is not None:
             games = match["wins"] + match["draws"] + match["losses"]
             share = (_score(match) * games + 0.5) / (games + 1)
             gain = 400 * math.log10(share / (1 - share))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nets.evaluator import Evaluator
 from training.config import DataConfig
+from training.errors import TrainingError
 from training.interruption import interruptible
 from training.samples.origin import Origin
 from training.samples.sample_files import SampleWriter
@@ -33,6 +34,11 @@ def selfplay(
     Raises TrainingError, EvaluatorError, and, once what was played until Ctrl-C is written, KeyboardInterrupt.
     """
     network = (evaluator if reanalysis is None else reanalysis.evaluator).attributes
+    screen = None if reanalysis is None else reanalysis.screen
+    for other in (evaluator, screen):
+        if other is not None and other.attributes.pass_alive_under_suicide != network.pass_alive_under_suicide:
+            name = other.attributes.name
+            raise TrainingError(f"{network.name} cannot label what {name} saw: pass-alive groups are other features")
     origin = Origin((network.name,), pass_alive_under_suicide=network.pass_alive_under_suicide)
     writer = SampleWriter(folder, origin, SAMPLES_A_FILE)
     status = StatusLine()

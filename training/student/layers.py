@@ -18,7 +18,7 @@ STATISTICS_RATE = 0.02
 """How far a step moves the running mean and variance of batch norm towards those of its batch."""
 
 ACTIVATIONS = {"relu": functional.relu_, "silu": functional.silu}
-"""Of what nobody else reads: it may be overwritten."""
+"""They may overwrite their argument: for tensors that nothing else reads."""
 
 
 class Norm(nn.Module):
@@ -60,8 +60,8 @@ class Norm(nn.Module):
         return total, self(total, board)
 
     def after(self, layer: nn.Conv2d, x: Tensor, board: Board, added: Tensor | None = None) -> Tensor:
-        """Norm and activate layer(x) + added, with `added` [N, C]. Scale and bias cost nothing where the layer has
-        them in its weights, which it has in all kinds but batch norm while that trains."""
+        """Norm and activate layer(x) + added, with `added` [N, C]. The scale costs nothing where the layer has it in
+        its weights, which it has in all kinds but batch norm while that trains; the bias is added in the same pass."""
         return self.of_scaled(convolve(x, self.scaled(layer)), board, added, in_place=True)
 
     def scaled(self, layer: nn.Conv2d) -> Tensor:

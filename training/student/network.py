@@ -163,8 +163,10 @@ class Student(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
     def macs(self) -> int:
-        """Count the multiply-accumulate operations of the convolutions for one 19×19 position."""
-        return sum(361 * module.weight.numel() for module in self.modules() if isinstance(module, nn.Conv2d))
+        """Count the multiply-accumulate operations with weights of the trunk for one 19×19 position: those of its
+        convolutions, and of the matrices that attention and feed-forward blocks apply to each point."""
+        inside = sum(each.weight.numel() for each in self.blocks.modules() if isinstance(each, nn.Linear))
+        return 361 * (inside + sum(each.weight.numel() for each in self.modules() if isinstance(each, nn.Conv2d)))
 
     @torch.no_grad()
     def _initialise(self) -> None:

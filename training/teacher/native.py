@@ -78,11 +78,11 @@ def load_native_teacher(path: Path, threads: int, is_required: bool) -> NativeTe
     `threads` 0 means one for each core. Raises TrainingError."""
     try:
         file = NetworkFile(path)
+        model = load_model(file.content, file.source)
+        check_teacher(model, path)
         evaluator = open_network(path, "int16" if is_required else "auto", "cpu")
         if not isinstance(evaluator, NativeEvaluator):
             return None
-        model = load_model(file.content, file.source)
     except EvaluatorError as error:
         raise TrainingError(str(error)) from None
-    check_teacher(model, path)
     return NativeTeacher(evaluator, has_errors(model), threads or usable_cores())

@@ -13,8 +13,13 @@ from nets.native.simd.products import OUTPUT_BYTES
 from nets.native.simd.vectors import VECTOR_BYTES, floats, load_floats, load_ints, store, store_as_shorts, to_floats
 
 TO_LEVELS, TO_STREAM, TO_VALUES, TO_NEW_STREAM = 0, 1, 2, 3
-"""Kinds of FINISH. Sums times `scale` plus `bias` are: activated, levels; added to the stream, or put there, and what
-becomes levels is the stream times `next_scale` plus `next_bias`; activated, values in `stream`."""
+"""Kinds of FINISH: what becomes of y = sums * scale + bias.
+
+    TO_LEVELS       levels = act(y)
+    TO_STREAM       stream += y, and levels = act(stream * next_scale + next_bias)
+    TO_NEW_STREAM   stream = y, and levels as for TO_STREAM
+    TO_VALUES       the values in `stream` = act(y)
+"""
 
 FINISH = np.dtype(
     [
@@ -100,7 +105,7 @@ def finish_points(sums, height, width, boards, finish, curves):
 
 
 @kernel
-def finish_low_points(sums, row_points, board, height, width, finish, curves):
+def finish_bf16_points(sums, row_points, board, height, width, finish, curves):
     """Finish float32 `sums` [H, row_points, 32] of one board; those of the first `width` points of each row count.
     What become levels elsewhere become numbers in bf16."""
     kind, stream_point, levels_point = finish.kind, finish.stream_point, finish.levels_point

@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.machine.jit import kernel
-from nets.native.convolutions.finish import TO_VALUES, cut_values_off, finish_low_points, finish_points
+from nets.native.convolutions.finish import TO_VALUES, cut_values_off, finish_bf16_points, finish_points
 from nets.native.convolutions.tiling import POINTS
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES, transform_inputs, transform_outputs
 from nets.native.simd.activations import activated, curve_at
+from nets.native.simd.bf16_tiles import multiply_bf16_tiles, shape_bf16_tiles
 from nets.native.simd.bfloat16 import store_as_bfloats
-from nets.native.simd.low_tiles import multiply_low_tiles, shape_low_tiles
 from nets.native.simd.pooling import pool
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_rows
 from nets.native.simd.tile_products import give_up_tiles
@@ -49,7 +49,7 @@ elsewhere `per_step` does, after the activation. In bf16 they are [blocks of 32 
 
 MOST_BUFFERS = 12
 
-SPACE = np.dtype(
+CONVOLUTION_SPACE = np.dtype(
     [
         ("places", np.int64),  # int16 [tiles of all places, channels]
         ("sums", np.int64),  # int32 [tiles of all places or points of all boards, 32]
@@ -74,7 +74,7 @@ def run_layers(layers, first, end, network, tiles, space, streams, finish, curve
     _aim(layers[first], tiles, space, finish)
     _write_levels(layers[first], parameters, tiles, streams, finish, curves, boards)
     if layers[first].in_bf16 == 1:
-        shape_low_tiles()
+        shape_bf16_tiles()
     for number in range(first + 1, end):
         layer = layers[number]
         row, points = layer.inputs * SHORT_BYTES, boards * tiles.height * tiles.width
@@ -93,7 +93,7 @@ def run_layers(layers, first, end, network, tiles, space, streams, finish, curve
             finish.scale = parameters + layer.scale + block * OUTPUT_BYTES
             if layer.in_bf16 == 1:
                 weights = parameters + layer.weights + block * layer.side**2 * row * OUTPUTS
-                _multiply_low(levels, weights, layer, tiles, space.sums, finish, curves, boards)
+                _multiply_bf16(levels, weights, layer, tiles, space.sums, finish, curves, boards)
             elif layer.side == 3:
                 weights = parameters + layer.weights + block * network.points**2 * row * OUTPUTS
                 for i in range(network.points):
@@ -111,15 +111,15 @@ def run_layers(layers, first, end, network, tiles, space, streams, finish, curve
 
 
 @kernel
-def _multiply_low(levels, weights, layer, tiles, sums, finish, curves, boards):
+def _multiply_bf16(levels, weights, layer, tiles, sums, finish, curves, boards):
     """Compute a block of 32 outputs in bf16, board by board."""
     frame = layer.side // 2
     point, row_points = layer.inputs * SHORT_BYTES, tiles.width + frame
     points = (tiles.height - 1) * row_points + tiles.width
     for board in range(boards):
         from_ = levels + board * (tiles.height + 2 * frame) * row_points * point
-        multiply_low_tiles(from_, row_points * point, layer.side, layer.inputs, weights, sums, points)
-        finish_low_points(sums, row_points, board, tiles.height, tiles.width, finish, curves)
+        multiply_bf16_tiles(from_, row_points * point, layer.side, layer.inputs, weights, sums, points)
+        finish_bf16_points(sums, row_points, board, tiles.height, tiles.width, finish, curves)
 
 
 @kernel

@@ -14,7 +14,7 @@ from nets.katago.model import Activation, Convolution, FloatArray, Normed, Ordin
 from nets.native.convolutions.finish import TO_LEVELS, TO_NEW_STREAM, TO_STREAM
 from nets.native.convolutions.layers import LAYER
 from nets.native.convolutions.levels import PLAIN, Levels, Steps, levels_of, numbers_of, steps
-from nets.native.convolutions.weights import put_convolutions, put_low_convolutions
+from nets.native.convolutions.weights import put_bf16_convolutions, put_convolutions
 from nets.native.order import End, Step
 from nets.native.parameters import Writer, pad, padded, pool_matrix
 from nets.native.simd.activations import KINDS
@@ -98,7 +98,7 @@ class LayersWriter:
             record["inputs"], record["source"] = padded(parts[0].inputs), source
             record["kind"] = reading.kind
             if self._in_bf16:
-                offsets = put_low_convolutions(self._writer, parts)
+                offsets = put_bf16_convolutions(self._writer, parts)
             else:
                 offsets = put_convolutions(self._writer, parts, read.steps, read.levels, self._largest)
             record["weights"], record["scale"], record["bias"] = offsets

@@ -44,7 +44,7 @@ def put_convolutions(
     return weights, writer.put(np.concatenate(scales)), writer.put(np.concatenate(biases))
 
 
-def put_low_convolutions(writer: Writer, parts: Sequence[Convolution]) -> tuple[int, int, int]:
+def put_bf16_convolutions(writer: Writer, parts: Sequence[Convolution]) -> tuple[int, int, int]:
     """Write 3×3 or 1×1 convolutions that read the same as one, in bf16, and return what `put_convolutions` does."""
     inputs = padded(parts[0].inputs)
     numbers, biases = [], []
@@ -89,7 +89,7 @@ def _plain(part: Convolution, read: Steps, levels: Levels) -> tuple[NDArray[np.i
 def _rounded(weights: FloatArray, most: FloatArray) -> tuple[NDArray[np.int16], FloatArray]:
     """Integers [places, outputs, inputs] and what 1 is worth [outputs], where sums of products of the weights come to
     at most `most` [outputs]."""
-    # Rounding moves each product by up to half of the largest input, 2^15.
+    # Rounding moves each product by up to half of the largest input, 2^15; twice that is kept free.
     largest_sum = 2**31 - 2**15 * weights.shape[-1]
     scale = np.maximum(most / largest_sum, np.abs(weights).max(axis=(0, 2)) / LARGEST_WEIGHT)
     scale = np.maximum(scale, 1e-30)

@@ -64,8 +64,8 @@ class Instructions:
     """Other products of 8-bit levels, where those are faster than products of 16 bits and `quads` is None."""
     has_tiles: bool
     """Whether there are tile registers for products of 8-bit levels without sign, see tile_products.py."""
-    has_low_tiles: bool
-    """Whether these multiply numbers in bf16 too, see low_tiles.py."""
+    has_bf16_tiles: bool
+    """Whether these multiply numbers in bf16 too, see bf16_tiles.py."""
     byte_zero: int
     """What is added to a level of -127 to 127 in 8 bits; weights always have a sign."""
     high_half: Emit

@@ -49,7 +49,7 @@ class _Register:
         # With these types every LLVM takes it; from version 22 on it has others of its own.
         return self.call(builder, f"avx512.vpdpbusd.{32 * self.lanes}", sums.type, sums, levels, weights)
 
-    def multiply_bytes(self, builder: Any, levels: Any, weights: Any) -> Any:
+    def multiply_int8(self, builder: Any, levels: Any, weights: Any) -> Any:
         return self.call(builder, "avx2.pmadd.ub.sw", ir.VectorType(I16, 2 * self.lanes), levels, weights)
 
     def add_groups(self, builder: Any, sums: Any, groups: Any) -> Any:
@@ -63,7 +63,7 @@ def instructions(features: Collection[str]) -> Instructions:
         wide = _high_half_wide, _fade_wide, _add_shares_wide
         made = _made(_Register(16), 12, 4, False, WIDE_BYTES in features, *wide)
         has_tiles = made.quads is not None and TILES in features
-        return replace(made, has_tiles=has_tiles, has_low_tiles=has_tiles and LOW_TILES in features)
+        return replace(made, has_tiles=has_tiles, has_bf16_tiles=has_tiles and LOW_TILES in features)
     narrow = _high_half_narrow, _fade_narrow, _add_shares_narrow
     if NARROW_BYTES in features:
         # 12 of 16 do, the levels are in 3, and all weights pass through one: products need no register of their own.
@@ -73,13 +73,13 @@ def instructions(features: Collection[str]) -> Instructions:
 
 
 def _made(
-    of: _Register, most_rows: int, more_rows: int, levels_first: bool, has_bytes: bool, *of_shorts: Emit
+    of: _Register, most_rows: int, more_rows: int, levels_first: bool, has_int8: bool, *of_shorts: Emit
 ) -> Instructions:
     pairs = Product(of.spread, lambda builder, weights: weights, of.add_pairs)
-    quads = replace(pairs, add=of.add_quads) if has_bytes else None
+    quads = replace(pairs, add=of.add_quads) if has_int8 else None
     # In wider vectors they were never tried.
-    has_groups = not has_bytes and of.lanes < INTS.llvm.count
-    groups = GroupProduct(of.spread, of.multiply_bytes, of.add_groups) if has_groups else None
+    has_groups = not has_int8 and of.lanes < INTS.llvm.count
+    groups = GroupProduct(of.spread, of.multiply_int8, of.add_groups) if has_groups else None
     return Instructions(
         of.lanes, most_rows, more_rows, levels_first, pairs, quads, groups, False, False, 128, *of_shorts
     )

@@ -41,7 +41,7 @@ BYTE_EXPONENTIAL = tuple(round(each * HIGHEST_POWER) for each in (0.672, 0.173))
 
 
 @intrinsic
-def store_as_bytes(_context: Any, address: Any, offset: Any, vector: Any) -> Any:
+def store_as_int8(_context: Any, address: Any, offset: Any, vector: Any) -> Any:
     """Write sixteen floats from -128 to 255, rounded, as integers of 8 bits."""
 
     def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:

@@ -3,7 +3,7 @@
 Queries and keys, rotated, have 16-bit levels, with one step for each head and board. The longest query and key
 determine it: by the inequality of Cauchy and Schwarz no sum of products overflows. The upper 16 bits of a sum are the
 score: a logit to the base 2, in fixed point ("octaves": each is a factor of two). A share is 2^(score - highest score),
-an integer; the mix divides by the sum of the shares. No floats are needed before that. byte_attention.py makes
+an integer; the mix divides by the sum of the shares. No floats are needed before that. int8_attention.py makes
 levels of 8 bits for the same.
 """
 
@@ -54,7 +54,7 @@ from nets.native.transformers.arithmetic import (
     thresholds,
     total_of_ints,
 )
-from nets.native.transformers.products import ATTENDS_BYTES, IN_TILES, multiply_many_bytes, score_block, score_bytes
+from nets.native.transformers.products import ATTENDS_INT8, IN_TILES, multiply_many_int8, score_block, score_int8
 from nets.native.transformers.rows import sum_of_squares
 
 KEYS = OUTPUTS
@@ -85,9 +85,9 @@ HEAD_BUFFERS = np.dtype(
         ("units", np.int64),  # float32 [area]: octaves that a score of 8-bit levels is worth
         ("values", np.int64),  # int16 [width / 32, area / 2, 32, 2] or int8 [width / 32, area / 4, 32, 4]
         ("steps", np.int64),  # float32 [width]: what a level of each channel of the values is worth
-        ("scores", np.int64),  # int16 [12, area], then shares of 16 bits, or of 8 in the first half of each row
-        ("sums", np.int64),  # int32 [12, 32]
-        ("factors", np.int64),  # float32 [12, a vector]: what the sums of a row are multiplied by
+        ("scores", np.int64),  # int16 [ROWS, area], then shares of 16 bits, or of 8 in the first half of each row
+        ("sums", np.int64),  # int32 [ROWS, 32]
+        ("factors", np.int64),  # float32 [ROWS, a vector]: what the sums of a row are multiplied by
     ]
 )
 """Addresses of what one head works with; areas are rounded up to a multiple of 32."""
@@ -196,11 +196,11 @@ def fraction_bits(octaves):
 
 
 @kernel
-def write_shares(scores, blocks, tail, bits, factor, in_bytes, number):
+def write_shares(scores, blocks, tail, bits, factor, in_int8, number):
     """Turn a row of scores into shares in place, and return their sum. The last of `blocks` has `tail` keys.
 
     The last `bits` of scores are a fraction of an octave; if `factor` is above 0, once they are multiplied by it and
-    divided by 65536. Shares have 8 bits if `in_bytes` is 1, else 16. With 8 they are rounded by thresholds, which
+    divided by 65536. Shares have 8 bits if `in_int8` is 1, else 16. With 8 they are rounded by thresholds, which
     the row's `number` chooses.
     """
     last = (blocks - 1) * VECTOR_BYTES
@@ -210,9 +210,9 @@ def write_shares(scores, blocks, tail, bits, factor, in_bytes, number):
         tops = larger_shorts(load_shorts(scores, at), tops)
     top = shorts(highest_short(tops))
     to_octaves, to_fraction = shorts(bits), shorts(16 - bits)
-    highest = shorts(HIGHEST_POWER if in_bytes == 1 else ONE)
-    linear = shorts(BYTE_EXPONENTIAL[0] if in_bytes == 1 else EXPONENTIAL[0])
-    square = shorts(BYTE_EXPONENTIAL[1] if in_bytes == 1 else EXPONENTIAL[1])
+    highest = shorts(HIGHEST_POWER if in_int8 == 1 else ONE)
+    linear = shorts(BYTE_EXPONENTIAL[0] if in_int8 == 1 else EXPONENTIAL[0])
+    square = shorts(BYTE_EXPONENTIAL[1] if in_int8 == 1 else EXPONENTIAL[1])
     sums, start = no_ints(), number * PER_ROW
     for at in range(0, blocks * VECTOR_BYTES, VECTOR_BYTES):
         below = top - load_shorts(scores, at)
@@ -221,14 +221,14 @@ def write_shares(scores, blocks, tail, bits, factor, in_bytes, number):
         rest = left(below, to_fraction)
         power = highest - share_of(rest, linear - share_of(rest, square))
         octaves = right(below, to_octaves)
-        if in_bytes == 1:
+        if in_int8 == 1:
             shares = right(fade(power, octaves + shorts(1)) + thresholds(start % ROUNDED_OFF), shorts(ROUNDED_OFF_BITS))
             start += PER_BLOCK
         else:
             shares = right(fade(power, octaves + shorts(SPARE_BITS - 1)) + shorts(1), shorts(1))
         if at == last:
             shares = kept(shares, tail)
-        if in_bytes == 1:
+        if in_int8 == 1:
             store_low_bytes(scores, at // 2, shares)
         else:
             store(scores, at, shares)
@@ -244,30 +244,30 @@ def mix(block, buffers, area, fraction, shift, one_or_nan, mixed, row_bytes):
     is mixed is multiplied by `one_or_nan`: integers cannot be no number, so this says whether a query or a key was."""
     blocks = (area + KEYS - 1) // KEYS
     score_row, tail = blocks * VECTOR_BYTES, area - (blocks - 1) * KEYS
-    query_bytes = block.size if block.scores_bytes == 1 else block.size * SHORT_BYTES
-    words = (area + 3) // 4 if block.mixes_bytes == 1 else (area + 1) // 2
+    query_bytes = block.size if block.scores_int8 == 1 else block.size * SHORT_BYTES
+    words = (area + 3) // 4 if block.mixes_int8 == 1 else (area + 1) // 2
     # In tiles levels beyond the board are mixed too: their shares are 0, and they may be any.
-    share_bytes = blocks * KEYS if IN_TILES and block.mixes_bytes == 1 else words * 4
+    share_bytes = blocks * KEYS if IN_TILES and block.mixes_int8 == 1 else words * 4
     for start in range(0, area, ROWS):
         count = min(ROWS, area - start)
         queries = buffers.queries + start * query_bytes
         for number in range(blocks):
             keys, to = buffers.keys + number * KEYS * query_bytes, buffers.scores + number * VECTOR_BYTES
-            if ATTENDS_BYTES and block.scores_bytes == 1:
+            if ATTENDS_INT8 and block.scores_int8 == 1:
                 starts = buffers.starts + number * OUTPUT_BYTES
-                score_bytes(queries, keys, starts, to, count, query_bytes, score_row, shift)
+                score_int8(queries, keys, starts, to, count, query_bytes, score_row, shift)
             else:
                 score_block(queries, keys, to, count, query_bytes, score_row)
         for row in range(count):
             bits, factor = fraction, 0
-            if ATTENDS_BYTES and block.scores_bytes == 1:
+            if ATTENDS_INT8 and block.scores_int8 == 1:
                 unit = load_float(buffers.units, (start + row) * FLOAT_BYTES)
                 bits = FINEST
                 while bits > 1 and unit * (65536 << bits) > HIGHEST_FACTOR:
                     bits -= 1
                 factor = int(min(max(unit * (65536 << bits), 1.0), HIGHEST_FACTOR))
             scores = buffers.scores + row * score_row
-            shares = write_shares(scores, blocks, tail, bits, factor, block.mixes_bytes, start + row)
+            shares = write_shares(scores, blocks, tail, bits, factor, block.mixes_int8, start + row)
             store(buffers.factors, row * VECTOR_BYTES, floats(one_or_nan / shares))
         _mix_values(block, buffers, count, words, share_bytes, score_row, mixed + start * row_bytes, row_bytes)
 
@@ -277,8 +277,8 @@ def _mix_values(block, buffers, count, words, share_bytes, score_row, mixed, row
     end = block.value_size * FLOAT_BYTES
     for first in range(0, end, OUTPUT_BYTES):
         values = buffers.values + first * words
-        if ATTENDS_BYTES and block.mixes_bytes == 1:
-            multiply_many_bytes(buffers.scores, values, buffers.sums, count, score_row, share_bytes)
+        if ATTENDS_INT8 and block.mixes_int8 == 1:
+            multiply_many_int8(buffers.scores, values, buffers.sums, count, score_row, share_bytes)
         else:
             multiply_parts(buffers.scores, values, buffers.sums, count, score_row, share_bytes)
         for at in range(first, min(first + OUTPUT_BYTES, end), VECTOR_BYTES):

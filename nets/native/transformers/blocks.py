@@ -25,8 +25,8 @@ from nets.native.transformers.attention import (
     rotate,
     write_shorts,
 )
-from nets.native.transformers.byte_attention import pack_byte_keys, pack_byte_values, write_byte_queries
-from nets.native.transformers.products import ATTENDS_BYTES, IN_TILES, multiply_many_bytes
+from nets.native.transformers.int8_attention import pack_int8_keys, pack_int8_values, write_int8_queries
+from nets.native.transformers.products import ATTENDS_INT8, IN_TILES, multiply_many_int8
 from nets.native.transformers.rows import add_values, put_gated, put_silu, put_values, write_activated, write_levels
 
 TO_VALUES, TO_STREAM, TO_GATED, TO_SILU = 0, 1, 2, 3
@@ -50,8 +50,8 @@ BLOCK = np.dtype(
         ("rotation", np.int64),  # float32 [kv heads, 2, 2, MAX_SIZE, size], see attention.rotate; offset
         ("share", np.float64),  # 1 / channels: makes a row's sum of squares its mean square, for the RMS norm
         ("epsilon", np.float64),
-        ("scores_bytes", np.int64),  # 1: queries and keys have 8 bits, 0: 16
-        ("mixes_bytes", np.int64),  # the same of shares and values
+        ("scores_int8", np.int64),  # 1: queries and keys have 8 bits, 0: 16
+        ("mixes_int8", np.int64),  # the same of shares and values
         ("first", np.int64),  # numbers of MATRIX records
         ("second", np.int64),
         ("gated", np.int64),  # 1: a feed-forward block with a gate
@@ -64,7 +64,7 @@ BLOCK = np.dtype(
 A feed-forward block's first matrix has, by blocks of 32 outputs, 16 of the first one and 16 of the gate.
 The ends of a bottleneck have a first matrix only."""
 
-ROOM = np.dtype(
+ROW_SPACE = np.dtype(
     [
         ("values", np.int64),  # float32 [rows, queries, keys, values]
         ("mixed", np.int64),  # float32 [rows, heads * value size]
@@ -84,12 +84,12 @@ def multiply(matrix, parameters, room, count, kind, to, to_bytes, to_block):
     They go to an address, `to_bytes` from one row to the next and `to_block` from one block of outputs to the next.
     """
     block_bytes = matrix.inputs * OUTPUTS
-    if matrix.in_bytes == 0:
+    if matrix.in_int8 == 0:
         block_bytes *= SHORT_BYTES
     for block in range(matrix.outputs // OUTPUTS):
         weights = parameters + matrix.weights + block * block_bytes
-        if matrix.in_bytes == 1:
-            multiply_many_bytes(room.levels, weights, room.sums, count, matrix.inputs, matrix.inputs)
+        if matrix.in_int8 == 1:
+            multiply_many_int8(room.levels, weights, room.sums, count, matrix.inputs, matrix.inputs)
         else:
             multiply_rows(room.levels, weights, room.sums, count, matrix.inputs * SHORT_BYTES)
         scale = parameters + matrix.scale + block * OUTPUT_BYTES
@@ -194,25 +194,25 @@ def _attend_board(block, parameters, rows, row_bytes, room, buffers, board, heig
         our_values = values + kv_head * value_size * FLOAT_BYTES
         table = parameters + block.rotation + kv_head * 4 * table_bytes
         rotate(our_keys, row_bytes, height, width, size, table, table_bytes)
-        if ATTENDS_BYTES and block.scores_bytes == 1:
+        if ATTENDS_INT8 and block.scores_int8 == 1:
             # Here no length is needed: all that counts is whether it is finite.
             longest_key = largest_square(our_keys, area, row_bytes, size)
-            pack_byte_keys(buffers, our_keys, area, row_bytes, size)
+            pack_int8_keys(buffers, our_keys, area, row_bytes, size)
         else:
             longest_key = longest(our_keys, area, row_bytes, size)
             write_shorts(our_keys, area, row_bytes, size, LONGEST / longest_key, buffers.key_rows)
             pack_keys(buffers.key_rows, area, size // 2, buffers.keys)
-        if ATTENDS_BYTES and block.mixes_bytes == 1:
-            pack_byte_values(our_values, area, row_bytes, value_size, buffers.steps, buffers.values)
+        if ATTENDS_INT8 and block.mixes_int8 == 1:
+            pack_int8_values(our_values, area, row_bytes, value_size, buffers.steps, buffers.values)
         else:
             pack_values(our_values, area, row_bytes, value_size, most, buffers.steps, buffers.values)
         for head in range(kv_head * groups, (kv_head + 1) * groups):
             queries = rows + head * size * FLOAT_BYTES
             rotate(queries, row_bytes, height, width, size, table, table_bytes)
             fraction = shift = 0
-            if ATTENDS_BYTES and block.scores_bytes == 1:
+            if ATTENDS_INT8 and block.scores_int8 == 1:
                 longest_query = largest_square(queries, area, row_bytes, size)
-                shift = write_byte_queries(buffers, queries, area, row_bytes, size, block.octaves)
+                shift = write_int8_queries(buffers, queries, area, row_bytes, size, block.octaves)
             else:
                 longest_query = longest(queries, area, row_bytes, size)
                 fraction = fraction_bits(longest_query * longest_key * block.octaves)

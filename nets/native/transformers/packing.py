@@ -17,11 +17,11 @@ from nets.native.parameters import HEAD, LARGEST_WEIGHT, Writer, padded
 from nets.native.simd.activations import KINDS
 from nets.native.simd.products import OUTPUTS
 from nets.native.transformers.blocks import ATTENTION, BLOCK, FEED_FORWARD, NARROW, WIDEN
-from nets.native.transformers.products import ATTENDS_BYTES
+from nets.native.transformers.products import ATTENDS_INT8
 from nets.native.transformers.rows import BYTE_ZERO, MATRIX, SHORT_LEVELS
 
 
-class Bytes(NamedTuple):
+class Int8Matrix(NamedTuple):
     """A matrix with weights of 8 bits, for activations of 8 bits."""
 
     factors: FloatArray
@@ -32,18 +32,18 @@ class Bytes(NamedTuple):
     """[outputs]: what a weight of 1 is worth."""
 
 
-class InBytes(NamedTuple):
+class Int8Parts(NamedTuple):
     """What transformer blocks compute with 8 bits."""
 
-    matrices: Mapping[str, Bytes]
+    matrices: Mapping[str, Int8Matrix]
     """By the names of block and matrix."""
     scores: Collection[str]
-    """The attention blocks whose queries and keys have 8 bits, see byte_attention.py."""
+    """The attention blocks whose queries and keys have 8 bits, see int8_attention.py."""
     mixes: Collection[str]
     """The attention blocks whose shares and values have 8 bits."""
 
 
-NO_BYTES = InBytes(MappingProxyType({}), (), ())
+NO_INT8 = Int8Parts(MappingProxyType({}), (), ())
 
 
 class Places(NamedTuple):
@@ -85,9 +85,9 @@ _Parts = dict[str, tuple[FloatArray, Places, Places]]
 class BlocksWriter:
     """Writes the BLOCK records of runs of transformer blocks."""
 
-    def __init__(self, writer: Writer, matrices: MatricesWriter, in_bytes: InBytes) -> None:
+    def __init__(self, writer: Writer, matrices: MatricesWriter, in_int8: Int8Parts) -> None:
         """Write parameters to `writer`."""
-        self._writer, self._matrices, self._in_bytes = writer, matrices, in_bytes
+        self._writer, self._matrices, self._in_int8 = writer, matrices, in_int8
         self.records: list[NDArray[np.void]] = []
 
     def put(self, run: Sequence[Step]) -> None:
@@ -99,8 +99,8 @@ class BlocksWriter:
             if isinstance(part, End):
                 parts = _end(record, part, self._writer)
             elif isinstance(part, AttentionBlock):
-                record["scores_bytes"] = ATTENDS_BYTES and label in self._in_bytes.scores
-                record["mixes_bytes"] = ATTENDS_BYTES and label in self._in_bytes.mixes
+                record["scores_int8"] = ATTENDS_INT8 and label in self._in_int8.scores
+                record["mixes_int8"] = ATTENDS_INT8 and label in self._in_int8.mixes
                 record["rotation"] = self._writer.put(_rotation(part))
                 parts = _attention(record, part)
             else:
@@ -108,8 +108,8 @@ class BlocksWriter:
                 parts = _feed_forward(record, part)
             for name, (matrix, inputs, outputs) in parts.items():
                 key = end_name(label, part) if isinstance(part, End) else f"{label}_{name}"
-                in_bytes = self._in_bytes.matrices.get(key)
-                record[name] = self._matrices.put(matrix, inputs, outputs, in_bytes)
+                in_int8 = self._in_int8.matrices.get(key)
+                record[name] = self._matrices.put(matrix, inputs, outputs, in_int8)
 
 
 def end_name(label: str, end: End) -> str:
@@ -173,12 +173,12 @@ class MatricesWriter:
         self._writer = writer
         self.records: list[NDArray[np.void]] = []
 
-    def put(self, matrix: FloatArray, inputs: Places, outputs: Places, in_bytes: Bytes | None = None) -> int:
-        """Write a matrix [inputs, outputs], with 8-bit weights if `in_bytes` is given, and return its number."""
-        factors, integers, scale = in_bytes or (np.ones(len(matrix), np.float32), *_rounded(matrix))
-        group = 2 if in_bytes is None else 4
+    def put(self, matrix: FloatArray, inputs: Places, outputs: Places, in_int8: Int8Matrix | None = None) -> int:
+        """Write a matrix [inputs, outputs], with 8-bit weights if `in_int8` is given, and return its number."""
+        factors, integers, scale = in_int8 or (np.ones(len(matrix), np.float32), *_rounded(matrix))
+        group = 2 if in_int8 is None else 4
         record = np.zeros(1, MATRIX)
-        record["inputs"], record["outputs"], record["in_bytes"] = inputs.total, outputs.total, in_bytes is not None
+        record["inputs"], record["outputs"], record["in_int8"] = inputs.total, outputs.total, in_int8 is not None
         weights = np.zeros((inputs.total, outputs.total), integers.dtype)
         weights[np.ix_(inputs.at, outputs.at)] = integers
         blocks = weights.reshape(inputs.total // group, group, -1, OUTPUTS).transpose(2, 0, 3, 1)
@@ -186,7 +186,7 @@ class MatricesWriter:
         record["factors"] = self._writer.put(spread(factors, inputs))
         scales = spread(scale, outputs)
         record["scale"] = self._writer.put(scales)
-        shift = BYTE_ZERO * weights.sum(axis=0, dtype=np.int64) * scales if in_bytes is not None else 0 * scales
+        shift = BYTE_ZERO * weights.sum(axis=0, dtype=np.int64) * scales if in_int8 is not None else 0 * scales
         record["shift"] = self._writer.put(shift.astype(np.float32))
         self.records.append(record)
         return len(self.records) - 1
@@ -194,7 +194,7 @@ class MatricesWriter:
 
 def _rounded(matrix: FloatArray) -> tuple[NDArray[np.int16], FloatArray]:
     """Integers [inputs, outputs], as fine as sums in 32 bits allow, and what 1 is worth [outputs]."""
-    # Rounding moves each product by up to half of the highest level.
+    # Rounding moves each product by up to half of the highest level; twice that is kept free.
     largest_sum = 2**31 - SHORT_LEVELS * len(matrix)
     most = SHORT_LEVELS * np.abs(matrix).sum(axis=0)
     scale = np.maximum(most / largest_sum, np.abs(matrix).max(axis=0) / LARGEST_WEIGHT)

@@ -13,11 +13,11 @@ from nets.native.simd.products import HERE, OUTPUT_BYTES, emit_products, multipl
 from nets.native.simd.tile_products import multiply_tiles
 from nets.native.simd.vectors import ALIGNMENT, I32, I64, intrinsic, place, spread
 
-HAS_BYTES = HERE.quads is not None or HERE.groups is not None
+HAS_INT8 = HERE.quads is not None or HERE.groups is not None
 """Whether products of 8-bit levels are faster than those of 16 bits."""
 IN_GROUPS = HERE.groups is not None
 """Whether they add up groups of products in 16 bits, so that weights have to keep to LARGEST_GROUP."""
-ATTENDS_BYTES = HERE.quads is not None
+ATTENDS_INT8 = HERE.quads is not None
 """Whether attention can have 8 bits."""
 IN_TILES = HERE.has_tiles
 """Whether many rows of 8-bit levels are multiplied in tiles, in memory for rows up to a multiple of TILE_ROWS."""
@@ -77,7 +77,7 @@ _multiply_group: Any = None if HERE.groups is None else group_multiplier(HERE.gr
 
 
 @kernel
-def multiply_bytes(levels, weights, sums, rows, row_bytes, length):
+def multiply_int8(levels, weights, sums, rows, row_bytes, length):
     """Compute int32 sums [rows, 32] of 8-bit levels [rows, channels] @ int8 weights [channels / 4, 32, 4].
 
     The arguments are the addresses of levels, weights and sums, the number of rows, the bytes from one row of levels to
@@ -91,12 +91,12 @@ def multiply_bytes(levels, weights, sums, rows, row_bytes, length):
 
 
 @kernel
-def multiply_many_bytes(levels, weights, sums, rows, row_bytes, length):
-    """Do what multiply_bytes does, for a `length` that is a multiple of 32 and a thread that has shaped its tiles."""
+def multiply_many_int8(levels, weights, sums, rows, row_bytes, length):
+    """Do what multiply_int8 does, for a `length` that is a multiple of 32 and a thread that has shaped its tiles."""
     if IN_TILES:
         multiply_tiles(levels, row_bytes, length, weights, sums, rows)
     else:
-        multiply_bytes(levels, weights, sums, rows, row_bytes, length)
+        multiply_int8(levels, weights, sums, rows, row_bytes, length)
 
 
 @kernel
@@ -110,7 +110,7 @@ def score_block(queries, keys, scores, rows, row_bytes, to_bytes):
 
 
 @kernel
-def score_bytes(queries, keys, starts, scores, rows, row_bytes, to_bytes, by):
+def score_int8(queries, keys, starts, scores, rows, row_bytes, to_bytes, by):
     """Compute int16 scores [rows, 32] of 8-bit queries [rows, size] @ int8 keys [size / 4, 32, 4], `by` bits shifted.
 
     The order of keys is that of `score_block`; `starts` is the address of int32 [32], to which products are added.

@@ -17,8 +17,8 @@ from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray, Mode
 from nets.native.order import End, steps
 from nets.native.simd.groups import LARGEST_GROUP, group_numbers
 from nets.native.taps import recorded
-from nets.native.transformers.packing import Bytes, InBytes, end_name, placed, placed_hidden
-from nets.native.transformers.products import ATTENDS_BYTES, IN_GROUPS
+from nets.native.transformers.packing import Int8Matrix, Int8Parts, end_name, placed, placed_hidden
+from nets.native.transformers.products import ATTENDS_INT8, IN_GROUPS
 from nets.precision.calibration_games import Positions
 from nets.precision.weight_rounding import Groups, round_in_groups, round_weights
 
@@ -35,13 +35,13 @@ def rounded(
     model: Model,
     positions: Sequence[Positions],
     without_attention: bool = False,
-) -> dict[str, Bytes]:
+) -> dict[str, Int8Matrix]:
     """Round the matrices for 8 bits, by names of block and matrix, to suit what the network reads in `positions`.
 
     `without_attention` leaves out the matrices of attention blocks."""
     parts = _parts(model, without_attention)
     moments = _moments(model, positions, {part.tap for part in parts})
-    return {part.name: _bytes(part.matrix, part.norm, moments[part.tap], part.places) for part in parts}
+    return {part.name: _in_8_bits(part.matrix, part.norm, moments[part.tap], part.places) for part in parts}
 
 
 class _Part(NamedTuple):
@@ -77,7 +77,7 @@ def _end(label: str, end: End) -> _Part:
     return _Part(end_name(label, end), tap, matrix, np.ones(len(matrix), np.float32), placed([len(matrix)]).at)
 
 
-def choices(model: Model, matrices: Mapping[str, Bytes]) -> list[InBytes]:
+def choices(model: Model, matrices: Mapping[str, Int8Matrix]) -> list[Int8Parts]:
     """List what may have 8 bits, from most to nothing. `matrices` are those that `rounded` returned.
 
     The first block of each kind and the first end of a bottleneck lose most, on other positions more than on those of a
@@ -97,10 +97,10 @@ def choices(model: Model, matrices: Mapping[str, Bytes]) -> list[InBytes]:
         wanted.append((latest, attention, _both(latest) + feeding + _latest(widen, quarters)))
     seconds = [f"{label}_second" for label in feed_forward[1:]]
     wanted += [([], attention, feeding), ([], [], feeding), ([], [], seconds), ([], [], [])]
-    result: list[InBytes] = []
+    result: list[Int8Parts] = []
     for scores, mixes, names in wanted:
         taken = {name: matrix for name, matrix in matrices.items() if name in names}
-        choice = InBytes(taken, tuple(scores), tuple(mixes)) if ATTENDS_BYTES else InBytes(taken, (), ())
+        choice = Int8Parts(taken, tuple(scores), tuple(mixes)) if ATTENDS_INT8 else Int8Parts(taken, (), ())
         if not result or not _are_alike(choice, result[-1]):
             result.append(choice)
     return result
@@ -115,7 +115,7 @@ def _latest(names: list[str], quarters: int) -> list[str]:
     return names[len(names) - len(names) * quarters // 4 :]
 
 
-def _are_alike(one: InBytes, other: InBytes) -> bool:
+def _are_alike(one: Int8Parts, other: Int8Parts) -> bool:
     return (one.matrices.keys(), *one[1:]) == (other.matrices.keys(), *other[1:])
 
 
@@ -130,7 +130,7 @@ def _last(block: AttentionBlock | FeedForwardBlock) -> FloatArray:
     return block.output if isinstance(block, AttentionBlock) else block.second
 
 
-def _bytes(matrix: FloatArray, norm: FloatArray, moments: Moments, places: NDArray[np.int64]) -> Bytes:
+def _in_8_bits(matrix: FloatArray, norm: FloatArray, moments: Moments, places: NDArray[np.int64]) -> Int8Matrix:
     """`matrix` [inputs, outputs], whose inputs are multiplied by `norm` and then have these second moments.
 
     `places` [inputs] are the places of inputs in the kernels' rows."""
@@ -141,7 +141,7 @@ def _bytes(matrix: FloatArray, norm: FloatArray, moments: Moments, places: NDArr
     integers, scale = _quantized(np.ascontiguousarray(even), scaled[np.ix_(order, order)], places[order])
     weights = np.empty(matrix.shape, np.int8)
     weights[order] = integers.T
-    return Bytes(factors * norm, weights, scale)
+    return Int8Matrix(factors * norm, weights, scale)
 
 
 def _factors(weights: Moments, inputs: Moments) -> FloatArray:

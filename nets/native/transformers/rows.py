@@ -26,7 +26,7 @@ from nets.native.simd.vectors import (
     to_floats,
     total,
 )
-from nets.native.transformers.arithmetic import highest_magnitude, larger_magnitude, store_as_bytes, store_float
+from nets.native.transformers.arithmetic import highest_magnitude, larger_magnitude, store_as_int8, store_float
 
 IDENTITY = KINDS.index(Activation.IDENTITY)
 BYTE_LEVELS, SHORT_LEVELS = 127, 4095
@@ -39,7 +39,7 @@ MATRIX = np.dtype(
     [
         ("inputs", np.int64),  # a multiple of 32, as outputs are
         ("outputs", np.int64),
-        ("in_bytes", np.int64),  # 1: levels and weights have 8 bits, 0: 16
+        ("in_int8", np.int64),  # 1: levels and weights have 8 bits, 0: 16
         ("factors", np.int64),  # float32 [inputs]: what activations are multiplied by before they are rounded
         ("weights", np.int64),  # int16 [outputs / 32, inputs / 2, 32, 2] or int8 [outputs / 32, inputs / 4, 32, 4]
         ("scale", np.int64),  # float32 [outputs]
@@ -96,7 +96,7 @@ def write_levels(rows, count, matrix, parameters, share, epsilon, levels, steps)
     """
     row_bytes = matrix.inputs * FLOAT_BYTES
     factors = parameters + matrix.factors
-    most = np.float32(BYTE_LEVELS if matrix.in_bytes == 1 else SHORT_LEVELS)
+    most = np.float32(BYTE_LEVELS if matrix.in_int8 == 1 else SHORT_LEVELS)
     for _ in range(count):
         squares, peaks = floats(0.0), floats(0.0)
         for at in range(0, row_bytes, VECTOR_BYTES):
@@ -108,10 +108,10 @@ def write_levels(rows, count, matrix, parameters, share, epsilon, levels, steps)
             step *= reciprocal_root(total(squares) * share, epsilon)
         peak = highest_magnitude(peaks) + np.float32(LEAST)
         factor = floats(most / peak)
-        if matrix.in_bytes == 1:
+        if matrix.in_int8 == 1:
             zero = floats(float(BYTE_ZERO))
             for at in range(0, row_bytes, VECTOR_BYTES):
-                store_as_bytes(levels, at // 4, load_floats(rows, at) * load_floats(factors, at) * factor + zero)
+                store_as_int8(levels, at // 4, load_floats(rows, at) * load_floats(factors, at) * factor + zero)
             levels += matrix.inputs
         else:
             for at in range(0, row_bytes, VECTOR_BYTES):

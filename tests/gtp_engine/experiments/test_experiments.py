@@ -17,6 +17,7 @@ from go_rules.machine.locks import folder_for_one
 from gtp_engine import cli
 from gtp_engine.configuration.sources import load
 from gtp_engine.experiments.catalogue import EXPERIMENTS, PLAYER, Pairing, plan
+from gtp_engine.experiments.command import limit_text
 from gtp_engine.experiments.report import COLUMNS, as_csv, as_markdown, draw, findings
 from gtp_engine.match.statistics import Tally
 from gtp_engine.players import check
@@ -72,6 +73,8 @@ def test_the_limits_of_the_engines() -> None:
     assert limits("simulations", 0.25) == [("--visits", "50"), ("--visits", "100")]
     assert EXPERIMENTS["players"].option == PLAYER
     assert limits("players", None) == [("--visits", "100"), ("--visits", "1000")]
+    assert limit_text(EXPERIMENTS["exploration"], 0.25) == "0.25 s a move"
+    assert limit_text(EXPERIMENTS["simulations"], 0.25) == "visits as they say"
 
 
 def results(points: list[list[float]]) -> Results:

@@ -44,6 +44,8 @@ def test_parse(text: str, control: TimeControl) -> None:
         "fischer-capped:0:5:-1:-1",
         "fischer:-1:2",
         "byoyomi:1:1:-1",
+        "byoyomi:0:30:2.5",
+        "0:30:1.9",
         "fischer-capped:60:2",
         "fischer-capped:60:2:0:1",
         "fischer-capped:60:-1:5:5",

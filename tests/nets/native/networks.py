@@ -14,8 +14,8 @@ from nets.native.convolutions.tiling import LARGEST
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
 from nets.native.simd.processor import is_available
-from nets.native.transformers.packing import NO_BYTES, InBytes
-from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
+from nets.native.transformers.packing import NO_INT8, Int8Parts
+from nets.native.transformers.products import HAS_INT8, IN_GROUPS
 from nets.onnx.evaluator import OnnxEvaluator
 from tests.nets.conversion.test_katago_networks import ORDINARY, POOLING, inputs
 from tests.nets.random_networks import RandomNetwork
@@ -24,7 +24,7 @@ SIZES = ((5, 5), (7, 4), (2, 2), (3, 6), (9, 9), (19, 19), (25, 13))
 RANDOM_BLOCKS: list[dict[str, Any]] = [ORDINARY, POOLING, ORDINARY]
 
 needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor has no such vectors")
-needs_bytes = pytest.mark.skipif(not HAS_BYTES, reason="the processor has no products of 8-bit integers")
+needs_int8 = pytest.mark.skipif(not HAS_INT8, reason="the processor has no products of 8-bit integers")
 
 
 def made(version: int = 8, blocks: list[dict[str, Any]] = RANDOM_BLOCKS, **options: Any) -> tuple[RandomNetwork, Any]:
@@ -39,11 +39,11 @@ def nested(*inner: str | dict[str, Any], **options: Any) -> dict[str, Any]:
 
 
 def opened(
-    content: bytes, largest: int = LARGEST, in_bytes: InBytes = NO_BYTES, in_bf16: bool = False, **options: Any
+    content: bytes, largest: int = LARGEST, in_int8: Int8Parts = NO_INT8, in_bf16: bool = False, **options: Any
 ) -> NativeEvaluator:
     """Open a network that is calibrated on the positions it is tested with."""
     model = load_model(content, "random")
-    packed = pack(model, ranges(model, [inputs(*size) for size in SIZES]), largest, in_bytes, in_bf16)
+    packed = pack(model, ranges(model, [inputs(*size) for size in SIZES]), largest, in_int8, in_bf16)
     return NativeEvaluator(packed, "random", lambda: plain(content), **options)
 
 

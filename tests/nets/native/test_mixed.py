@@ -17,13 +17,13 @@ from nets.native.evaluator import NativeEvaluator
 from nets.native.network import CONVOLUTIONS, ROWS
 from nets.native.order import steps
 from nets.native.pack import pack
-from nets.native.transformers.packing import InBytes
+from nets.native.transformers.packing import Int8Parts
 from nets.native.transformers.rounding import rounded
 from nets.native.unsupported import unknown_to_kernels
 from nets.precision.calibration_games import few_recorded
 from nets.precision.loss import compare, reason_against
 from tests.nets.conversion.test_katago_networks import ATTENTION, DEEP, FEED_FORWARD, ORDINARY, POOLING, inputs
-from tests.nets.native.networks import OF_BYTES, SIZES, check, made, needs_bytes, needs_kernels, nested, opened, plain
+from tests.nets.native.networks import OF_BYTES, SIZES, check, made, needs_int8, needs_kernels, nested, opened, plain
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -111,7 +111,7 @@ def test_limits_on_positions_of_games() -> None:
     assert reason_against(loss, 0.0) == "", loss
 
 
-@needs_bytes
+@needs_int8
 def test_matrices_in_bytes_beside_convolutions() -> None:
     network, forward = made(15, [FEED_FORWARD, ORDINARY, FEED_FORWARD, nested(POOLING, FEED_FORWARD)], channels=32)
     content = network.compressed()
@@ -119,7 +119,7 @@ def test_matrices_in_bytes_beside_convolutions() -> None:
     matrices = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)])
     inside = [f"block{label}_{name}" for label in ("0", "2", "3_1") for name in ("first", "second")]
     assert sorted(matrices) == [*inside, "block3_widen"]
-    evaluator = opened(content, in_bytes=InBytes(matrices, (), ()))
+    evaluator = opened(content, in_int8=Int8Parts(matrices, (), ()))
     for size in SIZES:
         check(evaluator.evaluate(EvaluationRequest(*inputs(*size))), forward(*inputs(*size), 1.0), coarseness=OF_BYTES)
 

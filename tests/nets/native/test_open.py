@@ -23,8 +23,8 @@ from nets.native.convolutions.tiling import FINER, LARGEST
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
 from nets.native.simd.products import HERE
-from nets.native.transformers.packing import NO_BYTES, Bytes, InBytes
-from nets.native.transformers.products import HAS_BYTES, IN_GROUPS
+from nets.native.transformers.packing import NO_INT8, Int8Matrix, Int8Parts
+from nets.native.transformers.products import HAS_INT8, IN_GROUPS
 from nets.native.transformers.rounding import choices as all_choices
 from nets.native.transformers.rounding import rounded
 from nets.native.unsupported import unsupported_reason
@@ -34,7 +34,7 @@ from nets.precision.loss import compare, reason_against
 from tests.conftest import REPOSITORY
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, ORDINARY, POOLING, inputs
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
-from tests.nets.native.networks import made, needs_bytes, needs_kernels, opened, plain
+from tests.nets.native.networks import made, needs_int8, needs_kernels, opened, plain
 from tests.nets.random_networks import RandomNetwork
 from tests.nets.small_series import SMALL_SERIES
 
@@ -48,20 +48,20 @@ BLOCKS: dict[str, list[dict[str, Any]]] = {
 
 
 def test_a_verdict_survives_its_file() -> None:
-    matrix = Bytes(np.ones(2, np.float32), np.array([[1, -2], [3, 4]], np.int8), np.full(2, 0.5, np.float32))
+    matrix = Int8Matrix(np.ones(2, np.float32), np.array([[1, -2], [3, 4]], np.int8), np.full(2, 0.5, np.float32))
     highest = {"block0_before": np.array([0.1, 3.0], np.float32)}
     verdict = Verdict(
         highest,
         {"lead_mean": 0.25},
         "it is slow",
         FINER,
-        InBytes({"block1_first": matrix}, ("block2",), ("block0", "block2")),
+        Int8Parts({"block1_first": matrix}, ("block2",), ("block0", "block2")),
     )
     back = from_bytes(verdict.to_bytes())
     np.testing.assert_array_equal(back.highest["block0_before"], highest["block0_before"])
     assert (back.loss, back.reason_against, back.largest) == (verdict.loss, verdict.reason_against, FINER)
-    assert back.in_bytes[1:] == verdict.in_bytes[1:]
-    for ours, expected in zip(back.in_bytes.matrices["block1_first"], matrix, strict=True):
+    assert back.in_int8[1:] == verdict.in_int8[1:]
+    for ours, expected in zip(back.in_int8.matrices["block1_first"], matrix, strict=True):
         np.testing.assert_array_equal(ours, expected)
         assert ours.dtype == expected.dtype
 
@@ -136,8 +136,8 @@ def test_auto_goes_on_and_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_what_is_tried_where_too_much_is_lost(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """First bf16 for convolutions, then 16 bits instead of 8, then finer levels."""
     model = load_model(made(15, BLOCKS[kind], channels=16)[0].compressed(), "random")
-    choices = len(all_choices(model, rounded(model, [inputs(7, 4)], without_attention=IN_GROUPS) if HAS_BYTES else {}))
-    tries = choices if kind == "transformer" else (2 + HERE.has_low_tiles) * choices
+    choices = len(all_choices(model, rounded(model, [inputs(7, 4)], without_attention=IN_GROUPS) if HAS_INT8 else {}))
+    tries = choices if kind == "transformer" else (2 + HERE.has_bf16_tiles) * choices
     network, _ = made(15, BLOCKS[kind], channels=16)
     content = network.compressed()
     if kind == "convolutions":
@@ -147,7 +147,7 @@ def test_what_is_tried_where_too_much_is_lost(kind: str, monkeypatch: pytest.Mon
     verdict = calibrate(load_model(content, "random"), plain(content))
     assert not answers
     assert not verdict.in_bf16
-    assert (any(verdict.in_bytes), verdict.reason_against) == (False, "it is slow")
+    assert (any(verdict.in_int8), verdict.reason_against) == (False, "it is slow")
     assert verdict.largest == (LARGEST if kind == "transformer" else FINER)
     assert bool(verdict.highest) == (kind != "transformer")
 
@@ -248,14 +248,14 @@ def test_limits_of_transformers_on_golden_positions(
     assert unsupported_reason(model) == ""
     verdict = calibrate(model, reference)
     assert verdict.reason_against == ""
-    assert HAS_BYTES or not any(verdict.in_bytes)
+    assert HAS_INT8 or not any(verdict.in_int8)
     scratch = new_scratch(reference.attributes.pass_alive_under_suicide)
     by_size: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
     for row in list(positions(shared(f"golden/{golden}.jsonl.gz")))[::every]:
         by_size.setdefault(tuple(row["size"]), []).append(encoded(game_of(row), COLOURS[row["to_play"]], scratch))
     batches = [tuple(np.stack(each) for each in zip(*entries, strict=True)) for entries in by_size.values()]
-    for in_bytes, tolerance in ((verdict.in_bytes, 1.0), (NO_BYTES, in_shorts)):
-        packed = pack(model, verdict.highest, verdict.largest, in_bytes)
+    for in_int8, tolerance in ((verdict.in_int8, 1.0), (NO_INT8, in_shorts)):
+        packed = pack(model, verdict.highest, verdict.largest, in_int8)
         candidate = NativeEvaluator(packed, net, lambda: reference)
         loss, _ = compare(reference, candidate, batches)  # type: ignore[arg-type]
         assert reason_against(loss, 0.0, tolerance) == "", loss
@@ -271,7 +271,7 @@ def test_positions_that_a_machine_can_afford(monkeypatch: pytest.MonkeyPatch, se
     assert [len(spatial) for spatial, _ in affordable(positions, ConstantEvaluator())] == kept
 
 
-@needs_bytes
+@needs_int8
 def test_a_choice_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is off in leads that decide a game speaks neither against 8 bits nor, in the end, against the whole."""
     network, _ = made(15, BLOCKS["transformer"], channels=16)
@@ -279,7 +279,7 @@ def test_a_choice_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loss = replace(SURE, lead_mean=0.4)
     monkeypatch.setattr("nets.native.calibrate.compare_answers", lambda *_: (loss, 0.5))
     verdict = calibrate(load_model(content, "random"), plain(content))
-    assert any(verdict.in_bytes)
+    assert any(verdict.in_int8)
     assert verdict.reason_against == ""
     assert checked_here(verdict, load_model(content, "random"), plain(content)).reason_against == ""
 

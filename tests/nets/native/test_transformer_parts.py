@@ -16,25 +16,25 @@ from nets.native.simd.tile_products import TILE_ROWS, give_up_tiles, shape_tiles
 from nets.native.simd.vectors import load_shorts, store
 from nets.native.transformers.arithmetic import HIGHEST_BYTE, fade
 from nets.native.transformers.attention import HEAD_BUFFERS, fraction_bits, write_shares
-from nets.native.transformers.byte_attention import pack_byte_keys, pack_byte_values, write_byte_queries
+from nets.native.transformers.int8_attention import pack_int8_keys, pack_int8_values, write_int8_queries
 from nets.native.transformers.products import (
-    ATTENDS_BYTES,
+    ATTENDS_INT8,
     IN_GROUPS,
-    multiply_bytes,
-    multiply_many_bytes,
+    multiply_int8,
+    multiply_many_int8,
     score_block,
-    score_bytes,
+    score_int8,
 )
 from nets.native.transformers.rows import BYTE_ZERO, SHORT_LEVELS
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD
-from tests.nets.native.networks import needs_bytes, needs_kernels
+from tests.nets.native.networks import needs_int8, needs_kernels
 from tests.nets.random_networks import RandomNetwork
 
 
 @kernel
 def _in_tiles(levels, weights, sums, rows, row_bytes, length):
     shape_tiles()
-    multiply_many_bytes(levels, weights, sums, rows, row_bytes, length)
+    multiply_many_int8(levels, weights, sums, rows, row_bytes, length)
     give_up_tiles()
 
 
@@ -54,7 +54,7 @@ def test_products(rows: int) -> None:
     np.testing.assert_array_equal(scores.reshape(rows, 16, 2), even_first)
 
 
-@needs_bytes
+@needs_int8
 @pytest.mark.parametrize("rows", [1, 5, 12, 31])
 def test_products_of_bytes(rows: int) -> None:
     """At the ends of their ranges, where other instructions overflow."""
@@ -69,11 +69,11 @@ def test_products_of_bytes(rows: int) -> None:
         levels[0] = 255 * (weights[:, 0] > 0) - BYTE_ZERO
     given, packed = aligned(levels.size), aligned(weights.size).view(np.int8)
     given[:], packed[:] = (levels + BYTE_ZERO).ravel() & 255, weights.reshape(16, 4, 32).transpose(0, 2, 1).ravel()
-    multiply_bytes(given.ctypes.data, packed.ctypes.data, sums.ctypes.data, rows, 64, 64)
+    multiply_int8(given.ctypes.data, packed.ctypes.data, sums.ctypes.data, rows, 64, 64)
     np.testing.assert_array_equal(sums.reshape(rows, 32), (levels + BYTE_ZERO) @ weights)
 
 
-@needs_bytes
+@needs_int8
 @pytest.mark.parametrize("rows", [1, 15, 16, 17, 32, 49])
 @pytest.mark.parametrize(("length", "row_bytes"), [(32, 32), (64, 96), (96, 96), (512, 512)])
 def test_products_of_many_rows_of_bytes(rows: int, length: int, row_bytes: int) -> None:
@@ -142,7 +142,7 @@ def test_shares_of_bytes(keys: int) -> None:
     np.testing.assert_allclose(mean / HIGHEST_BYTE, 2**exponents, rtol=0.02, atol=0.0006)
 
 
-@pytest.mark.skipif(not ATTENDS_BYTES, reason="this processor's 8-bit products are not for attention")
+@pytest.mark.skipif(not ATTENDS_INT8, reason="this processor's 8-bit products are not for attention")
 @pytest.mark.parametrize("area", [2, 16, 49, 81])
 def test_scores_of_bytes(area: int) -> None:
     """Of queries and keys of all sizes, the logits of a query less their highest."""
@@ -155,14 +155,14 @@ def test_scores_of_bytes(area: int) -> None:
     held, buffers = {name: aligned(each) for name, each in sizes.items()}, np.zeros(1, HEAD_BUFFERS)
     for name, memory in held.items():
         buffers[0][name] = memory.ctypes.data
-    pack_byte_keys(buffers[0], keys.ctypes.data, area, size * 4, size)
-    shift = write_byte_queries(buffers[0], queries.ctypes.data, area, size * 4, size, 0.25)
+    pack_int8_keys(buffers[0], keys.ctypes.data, area, size * 4, size)
+    shift = write_int8_queries(buffers[0], queries.ctypes.data, area, size * 4, size, 0.25)
     units, found = held["units"].view(np.float32)[:area], np.zeros((area, blocks * 32))
     for block in range(blocks):
         scores = aligned(area * 64).view(np.int16)
         at = [int(buffers[0][name]) for name in ("queries", "keys", "starts")]
         given = at[0], at[1] + block * 32 * size, at[2] + block * 128, scores.ctypes.data
-        score_bytes(*given, area, size, 64, shift)
+        score_int8(*given, area, size, 64, shift)
         found[:, 32 * block : 32 * block + 32] = scores.reshape(area, 32) * units[:, None]
     logits = 0.25 * queries.astype(np.float64) @ keys.T
     lengths = np.linalg.norm(queries, axis=1) * np.linalg.norm(keys - keys.mean(axis=0), axis=1).max()
@@ -170,13 +170,13 @@ def test_scores_of_bytes(area: int) -> None:
     assert (np.abs(errors[0] - errors[1]) < 0.006 * lengths[:, None] + 1e-3).all()
 
 
-@pytest.mark.skipif(not ATTENDS_BYTES, reason="this processor's 8-bit products are not for attention")
+@pytest.mark.skipif(not ATTENDS_INT8, reason="this processor's 8-bit products are not for attention")
 def test_values_of_bytes_take_over_what_is_lost() -> None:
     """So their sums over points are off by less than a step, however many there are."""
     area, size = 83, 32
     values = np.random.default_rng(1).standard_normal((area, size)).astype(np.float32)
     steps, packed = aligned(size * 4).view(np.float32), aligned(84 * size).view(np.int8)
-    pack_byte_values(values.ctypes.data, area, size * 4, size, steps.ctypes.data, packed.ctypes.data)
+    pack_int8_values(values.ctypes.data, area, size * 4, size, steps.ctypes.data, packed.ctypes.data)
     levels = packed.reshape(21, 32, 4).transpose(0, 2, 1).reshape(84, size)[:area]
     assert np.abs(levels * steps - values).max() <= 1.01 * steps.max()
     assert (np.abs((levels * steps).sum(axis=0) - values.sum(axis=0)) < 0.51 * steps).all()

@@ -17,12 +17,12 @@ from nets.katago.model import AttentionBlock, BottleneckBlock, FeedForwardBlock
 from nets.native.evaluator import NativeEvaluator
 from nets.native.pack import pack
 from nets.native.taps import recorded
-from nets.native.transformers.packing import InBytes
-from nets.native.transformers.products import ATTENDS_BYTES, HAS_BYTES, IN_GROUPS
+from nets.native.transformers.packing import Int8Parts
+from nets.native.transformers.products import ATTENDS_INT8, HAS_INT8, IN_GROUPS
 from nets.native.transformers.rounding import choices, rounded
 from tests.conftest import REPOSITORY
 from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, inputs
-from tests.nets.native.networks import OF_BYTES, SIZES, check, needs_bytes, needs_kernels, nested, opened
+from tests.nets.native.networks import OF_BYTES, SIZES, check, needs_int8, needs_kernels, nested, opened
 from tests.nets.random_networks import RandomNetwork
 
 SILU = "ACTIVATION_SILU"
@@ -92,7 +92,7 @@ def test_batches() -> None:
                 np.testing.assert_allclose(ours[row], expected[0], rtol=1e-5, atol=1e-6)
 
 
-@needs_bytes
+@needs_int8
 @pytest.mark.parametrize("gated", [True, False])
 def test_blocks_in_bytes(gated: bool) -> None:
     network = RandomNetwork(15, channels=32, seed=1)
@@ -103,7 +103,7 @@ def test_blocks_in_bytes(gated: bool) -> None:
     matrices = rounded(model, [inputs(9, 9, seed=1), inputs(7, 4, seed=1)], without_attention=IN_GROUPS)
     numbers = (1, 2, 4) if IN_GROUPS else range(5)
     assert sorted(matrices) == [f"block{number}_{name}" for number in numbers for name in ("first", "second")]
-    shorts, integers = opened(content), opened(content, in_bytes=InBytes(matrices, (), ()))
+    shorts, integers = opened(content), opened(content, in_int8=Int8Parts(matrices, (), ()))
     for size in SIZES:
         truth = forward(*inputs(*size), 1.0)
         ours = integers.evaluate(EvaluationRequest(*inputs(*size)))
@@ -153,15 +153,15 @@ def test_choices_of_matrices_in_bytes() -> None:
         ("2_second", (), ()),
         ("", (), ()),
     ]
-    if ATTENDS_BYTES:
+    if ATTENDS_INT8:
         assert [(each, *choice[1:]) for each, choice in zip(taken, found, strict=True)] == expected
     else:  # what is alike is listed once
         assert taken == [expected[number][0] for number in (0, 1, 2, 3, 4, 6, 7)]
         assert not any(choice.scores or choice.mixes for choice in found)
 
 
-@needs_bytes
-@pytest.mark.skipif(not ATTENDS_BYTES, reason="this processor's 8-bit products are not for attention")
+@needs_int8
+@pytest.mark.skipif(not ATTENDS_INT8, reason="this processor's 8-bit products are not for attention")
 @pytest.mark.parametrize(
     "attention",
     [
@@ -178,7 +178,7 @@ def test_attention_in_bytes(attention: dict[str, object]) -> None:
     content = network.compressed()
     shorts, labels = opened(content), ("block0", "block1")
     for scores, mixes in ((labels, ()), ((), labels), (labels, labels)):
-        ours = opened(content, in_bytes=InBytes({}, scores, mixes))
+        ours = opened(content, in_int8=Int8Parts({}, scores, mixes))
         for size in SIZES:
             answer = ours.evaluate(EvaluationRequest(*inputs(*size)))
             check(answer, forward(*inputs(*size), 1.0), coarseness=OF_BYTES)
@@ -197,9 +197,9 @@ def test_which_matrices_in_bottlenecks_get_bytes() -> None:
     assert sorted(matrices) == sorted(inside + ends)
     found = [[name for name in choice.matrices if name in ends] for choice in choices(model, matrices)]
     assert [list(each) for each in dict.fromkeys(map(tuple, found))] == [ends[1:], ends[1::2], ends[3:], []]
-    if HAS_BYTES:
+    if HAS_INT8:
         for size in SIZES:
-            ours = opened(content, in_bytes=InBytes(matrices, (), ())).evaluate(EvaluationRequest(*inputs(*size)))
+            ours = opened(content, in_int8=Int8Parts(matrices, (), ())).evaluate(EvaluationRequest(*inputs(*size)))
             check(ours, forward(*inputs(*size), 1.0), coarseness=OF_BYTES)
 
 
@@ -227,7 +227,7 @@ def test_what_is_no_number_in_a_position(scores: tuple[str, ...], mixes: tuple[s
     network = RandomNetwork(15, channels=32, seed=3)
     heads = [{**ATTENTION, "heads": number, "kv_heads": number, "sizes": (34, 5 * number)} for number in (3, 1)]
     network.write(heads)
-    evaluator = opened(network.compressed(), in_bytes=InBytes({}, scores, mixes))
+    evaluator = opened(network.compressed(), in_int8=Int8Parts({}, scores, mixes))
     spatial, global_ = inputs(9, 9)
     expected = evaluator.evaluate(EvaluationRequest(spatial, global_))
     wrong = spatial.copy()
@@ -249,7 +249,7 @@ def test_queries_and_keys_beyond_floats(scores: tuple[str, ...], factor: float, 
     block = model.trunk.blocks[0]
     assert isinstance(block, AttentionBlock)
     getattr(block, part)[:, 0] *= np.float32(factor)
-    wrong = NativeEvaluator(pack(model, {}, in_bytes=InBytes({}, scores, ())), "wrong", lambda: wrong)
+    wrong = NativeEvaluator(pack(model, {}, in_int8=Int8Parts({}, scores, ())), "wrong", lambda: wrong)
     with pytest.raises(EvaluatorError, match="wrong: an output is not finite"):
         wrong.evaluate(EvaluationRequest(*inputs(9, 9)))
 

@@ -29,8 +29,8 @@ def too_deep(inner: str) -> dict[str, Any]:
         ([{"kind": "ordinary_block", "dilation": 2}], "convolutions of 3x3 or 1x1"),
         ([ATTENTION, {"kind": "ordinary_block", "size": 5}], "convolutions of 3x3 or 1x1"),
         ([nested(FEED_FORWARD, {"kind": "gpool_block", "size": 5})], "convolutions of 3x3 or 1x1"),
-        ([too_deep("ordinary_block")], "in at most 3 others"),
-        ([NESTED, too_deep("transformer_attention_block")], "in at most 3 others"),
+        ([too_deep("ordinary_block")], "nested at most 3 deep"),
+        ([NESTED, too_deep("transformer_attention_block")], "nested at most 3 deep"),
         (
             [{"kind": "ordinary_block", "middle": 40 * number} for number in range(1, 6)],
             "few different numbers of channels",

@@ -187,10 +187,18 @@ def test_an_anchor_that_can_be_started_is_not_complained_about(anchor: str) -> N
 
 
 def test_ratings_sum_up_the_matches_of_the_networks_that_were_kept() -> None:
-    won, lost = ({"wins": wins, "draws": 0, "losses": 30 - wins} for wins in (23, 3))
+    won, lost = ({"size": 9, "wins": wins, "draws": 0, "losses": 30 - wins} for wins in (23, 3))
     history = [{"kept": True, "match": [won]}, {"kept": False, "match": [lost]}, {"kept": True, "match": [won]}]
     gain = 400 * math.log10(23.5 / 7.5)
-    assert chain_ratings(history, 0) == pytest.approx([0.0, gain, gain, 2 * gain])
+    assert chain_ratings(history, 9) == pytest.approx([0.0, gain, gain, 2 * gain])
+
+
+def test_ratings_of_boards_that_were_not_played_on_by_all() -> None:
+    won = {"size": 9, "wins": 23, "draws": 0, "losses": 7}
+    history = [{"kept": True, "match": [{**won, "size": 19}, won]}, {"kept": True, "match": [won]}]
+    gain = 400 * math.log10(23.5 / 7.5)
+    assert chain_ratings(history, 9) == pytest.approx([0.0, gain, 2 * gain])
+    assert chain_ratings(history, 19) == pytest.approx([0.0, gain, gain])
 
 
 def test_self_play_takes_its_share(tmp_path: Path) -> None:

@@ -31,11 +31,11 @@ from nets.native.transformers.arithmetic import (
     nearest,
     no_ints,
     rounded_quads,
-    store_as_bytes,
+    store_as_int8,
     store_float,
 )
 from nets.native.transformers.attention import KEYS, LEAST, pack_keys, write_steps
-from nets.native.transformers.products import multiply_bytes
+from nets.native.transformers.products import multiply_int8
 from nets.native.transformers.rows import BYTE_LEVELS, BYTE_ZERO
 
 MOST = 126.5
@@ -44,7 +44,7 @@ HIGHEST_SCORE = 32767
 
 
 @kernel
-def pack_byte_keys(buffers, rows, area, row_bytes, size):
+def pack_int8_keys(buffers, rows, area, row_bytes, size):
     """Write the levels of `area` rows of `size` floats, less the middle of each channel, and the channels' steps.
 
     Levels of queries are BYTE_ZERO too high. So sums begin with the products with a row of BYTE_ZERO, their sign
@@ -60,19 +60,19 @@ def pack_byte_keys(buffers, rows, area, row_bytes, size):
         factor = floats(float(BYTE_LEVELS)) / reach
         for row in range(area):
             value = load_floats(rows, row * row_bytes + at) - middle
-            store_as_bytes(buffers.key_rows, row * size + at // 4, value * factor)
+            store_as_int8(buffers.key_rows, row * size + at // 4, value * factor)
     pack_keys(buffers.key_rows, area, size // 4, buffers.keys)
     for at in range(0, size, VECTOR_BYTES // 4):
-        store_as_bytes(buffers.queries, at, floats(float(BYTE_ZERO)))
+        store_as_int8(buffers.queries, at, floats(float(BYTE_ZERO)))
     for block in range((area + KEYS - 1) // KEYS):
         starts = buffers.starts + block * OUTPUT_BYTES
-        multiply_bytes(buffers.queries, buffers.keys + block * KEYS * size, starts, 1, size, size)
+        multiply_int8(buffers.queries, buffers.keys + block * KEYS * size, starts, 1, size, size)
         for at in range(0, OUTPUT_BYTES, VECTOR_BYTES):
             store(starts, at, no_ints() - load_ints(starts, at))
 
 
 @kernel
-def write_byte_queries(buffers, rows, area, row_bytes, size, octaves):
+def write_int8_queries(buffers, rows, area, row_bytes, size, octaves):
     """Write the levels of `area` rows of `size` floats, and how many octaves 1 of each row's scores is worth.
 
     `octaves` is the base-2 logit of a product of 1 of a query and a key. Returns how many bits to shift sums by."""
@@ -89,7 +89,7 @@ def write_byte_queries(buffers, rows, area, row_bytes, size, octaves):
         factor = floats(BYTE_LEVELS / peak)
         for at in range(0, size * FLOAT_BYTES, VECTOR_BYTES):
             value = load_floats(rows, at) * load_floats(buffers.key_steps, at)
-            store_as_bytes(levels, at // 4, value * factor + zero)
+            store_as_int8(levels, at // 4, value * factor + zero)
         store_float(buffers.units, row * FLOAT_BYTES, unit * peak)
         rows += row_bytes
         levels += size
@@ -97,7 +97,7 @@ def write_byte_queries(buffers, rows, area, row_bytes, size, octaves):
 
 
 @kernel
-def pack_byte_values(rows, area, row_bytes, size, steps, values):
+def pack_int8_values(rows, area, row_bytes, size, steps, values):
     """Write the 8-bit levels of `area` rows of `size` floats for a product with shares, and the channels' `steps`.
 
     Each level waits for the one before it, so two vectors of channels at a time take hardly longer than one."""

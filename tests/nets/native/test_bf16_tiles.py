@@ -14,7 +14,7 @@ from nets.evaluator import EvaluationRequest
 from nets.native.calibrate import calibrate, checked_here, from_bytes, packed_by
 from nets.native.convolutions.weights import as_bf16
 from nets.native.parameters import aligned
-from nets.native.simd.low_tiles import multiply_low_tiles, shape_low_tiles
+from nets.native.simd.bf16_tiles import multiply_bf16_tiles, shape_bf16_tiles
 from nets.native.simd.products import HERE, OUTPUTS
 from nets.native.simd.tile_products import give_up_tiles
 from nets.precision.loss import LIMITS
@@ -23,13 +23,13 @@ from tests.nets.native.networks import RANDOM_BLOCKS, SIZES, check, made, opened
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
-needs_low_tiles = pytest.mark.skipif(not HERE.has_low_tiles, reason="the processor has no tile registers for bf16")
+needs_bf16_tiles = pytest.mark.skipif(not HERE.has_bf16_tiles, reason="the processor has no tile registers for bf16")
 
 
 @kernel
 def multiplied(points, row_bytes, side, inputs, weights, sums, rows):
-    shape_low_tiles()
-    multiply_low_tiles(points, row_bytes, side, inputs, weights, sums, rows)
+    shape_bf16_tiles()
+    multiply_bf16_tiles(points, row_bytes, side, inputs, weights, sums, rows)
     give_up_tiles()
 
 
@@ -44,7 +44,7 @@ def test_floats_become_the_nearest_numbers_in_bf16() -> None:
     assert np.signbit(found[1])
 
 
-@needs_low_tiles
+@needs_bf16_tiles
 @pytest.mark.parametrize("rows", [1, 16, 17, 32, 33, 47, 48])
 @pytest.mark.parametrize(("side", "count"), [(1, 32), (1, 64), (3, 32), (3, 96)])
 def test_products(rows: int, side: int, count: int) -> None:
@@ -66,7 +66,7 @@ def test_products(rows: int, side: int, count: int) -> None:
     np.testing.assert_array_equal(sums[:rows], want)  # of small numbers: exact
 
 
-@needs_low_tiles
+@needs_bf16_tiles
 @pytest.mark.parametrize(
     ("blocks", "activation"),
     [
@@ -87,7 +87,7 @@ def test_networks_beside_their_slow_forward_pass(blocks: list[dict[str, Any]], a
             check(evaluator.evaluate(EvaluationRequest(spatial, global_, shares)), forward(spatial, global_))
 
 
-@needs_low_tiles
+@needs_bf16_tiles
 def test_calibration_takes_bf16_where_it_loses_little(monkeypatch: pytest.MonkeyPatch) -> None:
     content = made(8)[0].compressed()
     model, reference = load_model(content, "random"), plain(content)
@@ -107,7 +107,7 @@ def test_a_calibration_from_elsewhere_says_nothing_about_bf16(monkeypatch: pytes
     content = made(8)[0].compressed()
     model, reference = load_model(content, "random"), plain(content)
     verdict = calibrate(model, reference, may_have_bf16=False)
-    assert checked_here(verdict, model, reference).in_bf16 == HERE.has_low_tiles
+    assert checked_here(verdict, model, reference).in_bf16 == HERE.has_bf16_tiles
     too_much = replace(LIMITS, winrate_mean=0.02)
     monkeypatch.setattr("nets.native.calibrate.compare_answers", lambda *_: (too_much, 0.5))
     assert not checked_here(verdict, model, reference).in_bf16

@@ -26,19 +26,19 @@ _COLUMNS = 2
 
 
 @intrinsic
-def shape_low_tiles(_context: Any) -> Any:
-    """Shape the thread's tiles for `multiply_low_tiles`."""
+def shape_bf16_tiles(_context: Any) -> Any:
+    """Shape the thread's tiles for `multiply_bf16_tiles`."""
 
     def generate(context: Any, builder: Any, _signature: Any, _values: Any) -> Any:
-        if HERE.has_low_tiles:
-            shape(builder, "low_tile_shapes", [TILE_BYTES] * 8, [TILE_ROWS] * 8)
+        if HERE.has_bf16_tiles:
+            shape(builder, "bf16_tile_shapes", [TILE_BYTES] * 8, [TILE_ROWS] * 8)
         return context.get_dummy_value()
 
     return types.void(), generate
 
 
 @intrinsic
-def multiply_low_tiles(
+def multiply_bf16_tiles(
     _context: Any, points: Any, row_bytes: Any, side: Any, inputs: Any, weights: Any, sums: Any, rows: Any
 ) -> Any:
     """Compute float32 sums [rows, 32] of a window of `side` by `side` points at each of `rows` points.
@@ -49,7 +49,7 @@ def multiply_low_tiles(
     """
 
     def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        if HERE.has_low_tiles:
+        if HERE.has_bf16_tiles:
             _emit(builder, values)
         return context.get_dummy_value()
 
@@ -67,7 +67,7 @@ def _emit(builder: Any, values: Any) -> None:
 
 
 def _emit_rows(builder: Any, values: tuple[Any, ...], tiles: int) -> None:
-    """Emit the sums of one or two tiles of points, given what `multiply_low_tiles` names."""
+    """Emit the sums of one or two tiles of points, given what `multiply_bf16_tiles` names."""
     points, point_bytes, row_bytes, side, inputs, weights, sums = values
     cells = [(tile, column) for tile in range(tiles) for column in range(_COLUMNS)]
     for tile, column in cells:
