@@ -17,6 +17,8 @@ FloatArray = NDArray[np.float32]
 
 
 class Activation(enum.Enum):
+    """The functions between layers, by the names that they have in files."""
+
     IDENTITY = "ACTIVATION_IDENTITY"
     RELU = "ACTIVATION_RELU"
     MISH = "ACTIVATION_MISH"
@@ -60,7 +62,9 @@ class Normed:
     """A batch norm and the activation after it."""
 
     scale: FloatArray
+    """[C]"""
     bias: FloatArray
+    """[C]"""
     activation: Activation
 
     @property
@@ -82,7 +86,9 @@ class RmsTip:
     """The trunk's end in networks without batch norm: x / rms(x) * gamma + beta, then the activation."""
 
     gamma: FloatArray
+    """[C]"""
     beta: FloatArray
+    """[C]"""
     epsilon: float
     spatial: bool
     """The mean square is taken over channels and the whole board, instead of per point."""
@@ -140,6 +146,7 @@ class AttentionBlock:
     kv_heads: int
     """Heads of keys and values; each serves heads / kv_heads query heads."""
     norm: FloatArray
+    """[C]"""
     epsilon: float
     query: FloatArray
     """[C, heads * query dimension]"""
@@ -165,10 +172,14 @@ class FeedForwardBlock:
     """A residual block: silu(n @ first) [* (n @ gate)] @ second, where n is the RMS norm of the input."""
 
     norm: FloatArray
+    """[C]"""
     epsilon: float
     first: FloatArray
+    """[C, hidden]"""
     gate: FloatArray | None
+    """[C, hidden]; None where nothing is gated."""
     second: FloatArray
+    """[hidden, C]"""
 
 
 Block = OrdinaryBlock | PoolingBlock | BottleneckBlock | AttentionBlock | FeedForwardBlock
@@ -179,12 +190,17 @@ class MetadataEncoder:
     """In HumanSL networks: maps 192 numbers that describe the players, through two hidden layers, to trunk channels."""
 
     first: FloatArray
+    """[192, first hidden layer]"""
     first_bias: FloatArray
+    """[first hidden layer]"""
     first_activation: Activation
     second: FloatArray
+    """[first hidden layer, second]"""
     second_bias: FloatArray
+    """[second hidden layer]"""
     second_activation: Activation
     third: FloatArray
+    """[second hidden layer, C]"""
 
     @property
     def inputs(self) -> int:
@@ -207,6 +223,8 @@ class Work:
 
 @dataclass(frozen=True)
 class Trunk:
+    """Everything before the heads: the stem's convolution and global features, the blocks, and a last norm."""
+
     stem: Convolution
     stem_global: FloatArray
     """[global features, C], added at every point."""
@@ -227,18 +245,24 @@ class Trunk:
 
 @dataclass(frozen=True)
 class PolicyHead:
+    """The likelihoods of moves, as logits: of points by convolutions, to which a board-wide pool adds; of the pass by
+    that pool alone."""
+
     first: Convolution
     pooled: Convolution
     pooled_norm: Normed
     pooled_to_bias: FloatArray
+    """[3 * pooled, first]"""
     first_norm: Normed
     second: Convolution
     """Its outputs are the policy and, from version 12 on, the optimistic policy; two more are not used."""
     pass_first: FloatArray
+    """[3 * pooled, outputs]; with two matrices [3 * pooled, hidden]"""
     pass_bias: FloatArray | None
-    """None where the pass has only one matrix (before version 15)."""
+    """[hidden]; None, as the next two, where the pass has only one matrix (before version 15)."""
     pass_activation: Activation | None
     pass_second: FloatArray | None
+    """[hidden, outputs]"""
 
     @property
     def channels(self) -> int:
@@ -247,18 +271,25 @@ class PolicyHead:
 
 @dataclass(frozen=True)
 class ValueHead:
+    """Who wins, by how much, and who owns each point, seen by the side to move."""
+
     first: Convolution
     norm: Normed
     hidden: FloatArray
+    """[3 * first, hidden], of a board-wide pool of what `norm` gives"""
     hidden_bias: FloatArray
+    """[hidden]"""
     hidden_activation: Activation
     value: FloatArray
-    """[hidden, 3]: win, loss, no result"""
+    """[hidden, 3]: logits of win, loss, no result"""
     value_bias: FloatArray
+    """[3]"""
     score: FloatArray
-    """[hidden, 1, 2, 4 or 6] by version"""
+    """[hidden, 1, 2, 4 or 6] by version (score_outputs.py)"""
     score_bias: FloatArray
+    """[1, 2, 4 or 6]"""
     ownership: Convolution
+    """One output for each point, of what `norm` gives."""
 
 
 @dataclass(frozen=True)
@@ -275,10 +306,15 @@ class Multipliers:
 
 @dataclass(frozen=True)
 class Model:
+    """A whole network."""
+
     name: str
     version: int
+    """KataGo's number of the file's format and of the outputs, 3 to 17."""
     spatial_inputs: int
+    """How many planes it is shown."""
     global_inputs: int
+    """How many numbers it is shown besides."""
     multipliers: Multipliers
     pass_alive_under_suicide: bool
     """Whether the area features need pass-alive chains that are computed as if suicide were legal."""
