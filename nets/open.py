@@ -45,7 +45,8 @@ def open_network(
 
     The first time, a KataGo network is converted, and calibrated for int16 and int8; the results are kept in the cache
     directory. On a processor the precision `auto` is the first of int16 and int8 that can compute the network and keeps
-    the limits of nets/precision/loss.py, on a GPU fp16 if it keeps them, else fp32. A precision asked for by name is
+    the limits of nets/precision/loss.py (networks of less than SMALLEST_AUTO_BYTES stay in fp32, and int16 is for
+    one thread an evaluation), on a GPU fp16 if it keeps them, else fp32. A precision asked for by name is
     used whatever it loses. Raises EvaluatorError, one line that names the file, or a device that is missing or does not
     start.
     """

@@ -28,10 +28,10 @@ def run_network(
 ):  # fmt: skip
     """Compute the first `count` boards of a batch, `boards` at a time, which divides their number.
 
-    The other arguments are arrays. Those of the first line hold records, one each except `runs`, `layers`, `blocks` and
-    `matrices`; `layers` and `blocks` are None where there are none, `streams` has addresses, and `curves` is None or
-    activations.CURVES. `constant` is an address (write_stem). `pools`, `policies` and `ownership` get the results
-    (run_heads).
+    The other arguments are arrays. `network`, `heads`, `tiles`, `space`, `room`, `buffers` and `finish` hold one record
+    each; `runs`, `layers`, `blocks` and `matrices` hold many, and `layers` and `blocks` are None where there are none.
+    `streams` has addresses, and `curves` is None or activations.CURVES. `constant` is an address, and `profile_bias` is
+    [boards of the batch, channels] (write_stem). `pools`, `policies` and `ownership` get the results (run_heads).
     """
     height, width = spatial.shape[2], spatial.shape[3]
     parameters = network[0].parameters

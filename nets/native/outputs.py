@@ -37,10 +37,12 @@ class SmallLayers:
     hidden: FloatArray
     """[3, value channels, hidden]"""
     hidden_bias: FloatArray
+    """[hidden]"""
     hidden_activation: int
     value: FloatArray
     """[hidden, 3]"""
     value_bias: FloatArray
+    """[3]"""
     score: ScoreOutputs
 
 
@@ -56,6 +58,7 @@ class LastLayers(NamedTuple):
     hidden: FloatArray
     """[value channels, hidden]: all three parts of a pool are multiples of the mean here."""
     hidden_bias: FloatArray
+    """[hidden]"""
     hidden_activation: int
     outputs: FloatArray
     """[hidden, VALUES + PLAIN + positive]"""

@@ -14,7 +14,7 @@ from training.convolutions import pointwise, winograd
 
 
 def convolve(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Convolve x [N, C, S, S] by `weight` [O, C, K, K], K odd, with zeros around the board, and add a bias [O] or
+    """Convolve x [N, C, H, W] by `weight` [O, C, K, K], K odd, with zeros around the board, and add a bias [O] or
     [N, O]."""
     method = own_method(x, weight)
     if method is not None:

@@ -29,7 +29,10 @@ Run = Callable[[int, int, Any, Tensor], None]
 
 
 def is_suited(x: Tensor, weight: Tensor) -> bool:
-    """Return whether `convolution` can convolve x [N, inputs, H, W] by `weight` [outputs, inputs, 3, 3]."""
+    """Return whether `convolution` can convolve x [N, inputs, H, W] by `weight` [outputs, inputs, 3, 3].
+
+    Sides of 6 to 25 points can be cut into the tiles that the kernels have.
+    """
     outputs, inputs, *size = weight.shape
     are_lanes = outputs % LANES == inputs % LANES == 0
     return size == [3, 3] and are_lanes and all(6 <= side <= MAX_SIZE for side in x.shape[2:])

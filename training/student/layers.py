@@ -1,4 +1,4 @@
-"""What lies between two convolutions of a student: a norm of one kind, and the activation."""
+"""The layers that all blocks of a student are made of: convolutions, norms with activations, and both together."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from nets.native.simd.vectors import VECTOR_BYTES, floats, load_everywhere, load
 
 LAYER = np.dtype(
     [
-        ("inputs", np.int64),
+        ("inputs", np.int64),  # channels, a multiple of 32, as the next one
         ("outputs", np.int64),
         ("pooled", np.int64),  # more outputs, before the others, whose pool over the board is added to those
         ("in_bf16", np.int64),  # 1: levels and weights are numbers in bf16, multiplied as they are; 0: integers
@@ -44,7 +44,7 @@ LAYER = np.dtype(
 )
 """A convolution and what reads it. Weights are int16, of 3×3 [blocks of 32 outputs, places, inputs / 2, 32, 2], of 1×1
 [blocks of 32 outputs, inputs / 2, 32, 2]. Where ReLU is the only activation, scales and biases make levels at once;
-elsewhere `per_step` does, after the activation. In bf16 they are [blocks of 32 outputs, side, side, inputs / 2, 32,
+elsewhere `per_step` does, after the activation. In bf16 weights are [blocks of 32 outputs, side, side, inputs / 2, 32,
 2], and scales and steps are 1."""
 
 MOST_BUFFERS = 12

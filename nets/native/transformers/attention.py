@@ -3,8 +3,8 @@
 Queries and keys, rotated, have 16-bit levels, with one step for each head and board. The longest query and key
 determine it: by the inequality of Cauchy and Schwarz no sum of products overflows. The upper 16 bits of a sum are the
 score: a logit to the base 2, in fixed point ("octaves": each is a factor of two). A share is 2^(score - highest score),
-an integer; the mix divides by the sum of the shares. No floats are needed before that. int8_attention.py makes
-levels of 8 bits for the same.
+an integer; the mix divides by the sum of the shares. From the levels to the mix no floats are needed. int8_attention.py
+makes levels of 8 bits for the same.
 """
 
 from __future__ import annotations

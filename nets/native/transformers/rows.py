@@ -1,4 +1,5 @@
-"""Rows of activations, one per point: rounds floats to levels for matrices, and turns their sums back into floats.
+"""Rows of activations, one per point (a transformer's token): floats are rounded to levels for matrices, and their sums
+turned back into floats.
 
 Every row has a step of its own, found when it is rounded: its largest activation has the highest level.
 """
