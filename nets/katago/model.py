@@ -306,7 +306,7 @@ class Multipliers:
 
 @dataclass(frozen=True)
 class Model:
-    """A whole network."""
+    """A whole network: what it is shown, its trunk, and its two heads."""
 
     name: str
     version: int
