@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from go_rules.machine.memory import lacking_addresses
+from go_rules.machine.memory import LEAST_ADDRESSES, lacking_addresses
 from go_rules.machine.printable import printable, printable_path
 from gtp_engine.configuration.configuration import NO_NETWORK
 from gtp_engine.errors import UserError
@@ -181,14 +181,15 @@ def chosen_player(configuration: Configuration) -> str:
     return str(name)
 
 
-def check(configuration: Configuration) -> None:
+def check(configuration: Configuration, addresses: int = LEAST_ADDRESSES) -> None:
     """Find out before the first GTP reply what would prevent the player from being made.
 
     A network of the user's is opened when it is seen for the first time, which takes a second or two. Embedded ones are
-    trusted. Raises ParameterError, UserError and EvaluatorError.
+    trusted. `addresses`: the bytes of address space that the command needs. Raises ParameterError, UserError and
+    EvaluatorError.
     """
     _require_compiler()
-    lacking = lacking_addresses()
+    lacking = lacking_addresses(addresses)
     if lacking is not None:
         raise UserError(lacking)
     name = chosen_player(configuration)

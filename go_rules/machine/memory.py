@@ -49,15 +49,15 @@ def thread_bytes() -> int:
     return ADDRESSES_A_THREAD if min(process_limits()) < float("inf") else 0
 
 
-def most_threads(least: int) -> int:
-    """Return how many threads, `least` at least, fit into the limits on address space and data; 2^30 without any."""
+def most_threads() -> int:
+    """Return how many threads fit into the limits on address space and data; 2^30 without any."""
     if thread_bytes() == 0:
         return 1 << 30
     address_space, data = process_limits()
-    return max(least, int(min(address_space - ADDRESSES, data - ENGINE) // thread_bytes()))
+    return max(0, int(min(address_space - ADDRESSES, data - ENGINE) // thread_bytes()))
 
 
-def lacking_addresses(needed: int = LEAST_ADDRESSES) -> str | None:
+def lacking_addresses(needed: int) -> str | None:
     """Return in one line that this process may not use so many bytes of address space; None where it may."""
     address_space, _data = process_limits()
     if address_space >= needed:

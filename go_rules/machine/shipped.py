@@ -16,7 +16,6 @@ from __future__ import annotations
 import functools
 import importlib.machinery
 import io
-import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,6 +80,8 @@ def archive_name(family: Family, numba: str, llvmlite: str) -> str:
 
 def write_archive(path: Path, kernels: Sequence[Path]) -> None:
     """Write an archive of some files of the cache of kernels. Raises OSError."""
+    import tarfile
+
     with tarfile.open(path, "w:xz", preset=9) as archive:
         for kernel in kernels:
             entry = tarfile.TarInfo(kernel.name)  # without owner and time: the same kernels are the same bytes
@@ -113,6 +114,8 @@ class Archive:
     @functools.cached_property
     def _entries(self) -> dict[str, bytes]:
         """All files of the archive, by their names; none if it cannot be read whole."""
+        import tarfile
+
         try:
             packed = io.BytesIO(read_owned(self.path, MAX_BYTES, is_private))
             with tarfile.open(fileobj=packed, mode="r:xz") as archive:

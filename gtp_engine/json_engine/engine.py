@@ -81,14 +81,13 @@ class JsonEngine:
 
     def read(self, line: bytes) -> None:
         """Read one line, and answer at once what needs no search."""
-        text = line.decode("utf-8-sig", "replace").strip()
-        if not text:
-            return
         try:
-            line.decode()
+            text = line.decode("utf-8-sig").strip()
+            if not text:
+                return
             query = parse_json(text)
         except ValueError:  # bytes that are no UTF-8 among them: an id with such could not be given back
-            self._send({"error": f"parse error: {NO_JSON}{shown(text)}"})
+            self._send({"error": f"parse error: {NO_JSON}{shown(line.decode('utf-8', 'replace').strip())}"})
             return
         if not isinstance(query, dict):
             self._send({"error": NO_OBJECT + shown(text)})
@@ -214,7 +213,7 @@ class JsonEngine:
 
     def _parameters(self, slot: int, options: Options) -> SearchParameters:
         """A query's parameters with this slot's part of the machine: a part of the memory, and as many threads as it
-        may get: all in the first slot and in the second half of them, and so on. The first slots are the ones in use
+        may get: all in the first two slots, half of them in the third, and so on. The first slots are the ones in use
         while there are few positions."""
         parameters, slots = options.parameters, self._schedule.slots
         alone = self._defaults.parameters.workers or self._workers

@@ -11,7 +11,7 @@ import click
 
 from go_rules.machine.cores import usable_cores
 from go_rules.machine.directories import expand_home
-from go_rules.machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, lacking_addresses, most_threads
+from go_rules.machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads
 from go_rules.machine.printable import printable_path, shown
 from go_rules.machine.texts import parse_integer
 from gtp_engine.configuration.configuration import Configuration
@@ -78,11 +78,8 @@ def analysis(
         note(reason)
     from gtp_engine.players import check
 
-    check(configuration)
+    check(configuration, LEAST_ADDRESSES_OF_ANALYSIS)
     _require_network(configuration)
-    lacking = lacking_addresses(LEAST_ADDRESSES_OF_ANALYSIS)
-    if lacking is not None:
-        raise UserError(lacking)
     if human_model is not None and not Path(human_model).exists():
         raise UserError(f"{printable_path(human_model)}: No such file or directory")
     from gtp_engine.json_engine.session import run_session
@@ -140,7 +137,7 @@ def _make_engine(
         workers *= SEARCHES_A_BATCH
     slots = min(threads or workers, SLOTS_A_THREAD * workers)
     # Each slot has a thread of its own beside those that search.
-    slots = max(1, min(slots, most_threads(1) // (workers + 1)))
+    slots = max(1, min(slots, most_threads() // (workers + 1)))
     return JsonEngine(models, options, slots, workers, send, is_behind)
 
 

@@ -46,15 +46,18 @@ def test_limits_of_containers(tmp_path: Path, groups: str | None, files: dict[st
 def test_threads_and_libraries_need_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "process_limits", lambda: (float("inf"), float("inf")))
     assert memory.thread_bytes() == 0
-    assert memory.most_threads(1) == 1 << 30
-    assert memory.lacking_addresses() is None
+    assert memory.most_threads() == 1 << 30
+    assert memory.lacking_addresses(memory.LEAST_ADDRESSES) is None
     monkeypatch.setattr(memory, "process_limits", lambda: (1.5 * GIGABYTE, float("inf")))
     assert memory.thread_bytes() > 0
-    assert memory.most_threads(1) == 10
-    assert memory.lacking_addresses() is None
+    assert memory.most_threads() == 10
+    assert memory.lacking_addresses(memory.LEAST_ADDRESSES) is None
     monkeypatch.setattr(memory, "process_limits", lambda: (0.25 * GIGABYTE, float("inf")))
-    assert memory.most_threads(3) == 3
-    assert memory.lacking_addresses() == "this process may use 256 MB of addresses (ulimit -v); 560 MB are needed"
+    assert memory.most_threads() == 0
+    assert (
+        memory.lacking_addresses(memory.LEAST_ADDRESSES)
+        == "this process may use 256 MB of addresses (ulimit -v); 560 MB are needed"
+    )
 
 
 @pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
