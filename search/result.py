@@ -154,5 +154,7 @@ class SearchResult:
     batches: Mapping[int, int] = field(default_factory=dict)
     """How often so many positions were evaluated together, where that is counted."""
     reason: StopReason = StopReason.VISITS
+    doublings: float = 0.0
+    """By how many playout doublings the network was told that the side to move is stronger; all values mean that."""
     raw: RawEvaluation | None = None
     """The network's own evaluation of the root; None without a network."""

@@ -28,6 +28,7 @@ from nets.evaluator import (
 from nets.features import AS_IS, encode_symmetry, scratch_for
 from nets.symmetry import symmetry_permutations
 from search.player import Player
+from search.puct.doublings import fixed_doublings
 from search.puct.parameters import SearchParameters
 
 SYMMETRIES = 8
@@ -45,7 +46,7 @@ def raw_text(player: Player, game: Game, colour: int, symmetry: int, optimism: f
         raise GtpError("this player has no network")
     parameters, doublings = player.parameters, 0.0
     if isinstance(parameters, SearchParameters):
-        doublings = parameters.white_doublings(colour) * (1.0 if colour == WHITE else -1.0)
+        doublings = fixed_doublings(parameters, colour) * (1.0 if colour == WHITE else -1.0)
     evaluation = evaluate(player.evaluator, game, colour, symmetry, optimism, doublings)
     sign = 1.0 if colour == WHITE else -1.0
     win, loss = (WIN, LOSS) if colour == WHITE else (LOSS, WIN)

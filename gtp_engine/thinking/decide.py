@@ -147,7 +147,8 @@ def pv_text(points: tuple[int, ...], height: int, most: int) -> str:
 def ogs_line(result: SearchResult, height: int) -> str:
     """The line that gtp2ogs shows under the board, in the form in which KataGo writes it."""
     pv = pv_text(result.moves[0].pv, height, 20) if result.moves else ""
+    doublings = f"(PDA {result.doublings:.2f}) " if result.doublings else ""
     return (
         f"MALKOVICH:Visits {result.visits} Winrate {100 * result.winrate:.2f}% ScoreLead {result.lead:.1f} "
-        f"ScoreStdev {result.score_stdev:.1f} PV {pv}"
+        f"ScoreStdev {result.score_stdev:.1f} {doublings}PV {pv}"
     )

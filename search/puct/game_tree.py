@@ -14,6 +14,7 @@ from go_rules.game import Game
 from go_rules.points import PASS
 from nets.evaluator import Evaluation, EvaluationRequest
 from search.game_line import GameLine
+from search.puct.doublings import fixed_doublings
 from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
 from search.puct.root.evaluate import evaluate_root, score_center
@@ -71,11 +72,12 @@ class GameTree:
         parameters: SearchParameters,
         generator: np.random.Generator,
         evaluate: Callable[[EvaluationRequest], Evaluation] | None = None,
+        white_doublings: float | None = None,
     ) -> None:
         """Make the requested position the root, keep what an earlier search knows of it, and evaluate it.
 
-        `evaluate`: what asks the network; None calls it in this thread. Raises EvaluatorError and whatever `evaluate`
-        raises.
+        `evaluate`: what asks the network; None calls it in this thread. `white_doublings`: white's playout doubling
+        advantage; None for what the parameters say. Raises EvaluatorError and whatever `evaluate` raises.
         """
         space, tree = self.space, self.space.tree
         game, colour = request.game, request.colour
@@ -89,7 +91,7 @@ class GameTree:
                 parameters, graph_search=False, noise_pruning=False, subtree_bias_factor=0.0
             )
         space.set_parameters(parameters, request.analysis)
-        doublings = parameters.white_doublings(colour)
+        doublings = fixed_doublings(parameters, colour) if white_doublings is None else white_doublings
         hidden = parameters.analysis_ignore_history if request.analysis else parameters.ignore_history
         owner = (*_owner(request), doublings, hidden and (len(game.moves), game.line_key()), mirroring)
         index = self._find(request, parameters, owner)

@@ -12,12 +12,16 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.points import EMPTY, PASS, WHITE, board_points
 from go_rules.rules import SCORING_AREA
+from search.puct.doublings import black_start
 from search.puct.parameters import SearchParameters
 from search.puct.root.moves import pass_alive, touches
 from search.result import RESIGN, MoveInfo, SearchResult
 
 LITTLE = 2.0
 """Once the opponent has passed and the game is won, so few points are not worth playing on for."""
+
+LITTLE_START = 0.9
+"""Points that black may be ahead at the start in an even game."""
 
 CERTAIN = 1e-4
 """Below this temperature the best move is played."""
@@ -80,12 +84,12 @@ def should_resign(game: Game, result: SearchResult, parameters: SearchParameters
     lead = result.lead
     if len(game.moves) < parameters.resign_min_moves * area or lead > -parameters.resign_min_score:
         return False
-    if game.handicap_stones > 0 and result.colour == WHITE:
+    start = black_start(game)
+    if start > LITTLE_START and result.colour == WHITE:
         # Behind from the start, white is to catch up over most of the game.
         settled = 0.2 * area
         progress = min(1.0, max(0.0, len(game.moves) - settled) / max(1.0, 0.6 * area - settled))
-        stones_worth = 13.0 * game.handicap_stones
-        if len(game.moves) < settled or lead > -stones_worth * (1.0 - progress + 0.15) - 5.0:
+        if len(game.moves) < settled or lead > -start * (1.0 - progress + 0.15) - 5.0:
             return False
     return all(value < parameters.resign_threshold for value in recent[-parameters.resign_turns :])
 

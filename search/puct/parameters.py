@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from go_rules.machine.cores import usable_cores
 from go_rules.machine.memory import MEGABYTE, memory_for_search, thread_bytes
-from go_rules.points import BLACK, WHITE
 from nets.devices import USUAL_BATCH
 from search.parameters import ParameterTable, parameter, require_memory
 
@@ -227,6 +226,14 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         choices=("root", "black", "white"),
         kata="playoutDoublingAdvantagePla",
     )
+    handicap_doublings: float = parameter(
+        0.045,
+        "While that is 0: doublings of who is behind by handicap or komi, in games, for each point, at most.",
+        unit="doublings a point",
+        low=0.0,
+        high=0.5,
+        kata="dynamicPlayoutDoublingAdvantageCapPerOppLead",
+    )
     random_symmetry: bool = parameter(True, "Show the network each position in a random one of its 8 symmetries.")
 
     # --- Choosing the move ------------------------------------------------------------------------------------
@@ -363,11 +370,6 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
     seed: int = parameter(
         -1, "Seed of all random choices; -1 takes one from the system.", low=-1, high=(1 << 62), commands=("gtp",)
     )
-
-    def white_doublings(self, colour: int) -> float:
-        """Return the playout doubling advantage of white, where `colour` is to move at the root."""
-        side = {"root": colour, "black": BLACK, "white": WHITE}[self.playout_doublings_side]
-        return self.playout_doublings if side == WHITE else 0.0 - self.playout_doublings
 
     def batch_for(self, evaluator: Evaluator, width: int, height: int) -> int:
         """Return how many positions of such boards each worker has evaluated at a time: at least 1."""

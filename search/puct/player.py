@@ -7,6 +7,7 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.random import drawn_seed
 from nets.evaluator import Evaluator
+from search.puct.doublings import handicap_doublings, has_learned_doublings
 from search.puct.move_choice import choose_move
 from search.puct.parameters import SearchParameters
 from search.puct.search import Search
@@ -24,6 +25,8 @@ class PuctPlayer:
         self.searcher = Search(evaluator, parameters)
         self._generator = np.random.default_rng(drawn_seed(self.parameters.seed))
         self._winrates = Winrates()
+        self._learned_doublings: dict[tuple[int, int], bool] = {}
+        """What the network was found to have learned, by the board's width and height."""
 
     @property
     def evaluator(self) -> Evaluator:
@@ -47,11 +50,24 @@ class PuctPlayer:
 
     def search(self, request: SearchRequest) -> SearchResult:
         """Search as `Player.search` says. Raises EvaluatorError."""
-        return self.searcher.run(request)
+        return self.searcher.run(request, None if request.analysis else self._handicap_doublings(request.game))
 
     def choose(self, game: Game, result: SearchResult) -> int:
-        """Choose the point to play, PASS or RESIGN. Remembers the winrate, for resigning needs several in a row."""
+        """Choose the point to play, PASS or RESIGN. Remembers the winrate, for resigning and for handicap games."""
         return choose_move(game, result, self.parameters, self._generator, self._winrates.add(game, result))
+
+    def _handicap_doublings(self, game: Game) -> float | None:
+        """White's playout doublings in a handicap game; None where the parameters' own count."""
+        parameters = self.parameters
+        if parameters.playout_doublings != 0.0:
+            return None
+        doublings = handicap_doublings(game, parameters.handicap_doublings, self._winrates.of_white(game))
+        return doublings if doublings != 0.0 and self._has_learned_doublings(game.width, game.height) else None
+
+    def _has_learned_doublings(self, width: int, height: int) -> bool:
+        if (width, height) not in self._learned_doublings:
+            self._learned_doublings[width, height] = has_learned_doublings(self.evaluator, width, height)
+        return self._learned_doublings[width, height]
 
     def clear(self) -> None:
         """Forget the tree, the cache and the winrates."""

@@ -53,6 +53,7 @@ def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -
         evaluations=sum(size * calls for size, calls in run.batches.items()),
         batches=dict(run.batches),
         reason=run.reason or StopReason.VISITS,
+        doublings=sign * float(space.context["settings"]["white_doublings"][0]),
         raw=game_tree.raw,
     )
 

@@ -154,8 +154,8 @@ class Search:
         self._release()
         _open_searches.discard(self)
 
-    def run(self, request: SearchRequest) -> SearchResult:
-        """Search as `Player.search` says. Raises EvaluatorError."""
+    def run(self, request: SearchRequest, white_doublings: float | None = None) -> SearchResult:
+        """Search as `Player.search` and `GameTree.take_root` say. Raises EvaluatorError."""
         started = time.perf_counter()
         if request.analysis:
             request = dataclasses.replace(request, limits=dataclasses.replace(request.limits, may_stop_early=False))
@@ -164,7 +164,8 @@ class Search:
             tree = self._game_tree_for(request)
             self._abandon_outstanding()
             try:
-                tree.take_root(request, self._parameters, self._generator, self._interruptible(request, tree))
+                ask = self._interruptible(request, tree)
+                tree.take_root(request, self._parameters, self._generator, ask, white_doublings)
             except Stopped:
                 return self._unsearched(tree, request, started)
             run = Run(request, int(tree.root["visits"]), started)
@@ -335,8 +336,7 @@ class Search:
         return True
 
     def _advance(self, run: Run, space: Workspace, buffers: WorkerBuffers, is_spare: bool) -> None:
-        """Expand the leaves of a worker's last iteration and select new ones, unless the search is over or the worker
-        has to rest."""
+        """Expand the leaves of a worker's last iteration, and select new ones if search and worker go on."""
         run.check()
         if buffers.generation != self._generation:
             buffers.generation = self._generation

@@ -41,6 +41,7 @@ class FakePlayer:
         self.thinks = thinks
         self.ends_late = ends_late
         self.new_visits = 10
+        self.doublings = 0.0
         self.dead = list(dead)
         self.parameters = SearchParameters()
         self.warmed: list[tuple[int, int]] = []
@@ -108,6 +109,7 @@ class FakePlayer:
             new_visits=self.new_visits,
             evaluations=5,
             reason=StopReason.VISITS,
+            doublings=self.doublings,
         )
 
     def _ownership(self, game: Game, colour: int) -> np.ndarray:

@@ -89,6 +89,7 @@ class SelfPlayWorker:
             temperature_early=config.selfplay.temperature,
             temperature=0.2,
             lcb=False,
+            handicap_doublings=0.0,
         )
         full = dataclasses.replace(quick, root_noise=reanalysis is None, root_policy_optimism=0.0, policy_optimism=0.0)
         searcher = evaluator if reanalysis is None else reanalysis.evaluator

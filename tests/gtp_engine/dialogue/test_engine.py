@@ -328,5 +328,7 @@ def test_ogs_chat(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search("KataGo", first)
     assert not re.search("DISCUSSION:|MALKOVICH:|MAIN:", first)
     assert second == "MALKOVICH:Visits 10 Winrate 52.00% ScoreLead 0.8 ScoreStdev 12.2 PV A9 pass"
+    dialogue.player.doublings = 2.0
     dialogue.ask("genmove w")
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    (third,) = capsys.readouterr().err.splitlines()
+    assert third.startswith("MALKOVICH:Visits 10 Winrate 52.00% ScoreLead 0.8 ScoreStdev 12.2 (PDA 2.00) PV ")
