@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ _PATTERN = ("LB", "RT", "LT", "RB", "LM", "RM", "MB", "MT")
 
 NEVER = -1
 """Stands for no number of moves."""
+
+
+STANDARD_AREA, AREA_EXPONENT = 361.0, 0.75
 
 
 class HandicapError(ValueError):
@@ -64,6 +68,12 @@ class HandicapCount:
         self._counts.pop()
         if self._closed >= len(self._counts):
             self._closed = NEVER
+
+
+def weight_of_a_point(area: Any) -> Any:
+    """Return how many times as much a point of lead counts for as on 19×19, on boards of `area` points, as KataGo has
+    it. Numbers and arrays are taken alike."""
+    return (STANDARD_AREA / area) ** AREA_EXPONENT
 
 
 def max_fixed_handicap(width: int, height: int) -> int:

@@ -106,6 +106,9 @@ class PlayConfig(ParameterTable, section="data.play"):
     opponent: float = parameter(
         0.0, "share of those in which the teacher's policy plays one side, and punishes mistakes", low=0, high=1
     )
+    handicap: float = parameter(
+        0.1, "share of the games with black stones before white's first move, up to nine on 19x19", low=0, high=1
+    )
     opening: float = parameter(2.0, "random moves that a game starts with, on average", low=0)
     own_size: float = parameter(
         0.5, "share, in quarters, of the batches on 9x9, 13x13 or 19x19 only; the others mix sizes", low=0, high=1
@@ -148,6 +151,9 @@ class DataConfig(ParameterTable, section="data"):
     komi_deviation: float = parameter(10.0, "standard deviation, in points, of other komi from it", low=0, high=1000)
     balanced_share: float = parameter(
         0.3, "share of the positions that are learned from once more with balanced komi", low=0, high=1
+    )
+    doublings_share: float = parameter(
+        0.0, "share of those in which one side is stronger by playout doublings, for handicap games", low=0, high=1
     )
     repeats: int = parameter(
         1, "steps on each batch that a teacher labels; all but the first come later, turned round", low=1, high=8

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from go_rules.game import Game
+from go_rules.handicap import weight_of_a_point
 from go_rules.points import BLACK, WHITE
 from go_rules.rules import SCORING_AREA
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, WIN, EvaluationRequest, Evaluator
@@ -25,8 +26,6 @@ FAIR_KOMI = 7.0
 STONE_BY_AREA, STONE_BY_TERRITORY = 15.0, 14.0
 """Points that a handicap stone is worth."""
 
-STANDARD_AREA, AREA_EXPONENT = 361.0, 0.75
-"""A point of lead counts for more on small boards: (STANDARD_AREA / area) ** AREA_EXPONENT times as much."""
 LEAST_LEAD, LEAST_LEAD_ANYWHERE = 4.0, 2.0
 """Leads at the start below this are no handicap: points on the standard board, and on every board."""
 SMALLEST_SIDE = 8
@@ -67,7 +66,7 @@ def handicap_doublings(game: Game, doublings_a_point: float, found: Iterable[flo
     `doublings_a_point`: the most doublings for each point of the start, on a board of 19×19. `found`: white's win minus
     loss (-1..1) in the searches of the game so far, in their order.
     """
-    scale = (STANDARD_AREA / (game.width * game.height)) ** AREA_EXPONENT
+    scale = weight_of_a_point(game.width * game.height)
     start = black_start(game)
     excess = abs(start) - max(LEAST_LEAD / scale, LEAST_LEAD_ANYWHERE)
     if excess < 0.0 or min(game.width, game.height) < SMALLEST_SIDE:

@@ -115,10 +115,11 @@ class BatchLoader:
             batch = self._from_records()
         else:
             batch = self._from_games(choose_by_share(self._canvas_shares, generator))
-        share = self._config.data.balanced_share if self._has_teacher else 0.0
-        if not share:
+        data = self._config.data
+        if not self._has_teacher or not data.balanced_share:
             return batch
-        return replace(batch, komi_balancing=draw_komi_balancing(len(batch.global_), share, generator))
+        balancing = draw_komi_balancing(len(batch.global_), data.balanced_share, generator, data.doublings_share)
+        return replace(batch, komi_balancing=balancing)
 
     def finished_games(self) -> int:
         """Count the games by policy that were played to their end."""

@@ -2,6 +2,9 @@
 
 Under most komi a position is won or lost, and a student that knows what komi is worth need not learn to count. KataGo's
 self-play begins its games from balanced positions for the same reason.
+
+A student that is to play handicap games has to learn, too, what playout doublings mean (search/puct/doublings.py). So
+in a share of these positions the teacher is told some, and komi puts the side that is stronger behind.
 """
 
 from __future__ import annotations
@@ -12,8 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from go_rules.handicap import weight_of_a_point
 from nets.features import (
+    GLOBAL_ADVANTAGE,
     GLOBAL_CLEANUP_2,
+    GLOBAL_HAS_ADVANTAGE,
     GLOBAL_KOMI,
     GLOBAL_PARITY,
     GLOBAL_PASS_ENDS_PHASE,
@@ -26,6 +32,12 @@ DEVIATION = 2.0
 """Standard deviation, in points, of the new komi from the balanced one: the teacher's lead is not exact."""
 
 
+MOST_DOUBLINGS, STEP = 2.75, 0.125
+"""Doublings are drawn from all multiples of STEP up to MOST_DOUBLINGS."""
+POINTS_A_DOUBLING = 22.0
+"""The lead at the start, in points on 19×19, for which KataGo tells a network that it is stronger by a doubling."""
+
+
 class KomiBalancing(NamedTuple):
     """Which positions of a batch are to be learned from once more with balanced komi."""
 
@@ -33,28 +45,42 @@ class KomiBalancing(NamedTuple):
     """int64 [M] positions of the batch"""
     noise: Tensor
     """[M] points to add to the balanced komi"""
+    doublings: Tensor
+    """[M] playout doublings of the side to move; 0 in positions between equals"""
+    behind: Tensor
+    """[M] by how much komi puts the stronger side behind, as a share of what its doublings may make up for"""
 
 
-def draw_komi_balancing(count: int, share: float, generator: np.random.Generator) -> KomiBalancing:
-    """Choose a share of a batch of `count` positions at random."""
+def draw_komi_balancing(
+    count: int, share: float, generator: np.random.Generator, doublings_share: float = 0.0
+) -> KomiBalancing:
+    """Choose a share of a batch of `count` positions at random; in `doublings_share` of these one side is stronger."""
     chosen = generator.permutation(count)[: round(share * count)]
     noise = generator.normal(0.0, DEVIATION, len(chosen)).astype(np.float32)
-    return KomiBalancing(torch.from_numpy(chosen), torch.from_numpy(noise))
+    uneven = generator.random(len(chosen)) < doublings_share
+    doublings = generator.uniform(-MOST_DOUBLINGS, MOST_DOUBLINGS, len(chosen)).astype(np.float32)
+    behind = generator.random(len(chosen), np.float32)
+    doublings = np.where(uneven, STEP * np.rint(doublings / STEP), 0.0).astype(np.float32)
+    return KomiBalancing(*(torch.from_numpy(array) for array in (chosen, noise, doublings, behind)))
 
 
-def with_balanced_komi(global_: Tensor, lead: Tensor, noise: Tensor, area: Tensor) -> Tensor:
-    """Return the global features [N, 19] with the komi that makes up for the lead, plus `noise`.
+def with_balanced_komi(global_: Tensor, lead: Tensor, area: Tensor, balancing: KomiBalancing) -> Tensor:
+    """Return the global features [M, 19] of the chosen positions with the komi that makes up for the lead, except for
+    what `balancing` says, and with its doublings.
 
-    `lead` [N] is the teacher's, in points from the view of the side to move; `area` [N] is the number of points of each
+    `lead` [M] is the teacher's, in points from the view of the side to move; `area` [M] is the number of points of each
     board. Positions in which a pass may end the game stay as they are, since whether it does can depend on komi.
     """
-    komi = global_[:, GLOBAL_KOMI] * KOMI_UNIT - lead + noise
+    start = balancing.behind * balancing.doublings * POINTS_A_DOUBLING / weight_of_a_point(area)
+    komi = global_[:, GLOBAL_KOMI] * KOMI_UNIT - lead + balancing.noise - start
     most = area + KOMI_BEYOND_AREA
     komi = torch.minimum(torch.maximum((2.0 * komi).round() / 2.0, -most), most)
     counts_area = (global_[:, GLOBAL_TERRITORY] == 0) | (global_[:, GLOBAL_CLEANUP_2] == 1)
     result = global_.clone()
     result[:, GLOBAL_KOMI] = komi / KOMI_UNIT
     result[:, GLOBAL_PARITY] = torch.where(counts_area, _parity_wave(komi, area), 0.0)
+    result[:, GLOBAL_HAS_ADVANTAGE] = (balancing.doublings != 0.0).to(result.dtype)
+    result[:, GLOBAL_ADVANTAGE] = 0.5 * balancing.doublings
     may_end = (global_[:, 0] == 1) | (global_[:, GLOBAL_PASS_ENDS_PHASE] == 1)
     return torch.where(may_end[:, None], global_, result)
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import clear, copy_position, is_legal, place_stone, play
+from go_rules.handicap import fixed_handicap, max_fixed_handicap
 from go_rules.machine.jit import kernel
 from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.position import PHASE_OVER, new_stack
@@ -23,8 +24,13 @@ from training.positions.random_moves import random_move
 
 MAX_LENGTH = 3
 """A game ends undecided after this many moves for each point of the board, since nothing here sees superko."""
-HANDICAP_SHARE = 0.1
-MAX_HANDICAP = 4
+MAX_HANDICAP = 9
+STANDARD_AREA = 361
+FEWEST_AT_MOST = 2
+"""The most handicap stones on a board: MAX_HANDICAP on the standard one, and on smaller ones by their area, but so many
+more, since a stone there counts for more."""
+ON_STARS = 0.5
+"""Share of these games in which the stones are on points of the fixed pattern; in the others they are anywhere."""
 MESSY_SHARE = 0.3
 """Share of an opening's random moves that are played close to the last move."""
 
@@ -53,6 +59,10 @@ class Games(NamedTuple):
     """[1] share of the moves that are drawn from all legal ones instead"""
     opening: NDArray[np.float64]
     """[1] how many random moves a game starts with, on average"""
+    handicap: NDArray[np.float64]
+    """[1] share of the games with handicap stones"""
+    stars: NDArray[np.int64]
+    """[K, MAX_HANDICAP] for each board size the points of the fixed handicap pattern, PASS after the last of them"""
 
 
 def new_games(
@@ -63,9 +73,14 @@ def new_games(
     random_moves: float,
     opening: float,
     alike: int = 0,
+    handicap: float = 0.0,
 ) -> Games:
     """Allocate `count` games; `start_games` begins them. The first `alike` have the last of `sizes`, others any. The
     other arguments are fields of Games."""
+    stars = np.full((len(sizes), MAX_HANDICAP), PASS, np.int64)
+    for row, size in zip(stars, sizes, strict=True):
+        points = fixed_handicap(max_fixed_handicap(size, size), size, size)
+        row[: len(points)] = points
     return Games(
         new_stack(3 * count),
         np.zeros(count, RULES),
@@ -77,6 +92,8 @@ def new_games(
         np.array(temperature),
         np.array([random_moves]),
         np.array([opening]),
+        np.array([handicap]),
+        stars,
     )
 
 
@@ -127,15 +144,22 @@ def _start(games, conditions, game, opening):
     pos = games.stack[3 * game + 2]
     rules = games.rules[game]
     smallest = games.first_size[game]
-    size = games.sizes[smallest + below(state, len(games.sizes) - smallest)]
+    number = smallest + below(state, len(games.sizes) - smallest)
+    size = games.sizes[number]
     handicap = 0
-    if uniform(state) < HANDICAP_SHARE:
-        handicap = 1 + below(state, MAX_HANDICAP)
+    if uniform(state) < games.handicap[0]:
+        most = FEWEST_AT_MOST + MAX_HANDICAP * size * size // STANDARD_AREA
+        handicap = 1 + below(state, min(MAX_HANDICAP, most))
     draw_conditions(conditions, handicap, state, rules)
     clear(pos, size, size, rules.has_button)
-    for _ in range(handicap):
+    on_stars = uniform(state) < ON_STARS
+    first_star = below(state, MAX_HANDICAP)
+    for i in range(handicap):
         # Inside the first line: a handicap stone on it would be wasted.
         point = (below(state, size - 2) + 2) * STRIDE + below(state, size - 2) + 2
+        star = games.stars[number, (first_star + i) % MAX_HANDICAP]
+        if on_stars and star != PASS:
+            point = star
         if pos.board[point] == EMPTY:
             place_stone(pos, point, BLACK)
             if rules.scoring == SCORING_TERRITORY:

@@ -43,7 +43,14 @@ class PolicyGames:
         temperature = config.temperature, config.early_temperature
         alike = round(config.own_size * GROUPS) * count  # whole groups need no masks, with which attention is slow
         self._games = new_games(
-            GROUPS * count, sizes_on(canvas), seed, temperature, config.random_moves, config.opening, alike
+            GROUPS * count,
+            sizes_on(canvas),
+            seed,
+            temperature,
+            config.random_moves,
+            config.opening,
+            alike,
+            config.handicap,
         )
         self._conditions, self._workers = conditions, workers
         self._positions = [allocate(count, canvas) for _ in range(GROUPS)]

@@ -24,7 +24,7 @@ from training.devices import Compilation, choose_device, is_faster_in_bf16, plac
 from training.memory import keep_freed_memory
 from training.positions.batch import Batch, PendingPolicy
 from training.positions.batch_loader import BatchLoader
-from training.positions.komi_balancing import with_balanced_komi
+from training.positions.komi_balancing import KomiBalancing, with_balanced_komi
 from training.positions.replay import REPLY
 from training.student.dormant_units import DormantUnitReset, can_be_dormant
 from training.student.label_memory import LabelMemory
@@ -248,10 +248,11 @@ class Distiller:
             reply = labels[:, REPLY].long()
             targets = targets_from_teacher(evaluation, reply, has_errors)
             if batch.komi_balancing is not None and len(batch.komi_balancing.index):
-                index, noise = (part.to(self.device) for part in batch.komi_balancing)
+                balancing = KomiBalancing(*(part.to(self.device) for part in batch.komi_balancing))
+                index = balancing.index
                 boards = spatial[index]
                 lead, area = evaluation.score[index, LEAD], boards[:, 0].sum((1, 2))
-                balanced = with_balanced_komi(global_[index], lead, noise, area)
+                balanced = with_balanced_komi(global_[index], lead, area, balancing)
                 again = self._taught(boards, balanced, batch.fills_canvas)
                 spatial, global_ = torch.cat([spatial, boards]), torch.cat([global_, balanced])
                 targets = targets.joined_with(targets_from_teacher(again, reply[index], has_errors))

@@ -14,18 +14,22 @@ from go_rules.position import new_stack
 from go_rules.rule_names import preset
 from nets.evaluator import GLOBAL_FEATURES
 from nets.features import GLOBAL_PASS_ENDS_PHASE, IN_TREE, encode
-from training.positions.komi_balancing import draw_komi_balancing, with_balanced_komi
+from training.positions.komi_balancing import KomiBalancing, draw_komi_balancing, with_balanced_komi
 from training.positions.workers import new_worker_buffers
 
 
-def numbers(size: int, komi: float, colour: int, rule_set: str) -> np.ndarray:
+def balanced(noise: float = 0.0, doublings: float = 0.0, behind: float = 0.0) -> KomiBalancing:
+    return KomiBalancing(torch.zeros(1, dtype=torch.int64), *(torch.tensor([x]) for x in (noise, doublings, behind)))
+
+
+def numbers(size: int, komi: float, colour: int, rule_set: str, doublings: float = 0.0) -> np.ndarray:
     """The global features of an empty board."""
     stack, buffers = new_stack(3), new_worker_buffers()
     rules = preset(rule_set)[0].record(komi)
     clear(stack[2], size, size, rules["has_button"])
     stack[2]["to_play"] = colour
     planes, global_ = np.zeros((22, size, size), np.float32), np.zeros(GLOBAL_FEATURES, np.float32)
-    encode(stack, 2, colour, rules, 0.0, IN_TREE, buffers.ban, buffers.scratch, planes, global_)
+    encode(stack, 2, colour, rules, doublings, IN_TREE, buffers.ban, buffers.scratch, planes, global_)
     return global_
 
 
@@ -38,7 +42,7 @@ def test_features_are_those_of_a_game_with_balanced_komi(rule_set: str, size: in
         lead = sign * (before - after) - 0.1  # rounded to half points
         given = with_balanced_komi(
             torch.from_numpy(numbers(size, before, colour, rule_set))[None],
-            torch.tensor([lead]), torch.zeros(1), torch.tensor([float(size * size)]),
+            torch.tensor([lead]), torch.tensor([float(size * size)]), balanced(),
         )  # fmt: skip
         np.testing.assert_allclose(given[0].numpy(), numbers(size, after, colour, rule_set), atol=1e-5)
 
@@ -46,7 +50,7 @@ def test_features_are_those_of_a_game_with_balanced_komi(rule_set: str, size: in
 def test_komi_is_clipped_as_features_are() -> None:
     given = with_balanced_komi(
         torch.from_numpy(numbers(9, 7.5, WHITE, "chinese"))[None],
-        torch.tensor([-500.0]), torch.zeros(1), torch.tensor([81.0]),
+        torch.tensor([-500.0]), torch.tensor([81.0]), balanced(),
     )  # fmt: skip
     np.testing.assert_allclose(given[0].numpy(), numbers(9, 101.0, WHITE, "chinese"), atol=1e-5)
 
@@ -55,7 +59,7 @@ def test_a_game_that_a_pass_may_end_stays_as_it_is() -> None:
     for feature in (0, GLOBAL_PASS_ENDS_PHASE):
         before = torch.from_numpy(numbers(9, 7.5, WHITE, "chinese"))[None]
         before[0, feature] = 1.0
-        after = with_balanced_komi(before, torch.tensor([20.0]), torch.ones(1), torch.tensor([81.0]))
+        after = with_balanced_komi(before, torch.tensor([20.0]), torch.tensor([81.0]), balanced(1.0, 2.0, 0.5))
         assert torch.equal(before, after)
 
 
@@ -66,3 +70,23 @@ def test_a_share_of_the_positions_is_chosen() -> None:
     assert 1.0 < float(balancing.noise.std()) < 4.0
     again = draw_komi_balancing(64, 0.25, np.random.default_rng(1))
     assert torch.equal(again.index, balancing.index)
+
+
+@pytest.mark.parametrize(("size", "points"), [(19, 22.0), (9, 7.17)])
+def test_the_stronger_side_is_behind(size: int, points: float) -> None:
+    before = torch.from_numpy(numbers(size, 7.5, WHITE, "tromp-taylor"))[None]
+    for doublings, behind in ((2.0, 1.0), (2.0, 0.25), (-1.5, 0.5), (2.75, 0.0)):
+        area = torch.tensor([float(size * size)])
+        given = with_balanced_komi(before, torch.tensor([0.0]), area, balanced(0.0, doublings, behind))
+        komi = round(2.0 * (7.5 - doublings * behind * points)) / 2.0
+        np.testing.assert_allclose(given[0].numpy(), numbers(size, komi, WHITE, "tromp-taylor", doublings), atol=1e-5)
+
+
+def test_doublings_are_multiples_of_an_eighth_on_both_sides() -> None:
+    doublings = draw_komi_balancing(2000, 1.0, np.random.default_rng(1), 0.25).doublings
+    told = doublings[doublings != 0.0]
+    assert 0.2 < len(told) / 2000 < 0.3
+    assert torch.equal(told * 8.0, (told * 8.0).round())
+    assert float(told.min()) < -2.5
+    assert float(told.max()) > 2.5
+    assert not draw_komi_balancing(64, 1.0, np.random.default_rng(1)).doublings.any()

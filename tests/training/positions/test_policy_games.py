@@ -66,6 +66,31 @@ def test_a_share_of_the_groups_is_on_the_largest_board(workers: WorkerPool, shar
     games.close()
 
 
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_a_share_of_the_games_has_handicap_stones(workers: WorkerPool, share: float) -> None:
+    count, canvas = 200, 19
+    config = PlayConfig(handicap=share, own_size=1.0, opening=0.0)
+    conditions = new_game_conditions({"tromp-taylor": 1.0}, own_komi=1.0, deviation=0.0)
+    games = PolicyGames(canvas, count, config, conditions, 2, workers)
+    logits = np.full((count, canvas * canvas + 1), -3.0, np.float32)
+    logits[:, -1] = 9.0
+    black = []
+    for turn in range(GROUPS * 45):
+        group, positions = games.take()
+        opponents = positions.spatial[:, 2].reshape(count, -1)
+        begins = (positions.spatial[:, 1].sum(axis=(1, 2)) == 0) & (positions.spatial[:, 9:14].sum(axis=(1, 2, 3)) == 0)
+        if turn > GROUPS * 5:  # the very first games have many random moves
+            black += list(opponents[begins & (positions.global_[:, :5].sum(axis=1) == 0)])
+        games.play_on(group, lambda: logits)
+    games.close()
+    stones = np.array([board.sum() for board in black])
+    assert (stones > 0).mean() == pytest.approx(share, abs=0.1)
+    assert set(stones) == ({0} if share == 0.0 else set(range(10)))
+    stars = {y * canvas + x for y in (3, 9, 15) for x in (3, 9, 15)}
+    on_stars = [set(np.flatnonzero(board)) <= stars for board in black if board.sum() > 1]
+    assert share == 0.0 or 0.3 < np.mean(on_stars) < 0.7
+
+
 def follow(workers: WorkerPool, early_temperature: float) -> tuple[int, int]:
     """Play by a policy with one move in it; return how many moves were that one, whichever way the board was turned for
     the network, and how many there were."""
