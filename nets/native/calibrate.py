@@ -36,7 +36,7 @@ from nets.native.taps import recorded
 from nets.native.transformers.packing import NO_INT8, Int8Matrix, Int8Parts
 from nets.native.transformers.products import HAS_INT8, IN_GROUPS
 from nets.native.transformers.rounding import choices, rounded
-from nets.precision.calibration_games import Positions, few_recorded, recorded_positions
+from nets.precision.calibration_games import Positions, few_recorded, recorded_positions, with_doublings
 from nets.precision.loss import GROSS, LIMITS, Answer, Loss, answers, compare_answers, reason_against, shared_out
 
 WIDENING = 1.75
@@ -148,7 +148,7 @@ def calibrate(
         positions = recorded_positions(scratch_for(reference))
     others, checked = shared_out(affordable(positions, reference))
     progress(0.1)
-    highest = ranges(model, others) if has_layers else {}
+    highest = ranges(model, [*others, *with_doublings(others)]) if has_layers else {}
     progress(0.25 if has_rows else 0.7)
     matrices: Mapping[str, Int8Matrix] = {}
     with ThreadPoolExecutor(1, "calibration") as beside:

@@ -20,7 +20,7 @@ from go_rules.game import Game
 from go_rules.points import N_POINTS, from_vertex, to_vertex
 from go_rules.rule_names import PRESETS
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
-from nets.features import IN_TREE, Scratch, encode
+from nets.features import GLOBAL_ADVANTAGE, GLOBAL_HAS_ADVANTAGE, IN_TREE, Scratch, encode
 
 Positions = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Features [N, 22, H, W] and [N, 19] of positions on boards of one size."""
@@ -28,6 +28,9 @@ Positions = tuple[NDArray[np.float32], NDArray[np.float32]]
 FILE = "calibration_games.txt"
 FEW = 12
 """One in so many of the positions is enough for a check."""
+
+
+UNEVEN, DOUBLINGS = 4, 2.75
 
 
 class RecordedGame(NamedTuple):
@@ -100,6 +103,21 @@ def recorded_positions(scratch: Scratch) -> list[Positions]:
     """Return the positions kept of the games in FILE, for a network that `scratch` is for."""
     lines = _content().decode().splitlines()
     return positions_of((RecordedGame.from_line(line) for line in lines if not line.startswith("#")), scratch)
+
+
+def with_doublings(positions: Sequence[Positions]) -> list[Positions]:
+    """Return one in UNEVEN of the positions once more, with one side in turns stronger by many playout doublings.
+
+    In handicap games networks that learned of doublings are told some (search/puct/doublings.py), and their activations
+    go further then than in any other game.
+    """
+    told = []
+    for spatial, global_ in positions:
+        numbers = global_[::UNEVEN].copy()
+        numbers[:, GLOBAL_HAS_ADVANTAGE] = 1.0
+        numbers[:, GLOBAL_ADVANTAGE] = np.where(np.arange(len(numbers)) % 2, -0.5 * DOUBLINGS, 0.5 * DOUBLINGS)
+        told.append((spatial[::UNEVEN], numbers))
+    return told
 
 
 def few_recorded(scratch: Scratch) -> list[Positions]:
