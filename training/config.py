@@ -182,6 +182,11 @@ class LossWeights(ParameterTable, section="loss"):
 class OptimiserConfig(ParameterTable, section="optimiser"):
     """How weights follow gradients (Muon and AdamW), and the learning rate of a leg: warm-up, full rate, decay."""
 
+    learns: str = parameter(
+        "all",
+        "the weights that learn; doublings: those alone that playout doublings come in by, which changes no other game",
+        choices=("all", "doublings"),
+    )
     rate: float = parameter(0.005, "the full learning rate", above=0)
     momentum: float = parameter(0.95, "momentum of muon", low=0, below=1)
     weight_decay: float = parameter(0.05, "a step takes rate * this share off every matrix", low=0)

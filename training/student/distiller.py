@@ -78,7 +78,7 @@ class Distiller:
         self.optimisers = Optimisers(self.student, config.optimiser)
         self.average = Average(self.student, config.optimiser.average)
         self._dormant_units = None
-        if config.optimiser.reset_dormant and can_be_dormant(config.network):
+        if config.optimiser.reset_dormant and config.optimiser.learns == "all" and can_be_dormant(config.network):
             self._dormant_units = DormantUnitReset(self.student, self.average.network, self.optimisers)
         self._memory = LabelMemory(config.data.repeats - 1, config.run.seed)
         self.units_reset = 0

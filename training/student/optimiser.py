@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor, nn
 
+from nets.features import GLOBAL_ADVANTAGE, GLOBAL_HAS_ADVANTAGE
 from training.config import OptimiserConfig
 from training.devices import is_faster_in_bf16
 
@@ -25,6 +26,8 @@ BLOCKS = "blocks."
 """Start of the names of all weights in blocks."""
 POOLED = "to_bias.weight"
 """End of the names of the matrices that turn pooled values into biases."""
+GLOBAL_MATRIX = "stem_global.weight"
+"""Name of the matrix [C, 19] of the global features."""
 POOLED_RATE = 0.005
 """Share of the learning rate for these matrices. AdamW moves each weight by about the rate, and the inputs of these add
 up to 200 and more: at the full rate a bias would move by a fifth in one step, and its channel soon never fire again."""
@@ -99,12 +102,36 @@ def is_large(name: str, parameter: Tensor) -> bool:
     return parameter.ndim == 4 and parameter.shape[-1] > 1
 
 
+def _only_doublings(network: nn.Module) -> nn.Parameter:
+    """Let nothing learn but what the stem makes of playout doublings, and return the matrix that this is a part of.
+
+    These features are 0 in games between equals, so a network evaluates their positions as it did before. Without a
+    gradient, and without weight decay, AdamW leaves the rest of the matrix as it is.
+    """
+    network.requires_grad_(False)
+    weight = network.get_parameter(GLOBAL_MATRIX).requires_grad_(True)
+    learned = torch.zeros_like(weight)
+    learned[:, [GLOBAL_HAS_ADVANTAGE, GLOBAL_ADVANTAGE]] = 1.0
+    weight.register_hook(lambda gradient: gradient * learned)
+    return weight
+
+
 class Optimisers:
     """The optimisers of a run, used as one."""
 
     def __init__(self, network: nn.Module, config: OptimiserConfig) -> None:
-        """Share out the parameters of `network`: its large matrices to Muon, and all others to AdamW."""
+        """Share out the parameters of `network`: its large matrices to Muon, and all others to AdamW.
+
+        Parameters that are not to learn (`config.learns`) need no gradients from now on.
+        """
         self._config = config
+        if config.learns == "doublings":
+            weight = _only_doublings(network)
+            self.parts: list[torch.optim.Optimizer] = [
+                torch.optim.AdamW([weight], config.rate, ADAM_BETAS, weight_decay=0.0)
+            ]
+            self._parameters = [weight]
+            return
         large, matrices, pooled, vectors = [], [], [], []
         for name, parameter in network.named_parameters():
             if name.endswith(POOLED):
@@ -124,7 +151,7 @@ class Optimisers:
         groups = [group for group in groups if group["params"]]
         on_cuda = next(network.parameters()).is_cuda
         adamw = torch.optim.AdamW(groups, rate, ADAM_BETAS, fused=on_cuda)
-        self.parts: list[torch.optim.Optimizer] = [Muon(large, rate, config.momentum, decay), adamw]
+        self.parts = [Muon(large, rate, config.momentum, decay), adamw]
         self._parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
 
     def step(self, rate_share: float) -> Tensor:

@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+from nets.features import GLOBAL_ADVANTAGE, GLOBAL_HAS_ADVANTAGE
 from training.config import NetworkConfig, OptimiserConfig
 from training.student.network import Student
 from training.student.optimiser import POOLED_RATE, Average, Optimisers, orthogonal, rate_share
@@ -37,6 +38,27 @@ def test_orthogonal_has_singular_values_near_one(shape: tuple[int, ...]) -> None
     values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
     assert values.min() > 0.3
     assert values.max() < 1.3
+
+
+def test_doublings_can_be_learned_alone() -> None:
+    torch.manual_seed(1)
+    student = Student(SHAPE)
+    spatial, told = torch.rand(4, 22, 9, 9), torch.rand(4, 19)
+    spatial[:, 0] = 1
+    equal = told.clone()
+    equal[:, [GLOBAL_HAS_ADVANTAGE, GLOBAL_ADVANTAGE]] = 0.0
+    before = [output.detach() for output in (*student(spatial, equal), *student(spatial, told))]
+    weights = deepcopy(student.state_dict())
+    optimisers = Optimisers(student, OptimiserConfig(learns="doublings", rate=0.01, weight_decay=0.5))
+    for _ in range(20):
+        (student(spatial, told).value - 1.0).square().mean().backward()
+        optimisers.step(1.0)
+    after = [*student(spatial, equal), *student(spatial, told)]
+    assert [torch.equal(*pair) for pair in zip(before, after, strict=True)] == [True] * 4 + [False] * 4
+    changed = {name: tensor != weights[name] for name, tensor in student.state_dict().items()}
+    assert {name for name, where in changed.items() if where.any()} == {"stem_global.weight"}
+    columns = changed["stem_global.weight"].any(0).nonzero().flatten().tolist()
+    assert columns == [GLOBAL_HAS_ADVANTAGE, GLOBAL_ADVANTAGE]
 
 
 def test_a_step_goes_downhill_and_moves_everything() -> None:
