@@ -37,7 +37,7 @@ MOST_IDLE = 8
 LONG = 400_000_000
 """An evaluation of so many multiplications takes long, some milliseconds. What a search does besides it is little to
 that, and a batch would still be under way long after the search's time, and in the way of the next move's."""
-NO_SHARES = np.zeros(0, np.float32)
+NO_OPTIMISM = np.zeros(0, np.float32)
 
 
 class NativeEvaluator(Evaluator):
@@ -102,7 +102,7 @@ class NativeEvaluator(Evaluator):
         spatial, global_, optimism, colours = request
         if min(spatial.shape[2:]) < SMALLEST:
             return self._evaluate_line(request)
-        return self._computed(spatial, global_, [self._shares(len(spatial), optimism)], colours)[0]
+        return self._computed(spatial, global_, [self._optimism_of(len(spatial), optimism)], colours)[0]
 
     def steps(self, request: EvaluationRequest, evaluation: Evaluation, count: Any) -> EvaluationSteps | None:
         """Return the steps of an evaluation as `Evaluator.steps` says, in memory of their own."""
@@ -110,22 +110,22 @@ class NativeEvaluator(Evaluator):
         if self._profile_encoder is not None or min(spatial.shape[2:]) < SMALLEST or optimism is None:
             return None
         space = Workspace(self._packed, len(spatial), *spatial.shape[2:])
-        shares = optimism if self._attributes.has_optimism else NO_SHARES
-        return EvaluationSteps(space.steps(count, spatial, global_, shares, *evaluation), space.boards)
+        given = optimism if self._attributes.has_optimism else NO_OPTIMISM
+        return EvaluationSteps(space.steps(count, spatial, global_, given, *evaluation), space.boards)
 
     def evaluate_both(self, spatial: FloatArray, global_: FloatArray) -> tuple[Evaluation, FloatArray | None]:
         """Evaluate without optimism, and return the logits [N, H*W + 1] of the optimistic policy too, or None.
 
         The boards must have more than a single line. Raises EvaluatorError."""
         has_optimism = self._attributes.has_optimism
-        shares = [np.full(len(spatial), share, np.float32) for share in (0.0, 1.0)] if has_optimism else [NO_SHARES]
-        evaluations = self._computed(spatial, global_, shares, None)
+        optimisms = [np.full(len(spatial), each, np.float32) for each in (0.0, 1.0)] if has_optimism else [NO_OPTIMISM]
+        evaluations = self._computed(spatial, global_, optimisms, None)
         return evaluations[0], evaluations[1].policy if has_optimism else None
 
     def _computed(
-        self, spatial: FloatArray, global_: FloatArray, shares: list[FloatArray], colours: NDArray[np.int8] | None
+        self, spatial: FloatArray, global_: FloatArray, optimisms: list[FloatArray], colours: NDArray[np.int8] | None
     ) -> list[Evaluation]:
-        """An evaluation for each of `shares`. Raises EvaluatorError."""
+        """An evaluation for each of `optimisms`. Raises EvaluatorError."""
         count, planes, height, width = spatial.shape
         if planes != self._packed.planes or max(height, width) > MAX_SIZE:
             raise EvaluatorError(f"{self._source}: evaluation failed: {planes} planes of {height}x{width}")
@@ -134,14 +134,14 @@ class NativeEvaluator(Evaluator):
         spatial, global_ = as_floats(spatial), as_floats(global_)
         area = height * width
         columns = area + 1, VALUES, SCORE_COLUMNS, area
-        results = [Evaluation(*(np.empty((count, wide), np.float32) for wide in columns)) for _ in shares]
+        results = [Evaluation(*(np.empty((count, wide), np.float32) for wide in columns)) for _ in optimisms]
         space = self._take(count, height, width)
         if self._profile_encoder is not None and self._attributes.profile is not None:
             added = self._profile_encoder.added(self._attributes.profile, count, colours, area)
             space.profile_bias[:, : added.shape[1]] = added
         try:
-            space.evaluate(count, spatial, global_, shares[0], *results[0])
-            for each, result in zip(shares[1:], results[1:], strict=True):
+            space.evaluate(count, spatial, global_, optimisms[0], *results[0])
+            for each, result in zip(optimisms[1:], results[1:], strict=True):
                 space.finish(count, global_, each, result)
         except FloatingPointError as error:
             # What is no number may stay in the workspace where no other evaluation writes, so it is not used again.
@@ -149,10 +149,10 @@ class NativeEvaluator(Evaluator):
         self._give_back(space)
         return results
 
-    def _shares(self, count: int, optimism: FloatArray | None) -> FloatArray:
+    def _optimism_of(self, count: int, optimism: FloatArray | None) -> FloatArray:
         """[count] of the optimistic policy; empty in networks without."""
         if not self._attributes.has_optimism:
-            return NO_SHARES
+            return NO_OPTIMISM
         if self._attributes.profile is not None:  # people's optimism is in their plain policy
             return np.zeros(count, np.float32)
         if optimism is None:
@@ -166,8 +166,8 @@ class NativeEvaluator(Evaluator):
             other = self._other
         if self._attributes.profile is not None:
             other.use_profile(self._attributes.profile)
-        shares = self._shares(len(request.spatial), request.optimism)
-        return other.evaluate(request._replace(optimism=shares if self._attributes.has_optimism else None))
+        optimism = self._optimism_of(len(request.spatial), request.optimism)
+        return other.evaluate(request._replace(optimism=optimism if self._attributes.has_optimism else None))
 
     def _take(self, count: int, height: int, width: int) -> Workspace:
         kind = count, height, width

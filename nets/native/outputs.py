@@ -101,11 +101,12 @@ def _matrix(numbers: FloatArray) -> FloatArray:
 
 
 @kernel
-def finish_batch(layers, pools, policies, ownerships, count, global_, shares, policy, value, score, ownership):
+def finish_batch(layers, pools, policies, ownerships, count, global_, optimism, policy, value, score, ownership):
     """Fill `count` rows of the fields of an `Evaluation`, the last four arguments, from what `run_heads` wrote and from
     `global_`.
 
-    `shares` [N] are those of the second policy, if there are two. Raises FloatingPointError if an output is not finite.
+    `optimism` [N] are the shares of the second policy, if there are two. Raises FloatingPointError if an output is not
+    finite.
     """
     area = ownership.shape[1]
     first, second = layers.sums[0], layers.sums[1]
@@ -113,7 +114,7 @@ def finish_batch(layers, pools, policies, ownerships, count, global_, shares, po
     last = policies.shape[1] - 1
     for board in range(count):
         _pass_logits(layers, pools[board], first, second)
-        share = shares[board] if last > 0 else np.float32(0.0)
+        share = optimism[board] if last > 0 else np.float32(0.0)
         policy[board, area] = second[0] + (second[last] - second[0]) * share
         for point in range(area):
             plain = policies[board, 0, point]

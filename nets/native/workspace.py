@@ -68,25 +68,26 @@ class Workspace:
         self.boards = boards
         """How many boards are computed together."""
         self._outputs = last_layers(packed.small, area), self.pools, self.policies, self.ownership
-        planes, row, shares = np.zeros((1, 1, 1, 1), np.float32), np.zeros((1, 1), np.float32), np.zeros(1, np.float32)
-        examples = count, planes, row, shares, row, row, row, row
+        planes, row = np.zeros((1, 1, 1, 1), np.float32), np.zeros((1, 1), np.float32)
+        optimism = np.zeros(1, np.float32)
+        examples = count, planes, row, optimism, row, row, row, row
         self.evaluate = fuse(self.steps(*map(Given, range(len(examples)))), *examples)
         """Evaluate a batch, with the arguments of `steps`."""
 
-    def steps(self, count: Any, spatial: Any, global_: Any, shares: Any, *evaluation: Any) -> list[Step]:
+    def steps(self, count: Any, spatial: Any, global_: Any, optimism: Any, *evaluation: Any) -> list[Step]:
         """The calls that evaluate `count` boards, a multiple of `boards`: from their features to the fields of an
         `Evaluation`.
 
-        `shares` are those of the optimistic policy. All arrays are np.float32 in C order. `profile_bias` is added to
-        the stream at every point. The last call raises FloatingPointError if an output is not finite.
+        `optimism` [N] are the shares of the optimistic policy. All arrays are np.float32 in C order. `profile_bias` is
+        added to the stream at every point. The last call raises FloatingPointError if an output is not finite.
         """
         run = *self._memory, count, spatial, global_
-        finish = *self._outputs, count, global_, shares, *evaluation
+        finish = *self._outputs, count, global_, optimism, *evaluation
         return [Step(run_network, run, self._held), Step(finish_batch, finish)]
 
-    def finish(self, count: int, global_: FloatArray, shares: FloatArray, evaluation: Evaluation) -> None:
-        """Make another evaluation of the batch that was evaluated last, with other `shares`."""
-        finish_batch(*self._outputs, count, global_, shares, *evaluation)
+    def finish(self, count: int, global_: FloatArray, optimism: FloatArray, evaluation: Evaluation) -> None:
+        """Make another evaluation of the batch that was evaluated last, with another `optimism`."""
+        finish_batch(*self._outputs, count, global_, optimism, *evaluation)
 
     def _allocate(self, size: int) -> int:
         """Allocate so many bytes, zeros, and return their address."""
