@@ -155,6 +155,7 @@ class SearchResult:
     """How often so many positions were evaluated together, where that is counted."""
     reason: StopReason = StopReason.VISITS
     doublings: float = 0.0
-    """By how many playout doublings the network was told that the side to move is stronger; all values mean that."""
+    """By how many playout doublings the network was told that the side to move is stronger. All values hold between
+    such players; between equals where it is 0."""
     raw: RawEvaluation | None = None
     """The network's own evaluation of the root; None without a network."""

@@ -49,4 +49,6 @@ def adopt(given: Mapping[str, str]) -> Adopted:
                 require_fixed(fixed, value)
             except ParameterError as error:
                 adopted.reasons.append(str(error))
+    if "playout_doublings" in adopted.values:
+        adopted.values.setdefault("handicap_doublings", 0.0)  # as in KataGo, where one alone takes the other's place
     return adopted

@@ -30,7 +30,10 @@ FEW = 12
 """One in so many of the positions is enough for a check."""
 
 
-UNEVEN, DOUBLINGS = 4, 2.75
+UNEVEN = 4
+"""One in so many of the positions is shown once more as that of a handicap game."""
+DOUBLINGS = 2.75
+"""The most playout doublings that a network is told of (search/puct/doublings.py)."""
 
 
 class RecordedGame(NamedTuple):
@@ -108,8 +111,8 @@ def recorded_positions(scratch: Scratch) -> list[Positions]:
 def with_doublings(positions: Sequence[Positions]) -> list[Positions]:
     """Return one in UNEVEN of the positions once more, with one side in turns stronger by many playout doublings.
 
-    In handicap games networks that learned of doublings are told some (search/puct/doublings.py), and their activations
-    go further then than in any other game.
+    In handicap games networks that learned of doublings are told some, and some activations go further then than in
+    any other game. Without these positions g170-b6c96 had errors of up to 0.1 in its winning chances.
     """
     told = []
     for spatial, global_ in positions:

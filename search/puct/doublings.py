@@ -36,7 +36,7 @@ MOST_DOUBLINGS = 2.75
 STEP = 0.125
 """Doublings change by this much from move to move."""
 HOPELESS, HOPEFUL = -0.9, -0.5
-"""Win minus loss of the side that is behind: below the one it is told to be stronger, above the other to be weaker."""
+"""Win minus loss of the side that is behind: below the one it is told of more doublings, above the other of fewer."""
 
 PROBED_DOUBLINGS = 2.0
 KNOWING = 0.1
@@ -44,7 +44,7 @@ KNOWING = 0.1
 least this than told as many of the opponent's: by 0.13 to 0.98 with KataGo's networks, 0.03 at most with others."""
 
 
-def black_start(game: Game) -> float:
+def black_lead_at_start(game: Game) -> float:
     """Return the points that black is ahead at the start, by handicap stones and by a komi that is not fair."""
     lead = FAIR_KOMI - game.komi
     if game.handicap_stones > 0:
@@ -60,14 +60,14 @@ def fixed_doublings(parameters: SearchParameters, colour: int) -> float:
     return parameters.playout_doublings if side == WHITE else 0.0 - parameters.playout_doublings
 
 
-def handicap_doublings(game: Game, doublings_a_point: float, found: Iterable[float]) -> float:
+def handicap_doublings(game: Game, doublings_a_point: float, white_values: Iterable[float]) -> float:
     """Return by how many doublings white is to think itself stronger; negative where black is behind, 0 in even games.
 
-    `doublings_a_point`: the most doublings for each point of the start, on a board of 19×19. `found`: white's win minus
-    loss (-1..1) in the searches of the game so far, in their order.
+    `doublings_a_point`: the most doublings for each point of the start, on a board of 19×19. `white_values`: white's
+    win minus loss (-1..1) in the searches of the game so far, in their order.
     """
     scale = weight_of_a_point(game.width * game.height)
-    start = black_start(game)
+    start = black_lead_at_start(game)
     excess = abs(start) - max(LEAST_LEAD / scale, LEAST_LEAD_ANYWHERE)
     if excess < 0.0 or min(game.width, game.height) < SMALLEST_SIDE:
         return 0.0
@@ -75,7 +75,7 @@ def handicap_doublings(game: Game, doublings_a_point: float, found: Iterable[flo
     most = STEP * math.floor(min(MOST_DOUBLINGS, doublings_a_point * excess * scale) / STEP + 0.5)
     doublings = most
     if (game.position["board"] == WHITE).any():
-        for value in found:
+        for value in white_values:
             doublings += STEP * ((sign * value < HOPELESS) - (sign * value > HOPEFUL))
             doublings = min(max(doublings, 0.0), most)
     return sign * doublings
@@ -86,11 +86,12 @@ def has_learned_doublings(evaluator: Evaluator, width: int, height: int) -> bool
 
     Raises EvaluatorError.
     """
-    spatial = np.zeros((2, SPATIAL_PLANES, height, width), np.float32)
-    global_ = np.zeros((2, GLOBAL_FEATURES), np.float32)
+    spatial = np.zeros((1, SPATIAL_PLANES, height, width), np.float32)
     spatial[:, ON_BOARD] = 1.0
-    global_[:, GLOBAL_KOMI] = -FAIR_KOMI / KOMI_UNIT
-    global_[:, GLOBAL_HAS_ADVANTAGE] = 1.0
-    global_[:, GLOBAL_ADVANTAGE] = 0.5 * PROBED_DOUBLINGS, -0.5 * PROBED_DOUBLINGS
-    wins = evaluator.evaluate(EvaluationRequest(spatial, global_)).value[:, WIN]
-    return float(wins[0] - wins[1]) >= KNOWING
+    wins = []
+    for doublings in (PROBED_DOUBLINGS, -PROBED_DOUBLINGS):
+        global_ = np.zeros((1, GLOBAL_FEATURES), np.float32)
+        global_[0, GLOBAL_KOMI] = -FAIR_KOMI / KOMI_UNIT
+        global_[0, [GLOBAL_HAS_ADVANTAGE, GLOBAL_ADVANTAGE]] = 1.0, 0.5 * doublings
+        wins.append(float(evaluator.evaluate(EvaluationRequest(spatial, global_)).value[0, WIN]))
+    return wins[0] - wins[1] >= KNOWING

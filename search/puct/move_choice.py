@@ -12,7 +12,7 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.points import EMPTY, PASS, WHITE, board_points
 from go_rules.rules import SCORING_AREA
-from search.puct.doublings import black_start
+from search.puct.doublings import black_lead_at_start
 from search.puct.parameters import SearchParameters
 from search.puct.root.moves import pass_alive, touches
 from search.result import RESIGN, MoveInfo, SearchResult
@@ -84,7 +84,7 @@ def should_resign(game: Game, result: SearchResult, parameters: SearchParameters
     lead = result.lead
     if len(game.moves) < parameters.resign_min_moves * area or lead > -parameters.resign_min_score:
         return False
-    start = black_start(game)
+    start = black_lead_at_start(game)
     if start > LITTLE_START and result.colour == WHITE:
         # Behind from the start, white is to catch up over most of the game.
         settled = 0.2 * area

@@ -228,7 +228,7 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
     )
     handicap_doublings: float = parameter(
         0.045,
-        "While that is 0: doublings of who is behind by handicap or komi, in games, for each point, at most.",
+        "In games, while playout_doublings is 0: the most doublings for each point behind by handicap or komi.",
         unit="doublings a point",
         low=0.0,
         high=0.5,

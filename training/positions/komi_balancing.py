@@ -34,8 +34,11 @@ DEVIATION = 2.0
 
 MOST_DOUBLINGS, STEP = 2.75, 0.125
 """Doublings are drawn from all multiples of STEP up to MOST_DOUBLINGS."""
-POINTS_A_DOUBLING = 22.0
-"""The lead at the start, in points on 19×19, for which KataGo tells a network that it is stronger by a doubling."""
+LEAST_LEAD, POINTS_A_DOUBLING = 4.0, 1.0 / 0.045
+"""What KataGo calls uneven at the start of a game, in points on 19×19, and the points beyond for which it tells a
+network that it is stronger by a doubling."""
+LARGEST_LEAD, ALMOST_MOST = 130.0, 2.5
+"""The lead of a game with nine handicap stones. From ALMOST_MOST doublings on a side may be as far behind."""
 
 
 class KomiBalancing(NamedTuple):
@@ -48,7 +51,7 @@ class KomiBalancing(NamedTuple):
     doublings: Tensor
     """[M] playout doublings of the side to move; 0 in positions between equals"""
     behind: Tensor
-    """[M] by how much komi puts the stronger side behind, as a share of what its doublings may make up for"""
+    """[M] by how much komi puts the stronger side behind, as a share of the most that goes with its doublings"""
 
 
 def draw_komi_balancing(
@@ -71,7 +74,9 @@ def with_balanced_komi(global_: Tensor, lead: Tensor, area: Tensor, balancing: K
     `lead` [M] is the teacher's, in points from the view of the side to move; `area` [M] is the number of points of each
     board. Positions in which a pass may end the game stay as they are, since whether it does can depend on komi.
     """
-    start = balancing.behind * balancing.doublings * POINTS_A_DOUBLING / weight_of_a_point(area)
+    doublings = balancing.doublings.abs()
+    most = torch.where(doublings < ALMOST_MOST, LEAST_LEAD + doublings * POINTS_A_DOUBLING, LARGEST_LEAD)
+    start = balancing.doublings.sign() * balancing.behind * most / weight_of_a_point(area)
     komi = global_[:, GLOBAL_KOMI] * KOMI_UNIT - lead + balancing.noise - start
     most = area + KOMI_BEYOND_AREA
     komi = torch.minimum(torch.maximum((2.0 * komi).round() / 2.0, -most), most)

@@ -26,9 +26,9 @@ MAX_LENGTH = 3
 """A game ends undecided after this many moves for each point of the board, since nothing here sees superko."""
 MAX_HANDICAP = 9
 STANDARD_AREA = 361
-FEWEST_AT_MOST = 2
-"""The most handicap stones on a board: MAX_HANDICAP on the standard one, and on smaller ones by their area, but so many
-more, since a stone there counts for more."""
+MORE_ON_SMALL_BOARDS = 2
+"""The most handicap stones are MAX_HANDICAP on the standard board. On a smaller one they are that in proportion to its
+area, and so many more, since a stone counts for more there."""
 ON_STARS = 0.5
 """Share of these games in which the stones are on points of the fixed pattern; in the others they are anywhere."""
 MESSY_SHARE = 0.3
@@ -148,7 +148,7 @@ def _start(games, conditions, game, opening):
     size = games.sizes[number]
     handicap = 0
     if uniform(state) < games.handicap[0]:
-        most = FEWEST_AT_MOST + MAX_HANDICAP * size * size // STANDARD_AREA
+        most = MORE_ON_SMALL_BOARDS + MAX_HANDICAP * size * size // STANDARD_AREA
         handicap = 1 + below(state, min(MAX_HANDICAP, most))
     draw_conditions(conditions, handicap, state, rules)
     clear(pos, size, size, rules.has_button)

@@ -21,6 +21,7 @@ from torch import Tensor
 from nets.evaluator import GLOBAL_FEATURES, LEAD, SPATIAL_PLANES
 from training.config import TrainingConfig
 from training.devices import Compilation, choose_device, is_faster_in_bf16, place_on
+from training.errors import TrainingError
 from training.memory import keep_freed_memory
 from training.positions.batch import Batch, PendingPolicy
 from training.positions.batch_loader import BatchLoader
@@ -46,6 +47,18 @@ LEAST_RATE = 0.2
 """Dormant units are reset only at this share of the full learning rate or more; below, they could learn too little."""
 
 
+def _require_doublings(config: TrainingConfig) -> None:
+    """Raise TrainingError where doublings alone are to be learned, and nothing tells them or more would change."""
+    if config.optimiser.learns != "doublings":
+        return
+    if config.network.norm == "batch":
+        raise TrainingError("optimiser.learns: batch norm learns whatever it sees; doublings want another network.norm")
+    data = config.data
+    told = data.teacher and data.balanced_share and data.doublings_share and data.records_share + data.play_share
+    if not told and not data.samples_share + data.fresh_share:
+        raise TrainingError("optimiser.learns: set data.teacher, data.balanced_share and data.doublings_share")
+
+
 class LabelledBatch(NamedTuple):
     """A batch on the device with its targets: N positions, and M of them once more with balanced komi."""
 
@@ -64,6 +77,7 @@ class Distiller:
 
     def __init__(self, config: TrainingConfig) -> None:
         """Open the teacher and create the student with random weights. Raises TrainingError."""
+        _require_doublings(config)
         self.config = config
         self.device = choose_device(config.run.device)
         if self.device.type == "cpu":

@@ -55,6 +55,21 @@ def test_katagos_words_for_no_limit() -> None:
         adopt({"maxTime": "1e21"})
 
 
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        ({"playoutDoublingAdvantage": "0.0"}, {"playout_doublings": 0.0, "handicap_doublings": 0.0}),
+        ({"dynamicPlayoutDoublingAdvantageCapPerOppLead": "0.1"}, {"handicap_doublings": 0.1}),
+        (
+            {"playoutDoublingAdvantage": "1", "dynamicPlayoutDoublingAdvantageCapPerOppLead": "0.1"},
+            {"playout_doublings": 1.0, "handicap_doublings": 0.1},
+        ),
+    ],
+)
+def test_fixed_doublings_take_the_place_of_those_by_handicap(given: dict[str, str], values: dict[str, float]) -> None:
+    assert adopt(given).values == values
+
+
 def test_a_bad_value_is_refused() -> None:
     with pytest.raises(ParameterError, match="visits must be a whole number, not x"):
         adopt({"maxVisits": "x"})

@@ -8,8 +8,8 @@ from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, point_at
 from go_rules.rule_names import PRESETS
 from nets.constant import ConstantEvaluator
-from nets.features import scratch_for
-from nets.precision.calibration_games import RecordedGame, encoded, positions_of, recorded_positions
+from nets.features import GLOBAL_ADVANTAGE, GLOBAL_HAS_ADVANTAGE, scratch_for
+from nets.precision.calibration_games import RecordedGame, encoded, positions_of, recorded_positions, with_doublings
 
 SCRATCH = scratch_for(ConstantEvaluator())
 
@@ -45,3 +45,14 @@ def test_what_ships_is_of_all_kinds() -> None:
     assert min(shapes.values()) >= 20
     assert set(shapes) == {(19, 19), (13, 13), (9, 9), (11, 7), (15, 15), (5, 5)}
     assert all(len(np.unique(spatial, axis=0)) > 0.9 * len(spatial) for spatial, _ in kept)
+
+
+def test_one_in_four_is_shown_with_doublings_on_either_side() -> None:
+    games = [Game(6, 5, komi=komi) for komi in (0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5)]
+    spatial, global_ = encoded(games, SCRATCH)
+    ((planes, told),) = with_doublings([(spatial, global_)])
+    np.testing.assert_array_equal(planes, spatial[::4])
+    assert told[:, GLOBAL_HAS_ADVANTAGE].tolist() == [1.0, 1.0, 1.0]
+    assert told[:, GLOBAL_ADVANTAGE].tolist() == [1.375, -1.375, 1.375]
+    told[:, [GLOBAL_HAS_ADVANTAGE, GLOBAL_ADVANTAGE]] = 0.0
+    np.testing.assert_array_equal(told, global_[::4])

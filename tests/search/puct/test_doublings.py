@@ -13,9 +13,9 @@ from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from go_rules.rule_names import PRESETS
 from nets.embedded import embedded_network
 from nets.evaluator import LOSS, WIN, Evaluation, EvaluationRequest
-from nets.features import GLOBAL_ADVANTAGE
+from nets.features import GLOBAL_ADVANTAGE, OPPONENT, OWN
 from nets.open import open_network
-from search.puct.doublings import black_start, handicap_doublings, has_learned_doublings
+from search.puct.doublings import black_lead_at_start, handicap_doublings, has_learned_doublings
 from search.puct.parameters import SearchParameters
 from search.request import SearchRequest
 from tests.search.evaluators import FancifulEvaluator
@@ -53,10 +53,10 @@ def test_doublings_at_the_start_are_katagos(size: int, rules: str, komi: float, 
 
 
 def test_points_of_a_start() -> None:
-    assert black_start(handicap_game(19, "tromp-taylor", 7.0, 0)) == 0.0
-    assert black_start(handicap_game(19, "tromp-taylor", 0.5, 2)) == 15.0 + 6.5
-    assert black_start(handicap_game(19, "chinese", 0.5, 2)) == 15.0 + 6.5 - 2.0
-    assert black_start(handicap_game(19, "japanese", 0.5, 3)) == 28.0 + 6.5
+    assert black_lead_at_start(handicap_game(19, "tromp-taylor", 7.0, 0)) == 0.0
+    assert black_lead_at_start(handicap_game(19, "tromp-taylor", 0.5, 2)) == 15.0 + 6.5
+    assert black_lead_at_start(handicap_game(19, "chinese", 0.5, 2)) == 15.0 + 6.5 - 2.0
+    assert black_lead_at_start(handicap_game(19, "japanese", 0.5, 3)) == 28.0 + 6.5
 
 
 def test_stones_that_black_plays_before_white_are_a_handicap() -> None:
@@ -104,7 +104,7 @@ class Told(FancifulEvaluator):
     def evaluate(self, request: EvaluationRequest) -> Evaluation:
         evaluation = super().evaluate(request)
         advantage = request.global_[:, GLOBAL_ADVANTAGE]
-        if len(advantage) == 1:
+        if request.spatial[:, [OWN, OPPONENT]].any():  # not asked whether it has learned
             self.told.append(2.0 * float(advantage[0]))
         if self.learned:
             evaluation.value[:, WIN] = 0.3 + 0.1 * advantage

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from go_rules.game import Game
-from go_rules.points import BLACK, PASS, WHITE, from_vertex
+from go_rules.points import BLACK, PASS, WHITE, from_vertex, point_at
 from go_rules.rule_names import preset
 from go_rules.rules import Rules
 from search.puct.move_choice import choose_move, end_well, should_resign, temperature
@@ -119,14 +119,42 @@ def test_resignation(recent: tuple[float, ...], lead: float, resigns: bool) -> N
     assert choose_move(Game(9, 9), lost, COLD, np.random.default_rng(1), recent) == 30
 
 
-def test_white_is_patient_in_handicap_games() -> None:
-    game = Game(19, 19)
-    game.place_handicap([from_vertex(v, 19, 19) for v in ("D4", "Q16", "D16", "Q4")])
-    parameters = dataclasses.replace(COLD, resign=True)
-    behind = result(WHITE, info(30, 9.0), lead=-50.0)
-    assert not should_resign(game, behind, parameters, (-0.99,) * 5)
-    even = Game(19, 19)
-    assert should_resign(even, behind, parameters, (-0.99,) * 5)
+def after(moves: int, komi: float = 7.0, stones: tuple[str, ...] = ()) -> Game:
+    """A game on 19x19 after so many moves, all in the upper half of the board; Tromp-Taylor rules."""
+    game = Game(19, 19, komi=komi, rules=TROMP_TAYLOR)
+    if stones:
+        game.place_handicap([from_vertex(vertex, 19, 19) for vertex in stones])
+    row, column = 0, 0
+    while len(game.moves) < moves:
+        point = point_at(column, row)
+        column, row = (column + 1, row) if column < 18 else (0, row + 1)
+        if game.is_legal(game.to_play, point) and point not in game.handicap:
+            game.play(game.to_play, point)
+    return game
+
+
+@pytest.mark.parametrize(
+    ("moves", "colour", "komi", "stones", "lead", "resigns"),
+    [
+        # As KataGo's shouldResign says: white has three fifths of the board's points, as moves, to catch up.
+        (60, WHITE, 0.5, 4, -300.0, False),
+        (90, WHITE, 0.5, 4, -57.0, False),
+        (90, WHITE, 0.5, 4, -59.0, True),
+        (150, WHITE, 0.5, 4, -36.0, False),
+        (150, WHITE, 0.5, 4, -37.0, True),
+        (150, WHITE, 0.5, 0, -8.5, False),
+        (150, WHITE, 0.5, 0, -9.5, True),
+        (150, WHITE, 6.5, 0, -1.0, True),
+        (150, BLACK, 0.5, 4, -1.0, True),
+        (60, BLACK, 0.5, 4, -1.0, True),
+    ],
+)
+def test_white_behind_from_the_start_is_patient(
+    moves: int, colour: int, komi: float, stones: int, lead: float, resigns: bool
+) -> None:
+    game = after(moves, komi, ("D4", "Q16", "D16", "Q4")[:stones])
+    parameters = dataclasses.replace(COLD, resign=True, resign_min_score=0.0)
+    assert should_resign(game, result(colour, info(30, 9.0), lead=lead), parameters, (-0.99,) * 5) is resigns
 
 
 SETTLED = """

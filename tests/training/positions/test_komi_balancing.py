@@ -72,13 +72,13 @@ def test_a_share_of_the_positions_is_chosen() -> None:
     assert torch.equal(again.index, balancing.index)
 
 
-@pytest.mark.parametrize(("size", "points"), [(19, 22.0), (9, 7.17)])
-def test_the_stronger_side_is_behind(size: int, points: float) -> None:
+@pytest.mark.parametrize(("size", "weight"), [(19, 1.0), (9, 3.0667)])
+def test_the_stronger_side_is_behind(size: int, weight: float) -> None:
     before = torch.from_numpy(numbers(size, 7.5, WHITE, "tromp-taylor"))[None]
-    for doublings, behind in ((2.0, 1.0), (2.0, 0.25), (-1.5, 0.5), (2.75, 0.0)):
+    for doublings, behind, points in ((2.0, 1.0, 48.4), (2.0, 0.25, 12.1), (-1.5, 0.5, -18.7), (2.75, 0.5, 65.0)):
         area = torch.tensor([float(size * size)])
         given = with_balanced_komi(before, torch.tensor([0.0]), area, balanced(0.0, doublings, behind))
-        komi = round(2.0 * (7.5 - doublings * behind * points)) / 2.0
+        komi = round(2.0 * (7.5 - points / weight)) / 2.0
         np.testing.assert_allclose(given[0].numpy(), numbers(size, komi, WHITE, "tromp-taylor", doublings), atol=1e-5)
 
 
