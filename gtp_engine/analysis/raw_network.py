@@ -37,8 +37,8 @@ OPTIMISM = 0.2
 
 
 def raw_text(player: Player, game: Game, colour: int, symmetry: int, optimism: float = OPTIMISM) -> str:
-    """The reply to `kata-raw-nn` for `colour` to move, in one of KataGo's eight symmetries, with the search's playout
-    doubling advantage.
+    """The reply to `kata-raw-nn` for `colour` to move, in one of KataGo's eight symmetries, with the parameter
+    `playout_doublings`.
 
     Raises GtpError if the player has no network.
     """
