@@ -164,7 +164,12 @@ def test_katagos_networks_have_learned_of_doublings(shared: Callable[[str], Path
 
 
 @pytest.mark.parametrize("name", ["fast", "strong"])
-def test_embedded_networks_have_not(name: str) -> None:
+@pytest.mark.parametrize("size", [9, 19])
+def test_embedded_networks_have_learned_of_doublings(name: str, size: int) -> None:
     path = embedded_network(name)
     assert path is not None
-    assert not has_learned_doublings(open_network(path), 9, 9)
+    assert has_learned_doublings(open_network(path), size, size)
+
+
+def test_a_network_that_does_not_look_at_them_has_not() -> None:
+    assert not has_learned_doublings(Told(learned=False), 9, 9)
