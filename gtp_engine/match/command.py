@@ -27,6 +27,12 @@ EXIT_FAULTS = 3
 @click.argument("engine_b", metavar="ENGINE_B")
 @click.option("--games", "-n", type=Count(1), default=20, show_default=True, help="How many to play.")
 @condition_options
+@click.option(
+    "--handicap",
+    type=Count(2, 9),
+    metavar="N",
+    help="Stones that ENGINE_B begins with, as black in all games.",
+)
 @click.option("--name-a", help="What to call the first engine.  [default: what it says]")
 @click.option("--name-b", help="What to call the second.")
 @click.option(
@@ -51,7 +57,8 @@ def match(
     ENGINE_A and ENGINE_B are quoted commands, such as "gnugo --mode gtp --chinese-rules". The word nobi stands for this
     installation's `nobi gtp`: "nobi --net FILE --visits 200".
 
-    Colours alternate and each opening is played from both sides. The referee keeps its own board and clock; illegal
+    Colours alternate and each opening is played from both sides; with --handicap, ENGINE_B has black and the stones of
+    the fixed pattern, komi is 0.5, and there are no openings. The referee keeps its own board and clock; illegal
     moves, crashes, floods and hangs lose the game and are counted; no engine can hold the match up beyond --start and
     --hang. The exit code is 0, or 3 if there were any or if the engines did not agree on a score.
     """

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from go_rules.handicap import HandicapError, fixed_handicap
 from go_rules.machine.printable import printable, shown
 from go_rules.machine.texts import parse_number
 from go_rules.rule_names import preset
@@ -28,6 +29,9 @@ from gtp_engine.match.referee import Conduct
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.verdict import scores_on_board
 from gtp_engine.thinking.clock import TimeControl
+
+HANDICAP_KOMI = 0.5
+"""Customary komi where black has handicap stones."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -142,6 +146,7 @@ class Conditions:
             judge=[_as_text(word) for word in self.judge],
             openings=self.opening_set,
             count_board=conduct.count_board,
+            handicap=len(terms.handicap),
         )
 
     def names(self, commands: Sequence[list[str]], labels: Sequence[str], given: Sequence[str | None]) -> list[str]:
@@ -190,15 +195,22 @@ def read_conditions(
     judge: str | None = None,
     parallel: int = 1,
     sprt: str | None = None,
+    handicap: int | None = None,
 ) -> Conditions:
-    """What the values of OPTIONS mean. Raises UserError, click.UsageError, and OSError for a file of openings."""
+    """What the values of OPTIONS mean, and for a match the number of black's handicap stones. Raises UserError,
+    click.UsageError, and OSError for a file of openings."""
     rule_set, customary_komi = preset(rules)
     width, height = size
     control = _control(seconds, clock)
     test = _sprt(sprt)
     count_board = scorer == "board" or (scorer == "auto" and scores_on_board(rule_set))
+    stones = _handicap(handicap, width, height)
+    if stones:
+        if opening_set not in ("built-in", "none"):
+            raise click.UsageError("--handicap and a file of --openings exclude each other")
+        opening_set, customary_komi = "none", HANDICAP_KOMI
     first_moves, source = _openings(opening_set, width, height, rule_set)
-    terms = Terms(width, height, customary_komi if komi is None else komi, rules, rule_set, control, visits)
+    terms = Terms(width, height, customary_komi if komi is None else komi, rules, rule_set, control, visits, stones)
     conduct = Conduct(enforce_clock, lag, hang, max_moves or 0, count_board)
     asked = engine_command(judge) if judge is not None else []
     return Conditions(terms, conduct, _limits(start, hang), first_moves, source, asked, parallel, test)
@@ -227,6 +239,13 @@ def _control(seconds: float | None, clock: str | None) -> TimeControl | None:
         return parse_control(clock) if clock is not None else None
     except ClockError as error:
         raise click.BadParameter(str(error), param_hint="--clock") from error
+
+
+def _handicap(number: int | None, width: int, height: int) -> tuple[int, ...]:
+    try:
+        return tuple(fixed_handicap(number, width, height)) if number else ()
+    except HandicapError as error:
+        raise click.BadParameter(str(error), param_hint="--handicap") from error
 
 
 def _as_text(word: str) -> str:

@@ -56,6 +56,8 @@ class Terms:
     rules: Rules
     control: TimeControl | None
     visits: int | None
+    handicap: tuple[int, ...] = ()
+    """The points of black's handicap stones."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,9 @@ class Engine:
                     f"{self.label} takes no visits by GTP; leave out --visits and put them in its command"
                 )
             self._insist(f"kata-set-param maxVisits {terms.visits}")
+        if terms.handicap:
+            vertices = " ".join(to_vertex(point, height) for point in terms.handicap)
+            self._insist(f"set_free_handicap {vertices}")
 
     def play(self, colour: int, point: int, height: int, seconds: float) -> None:
         """Send a move to the engine. Raises EngineError and GtpFailure."""

@@ -136,7 +136,8 @@ class Match:
     def _play(self, number: int, table: Table) -> None:
         agreed = self._conditions
         opening = agreed.openings[number // 2 % len(agreed.openings)]
-        referee = Referee(number, table.players, number % 2, agreed.terms, agreed.conduct, opening, table.judge)
+        black = 1 if agreed.terms.handicap else number % 2
+        referee = Referee(number, table.players, black, agreed.terms, agreed.conduct, opening, table.judge)
         played = referee.play()
         if self._aborted.is_set():  # the engines were killed under the referee
             return

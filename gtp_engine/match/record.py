@@ -83,10 +83,14 @@ class MatchTerms(msgspec.Struct, frozen=True, kw_only=True):
     """`built-in`, `none`, or the path of a file of them."""
     count_board: bool
     """Whether the board is scored as it stands, and the engines are not asked."""
+    handicap: Count = 0
+    """How many stones B begins with; it is black in all games then."""
 
     def __str__(self) -> str:
         """The terms that matter for a result, as text for a title."""
         text = f"{self.width}x{self.height}, {self.rules} rules, komi {self.komi:g}"
+        if self.handicap:
+            text += f", {self.handicap} handicap stones"
         if self.visits:
             text += f", {self.visits} visits"
         return f"{text}, {self.time}" if self.time else text
@@ -96,7 +100,8 @@ class GameRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One game. Lists of two have a value for each engine, A's first."""
 
     game: Annotated[int, Meta(ge=0, le=10_000_000)]
-    """The number of the game, from 0. Games 2k and 2k+1 have the same opening; A is black in 2k."""
+    """The number of the game, from 0. Games 2k and 2k+1 have the same opening; A is black in 2k where no handicap is
+    given."""
     black: Annotated[int, Meta(ge=0, le=1)]
     """The engine that plays black: 0 is A, 1 is B."""
     opening: Annotated[list[Annotated[str, Meta(max_length=4)]], Meta(max_length=1000)]

@@ -91,6 +91,8 @@ class Referee:
         self.opening = opening
         self.judge = judge
         self.game = Game(terms.width, terms.height, terms.rules, terms.komi)
+        if terms.handicap:
+            self.game.place_handicap(terms.handicap)
         self.clocks = [SideClock(terms.control) if terms.control else None for _ in engines]
         self.seconds = [0.0, 0.0]
         self.longest = [0.0, 0.0]
