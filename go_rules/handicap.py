@@ -19,7 +19,11 @@ NEVER = -1
 """Stands for no number of moves."""
 
 
-STANDARD_AREA, AREA_EXPONENT = 361.0, 0.75
+HANDICAP_KOMI = 0.5
+"""Customary komi where black has handicap stones."""
+STANDARD_AREA, AREA_EXPONENT = 361, 0.75
+LEAST_LEAD = 4.0
+"""With a smaller lead at its start, in points on the standard board, KataGo takes a game for even."""
 
 
 class HandicapError(ValueError):

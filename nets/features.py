@@ -75,6 +75,8 @@ GLOBAL_BUTTON = 17  # it is still to be taken
 GLOBAL_PARITY = 18  # where komi stands between the values that allow a draw on this board, a wave of period 2
 """Numbers of `global_`."""
 
+MOST_DOUBLINGS, DOUBLINGS_STEP = 2.75, 0.125
+"""The largest advantage that networks are told, in doublings, and the difference from one to the next."""
 KOMI_UNIT = 20.0
 """Points that a komi feature of 1 stands for."""
 KOMI_BEYOND_AREA = 20.0

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from go_rules.handicap import HandicapError, fixed_handicap
+from go_rules.handicap import HANDICAP_KOMI, HandicapError, fixed_handicap
 from go_rules.machine.printable import printable, shown
 from go_rules.machine.texts import parse_number
 from go_rules.rule_names import preset
@@ -29,9 +29,6 @@ from gtp_engine.match.referee import Conduct
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.verdict import scores_on_board
 from gtp_engine.thinking.clock import TimeControl
-
-HANDICAP_KOMI = 0.5
-"""Customary komi where black has handicap stones."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -20,7 +20,7 @@ from go_rules.game import Game
 from go_rules.points import N_POINTS, from_vertex, to_vertex
 from go_rules.rule_names import PRESETS
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
-from nets.features import GLOBAL_ADVANTAGE, GLOBAL_HAS_ADVANTAGE, IN_TREE, Scratch, encode
+from nets.features import GLOBAL_ADVANTAGE, GLOBAL_HAS_ADVANTAGE, IN_TREE, MOST_DOUBLINGS, Scratch, encode
 
 Positions = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Features [N, 22, H, W] and [N, 19] of positions on boards of one size."""
@@ -32,8 +32,6 @@ FEW = 12
 
 UNEVEN = 4
 """One in so many of the positions is shown once more as that of a handicap game."""
-DOUBLINGS = 2.75
-"""The most playout doublings that a network is told of (search/puct/doublings.py)."""
 
 
 class RecordedGame(NamedTuple):
@@ -118,7 +116,9 @@ def with_doublings(positions: Sequence[Positions]) -> list[Positions]:
     for spatial, global_ in positions:
         numbers = global_[::UNEVEN].copy()
         numbers[:, GLOBAL_HAS_ADVANTAGE] = 1.0
-        numbers[:, GLOBAL_ADVANTAGE] = np.where(np.arange(len(numbers)) % 2, -0.5 * DOUBLINGS, 0.5 * DOUBLINGS)
+        numbers[:, GLOBAL_ADVANTAGE] = np.where(
+            np.arange(len(numbers)) % 2, -0.5 * MOST_DOUBLINGS, 0.5 * MOST_DOUBLINGS
+        )
         told.append((spatial[::UNEVEN], numbers))
     return told
 

@@ -15,26 +15,30 @@ from collections.abc import Iterable
 import numpy as np
 
 from go_rules.game import Game
-from go_rules.handicap import weight_of_a_point
+from go_rules.handicap import LEAST_LEAD, weight_of_a_point
 from go_rules.points import BLACK, WHITE
 from go_rules.rules import SCORING_AREA
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, WIN, EvaluationRequest, Evaluator
-from nets.features import GLOBAL_ADVANTAGE, GLOBAL_HAS_ADVANTAGE, GLOBAL_KOMI, KOMI_UNIT, ON_BOARD
+from nets.features import (
+    DOUBLINGS_STEP,
+    GLOBAL_ADVANTAGE,
+    GLOBAL_HAS_ADVANTAGE,
+    GLOBAL_KOMI,
+    KOMI_UNIT,
+    MOST_DOUBLINGS,
+    ON_BOARD,
+)
 from search.puct.parameters import SearchParameters
 
 FAIR_KOMI = 7.0
 STONE_BY_AREA, STONE_BY_TERRITORY = 15.0, 14.0
 """Points that a handicap stone is worth."""
 
-LEAST_LEAD, LEAST_LEAD_ANYWHERE = 4.0, 2.0
-"""Leads at the start below this are no handicap: points on the standard board, and on every board."""
+LEAST_LEAD_ANYWHERE = 2.0
+"""A smaller lead at the start, in points, is no handicap on any board."""
 SMALLEST_SIDE = 8
 """No handicap is seen on boards with a shorter side."""
 
-MOST_DOUBLINGS = 2.75
-"""Networks saw little that is more uneven."""
-STEP = 0.125
-"""Doublings change by this much from move to move."""
 HOPELESS, HOPEFUL = -0.9, -0.5
 """Win minus loss of the side that is behind: below the one it is told of more doublings, above the other of fewer."""
 
@@ -72,11 +76,11 @@ def handicap_doublings(game: Game, doublings_a_point: float, white_values: Itera
     if excess < 0.0 or min(game.width, game.height) < SMALLEST_SIDE:
         return 0.0
     sign = 1.0 if start >= 0.0 else -1.0
-    most = STEP * math.floor(min(MOST_DOUBLINGS, doublings_a_point * excess * scale) / STEP + 0.5)
+    most = DOUBLINGS_STEP * math.floor(min(MOST_DOUBLINGS, doublings_a_point * excess * scale) / DOUBLINGS_STEP + 0.5)
     doublings = most
     if (game.position["board"] == WHITE).any():
         for value in white_values:
-            doublings += STEP * ((sign * value < HOPELESS) - (sign * value > HOPEFUL))
+            doublings += DOUBLINGS_STEP * ((sign * value < HOPELESS) - (sign * value > HOPEFUL))
             doublings = min(max(doublings, 0.0), most)
     return sign * doublings
 

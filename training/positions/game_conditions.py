@@ -8,14 +8,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.handicap import HANDICAP_KOMI
 from go_rules.machine.jit import kernel
 from go_rules.random import uniform
 from go_rules.rule_names import preset
 from go_rules.rules import BONUS_N, BONUS_N_MINUS_1, RULES, RulesError
 from training.errors import TrainingError
 
-HANDICAP_KOMI = 0.5
-"""White's customary komi in handicap games."""
 CLEANUP_SHARE = 0.5
 """Share of the games under territory rules in which two passes lead to the clean-up phases."""
 

@@ -15,8 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from go_rules.handicap import weight_of_a_point
+from go_rules.handicap import LEAST_LEAD, weight_of_a_point
 from nets.features import (
+    DOUBLINGS_STEP,
     GLOBAL_ADVANTAGE,
     GLOBAL_CLEANUP_2,
     GLOBAL_HAS_ADVANTAGE,
@@ -26,17 +27,15 @@ from nets.features import (
     GLOBAL_TERRITORY,
     KOMI_BEYOND_AREA,
     KOMI_UNIT,
+    MOST_DOUBLINGS,
 )
 
 DEVIATION = 2.0
 """Standard deviation, in points, of the new komi from the balanced one: the teacher's lead is not exact."""
 
 
-MOST_DOUBLINGS, STEP = 2.75, 0.125
-"""Doublings are drawn from all multiples of STEP up to MOST_DOUBLINGS."""
-LEAST_LEAD, POINTS_A_DOUBLING = 4.0, 1.0 / 0.045
-"""What KataGo calls uneven at the start of a game, in points on 19×19, and the points beyond for which it tells a
-network that it is stronger by a doubling."""
+POINTS_A_DOUBLING = 1.0 / 0.045
+"""The points on 19×19, beyond LEAST_LEAD, for which KataGo tells a network that it is stronger by a doubling."""
 LARGEST_LEAD, ALMOST_MOST = 130.0, 2.5
 """The lead of a game with nine handicap stones. From ALMOST_MOST doublings on a side may be as far behind."""
 
@@ -63,7 +62,7 @@ def draw_komi_balancing(
     uneven = generator.random(len(chosen)) < doublings_share
     doublings = generator.uniform(-MOST_DOUBLINGS, MOST_DOUBLINGS, len(chosen)).astype(np.float32)
     behind = generator.random(len(chosen), np.float32)
-    doublings = np.where(uneven, STEP * np.rint(doublings / STEP), 0.0).astype(np.float32)
+    doublings = np.where(uneven, DOUBLINGS_STEP * np.rint(doublings / DOUBLINGS_STEP), 0.0).astype(np.float32)
     return KomiBalancing(*(torch.from_numpy(array) for array in (chosen, noise, doublings, behind)))
 
 

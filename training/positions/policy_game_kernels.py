@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import clear, copy_position, is_legal, place_stone, play
-from go_rules.handicap import fixed_handicap, max_fixed_handicap
+from go_rules.handicap import STANDARD_AREA, fixed_handicap, max_fixed_handicap
 from go_rules.machine.jit import kernel
 from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.position import PHASE_OVER, new_stack
@@ -25,7 +25,6 @@ from training.positions.random_moves import random_move
 MAX_LENGTH = 3
 """A game ends undecided after this many moves for each point of the board, since nothing here sees superko."""
 MAX_HANDICAP = 9
-STANDARD_AREA = 361
 MORE_ON_SMALL_BOARDS = 2
 """The most handicap stones are MAX_HANDICAP on the standard board. On a smaller one they are that in proportion to its
 area, and so many more, since a stone counts for more there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from go_rules.rule_names import preset
+from gtp_engine import cli
 from gtp_engine.match.engines import Engine, Terms
 from gtp_engine.match.openings import NO_OPENING, Opening
 from gtp_engine.match.pipes import ErrorLog
@@ -21,6 +23,18 @@ STUB = Path(__file__).with_name("stub_engine.py")
 def stub_command(*options: str) -> list[str]:
     """The command of a stub engine; `-I -S` make Python start in 15 ms."""
     return [sys.executable, "-I", "-S", str(STUB), *options]
+
+
+def stub(*options: str) -> str:
+    """The same as one word of a command line."""
+    return shlex.join(stub_command(*options))
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Run `nobi match`; return its exit code, and what it wrote to stdout and stderr."""
+    code = cli.run(["match", *(str(argument) for argument in arguments)])
+    out, err = capsys.readouterr()
+    return code, out, err
 
 
 def terms(**changes: object) -> Terms:

@@ -17,7 +17,6 @@ import msgspec
 import pytest
 
 from go_rules.machine.locks import folder_for_one
-from go_rules.points import to_vertex
 from go_rules.sgf.reader import read_sgf
 from gtp_engine import cli
 from gtp_engine.errors import UserError
@@ -25,21 +24,10 @@ from gtp_engine.match.record import GameRecord, MatchRecord, MatchTerms, tally
 from gtp_engine.match.table import duration, points, print_table, summary
 from gtp_engine.version import VERSION
 from tests.conftest import REPOSITORY
-from tests.gtp_engine.match.conftest import STUB, stub_command
-
-
-def stub(*options: str) -> str:
-    return shlex.join(stub_command(*options))
-
+from tests.gtp_engine.match.conftest import STUB, run, stub
 
 WINNER = stub("--name", "Winner", "--moves", "C3", "--score", "B+24.5")
 LOSER = stub("--name", "Loser", "--score", "B+24.5")
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    code = cli.run(["match", *(str(argument) for argument in arguments)])
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def small(folder: Path, games: int = 4) -> list[object]:
@@ -106,51 +94,6 @@ def test_engines_that_take_any_shape_and_have_only_squares(
     code, _, err = run(capsys, honest, stub("--name", "Square"), *small(tmp_path / "square", 2), "--size", size)
     assert code == 1
     assert err.splitlines()[-1] == f"nobi: engine B has no board of {size}, though it took `boardsize`"
-
-
-def test_with_a_handicap_the_second_engine_has_black_and_its_stones(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    winner = stub("--name", "Winner", "--moves", "E5", "--lists", "set_free_handicap")
-    resigner = stub("--name", "Loser", "--moves", "resign", "--lists", "set_free_handicap")
-    options = ["--size", 9, "-n", 3, "--out", tmp_path, "--handicap", 3]
-    code, out, _ = run(capsys, winner, resigner, *options)
-    assert code == 0
-    assert "3 games, 9x9, chinese rules, komi 0.5, 3 handicap stones" in out
-    terms, *games = [json.loads(line) for line in (tmp_path / "record.jsonl").read_text().splitlines()]
-    assert (terms["handicap"], terms["komi"], terms["openings"]) == (3, 0.5, "none")
-    assert [(game["black"], game["result"], game["moves"]) for game in games] == [(1, "W+R", 1)] * 3
-    game = read_sgf(tmp_path / "games" / "0001.sgf").to_game(0)
-    assert [to_vertex(point, 9) for point in game.handicap] == ["C3", "G7", "C7"]
-    # More games go on in the folder; with another handicap they would be another match.
-    assert run(capsys, winner, resigner, *options[:-1], 2)[0] == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (["--size", 5, "--handicap", 2], "a 5x5 board has no fixed handicap"),
-        (["--size", 7, "--handicap", 5], "a 7x7 board has 2 to 4 stones"),
-        (["--size", 9, "--handicap", 1], "1 is not in the range"),
-        (
-            ["--size", 9, "--handicap", 2, "--openings", "x.txt"],
-            "--handicap and a file of --openings exclude each other",
-        ),
-    ],
-)
-def test_handicaps_that_there_are_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[object], reason: str
-) -> None:
-    code, _, err = run(capsys, WINNER, LOSER, *options, "--out", tmp_path / "match")
-    assert code != 0
-    assert reason in err
-    assert len(err.splitlines()) == 1
-
-
-def test_an_engine_that_takes_no_handicap(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, WINNER, LOSER, "--size", 9, "--handicap", 2, "--out", tmp_path)
-    assert code == 1
-    assert err == "nobi: engine A refuses `set_free_handicap C3 G7`: unknown command\n"
 
 
 def test_faults_show_in_the_exit_code_and_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
