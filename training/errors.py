@@ -12,4 +12,4 @@ def require_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError:
-        raise TrainingError("training needs PyTorch: pip install 'nobi[train]'") from None
+        raise TrainingError("training needs PyTorch: pip install torch, or pipx inject nobi torch") from None

@@ -30,7 +30,7 @@ COLUMNS = (
     "elo_high",
     "seconds_per_move",
 )
-MISSING = 'no picture: matplotlib is missing (pip install "nobi[review]"); the same command draws it then'
+MISSING = "no picture: pip install matplotlib, or pipx inject nobi matplotlib; the same command draws it then"
 
 
 @dataclass(frozen=True)

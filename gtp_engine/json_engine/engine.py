@@ -47,15 +47,24 @@ class JsonEngine:
     """Answers the lines of KataGo's analysis protocol."""
 
     def __init__(
-        self, models: Models, defaults: Options, slots: int, workers: int, send: Send, is_behind: Callable[[], bool]
+        self,
+        models: Models,
+        defaults: Options,
+        slots: int,
+        workers: int,
+        send: Send,
+        is_behind: Callable[[], bool],
+        on_failure: Callable[[BaseException], None] = lambda error: None,
     ) -> None:
         """`slots`: the most positions that are searched at once; `workers`: the threads that search, in all slots
-        together. `send` sends a reply, from any thread; `is_behind` says whether reports in between are too many.
+        together. `send` sends a reply, from any thread; `is_behind` says whether reports in between are too many;
+        `on_failure` is told of errors that are no fault of a query's.
         """
         self._models = models
         self._defaults = defaults
         self._send = send
         self._is_behind = is_behind
+        self._on_failure = on_failure
         self._workers = workers
         self._schedule = Schedule(slots, workers)
         self._players: dict[int, PuctPlayer] = {}
@@ -125,7 +134,12 @@ class JsonEngine:
         except FieldError as error:
             self._send({"id": id, "field": error.field, "error": error.text})
         except Exception as error:  # out of memory, for example: what was asked before goes on
-            self._send({"id": id, "error": explain(error)})
+            self._send(self._error(id, error))
+
+    def _error(self, id: str, error: Exception) -> dict[str, Any]:
+        """Report an error that is no fault of a query's, and return the reply that says so."""
+        self._on_failure(error)
+        return {"id": id, "error": explain(error)}
 
     def _clear(self) -> None:
         """Have every search forget what it has evaluated, before it begins anew."""
@@ -138,6 +152,7 @@ class JsonEngine:
             try:
                 self._answer(slot, position)
             except Exception as error:  # even the error could not be sent; whoever waits behind it is answered
+                self._on_failure(error)
                 note(f"a reply was lost: {explain(error)}")
             self._schedule.finish(position)
             self._share()
@@ -150,7 +165,7 @@ class JsonEngine:
         try:
             self._send(self._analyse(slot, position))
         except Exception as error:
-            self._send({"id": position.query.id, "error": explain(error)})
+            self._send(self._error(position.query.id, error))
             self._send(replies.no_results(position))
 
     def _analyse(self, slot: int, position: Position) -> dict[str, Any]:

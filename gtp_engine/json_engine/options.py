@@ -22,7 +22,8 @@ from search.puct.parameters import SearchParameters
 
 DEFAULT_VISITS = 500
 """Of a query where nothing says how many, as in KataGo's example of a configuration."""
-LONGEST_VARIATION = 1000
+VARIATION, LONGEST_VARIATION = 15, 1000
+"""The moves of a principal variation where nothing says how many, and the most that may be asked for."""
 
 SIDE_TO_MOVE = EMPTY
 PERSPECTIVES = {"black": BLACK, "b": BLACK, "white": WHITE, "w": WHITE, "sidetomove": SIDE_TO_MOVE}
@@ -50,7 +51,7 @@ class Options:
     seconds: float | None = None
     perspective: int = SIDE_TO_MOVE
     """Whose view reports take: BLACK, WHITE or SIDE_TO_MOVE."""
-    longest_variation: int = 15
+    longest_variation: int = VARIATION
     profile: HumanProfile | None = None
     """Whom the human network imitates; None where it is not asked."""
     warn_unused: bool = True
@@ -105,7 +106,7 @@ _OWN = {
     "maxvisits": Parameter("", DEFAULT_VISITS, "visits", int, low=1, high=MOST_VISITS),
     "maxplayouts": Parameter("", MOST_VISITS, "playouts", int, low=1, high=MOST_VISITS),
     "maxtime": Parameter("", None, "seconds", float, low=0.0, high=LONGEST),
-    "analysispvlen": Parameter("", 15, "longest_variation", int, low=1, high=LONGEST_VARIATION),
+    "analysispvlen": Parameter("", VARIATION, "longest_variation", int, low=1, high=LONGEST_VARIATION),
     "warnunusedfields": Parameter("", True, "warn_unused", bool),
 }
 """Our own fields by KataGo's folded name."""

@@ -16,6 +16,7 @@ from typing import NamedTuple, NoReturn
 
 from gtp_engine.dialogue.channel import Input, Output, guard_stdout
 from gtp_engine.dialogue.ending import EXIT_DONE, EXIT_FAILURE, GRACE, await_order, handle_signals, leave
+from gtp_engine.dialogue.log import DialogueLog
 from gtp_engine.dialogue.protocol import MAX_LINE
 from gtp_engine.errors import explain
 from gtp_engine.json_engine.engine import JsonEngine, Send
@@ -43,7 +44,12 @@ class Session:
     """One session from its start to its end."""
 
     def __init__(
-        self, make_engine: Callable[[Send, Callable[[], bool]], JsonEngine], is_patient: bool, stdin: int, stdout: int
+        self,
+        make_engine: Callable[[Send, Callable[[], bool]], JsonEngine],
+        is_patient: bool,
+        log: DialogueLog,
+        stdin: int,
+        stdout: int,
     ) -> None:
         """`make_engine` loads the networks; it gets what sends a reply, and what says that replies wait.
 
@@ -51,8 +57,9 @@ class Session:
         """
         self._make_engine = make_engine
         self._is_patient = is_patient
+        self._log = log
         self._output = Output(stdout, self._writing_failed)
-        self._outbox = Outbox(self._output.write)
+        self._outbox = Outbox(self._write)
         self._input = Input(stdin, stdout)
         self._engine: JsonEngine | None = None
         self._ends: queue.SimpleQueue[End] = queue.SimpleQueue()
@@ -103,20 +110,19 @@ class Session:
             engine = self._engine = self._make_engine(self._outbox.put, lambda: self._outbox.is_behind)
             engine.start()
         except BaseException as error:
-            note(explain(error))
-            self._ends.put(End(EXIT_FAILURE, False))
+            self._fail(error)
             return
         note(READY)
         try:
             for piece in self._input.pieces():
                 for line in piece.removesuffix(b"\n").split(b"\n"):
+                    self._log.received(line.decode("utf-8", "replace"))
                     if len(line) > MAX_LINE:
                         self._outbox.put({"error": TOO_LONG})
                     else:
                         engine.read(line)
         except BaseException as error:
-            note(explain(error))
-            self._ends.put(End(EXIT_FAILURE, False))
+            self._fail(error)
             return
         if self._input.error is not None:
             note(f"cannot read from stdin: {self._input.error.strerror}")
@@ -126,17 +132,30 @@ class Session:
         else:
             self._ends.put(End(EXIT_FAILURE, False))
 
+    def _fail(self, error: BaseException) -> None:
+        self._log.failure(error)
+        note(explain(error))
+        self._ends.put(End(EXIT_FAILURE, False))
+
+    # --- The writing thread -----------------------------------------------------------------------------------
+
+    def _write(self, text: str) -> None:
+        self._log.sent(text)
+        self._output.write(text)
+
     def _writing_failed(self, error: OSError) -> None:
         if not isinstance(error, BrokenPipeError):
             note(f"cannot write to stdout: {error.strerror}")
         self._ends.put(End(EXIT_FAILURE, False))
 
 
-def run_session(make_engine: Callable[[Send, Callable[[], bool]], JsonEngine], is_patient: bool) -> NoReturn:
+def run_session(
+    make_engine: Callable[[Send, Callable[[], bool]], JsonEngine], is_patient: bool, log: DialogueLog
+) -> NoReturn:
     """Answer queries on stdin and stdout, and end the process; this function does not return.
 
     The arguments are those of `Session`.
     """
-    session = Session(make_engine, is_patient, 0, guard_stdout())
+    session = Session(make_engine, is_patient, log, 0, guard_stdout())
     session.end_on_signals()
     leave(session.run())

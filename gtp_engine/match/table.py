@@ -58,7 +58,8 @@ class Progress:
 
 
 def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = None) -> dict[str, Any]:
-    """A match in numbers for JSON. Numbers of one side are engine A's. An infinite Elo is None."""
+    """A match in numbers for JSON. Numbers of one side are engine A's. An infinite Elo is None, and so are the score
+    and its Elo where no game counts."""
     score = tally(games)
     low, high = score_interval(score)
     out: dict[str, Any] = {
@@ -68,9 +69,9 @@ def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = 
         "draws": score.draws,
         "losses": score.losses,
         "uncounted": sum(not game.counts for game in games),
-        "score": round(score.score, 4),
+        "score": round(score.score, 4) if score.games else None,
         "score_interval": [round(low, 4), round(high, 4)],
-        "elo": _finite(elo(score.score)),
+        "elo": _finite(elo(score.score)) if score.games else None,
         "elo_interval": [_finite(elo(low)), _finite(elo(high))],
         "as_black": _wins_by_colour(games, 0),
         "as_white": _wins_by_colour(games, 1),
@@ -147,11 +148,13 @@ def duration(seconds: float) -> str:
 
 def _conclusions(terms: MatchTerms, facts: dict[str, Any], games: Sequence[GameRecord]) -> list[str]:
     low, high = facts["elo_interval"]
-    lines = [
-        f"{terms.names[0]} scores {100 * facts['score']:.1f} %: Elo {_signed(facts['elo'], facts['score'] > 0.5)}"
-        f" (95 %: {_signed(low, False)} to {_signed(high, True)}) against {terms.names[1]}.",
-        METHOD,
-    ]
+    lines = [f"No game counts, so nothing is known of {terms.names[0]} against {terms.names[1]}."]
+    if facts["score"] is not None:
+        lines = [
+            f"{terms.names[0]} scores {100 * facts['score']:.1f} %: Elo {_signed(facts['elo'], facts['score'] > 0.5)}"
+            f" (95 %: {_signed(low, False)} to {_signed(high, True)}) against {terms.names[1]}.",
+            METHOD,
+        ]
     if facts["scores_compared"]:
         lines.append(
             f"Final scores compared in {facts['scores_compared']} games, different in {facts['scores_differ']}."

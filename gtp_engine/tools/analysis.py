@@ -17,9 +17,11 @@ from go_rules.machine.texts import parse_integer
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.katago_config import read_config, read_overrides
 from gtp_engine.configuration.options import Count, config_options
+from gtp_engine.configuration.settings import MOST_VISITS
 from gtp_engine.configuration.sources import load
+from gtp_engine.dialogue.log import DialogueLog
 from gtp_engine.errors import UserError
-from gtp_engine.json_engine.options import DEFAULT_VISITS, Options
+from gtp_engine.json_engine.options import DEFAULT_VISITS, VARIATION, Options
 from gtp_engine.stderr import note
 from nets.devices import CPU, device_of
 
@@ -35,6 +37,11 @@ SEARCHES_A_BATCH = 8
 """How many searches of one thread each are to fill a batch of a device that is no processor."""
 MERGED = 2
 """Positions that such a device evaluates together at most, in batches of a single search."""
+OF_A_DIALOGUE = frozenset(
+    {"longest", "early_answer", "size", "komi", "rules", "ponder", "ponder_visits", "ponder_playouts", "ponder_time",
+     "lag", "gtp_name", "ogs_chat"}
+)  # fmt: skip
+"""Parameters of the engine that mean something only where it plays."""
 ANY_PROFILE = "rank_1d"
 """Whom a human network imitates until a query says whom."""
 
@@ -72,6 +79,7 @@ def analysis(
     _, unknown, other = Options().with_settings(given)
     profile = given.get(PROFILE) if human_model is None else None
     configuration = load(config_file, settings, {"net": net, "human_profile": profile})
+    unknown += OF_A_DIALOGUE & configuration.by_hand
     if unknown:
         note(f"settings that mean nothing here: {', '.join(sorted(unknown))}")
     for reason in other:
@@ -84,10 +92,12 @@ def analysis(
         raise UserError(f"{printable_path(human_model)}: No such file or directory")
     from gtp_engine.json_engine.session import run_session
 
-    def make_engine(send: Send, is_behind: Callable[[], bool]) -> JsonEngine:
-        return _make_engine(configuration, given, threads, human_model, send, is_behind)
+    log = DialogueLog(configuration.engine.log_file)
 
-    return run_session(make_engine, not is_hasty)
+    def make_engine(send: Send, is_behind: Callable[[], bool]) -> JsonEngine:
+        return _make_engine(configuration, given, threads, human_model, send, is_behind, log)
+
+    return run_session(make_engine, not is_hasty, log)
 
 
 def _require_network(configuration: Configuration) -> None:
@@ -107,6 +117,7 @@ def _make_engine(
     human_model: str | None,
     send: Send,
     is_behind: Callable[[], bool],
+    log: DialogueLog,
 ) -> JsonEngine:
     """Open the networks and get everything ready for the first search. Raises EvaluatorError."""
     from gtp_engine.dialogue.loading import warm_up_rules
@@ -129,7 +140,14 @@ def _make_engine(
     batch = parameters.batch_for(evaluator, *configuration.engine.board)
     models = Models(evaluator, configuration.net, batch, human, path)
     engine = configuration.engine
-    options, _, _ = Options(parameters, engine.visits or DEFAULT_VISITS, seconds=engine.time).with_settings(given)
+    own = Options(
+        parameters,
+        engine.visits or DEFAULT_VISITS,
+        engine.playouts or MOST_VISITS,
+        engine.time,
+        longest_variation=configuration.values.get("analysis_pv", VARIATION),
+    )
+    options, _, _ = own.with_settings(given)
     workers = parameters.workers or usable_cores()
     if device_of(evaluator.attributes.provider) is not CPU:
         # Small searches fill no batch of a device: many at once do.
@@ -138,7 +156,7 @@ def _make_engine(
     slots = min(threads or workers, SLOTS_A_THREAD * workers)
     # Each slot has a thread of its own beside those that search.
     slots = max(1, min(slots, most_threads() // (workers + 1)))
-    return JsonEngine(models, options, slots, workers, send, is_behind)
+    return JsonEngine(models, options, slots, workers, send, is_behind, log.failure)
 
 
 def _count(text: str | None) -> int | None:

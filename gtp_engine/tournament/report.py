@@ -176,7 +176,7 @@ def _rows(found: Results) -> Iterator[tuple[str, ...]]:
             f"{lead[0]:.0f} ± {lead[1]:.0f}" if lead else "",
             points(tally.wins, tally.draws),
             str(tally.games),
-            f"{100 * tally.score:.1f} %",
+            f"{100 * tally.score:.1f} %" if tally.games else "",
             f"{standing.seconds_per_move:.3f}",
             faults_text(standing.faults) or "0",
         )

@@ -112,7 +112,7 @@ def _engine_as_json(found: Results, rank: int) -> dict[str, Any]:
         "draws": standing.tally.draws,
         "losses": standing.tally.losses,
         "uncounted": standing.uncounted,
-        "score": round(standing.tally.score, 4),
+        "score": round(standing.tally.score, 4) if standing.tally.games else None,
         "faults": standing.faults,
         "seconds_per_move": round(standing.seconds_per_move, 3),
     }

@@ -52,8 +52,9 @@ def test_from_labels_to_figures(tmp_path: Path, capsys: pytest.CaptureFixture[st
     play = with_settings("selfplay", games, "--net", run / "student.bin.gz", "--teacher", teacher, "--seed", 1)
     assert cli.run([*play, "--games", "1", "--threads", "1", "--leaves", "0.5", "--precision", "fp32"]) == 0
     capsys.readouterr()
-    assert cli.run(["yardstick", str(run / "student.bin.gz"), str(games), "--precision", "fp32"]) == 0
-    assert "rows: policy" in capsys.readouterr().out
+    for network in (str(run / "student.bin.gz"), "strong"):
+        assert cli.run(["yardstick", network, str(games), "--precision", "fp32"]) == 0
+        assert "rows: policy" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,8 @@ def test_from_labels_to_figures(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ("label OUT --student {file} --screen {file}", "--screen needs a --disagreement"),
         ("selfplay OUT --net {file} --disagreement 0.5", "--disagreement needs a --teacher"),
         ("selfplay OUT --net {file} --leaves 0.5", "--leaves needs a --teacher"),
+        ("selfplay OUT --net fast --disagreement 0.5", "--disagreement needs a --teacher"),
+        ("selfplay OUT --net faster", "faster' does not exist"),
         ("train", "Missing argument 'RUN'"),
         ("train OUT --budget soon", "soon is no duration"),
         ("train OUT -s run.bach=3", "run.bach=3: not a setting"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from training.commands.options import existing, folder, precision_option
+from training.commands.options import folder, network_file, precision_option
 from training.errors import TrainingError, require_torch
 
 
@@ -34,7 +34,7 @@ def export(run: Path, out: Path) -> None:
 
 @click.command()
 @click.argument("out", type=folder)
-@click.argument("networks", nargs=-1, required=True, type=existing)
+@click.argument("networks", nargs=-1, required=True, type=network_file)
 def average(out: Path, networks: tuple[Path, ...]) -> None:
     """Write the mean of the weights of NETWORKS, which have one shape, to OUT/student.bin.gz. It is often better than
     each, if they went on from the same weights."""
@@ -52,12 +52,12 @@ def average(out: Path, networks: tuple[Path, ...]) -> None:
 
 
 @click.command()
-@click.argument("network", type=existing)
+@click.argument("network", type=network_file)
 @click.argument("rows", type=click.Path(exists=True, path_type=Path))
 @precision_option
 def yardstick(network: Path, rows: Path, precision: str) -> None:
-    """Measure NETWORK (a KataGo file or .onnx) on ROWS, a file of KataGo's training rows that nothing is trained on, a
-    sample file, or a folder of such files."""
+    """Measure NETWORK (a KataGo file, .onnx, or fast or strong) on ROWS, a file of KataGo's training rows that nothing
+    is trained on, a sample file, or a folder of such files."""
     from nets.open import open_network
     from training.run.measure import evaluate_function, measure_rows
     from training.run.yardstick import load_yardstick, rows_of_samples

@@ -17,6 +17,26 @@ if TYPE_CHECKING:
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 existing = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class NetworkFile(click.ParamType):  # type: ignore[type-arg]
+    """The type of options that name a network: an existing file, or an embedded network, `fast` or `strong`."""
+
+    name = "file"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Convert the text of an option to the path of a network's file."""
+        from nets.embedded import EMBEDDED, embedded_network
+
+        if value not in EMBEDDED:
+            return existing.convert(value, param, ctx)  # type: ignore[arg-type]
+        path = embedded_network(str(value))
+        if path is None:
+            self.fail(f"this installation lacks the network {value}", param, ctx)
+        return path
+
+
+network_file = NetworkFile()
 folder = click.Path(file_okay=False, path_type=Path)
 config_option = click.option("--config", "-c", "config_file", type=existing, help="A TOML file; --defaults shows one.")
 set_option = click.option(

@@ -18,6 +18,7 @@ from training.commands.options import (
     Duration,
     config_option,
     folder,
+    network_file,
     nice_option,
     read_settings,
     set_option,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 @set_option
 @click.option("--budget", type=Duration(), default="25m", show_default=True, help="Wall-clock time of a new leg.")
 @click.option(
-    "--from", "source", metavar="FILE",
+    "--from", "source", type=network_file,
     help="Begin with the weights of a student.bin.gz, or of an embedded network, fast or strong; "
     "grown where [network] says so.",
 )  # fmt: skip
@@ -52,7 +53,7 @@ def train(
     config_file: Path | None,
     settings: tuple[str, ...],
     budget: float,
-    source: str | None,
+    source: Path | None,
     pause_after: float | None,
     beside: Path | None,
     defaults: bool,
@@ -121,24 +122,20 @@ def learn(
 
 
 def _begun_from(
-    source: str, folder: Path, config_file: Path | None, settings: tuple[str, ...], beside: Path | None
+    source: Path, folder: Path, config_file: Path | None, settings: tuple[str, ...], beside: Path | None
 ) -> Run:
     """Create a run that begins with a network's weights and has that network's shape, or the larger one that the
     configuration names. Raises TrainingError."""
-    from nets.embedded import EMBEDDED, embedded_network
     from training.files import read_network
     from training.run.loop import open_run
     from training.run.trained_network import progress_of
     from training.student.growth import grow
     from training.student.restore import restore
 
-    path = embedded_network(source) if source in EMBEDDED else Path(source)
-    if path is None:
-        raise TrainingError("this installation lacks its network")
-    model = read_network(path)
+    model = read_network(source)
     student = restore(model)
     config = read_settings(config_file, settings, student.config)
     student = grow(student, config.network)
     run = open_run(folder, config, beside=beside)
-    run.begin_from(student, progress_of(model, path))
+    run.begin_from(student, progress_of(model, source))
     return run

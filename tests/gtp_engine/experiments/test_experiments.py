@@ -126,7 +126,7 @@ def test_an_experiment_is_played_once(
     monkeypatch.setattr("gtp_engine.experiments.command.can_draw", lambda: False)
     code, out, err = run(capsys, *arguments)
     assert code in (0, 3)  # with so few visits the two may not agree on a score
-    assert err.splitlines()[-1].startswith("experiment: no picture: matplotlib is missing")
+    assert err.splitlines()[-1].startswith("experiment: no picture: pip install matplotlib")
     assert (tmp_path / "simulations.md").read_text() == out
     rows = list(csv.DictReader((tmp_path / "simulations.csv").open()))
     assert [row["value"] for row in rows] == ["5", "10"]

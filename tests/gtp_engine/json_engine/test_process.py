@@ -78,9 +78,11 @@ def test_a_script(tmp_path: Path) -> None:
         asking("turns", maxVisits=None, analyzeTurns=[0, 1, 2]),
         asking("last", maxVisits=4, overrideSettings={"reportAnalysisWinratesAs": "WHITE"}),
     ]
+    log = tmp_path / "dialogue.log"
     text = "".join(json.dumps(query) + "\n" for query in queries) + "x" * (MAX_LINE + 10) + "\n" + "\n[1]"
     done = subprocess.run(
-        command("-config", config, "-override-config", "homeDataDir=/nowhere,maxVisits=4", "-override-config", "x=1"),
+        command("-config", config, "-override-config", "homeDataDir=/nowhere,maxVisits=4", "-override-config", "x=1",
+                "--set", "analysis_pv=1", "--set", f"log={log}", "--set", "lag=1"),
         input=text, capture_output=True, text=True, timeout=STARTS, cwd=REPOSITORY, check=False,
     )  # fmt: skip
     assert done.returncode == 0
@@ -97,7 +99,11 @@ def test_a_script(tmp_path: Path) -> None:
     errors = [answer["error"] for answer in by_id[""]]
     assert errors == [f"Request line is longer than {MAX_LINE} bytes, ignoring", "Request line was valid json but was "
                       "not an object, ignoring: [1]"]  # fmt: skip
-    assert "nothing here: @include, homeDataDir, logDir, numSearchThreads, x\n" in done.stderr
+    assert all(len(move["pv"]) == 1 for answer in by_id["turns"] for move in answer["moveInfos"])
+    assert "nothing here: @include, homeDataDir, lag, logDir, numSearchThreads, x\n" in done.stderr
+    logged = log.read_text().splitlines()
+    assert logged[0].endswith(f" << {json.dumps(queries[0])}")
+    assert sum(" >> " in line for line in logged) == len(answers)
     assert "ready to begin handling requests\n" in done.stderr
 
 

@@ -323,6 +323,16 @@ def test_a_word_that_nobody_confirmed_shows_in_the_table(capsys: pytest.CaptureF
     assert "Settled otherwise: 2 by one score." in capsys.readouterr().out
 
 
+def test_a_match_without_a_game_that_counts_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    games = [game(0, "?", agreed=False)]
+    result = summary(TERMS, games)
+    assert (result["score"], result["elo"], result["uncounted"]) == (None, None, 1)
+    print_table(TERMS, games)
+    out = capsys.readouterr().out
+    assert "No game counts, so nothing is known of A against B." in out
+    assert "%" not in out
+
+
 def test_words() -> None:
     assert [points(2, 0), points(2, 1), points(2, 2)] == ["2", "2½", "3"]
     assert [duration(45), duration(600), duration(10000)] == ["45 s", "10 min", "2.8 h"]

@@ -211,7 +211,7 @@ def test_training_without_torch_says_what_to_install(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "torch", None)
     assert command_line.run(arguments) == 1
-    assert capsys.readouterr().err == "nobi: training needs PyTorch: pip install 'nobi[train]'\n"
+    assert capsys.readouterr().err == "nobi: training needs PyTorch: pip install torch, or pipx inject nobi torch\n"
     assert not list(tmp_path.iterdir())
 
 
