@@ -32,9 +32,9 @@ from search.puct.tree.select import select_leaves
 VISITS_AT_ONCE = 256
 """The most visits without an evaluation that one call of `advance` completes, so that others get the lock."""
 
-VISITS_A_LEAF = 16
-"""For each further leaf that a worker selects at a time, the root needs that many visits. Leaves are selected without
-knowing each other's value, which makes a small tree worse."""
+VISITS_OF_A_BATCH = 192
+"""The root needs that many visits before a worker selects a whole batch of leaves at a time, and in proportion for a part
+of one. Leaves are selected without knowing each other's value, which makes a small tree worse."""
 
 SELECT_NOTHING, NO_CHECK = -1, -1.0
 """Arguments of `advance`: select nothing more; do not check whether the search is decided."""
@@ -59,8 +59,8 @@ def advance_tree(tree, cache, ctx, work, keys, missing, leaves, asked, room, lef
     if room != SELECT_NOTHING:
         # A leaf that did not count as a visit of the root leaves room for one that does.
         room += leaves - done
-    grown = 1 + tree.nodes[tree.used[ROOT]].visits // VISITS_A_LEAF
-    wanted = min(len(work.leaves), room, grown)
+    grown = tree.nodes[tree.used[ROOT]].visits * (len(work.leaves) - 1) // VISITS_OF_A_BATCH
+    wanted = min(len(work.leaves), room, 1 + grown)
     leaves, counted, outcome = select_leaves(tree, ctx, work, wanted, min(room, VISITS_AT_ONCE))
     asked = look_up(cache, ctx, work, leaves, keys, missing)
     return done + counted, leaves, asked, outcome

@@ -8,7 +8,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK
 from search.puct.game_tree import GameTree
-from search.puct.iteration import DECIDED, NO_CHECK, SELECT_NOTHING, VISITS_A_LEAF, advance, evaluate_leaves
+from search.puct.iteration import DECIDED, NO_CHECK, SELECT_NOTHING, VISITS_OF_A_BATCH, advance, evaluate_leaves
 from search.puct.memory.worker_buffers import WorkerBuffers
 from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
@@ -54,7 +54,11 @@ def test_leaves_are_expanded_and_the_next_ones_selected(tree: GameTree) -> None:
 
 def test_as_many_as_the_tree_is_large_and_as_there_is_room(tree: GameTree) -> None:
     space, buffers = tree.space, tree.space.workers[0]
-    grow(tree, buffers, (BATCH - 1) * VISITS_A_LEAF)
+    grow(tree, buffers, VISITS_OF_A_BATCH - 1)
+    advance(space, buffers, 100, NO_CHECK)
+    assert buffers.under_way == BATCH - 1
+    evaluate_leaves(space, buffers)
+    grow(tree, buffers, VISITS_OF_A_BATCH)
     advance(space, buffers, 2, NO_CHECK)
     assert buffers.under_way == 2
     evaluate_leaves(space, buffers)
