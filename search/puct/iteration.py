@@ -33,8 +33,8 @@ VISITS_AT_ONCE = 256
 """The most visits without an evaluation that one call of `advance` completes, so that others get the lock."""
 
 VISITS_OF_A_BATCH = 192
-"""The root needs that many visits before a worker selects a whole batch of leaves at a time, and in proportion for a part
-of one. Leaves are selected without knowing each other's value, which makes a small tree worse."""
+"""The root needs that many visits before a worker selects a whole batch of leaves at a time; with fewer it selects a
+part of one. Leaves are selected without knowing each other's value, which makes a small tree worse."""
 
 SELECT_NOTHING, NO_CHECK = -1, -1.0
 """Arguments of `advance`: select nothing more; do not check whether the search is decided."""
