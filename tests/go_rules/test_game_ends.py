@@ -67,6 +67,15 @@ def test_no_result_comes_back_with_undo():
     assert not game.is_no_result
 
 
+def test_no_cycle_ends_a_game_under_superko():
+    """A controller that has other rules may tell of one all the same."""
+    game = game_from(TRIPLE_KO, BLACK, POSITIONAL)
+    words = TRIPLE_KO_CYCLE.split() * 3
+    for letter, vertex in zip(words[::2], words[1::2], strict=True):
+        game.play_lenient(BLACK if letter == "B" else WHITE, from_vertex(vertex, game.width, game.height))
+    assert not game.is_over
+
+
 def test_a_pass_breaks_a_long_cycle():
     game = game_from(TRIPLE_KO, BLACK, SIMPLE)
     play_all(game, TRIPLE_KO_CYCLE + " B pass W pass " + TRIPLE_KO_CYCLE)

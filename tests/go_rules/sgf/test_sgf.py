@@ -150,6 +150,12 @@ def test_no_komi_is_minus_zero():
     assert str(parse_sgf(b"(;KM[-0.0])").to_game().komi) == "0.0"
 
 
+@pytest.mark.parametrize(("komi", "text"), [(7, "7"), (6.5, "6.5"), (0, "0"), (-3.25, "-3.25"), (750, "750.0")])
+def test_a_komi_is_written_as_people_write_it(komi, text):
+    """A number of SGF has digits behind its point."""
+    assert f"KM[{text}]" in to_sgf(Game(2, 2), komi=komi)
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-4000, 4000).map(lambda n: n / 4))
 def test_every_komi_survives_a_file(komi):
     text = to_sgf(Game(2, 2), komi=komi)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from gtp_engine.configuration.fixed import FIXED, fixed_name, require_fixed, value_text
@@ -61,6 +63,13 @@ def test_one_value(name: str) -> None:
         with pytest.raises(ParameterError, match="can only be") as error:
             require_fixed(name, other)
         assert str(error.value).endswith(reason)
+
+
+def test_they_are_listed_and_told_with_the_others() -> None:
+    dialogue = Dialogue()
+    assert set(FIXED) <= set(dialogue.ask("kata-list-params").split())
+    told = json.loads(dialogue.ask("kata-get-params"))
+    assert {name: told.get(name) for name in FIXED} == {name: value for name, (value, _) in FIXED.items()}
 
 
 def test_what_kata_get_params_tells_can_be_set_again() -> None:

@@ -148,6 +148,12 @@ def test_white_plays_first_after_handicap() -> None:
     assert dialogue.player.searches[-1].colour == WHITE
 
 
+def test_free_handicap_on_a_board_that_is_not_square() -> None:
+    dialogue = Dialogue()
+    dialogue.ask("boardsize 5 9")
+    assert len(set(dialogue.ask("place_free_handicap 12").split())) == 12
+
+
 def test_cleanup_moves_go_for_dead_stones() -> None:
     dialogue = Dialogue(FakePlayer(dead=["A1"]))
     dialogue.ask("boardsize 5")
@@ -247,6 +253,18 @@ def test_neutral_points_are_filled_in_turn(to_play: str, score: str) -> None:
     assert dialogue.ask("final_score") == score
 
 
+def test_neutral_points_are_left_once_both_have_passed() -> None:
+    """Of 25 points one is black's, one white's; black would fill the first of the others and the last."""
+    dialogue = Dialogue()
+    dialogue.ask("boardsize 5")
+    dialogue.ask("komi 0.5")
+    dialogue.ask("kata-set-rules chinese")
+    dialogue.ask("gogui-play_sequence b c3 w c4")
+    assert dialogue.ask("final_score") == "B+0.5"
+    dialogue.ask("gogui-play_sequence b pass w pass")
+    assert dialogue.ask("final_score") == "W+0.5"
+
+
 def test_one_search_serves_all_questions_about_the_end() -> None:
     dialogue = Dialogue(FakePlayer(dead=["A1"]))
     dialogue.ask("boardsize 5")
@@ -297,6 +315,16 @@ def test_pondering_runs_on_a_copy_until_the_next_command() -> None:
     dialogue.engine.close()
     assert not dialogue.player.searching.is_set()
     assert dialogue.player.closed
+
+
+def test_pondering_ends_with_the_session() -> None:
+    dialogue = Dialogue(settings=EngineSettings(size="9", ponder=True))
+    dialogue.ask("genmove b")
+    assert dialogue.player.searching.wait(5)
+    dialogue.engine.close()
+    stop = dialogue.player.searches[-1].stop
+    assert stop is not None
+    assert stop.is_set()
 
 
 def test_no_pondering_after_resigning_or_the_last_pass() -> None:

@@ -32,6 +32,19 @@ def test_loadsgf(tmp_path: Path) -> None:
     assert dialogue.ask("showboard").startswith("Moves: 0")
 
 
+def test_loadsgf_says_what_it_does_not_understand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, dialogue = tmp_path / "game.sgf", Dialogue()
+    path.write_text(GAME)
+    dialogue.ask(f"loadsgf {path}")
+    assert capsys.readouterr().err == ""
+    path.write_text("(;SZ[9]KM[6.5 points]RU[Foo];B[ee])")
+    dialogue.ask(f"loadsgf {path}")
+    assert capsys.readouterr().err == (
+        f"nobi: {path}: KM[6.5 points] and RU[Foo] not understood; what was set before stays\n"
+    )
+    assert dialogue.ask("get_komi") == "5.5"
+
+
 def test_loadsgf_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "broken.sgf").write_text("(;SZ[9];B[ee]")
     (tmp_path / "illegal.sgf").write_text("(;SZ[9];B[ee];W[ee])")

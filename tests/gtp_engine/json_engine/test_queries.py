@@ -10,7 +10,7 @@ import pytest
 
 from gtp_engine.json_engine.options import Options
 from gtp_engine.json_engine.outbox import encoded
-from gtp_engine.json_engine.query import read_query
+from gtp_engine.json_engine.query import NEVER, Query, read_query
 from gtp_engine.json_engine.records import Replayer
 from tests.gtp_engine.json_engine.spoken import Spoken, asking
 
@@ -177,10 +177,24 @@ def test_the_policy_tells_of_moves_that_may_not_be_looked_at(engine: Spoken) -> 
     assert sum(share for share in answer["policy"] if share > 0) == pytest.approx(1.0, abs=1e-5)
 
 
+def read(query: dict[str, Any]) -> Query:
+    return read_query(query, Options(), lambda _profile: "", lambda _field, _text: None, Replayer())
+
+
+def test_when_reports_come() -> None:
+    def times(**fields: float) -> tuple[float | None, float | None]:
+        query = read(asking(**fields))
+        return query.first, query.every
+
+    assert times() == (None, None)
+    assert times(reportDuringSearchEvery=2.0) == (2.0, 2.0)
+    assert times(firstReportDuringSearchAfter=0.5) == (0.5, NEVER)
+    assert times(firstReportDuringSearchAfter=0.5, reportDuringSearchEvery=2.0) == (0.5, 2.0)
+
+
 def test_a_komi_in_the_rules() -> None:
     def komi(**fields: Any) -> float:
-        query = asking(**{"komi": None, **fields})
-        return read_query(query, Options(), lambda _profile: "", lambda _field, _text: None, Replayer()).record.komi
+        return read(asking(**{"komi": None, **fields})).record.komi
 
     text, parts = "koSIMPLEscoreAREA", {"ko": "SIMPLE", "scoring": "AREA"}
     assert komi(rules=text) == komi(rules=parts) == 7.5
@@ -241,6 +255,12 @@ def test_what_only_other_values_would_change_is_no_warning(engine: Spoken) -> No
     assert warning["warning"] == "fillDameBeforePass can only be false here: dame are not filled for their own sake"
     warning, _answer = engine.ask(asking(overrideSettings={"numSearchThreads": 5, "\x1b": 1}), 2)
     assert warning["warning"] == r"Unknown config params: \x1b,numSearchThreads"
+
+
+def test_the_hashes_tell_mirrored_positions_apart_and_together(engine: Spoken) -> None:
+    one, other = (engine.ask(asking(moves=[["B", vertex]]))[0]["rootInfo"] for vertex in ("C3", "G3"))
+    assert one["thisHash"] != other["thisHash"]
+    assert one["symHash"] == other["symHash"]
 
 
 def test_the_answer_to_a_finished_game(engine: Spoken) -> None:

@@ -16,6 +16,8 @@ from gtp_engine.thinking.clock import TimeControl
         ("canadian:300:30:5", TimeControl.canadian(300, 30, 5)),
         ("byoyomi:60:10:3", TimeControl.byoyomi(60, 10, 3)),
         ("Fischer:60:2", TimeControl.fischer(60, 2)),
+        ("fischer:0.5:2", TimeControl.fischer(0.5, 2)),
+        ("fischer-capped:60:0:90:15", TimeControl.fischer_capped(60, 0, 90, 15)),
         ("fischer-capped:60:2:90:15", TimeControl.fischer_capped(60, 2, 90, 15)),
         ("fischer-capped:60:2:-1:-1", TimeControl.fischer_capped(60, 2, -1, -1)),
     ],

@@ -228,6 +228,12 @@ def test_a_judge_that_cannot_start_is_told_first(tmp_path: Path, capsys: pytest.
     assert (code, err) == (1, "nobi: judge: cannot start no-such-judge: No such file or directory\n")
 
 
+def test_an_engine_that_is_not_ready_in_time_is_told_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, stub("--bad", "hang-name@1"), WINNER, *small(tmp_path), "--start", "1")
+    assert code == 1
+    assert err.startswith("nobi: engine A: not ready within 1 s: ")
+
+
 def test_an_engine_that_dies_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "false", WINNER, *small(tmp_path))
     assert code == 1

@@ -120,6 +120,15 @@ def test_unconditional_life_is_proof() -> None:
     assert settled(proven, [None, "W+9.5"], [None, None]) == ("B+", record.BY_PROOF)
 
 
+@pytest.mark.parametrize(
+    ("possible", "result"), [((0.5, 9.5), "W+"), ((-9.5, -0.5), "B+"), ((-0.5, 0.5), "?"), ((0.0, 9.0), "?")]
+)
+def test_half_a_point_for_certain_is_enough(possible: tuple[float, float], result: str) -> None:
+    outcome = settle(position(DISPUTED), record.WON_BY_SCORE, [None, None], [None, None], possible)
+    assert outcome.result == result
+    assert outcome.is_disputed is (result == "?")
+
+
 def test_dead_stones() -> None:
     game = position(ALIVE)
     assert may_be_dead(game, points("B3"))

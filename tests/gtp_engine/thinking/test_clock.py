@@ -45,6 +45,12 @@ def test_canadian_account() -> None:
     assert after_move(control, left, 5) == TimeLeft(0, True, period=30, stones=3)
 
 
+def test_absolute_account() -> None:
+    control = TimeControl.absolute(10)
+    assert after_move(control, full_time(control), 4) == TimeLeft(6)
+    assert after_move(control, TimeLeft(6), 7) == TimeLeft(0), "there is no overtime"
+
+
 def test_byoyomi_account() -> None:
     control = TimeControl.byoyomi(10, 30, 3)
     left = after_move(control, full_time(control), 15)
@@ -76,6 +82,7 @@ def test_unannounced_overtime_is_canadian() -> None:
     clock.correct(BLACK, 30, 5)
     assert clock.left[BLACK] == TimeLeft(0, True, period=30, stones=5)
     assert clock.left[WHITE].main == 600
+    assert clock.control == TimeControl.canadian(600, 30, 5)
     assert seconds_for_move(clock.control, clock.left[BLACK], 50, 361, 0) == pytest.approx(30 / 5 * 0.9)
 
 
@@ -146,6 +153,11 @@ def test_seconds_for_move(control: TimeControl, left: TimeLeft | None, low: floa
     seconds = seconds_for_move(control, left or full_time(control), 60, 361, LAG)
     assert seconds is not None
     assert low <= seconds <= high
+
+
+def test_what_a_full_clock_cannot_hold_is_spent_on_early_moves_too() -> None:
+    control = TimeControl.fischer_capped(60, 10, 60, -1)
+    assert seconds_for_move(control, full_time(control), 0, 361, LAG) == pytest.approx(10 - LAG)
 
 
 @pytest.mark.parametrize("overtime", [TimeControl.byoyomi(0, 30, 5), TimeControl.canadian(0, 300, 25)])

@@ -9,6 +9,8 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS
+from gtp_engine.commands.analysis import kata_search_analyze_cancellable
+from gtp_engine.commands.play import kata_search_cancellable
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.protocol import parse_line
@@ -54,6 +56,14 @@ def test_where_the_clock_and_nobody_else_ended_it_a_move_is_found() -> None:
     assert not decision.is_cancelled
     assert decision.point == decision.result.moves[0].point
     assert [request.limits.visits for request in dialogue.player.searches][1:] == [1]
+
+
+def test_a_cancellable_search_that_nobody_cancels_ends_with_a_move_that_is_not_played() -> None:
+    dialogue = Dialogue()
+    dialogue.ask("boardsize 9")
+    for handler in (kata_search_cancellable, kata_search_analyze_cancellable):
+        assert handler(dialogue.engine, call_for("kata-search_cancellable b")).endswith("A9")
+        assert dialogue.engine.game.moves == []
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import threading
 import time
 
 import pytest
 
 from go_rules.points import BLACK
+from gtp_engine.commands import carry_out
 from gtp_engine.configuration.settings import EngineSettings
+from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.protocol import parse_line
 from gtp_engine.thinking.clock import TimeControl, full_time
 from gtp_engine.thinking.lateness import FIRST_GUESS, MOST, SAME_TURN, Lateness, Pulse, Turn
 from gtp_engine.thinking.time_management import SMALLEST, seconds_for_move
@@ -57,6 +62,16 @@ def test_lateness_is_learned_at_once_and_forgotten_slowly() -> None:
     assert lateness.expected < 0.01
 
 
+def test_the_end_of_pondering_is_forgotten_slowly() -> None:
+    lateness = Lateness()
+    lateness.pondered(0.5)
+    lateness.pondered(0.1)
+    assert lateness.pondering == 0.5
+    for _ in range(14):
+        lateness.moved(0.0)
+    assert 0.2 < lateness.pondering < 0.3
+
+
 def test_a_computer_that_slept_is_not_expected_to_sleep_again() -> None:
     lateness = Lateness()
     lateness.waited(3600.0)
@@ -82,6 +97,15 @@ def test_pulse_notes_late_waits_and_looks_after_each() -> None:
     assert len(looks) >= 3
     assert looks[:3] == [1, 2, 3]
     assert all(late >= 0 for late in seen)
+
+
+def test_pulse_goes_on_for_as_long_as_we_think(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gtp_engine.thinking.lateness.IDLE_SECONDS", 0.0)
+    looks, enough = itertools.count(1), threading.Event()
+    pulse = Pulse(Lateness())
+    pulse.begin(lambda: enough.set() if next(looks) == 3 else None)
+    assert enough.wait(30.0)
+    pulse.begin()
 
 
 # --- What it is used for ------------------------------------------------------------------------------------------
@@ -209,9 +233,9 @@ def test_what_play_took_is_charged_to_our_clock() -> None:
     dialogue = Dialogue(settings=EngineSettings(size="9", lag=0.0))
     dialogue.ask("boardsize 9")
     dialogue.ask("time_settings 100 0 0")
-    dialogue.ask("play w e5")
-    arrived = time.monotonic()
-    dialogue.engine.turn.told(arrived - 30.0, arrived)
+    command = parse_line("play w e5")
+    assert command is not None
+    assert carry_out(dialogue.engine, Call(command, received=time.monotonic() - 30.0))
     dialogue.ask("genmove b")
     assert dialogue.engine.clock.left[BLACK].main <= 70.0
 

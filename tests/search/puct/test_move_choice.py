@@ -88,6 +88,7 @@ def test_only_unlikely_moves_are_cooled() -> None:
 
 def test_priors_decide_where_nothing_was_searched() -> None:
     assert set(drawn(COLD, info(30, 0.0, prior=0.2), info(31, 0.0, prior=0.7), times=5)) == {31}
+    assert set(drawn(COLD, info(30, 0.0, prior=0.0), times=5)) == {30}, "where the network knows nothing either"
 
 
 def test_temperature_falls_with_the_game() -> None:
@@ -167,6 +168,7 @@ CASES: list[tuple[str, Rules, str, int, float, float, str, str, str]] = [
     # what, rules, board, to play, komi, lead, moves before, wanted by the search, played
     ("the opponent passed, we win", TROMP_TAYLOR, SETTLED, BLACK, -0.5, 0.5, "pass", "A1", "pass"),
     ("the opponent passed, we lose", TROMP_TAYLOR, SETTLED, BLACK, 0.5, -0.5, "pass", "A1", "A1"),
+    ("the opponent passed, a draw, we could win", TROMP_TAYLOR, SETTLED, BLACK, 0.0, 0.5, "pass", "A1", "A1"),
     ("nobody passed", TROMP_TAYLOR, SETTLED, BLACK, -0.5, 0.5, "", "A1", "A1"),
     ("pass", TROMP_TAYLOR, SETTLED, BLACK, -0.5, 0.5, "", "pass", "pass"),
     ("the opponent passed, the board says we lose", TROMP_TAYLOR, SETTLED, BLACK, 3.5, 4.0, "pass", "pass", "A1"),
@@ -222,3 +224,28 @@ def test_dead_stones_are_captured_where_stones_count_as_they_stand() -> None:
         "\n".join([". X . X .", "X X X X X", "O . X X X", "X X X X X", "X X X X X"]), BLACK, CHINESE, 0.5
     )
     assert end_well(friendly, result(BLACK, info(pass_, 50.0), lead=24.0), pass_) == pass_
+
+
+def test_the_board_that_dead_stones_are_captured_on_need_not_be_square() -> None:
+    game = game_from(
+        """
+        . X . X .
+        X X X X X
+        X X X X X
+        X X X X X
+        X X X X X
+        O . X X X
+        X X X X X
+        """,
+        to_play=BLACK,
+        rules=TROMP_TAYLOR,
+        komi=0.5,
+    )
+    assert end_well(game, result(BLACK, info(PASS, 50.0), lead=34.0), PASS) == from_vertex("B2", 5, 7)
+
+
+def test_a_pass_is_played_where_there_is_nothing_else() -> None:
+    """The board as it stands is lost, though the search expects to win."""
+    game = game_from(SETTLED, to_play=WHITE, rules=TROMP_TAYLOR, komi=3.5)
+    game.play(WHITE, PASS)
+    assert end_well(game, result(BLACK, info(PASS, 50.0), lead=4.0), PASS) == PASS
