@@ -10,6 +10,18 @@ import pytest
 from gtp_engine.configuration.sources import load
 from gtp_engine.json_engine.human import HumanModel
 from gtp_engine.players import open_evaluator
+from nets.constant import ConstantEvaluator
+from nets.evaluator import (
+    LOSS,
+    SCORE_MEAN,
+    SCORE_STDEV,
+    SHORTTERM_SCORE_ERROR,
+    SHORTTERM_WINLOSS_ERROR,
+    WIN,
+    Evaluation,
+    EvaluationRequest,
+)
+from nets.human_profile import HumanProfile
 from tests.gtp_engine.json_engine.spoken import Spoken, asking
 from tests.nets.random_networks import RandomNetwork
 
@@ -59,4 +71,30 @@ def test_both_networks_are_listed(human: HumanModel) -> None:
     (answer,) = spoken.ask({"id": "m", "action": "query_models"})
     assert [model["usesHumanSLProfile"] for model in answer["models"]] == [False, True]
     assert [Path(model["name"]).name for model in answer["models"]] == ["constant.bin.gz", "human.bin.gz"]
+    spoken.end()
+
+
+class Sure(ConstantEvaluator):
+    """A network that gives the side to move 70 % and five points everywhere, whomever it imitates."""
+
+    def use_profile(self, profile: HumanProfile) -> None:
+        pass
+
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        evaluation = super().evaluate(request)
+        evaluation.value[:, [WIN, LOSS]] = 0.7, 0.3
+        columns = [SCORE_MEAN, SCORE_STDEV, SHORTTERM_WINLOSS_ERROR, SHORTTERM_SCORE_ERROR]
+        evaluation.score[:, columns] = 5.0, 12.0, 0.2, 3.0
+        return evaluation
+
+
+def test_what_such_people_expect() -> None:
+    spoken = Spoken(human=HumanModel(Sure()))
+    for perspective, share, points in (("SIDETOMOVE", 0.7, 5.0), ("WHITE", 0.3, -5.0)):
+        settings = {"humanSLProfile": "rank_5k", "reportAnalysisWinratesAs": perspective}
+        root = spoken.ask(asking(overrideSettings=settings))[0]["rootInfo"]
+        assert {name: value for name, value in root.items() if name.startswith("human")} == pytest.approx(
+            {"humanWinrate": share, "humanScoreMean": points, "humanScoreStdev": 12.0, "humanStWrError": 0.1,
+             "humanStScoreError": 3.0}
+        )  # fmt: skip
     spoken.end()
