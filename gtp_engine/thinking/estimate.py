@@ -22,7 +22,7 @@ from gtp_engine.dialogue.engine import Engine, Estimate
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import SearchResult
 
-VISITS = 150
+VISITS = 600
 SECONDS = 1.5
 """Limits of each of the two searches; the first one reached ends it."""
 SETTLED = 0.8

@@ -55,16 +55,18 @@ def expand_root(tree, ctx, work):
     for i in range(len(row)):
         row[i] = leaf.codes[i]
     node.mass = 0.0
+    is_first = node.visits == 0
+    visits = np.int64(1)
     for i in range(node.n_edges):
         edge = tree.edges[node.edges + i]
-        # A move that is excluded now keeps its edge and is never followed.
+        # A move that is excluded now keeps its edge and is never followed; its visits do not count.
         edge.prior = -1.0
         if row[edge.move] != 0:
             edge.prior = decode_prior(row[edge.move])
             node.mass += edge.prior
+            visits += edge.visits
         row[edge.move] = 0
     find_next(node, row)
-    is_first = node.visits == 0
     node.state = EXPANDED
     if pass_ends_phase(leaf.stack[leaf.last]):
         node.flags |= PASS_ENDS_PHASE
@@ -72,6 +74,7 @@ def expand_root(tree, ctx, work):
     if is_first:
         count_own_evaluation(context, tree.biases, node)
     elif node.n_edges > 0:
+        node.visits = visits
         refresh(tree.nodes, tree.edges, tree.biases, context, work.scratch[0], node)
 
 

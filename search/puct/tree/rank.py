@@ -171,6 +171,8 @@ def is_decided(tree, ctx, visits_left):
     if leader == NONE:
         return False
     first = edges[leader].visits
+    if node.next_move != NONE and visits_left >= first:  # for a move that was never tried
+        return False
     share = ctx[0].settings.lcb_min_weight if ctx[0].settings.lcb == 1 else 1.0
     for i in range(node.edges, node.edges + node.n_edges):
         edge = edges[i]

@@ -115,6 +115,17 @@ def test_it_is_not_decided_while_a_better_move_may_yet_be_chosen(
     assert is_decided(space.tree, space.context, left) == decided
 
 
+def test_a_move_that_was_never_tried_may_yet_be_chosen(tree: GameTree) -> None:
+    """Where the network is sure of a move the search may have tried nothing else."""
+    space = tree.space
+    grow(tree, space.workers[0], 20)
+    edges(tree)["prior"][1:] = -1.0
+    edges(tree)["visits"][0] = 30
+    assert tree.root["next_move"] != NONE
+    assert not is_decided(space.tree, space.context, 30.0)
+    assert is_decided(space.tree, space.context, 29.0)
+
+
 def edges(tree: GameTree) -> np.ndarray:
     root = tree.root
     return tree.space.tree.edges[root["edges"] : root["edges"] + root["n_edges"]]

@@ -78,3 +78,20 @@ def test_a_game_has_no_permutations(make: Maker) -> None:
     result = make(FancifulEvaluator()).search(SearchRequest(Game(5, 5), WHITE, Limits(visits=60)))
     assert len(result.moves) == 7
     assert all(move.symmetry_of is None for move in result.moves)
+
+
+def test_what_was_searched_of_equal_moves_leaves_room_for_a_search(make: Maker) -> None:
+    """A position of the tree that becomes the root had visits in moves of which only one is looked at now."""
+    game = Game(5, 5)
+    player = make(FancifulEvaluator())
+    player.search(SearchRequest(game, BLACK, Limits(visits=400)))
+    game.play(BLACK, from_vertex("C3", 5, 5))
+    first = player.search(SearchRequest(game, WHITE, Limits(visits=1)))
+    assert first.visits == 1 + visits_of_moves(first)
+    further = player.search(SearchRequest(game, WHITE, Limits(visits=first.visits + 5)))
+    assert further.new_visits == 5
+    assert further.visits == 1 + visits_of_moves(further)
+
+
+def visits_of_moves(result: SearchResult) -> int:
+    return sum(move.edge_visits for move in result.moves if move.symmetry_of is None)
