@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from training.commands.options import folder, network_file, precision_option
+from training.commands.options import existing_network, folder, precision_option
 from training.errors import TrainingError, require_torch
 
 
@@ -34,7 +34,7 @@ def export(run: Path, out: Path) -> None:
 
 @click.command()
 @click.argument("out", type=folder)
-@click.argument("networks", nargs=-1, required=True, type=network_file)
+@click.argument("networks", nargs=-1, required=True, type=existing_network)
 def average(out: Path, networks: tuple[Path, ...]) -> None:
     """Write the mean of the weights of NETWORKS, which have one shape, to OUT/student.bin.gz. It is often better than
     each, if they went on from the same weights."""
@@ -52,7 +52,7 @@ def average(out: Path, networks: tuple[Path, ...]) -> None:
 
 
 @click.command()
-@click.argument("network", type=network_file)
+@click.argument("network", type=existing_network)
 @click.argument("rows", type=click.Path(exists=True, path_type=Path))
 @precision_option
 def yardstick(network: Path, rows: Path, precision: str) -> None:

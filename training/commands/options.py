@@ -36,7 +36,7 @@ class NetworkFile(click.ParamType):  # type: ignore[type-arg]
         return path
 
 
-network_file = NetworkFile()
+existing_network = NetworkFile()
 folder = click.Path(file_okay=False, path_type=Path)
 config_option = click.option("--config", "-c", "config_file", type=existing, help="A TOML file; --defaults shows one.")
 set_option = click.option(

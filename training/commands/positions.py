@@ -11,8 +11,8 @@ from go_rules.machine.locks import folder_for_one
 from training.commands.options import (
     Duration,
     config_option,
+    existing_network,
     folder,
-    network_file,
     nice_option,
     precision_option,
     read_settings,
@@ -57,13 +57,13 @@ def pack(out: Path, sources: tuple[Path, ...]) -> None:
 @set_option
 @click.option("--count", type=click.IntRange(1), help="Positions to label.  [default: 100,000 without --time]")
 @click.option("--time", "seconds", type=Duration(), help="End after this time.")
-@click.option("--student", type=network_file, help="A network that moves in data.play.student of the games.")
+@click.option("--student", type=existing_network, help="A network that moves in data.play.student of the games.")
 @click.option(
     "--disagreement", type=click.FloatRange(0, 1, min_open=True),
     help="Keep this share of the positions: what the student disagrees about most.",
 )  # fmt: skip
 @click.option(
-    "--screen", type=network_file,
+    "--screen", type=existing_network,
     help="A quicker network that plays the games and judges the disagreement: the teacher labels only what is kept.",
 )  # fmt: skip
 @nice_option
@@ -96,8 +96,11 @@ def label(
 @click.command()
 @click.argument("out", type=folder)
 @click.option(
-    "--net", type=network_file, required=True, help="The network that plays: a KataGo file, .onnx, or fast or strong."
-)
+    "--net",
+    type=existing_network,
+    required=True,
+    help="The network that plays: a KataGo file, .onnx, or fast or strong.",
+)  # fmt: skip
 @config_option
 @set_option
 @click.option("--games", type=click.IntRange(1), default=100, show_default=True, help="How many to play.")
@@ -105,7 +108,7 @@ def label(
 @precision_option
 @click.option("--seed", type=click.IntRange(0), help="Of all random choices.  [default: new each time]")
 @click.option(
-    "--teacher", type=network_file, help="A network whose searches are learned from, in place of the player's own."
+    "--teacher", type=existing_network, help="A network whose searches are learned from, in place of the player's own."
 )
 @click.option(
     "--disagreement", type=click.FloatRange(0, 1, min_open=True),
@@ -116,7 +119,7 @@ def label(
     help="Have the teacher label, without searching, this share of all positions that the player's searches look at.",
 )  # fmt: skip
 @click.option(
-    "--screen", type=network_file,
+    "--screen", type=existing_network,
     help="A quicker network that judges the disagreement about leaves: the teacher labels only what is kept.",
 )  # fmt: skip
 @nice_option

@@ -17,8 +17,8 @@ from go_rules.machine.locks import folder_for_one
 from training.commands.options import (
     Duration,
     config_option,
+    existing_network,
     folder,
-    network_file,
     nice_option,
     read_settings,
     set_option,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @set_option
 @click.option("--budget", type=Duration(), default="25m", show_default=True, help="Wall-clock time of a new leg.")
 @click.option(
-    "--from", "source", type=network_file,
+    "--from", "source", type=existing_network,
     help="Begin with the weights of a student.bin.gz, or of an embedded network, fast or strong; "
     "grown where [network] says so.",
 )  # fmt: skip

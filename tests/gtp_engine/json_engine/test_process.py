@@ -15,7 +15,10 @@ from typing import Any
 import pytest
 
 from gtp_engine import cli
+from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.protocol import MAX_LINE
+from gtp_engine.tools.analysis import OF_A_DIALOGUE
+from search.parameters import declared
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.json_engine.spoken import asking
 
@@ -105,6 +108,10 @@ def test_a_script(tmp_path: Path) -> None:
     assert logged[0].endswith(f" << {json.dumps(queries[0])}")
     assert sum(" >> " in line for line in logged) == len(answers)
     assert "ready to begin handling requests\n" in done.stderr
+
+
+def test_what_means_nothing_to_an_analysis_is_a_parameter() -> None:
+    assert {each.name for each in declared(EngineSettings)} >= OF_A_DIALOGUE
 
 
 def test_sigterm_answers_what_is_open(started: Any) -> None:
