@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 
@@ -22,6 +23,17 @@ def occupy_missing() -> None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - it is open as long as the process lives
     if sys.stderr is None:
         sys.stderr = open(2, "w", errors="replace", closefd=False)  # noqa: SIM115
+
+
+def write_utf8() -> None:
+    """Write stdout and stderr in UTF-8 on Windows too, where Python would take another encoding for files and pipes.
+
+    What `nobi config` writes to a file is read as UTF-8, and what programs read from our stderr too.
+    """
+    if sys.platform == "win32":
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(encoding="utf-8")
 
 
 def _occupy(descriptor: int, flags: int) -> None:

@@ -197,6 +197,10 @@ def _open(path: Name, flags: int, mode: int = PUBLIC) -> int:
         return os.open(path, flags, mode)
     except ValueError:  # a zero byte, or text that no file's name can have
         raise _refusal(errno.EINVAL, "not a name that a file can have", path) from None
+    except PermissionError:
+        if os.path.isdir(path):  # all that Windows says of a folder
+            raise _refusal(errno.EISDIR, "a folder, not a file", path) from None
+        raise
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Locks between processes: one compiles a kernel and the others wait for it; one works in a folder and no other may.
 
-The system takes a lock back from a process that ends. Where the system has none, where lock files cannot be written, or
-where a process takes too long, every process compiles for itself. Where it has none, nobody is kept out of a folder.
+The system takes a lock back from a process that ends. Where lock files cannot be written, or where a process takes too
+long, every process compiles for itself. A file system without locks keeps nobody out of a folder.
 """
 
 from __future__ import annotations
@@ -16,10 +16,23 @@ from pathlib import Path
 
 from go_rules.machine.cache import usable_folder
 
-try:
+if sys.platform == "win32":
+    import msvcrt
+
+    TAKEN: type[OSError] = PermissionError
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+else:
     import fcntl
-except ImportError:  # on Windows
-    fcntl = None  # type: ignore[assignment]
+
+    TAKEN = BlockingIOError
+    """What `_lock` raises where another process has the lock."""
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
 
 LONGEST = 60.0
 """How many seconds to wait for a lock at most. After one that was waited for in vain, none is waited for."""
@@ -34,7 +47,7 @@ waited_in_vain = False
 def acquire(path: Path) -> None:
     """Wait until no other process holds the lock of the file `path`, and take it; give up after LONGEST seconds."""
     global waited_in_vain
-    if fcntl is None or path in _held:
+    if path in _held:
         return
     folder = usable_folder(path.parent, create=True)
     if folder is None:
@@ -46,8 +59,8 @@ def acquire(path: Path) -> None:
     deadline = time.monotonic() + (0.0 if waited_in_vain else LONGEST)
     while True:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            _lock(descriptor)
+        except TAKEN:
             if time.monotonic() >= deadline:
                 if not waited_in_vain:
                     waited_in_vain = True
@@ -76,9 +89,7 @@ def release(path: Path) -> None:
     """Give the lock of the file `path` back, if this process holds it."""
     descriptor = _held.pop(path, None)
     if descriptor is not None:
-        with contextlib.suppress(OSError):
-            os.unlink(_lock_of(path))
-        os.close(descriptor)
+        _remove(_lock_of(path), descriptor)
 
 
 @contextlib.contextmanager
@@ -106,19 +117,34 @@ def folder_for_one(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    if fcntl is None:
-        yield
-        return
-    descriptor = os.open(path, os.O_RDONLY)
+    beside = None
+    if sys.platform == "win32":  # where only files can be locked
+        beside = Path(f"{path.resolve()}.lock")
+        descriptor = os.open(beside, os.O_CREAT | os.O_RDWR)
+    else:
+        descriptor = os.open(path, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            _lock(descriptor)
+        except TAKEN:
             raise OSError(errno.EBUSY, "another process is working in this folder", str(path)) from None
         except OSError:
             pass  # a file system without locks
         yield
     finally:
+        if beside is None:
+            os.close(descriptor)
+        else:
+            _remove(beside, descriptor)
+
+
+def _remove(lock: Path, descriptor: int) -> None:
+    """Remove a lock file that this process has locked, and give the lock back."""
+    if sys.platform == "win32":  # where no file can be removed that is open
+        os.close(descriptor)
+    with contextlib.suppress(OSError):
+        os.unlink(lock)
+    if sys.platform != "win32":
         os.close(descriptor)
 
 

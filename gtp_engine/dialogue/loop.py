@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from go_rules.machine.private_stdin import guard_stdin
 from gtp_engine.commands import carry_out
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
@@ -148,6 +149,6 @@ def run_gtp(
 
     `make_player` is called in another thread. `on_compile` is called there once, if anything has to be compiled.
     """
-    loop = Loop(Engine(settings, make_player, on_compile), 0, guard_stdout())
+    loop = Loop(Engine(settings, make_player, on_compile), guard_stdin(), guard_stdout())
     loop.end_on_signals()
     leave(loop.run())

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
+from go_rules.machine.private_stdin import guard_stdin
 from gtp_engine.dialogue.channel import Input, Output, guard_stdout
 from gtp_engine.dialogue.ending import EXIT_DONE, EXIT_FAILURE, GRACE, await_order, handle_signals, leave
 from gtp_engine.dialogue.log import DialogueLog
@@ -156,6 +157,6 @@ def run_session(
 
     The arguments are those of `Session`.
     """
-    session = Session(make_engine, is_patient, log, 0, guard_stdout())
+    session = Session(make_engine, is_patient, log, guard_stdin(), guard_stdout())
     session.end_on_signals()
     leave(session.run())

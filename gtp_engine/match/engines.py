@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import TypeVar
 from go_rules.machine.launch import python_command
 from go_rules.machine.printable import printable
 from go_rules.machine.texts import parse_number
+from go_rules.machine.words import split_command
 from go_rules.points import COLOUR_NAMES, COLUMNS, PASS, VertexError, from_vertex, to_vertex
 from go_rules.rules import Rules
 from gtp_engine.errors import UserError
@@ -79,7 +79,7 @@ class TermsRefused(UserError):
 def engine_command(text: str) -> list[str]:
     """The words of an engine's command. `nobi` stands for `nobi gtp` of this installation. Raises UserError."""
     try:
-        words = shlex.split(text)
+        words = split_command(text)
     except ValueError as error:
         raise UserError(f"cannot read the engine's command {text!r}: {error}") from error
     if not words:

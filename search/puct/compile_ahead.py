@@ -8,7 +8,6 @@ When its network is ready, the parent compiles too, from the other end, until th
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -16,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from go_rules.game import Game
+from go_rules.machine.private_stdin import guard_stdin
 from go_rules.points import BLACK
 from nets.constant import ConstantEvaluator
 from search.puct.iteration import NO_CHECK, SELECT_NOTHING, advance, evaluate_leaves
@@ -102,16 +102,18 @@ def _end_with_parent() -> None:
     A thread waits for that. But LLVM may keep the interpreter from every thread for seconds, so the system is asked for
     a signal too, which nobody handles, where it can send one.
     """
-    threading.Thread(target=_await_parent, daemon=True).start()
+    stdin = guard_stdin()
+    threading.Thread(target=_await_end, args=(stdin,), daemon=True).start()
     if hasattr(os, "O_ASYNC"):
         import fcntl
 
-        fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
-        fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
+        fcntl.fcntl(stdin, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(stdin, fcntl.F_SETFL, fcntl.fcntl(stdin, fcntl.F_GETFL) | os.O_ASYNC)
 
 
-def _await_parent() -> None:
-    sys.stdin.buffer.read()
+def _await_end(stdin: int) -> None:
+    while os.read(stdin, 1):
+        pass
     os._exit(0)
 
 

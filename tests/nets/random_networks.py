@@ -177,7 +177,8 @@ class RandomNetwork:
             points = np.arange(x.shape[1])
             for pair in range(size // 2):
                 f_x, f_y = frequencies[head, pair]
-                turn = np.exp(1j * (points % width * f_x + points // width * f_y))
+                angle = points % width * f_x + points // width * f_y
+                turn = np.cos(angle) + 1j * np.sin(angle)
                 both = (x[..., 2 * pair] + 1j * x[..., 2 * pair + 1]) * turn
                 x[..., 2 * pair], x[..., 2 * pair + 1] = both.real, both.imag
             return x

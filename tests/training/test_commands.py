@@ -81,7 +81,6 @@ def test_what_does_not_go_together_is_refused(
     assert complaint in capsys.readouterr().err
 
 
-@pytest.mark.skipif(os.name != "posix", reason="this system has no such locks")
 @pytest.mark.parametrize("command", ["train", "learn", "label"])
 def test_a_folder_is_for_one_process(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
     out = tmp_path / "out"

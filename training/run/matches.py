@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import shlex
 import shutil
 import subprocess
 from contextlib import suppress
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from go_rules.machine.launch import python_command
 from go_rules.machine.printable import printable
+from go_rules.machine.words import split_command
 from training.config import LearnConfig
 from training.errors import TrainingError
 from training.files import make_folder, named_errors, write_whole
@@ -64,7 +64,7 @@ def check_anchor(config: LearnConfig) -> None:
     if not config.anchor:
         return
     try:
-        words = shlex.split(config.anchor)
+        words = split_command(config.anchor)
     except ValueError as error:
         raise TrainingError(f"learn.anchor: cannot read the engine's command: {error}") from None
     if not words:

@@ -22,6 +22,7 @@ from tests.campaigns.caches import (
     starts_at_once,
     swapped,
 )
+from tests.systems import IS_WINDOWS
 
 TINY = """
 from go_rules.random import below, next_u64, seed_state, uniform
@@ -59,6 +60,7 @@ def test_swaps(tiny: Program, cache: Path) -> None:
     assert swapped(tiny, entries(cache), cache) == ""
 
 
+@pytest.mark.skipif(IS_WINDOWS, reason="the obstacles are POSIX")
 @pytest.mark.parametrize("obstacle", ["read-only", "full", "no inodes", "size limit", "file", "dangling"])
 def test_folders_where_nothing_can_be_kept(tiny: Program, cache: Path, tmp_path: Path, obstacle: str) -> None:
     """The answer is the same, one line says why it takes longer, and nothing half-written is left."""

@@ -11,6 +11,7 @@ import pytest
 
 from go_rules.machine.cache import read_entry, usable_folder, write_entry
 from go_rules.machine.owners import trusted_folder
+from tests.systems import IS_WINDOWS
 
 needs_owners = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system tells no owners")
 
@@ -105,6 +106,7 @@ print(read_entry(Path(sys.argv[1]) / "one", "one"), problem())
 """
 
 
+@pytest.mark.skipif(IS_WINDOWS, reason="the obstacles are POSIX")
 @pytest.mark.parametrize("obstacle", ["file", "dangling", "loop", "full"])
 def test_a_cache_that_cannot_be_used_is_said_once(tmp_path: Path, obstacle: str) -> None:
     folder, program = tmp_path / "folder", PROGRAM

@@ -14,6 +14,7 @@ from go_rules.machine.launch import ROOT, python_command
 from gtp_engine.match.engines import engine_command
 from tests.conftest import REPOSITORY
 from tests.planted import ROOMS, Planted
+from tests.systems import IS_WINDOWS
 
 
 def run(command: list[str], folder: Path, path: str, text: str = "") -> subprocess.CompletedProcess[str]:
@@ -52,6 +53,7 @@ def test_what_is_imported_late_does_not_come_from_there(start: str, tmp_path: Pa
     assert planted.sprung() == []
 
 
+@pytest.mark.skipif(IS_WINDOWS, reason="no relative path leads to another drive")
 def test_the_way_to_our_packages_stays(tmp_path: Path) -> None:
     """Where the current directory holds them, or only a relative path leads there."""
     show = "import sys; from go_rules.machine.launch import forget_current_directory as f; f(); print(sys.path)"
@@ -62,6 +64,7 @@ def test_the_way_to_our_packages_stays(tmp_path: Path) -> None:
     assert Path(ROOT) == REPOSITORY
 
 
+@pytest.mark.skipif(IS_WINDOWS, reason="a current directory cannot go")
 def test_a_folder_that_is_gone_is_no_error(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import os
 import random
+import sys
 import time
 
 import pytest
@@ -21,6 +22,7 @@ from go_rules.sgf.writer import to_sgf, write_sgf
 from tests.go_rules.diagrams import diagram_of, play_all
 from tests.go_rules.differences import ALL_RULES
 from tests.go_rules.sgf.hostile import ACCEPTED, HOSTILE, cost
+from tests.systems import needs_fifos
 
 
 def test_what_a_record_says():
@@ -207,7 +209,7 @@ def test_hostile_text_is_refused_fast(case):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="measures memory as Linux tells it")
+@pytest.mark.skipif(sys.platform != "linux", reason="measures memory as Linux tells it")
 def test_hostile_files_cost_little_memory(tmp_path):
     """100 MB and 100,000 deep: refused within 200 MB, imports and all."""
     for case in ("nested variations", "100 MB", "nodes", "values", "names"):
@@ -249,6 +251,7 @@ def test_a_hostile_collection_is_taken_apart_fast():
     assert time.process_time() - started < 10
 
 
+@needs_fifos
 def test_only_regular_files_are_read(tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

@@ -87,10 +87,10 @@ def test_changed_files(before: str, after: str, user_file: Path) -> None:
 
 def test_the_template_is_edited_in_place(user_file: Path) -> None:
     user_file.parent.mkdir()
-    user_file.write_text(template())
+    user_file.write_text(template(), encoding="utf-8")
     write_values(user_file, FOUND)
     assert load(None, [], {}) == Configuration(FOUND)
-    lines = user_file.read_text().splitlines()
+    lines = user_file.read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if line not in FOUND_LINES] == template().splitlines()
     assert lines[lines.index("batch = 4") - 1].startswith("# batch = ")
 
@@ -106,10 +106,10 @@ FOUND_LINES = ('precision = "auto"', "workers = 3", "batch = 4")
 )
 def test_files_beyond_editing_stay_as_they_are(text: str, user_file: Path) -> None:
     user_file.parent.mkdir()
-    user_file.write_text(text)
+    user_file.write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=r"cannot|beyond what can be edited safely; set precision = \"auto\", workers"):
         write_values(user_file, FOUND)
-    assert user_file.read_text() == text
+    assert user_file.read_text(encoding="utf-8") == text
     assert [path.name for path in user_file.parent.iterdir()] == ["config.toml"]
 
 

@@ -31,7 +31,7 @@ def _no_user_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -226,6 +226,8 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 def test_the_template_changes_nothing_and_can_be_edited(tmp_path: Path) -> None:
     assert load(write(tmp_path / "a.toml", template()), [], {}) == Configuration()
+    (tmp_path / "c.toml").write_text(template(), encoding="utf-16")  # as by PowerShell's `nobi config > c.toml`
+    assert load(tmp_path / "c.toml", [], {}) == Configuration()
     lines = template().splitlines()
     uncommented = [line[2:] if " = " in line and line.startswith("# ") else line for line in lines]
     assignments = [line for line in uncommented if not line.startswith("#") and " = " in line]
@@ -257,7 +259,7 @@ def test_nobi_config_shows_and_writes(tmp_path: Path, capsys: pytest.CaptureFixt
     assert cli.run(["config", "--json", "--set", "visits=3"]) == 0
     assert json.loads(capsys.readouterr().out)["visits"] == 3
     assert cli.run(["config", "--write"]) == 0
-    assert (tmp_path / "user" / "config.toml").read_text() == template()
+    assert (tmp_path / "user" / "config.toml").read_text(encoding="utf-8") == template()
     assert cli.run(["config", "--write"]) == 1
     assert "exists already" in capsys.readouterr().err
 

@@ -15,6 +15,7 @@ from gtp_engine.configuration.sources import load
 from search.parameters import ParameterError, from_values
 from search.toml import MAX_FILE_BYTES
 from tests.conftest import REPOSITORY
+from tests.systems import needs_fifos
 from training.config import TrainingConfig, override, read_config
 from training.errors import TrainingError
 
@@ -104,6 +105,7 @@ def test_values_that_are_no_whole_number(value: object) -> None:
         from_values(TrainingConfig, {"learn": {"match_sizes": [9, value]}})
 
 
+@needs_fifos
 def test_what_is_no_file_is_no_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fifo = tmp_path / "config.toml"
     os.mkfifo(fifo)
@@ -116,6 +118,7 @@ def test_what_is_no_file_is_no_configuration(tmp_path: Path, monkeypatch: pytest
         load(None, [], {})
 
 
+@needs_fifos
 def test_a_fifo_holds_up_no_start(tmp_path: Path) -> None:
     """A configuration in a FIFO is refused; a log in a FIFO is given up, and the engine plays."""
     fifo = tmp_path / "fifo"

@@ -85,6 +85,7 @@ def run(text: str, **options: Any) -> subprocess.CompletedProcess[str]:
         input=text,
         capture_output=True,
         text=True,
+        encoding="utf-8",
         timeout=60,
         cwd=REPOSITORY,
         check=False,

@@ -11,6 +11,7 @@ import pytest
 from go_rules.points import PASS
 from gtp_engine.dialogue.protocol import decode_line
 from tests.gtp_engine.fakes import Dialogue
+from tests.systems import needs_fifos
 
 GAME = "(;GM[1]FF[4]SZ[9]KM[5.5]RU[Japanese];B[ee];W[cc];B[gg];W[tt])"
 
@@ -90,6 +91,7 @@ def test_files_whose_names_are_not_utf8(tmp_path: Path) -> None:
     assert text == rf"cannot write {tmp_path}/jos\udce9 \udcff.sgf: File exists"
 
 
+@needs_fifos
 def test_a_printsgf_that_fails_leaves_nothing(tmp_path: Path) -> None:
     dialogue = Dialogue()
     os.mkfifo(tmp_path / "fifo")

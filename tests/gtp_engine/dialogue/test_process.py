@@ -18,6 +18,7 @@ import pytest
 from gtp_engine.dialogue.protocol import MAX_LINE
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.dialogue.processes import ENDS_WITHIN, Process, engine, run
+from tests.systems import IS_WINDOWS
 
 BLOCKED: dict[str, Any] = {"player": {"thinks": 120.0}}
 PONDERING: dict[str, Any] = {"settings": {"ponder": True}}
@@ -83,7 +84,7 @@ def test_administrative_commands_do_not_wait_for_loading() -> None:
 def test_loading_that_fails_ends_the_process_with_one_line() -> None:
     with engine(fails="net.bin.gz: not a network") as process:
         assert process.wait() == 1
-        assert process.errors() == "nobi: GTP ready\nnobi: net.bin.gz: not a network\n"
+        assert process.errors().splitlines() == ["nobi: GTP ready", "nobi: net.bin.gz: not a network"]
         assert process.rest() == ""
 
 
@@ -97,12 +98,15 @@ def test_stray_output_goes_to_stderr() -> None:
 # --- The end ------------------------------------------------------------------------------------------------------
 
 ENDS = ("quit", "eof", "SIGTERM", "SIGINT", "SIGHUP", "broken pipe")
+UNTOLD = (("quit", "analysis"), ("broken pipe", "loading"), ("broken pipe", "genmove"))
 STATES = ("start", "loading", "idle", "genmove", "analysis", "pondering")
 
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("end", ENDS)
 def test_end(state: str, end: str) -> None:
+    if IS_WINDOWS and (end.startswith("SIG") or (end, state) in UNTOLD):
+        pytest.skip("signals are POSIX, and pipes are longer and tell more there")
     options = {"loading": {"load": 120}, "genmove": BLOCKED, "pondering": PONDERING}.get(state, {})
     with engine(**options) as process:
         bring_to(process, state)

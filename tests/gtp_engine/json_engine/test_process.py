@@ -21,6 +21,7 @@ from gtp_engine.tools.analysis import OF_A_DIALOGUE
 from search.parameters import declared
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.json_engine.spoken import asking
+from tests.systems import native, needs_signals
 
 ENDLESS = 10**9
 STARTS = 120.0
@@ -114,6 +115,7 @@ def test_what_means_nothing_to_an_analysis_is_a_parameter() -> None:
     assert {each.name for each in declared(EngineSettings)} >= OF_A_DIALOGUE
 
 
+@needs_signals
 def test_sigterm_answers_what_is_open(started: Any) -> None:
     process = started("-analysis-threads", "1")
     say(process, asking("runs", maxVisits=ENDLESS, reportDuringSearchEvery=0.05), asking("waits"))
@@ -164,7 +166,7 @@ def test_what_is_wrong_with_the_command_line(
 ) -> None:
     assert cli.run(["analysis", *options]) == 1
     text = capsys.readouterr().err
-    assert words in text
+    assert native(words) in text
     assert text.count("\n") == 1
 
 

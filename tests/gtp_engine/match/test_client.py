@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -12,6 +13,7 @@ from gtp_engine.match import client
 from gtp_engine.match.client import EngineDied, EngineError, EngineGarbled, EngineTimeout, GtpClient, GtpFailure
 from gtp_engine.match.pipes import CHUNK, ErrorLog
 from tests.gtp_engine.match.conftest import stub_command
+from tests.systems import no_program
 
 
 def scripted(code: str) -> list[str]:
@@ -162,7 +164,7 @@ def test_what_an_engine_says_of_a_refusal_is_printable() -> None:
 
 
 def test_a_command_that_cannot_be_started() -> None:
-    with pytest.raises(EngineError, match="cannot start no-such-engine: No such file"):
+    with pytest.raises(EngineError, match=f"cannot start no-such-engine: {re.escape(no_program())}"):
         GtpClient(["no-such-engine"])
 
 

@@ -25,6 +25,7 @@ from gtp_engine.match.table import duration, points, print_table, summary
 from gtp_engine.version import VERSION
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.match.conftest import STUB, run, stub
+from tests.systems import native, no_program
 
 WINNER = stub("--name", "Winner", "--moves", "C3", "--score", "B+24.5")
 LOSER = stub("--name", "Loser", "--score", "B+24.5")
@@ -72,7 +73,6 @@ def test_another_match_in_the_same_folder_is_refused(tmp_path: Path, capsys: pyt
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.skipif(os.name != "posix", reason="this system has no such locks")
 def test_a_second_match_at_the_same_time_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two would play every game twice, and their record could not be read again."""
     folder = tmp_path / "match"
@@ -201,7 +201,7 @@ def test_nothing_is_written_through_links(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["no-such-engine", "x"], 1, "engine A: cannot start no-such-engine: No such file or directory"),
+        (["no-such-engine", "x"], 1, f"engine A: cannot start no-such-engine: {no_program()}"),
         (["'unfinished", "x"], 1, "cannot read the engine's command"),
         (["", "x"], 1, "an engine's command is empty"),
         (["a", "b", "--size", "1"], 2, "1 is no board size"),
@@ -210,7 +210,7 @@ def test_nothing_is_written_through_links(tmp_path: Path, capsys: pytest.Capture
         (["a", "b", "--time", "1", "--clock", "60"], 2, "exclude each other"),
         (["a", "b", "--clock", "soon"], 2, "not a time control: soon"),
         (["a", "b", "--sprt", "5:0"], 2, "5:0 is not ELO0:ELO1"),
-        (["a", "b", "--openings", "/no/such/file"], 1, "/no/such/file: No such file or directory"),
+        (["a", "b", "--openings", "/no/such/file"], 1, native("/no/such/file: No such file or directory")),
         (["a"], 2, "Missing argument"),
     ],
 )
@@ -225,7 +225,7 @@ def test_bad_input_gets_one_line(
 
 def test_a_judge_that_cannot_start_is_told_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, WINNER, WINNER, *small(tmp_path), "--judge", "no-such-judge")
-    assert (code, err) == (1, "nobi: judge: cannot start no-such-judge: No such file or directory\n")
+    assert (code, err) == (1, f"nobi: judge: cannot start no-such-judge: {no_program()}\n")
 
 
 def test_an_engine_that_is_not_ready_in_time_is_told_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,7 +235,7 @@ def test_an_engine_that_is_not_ready_in_time_is_told_first(tmp_path: Path, capsy
 
 
 def test_an_engine_that_dies_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "false", WINNER, *small(tmp_path))
+    code, _, err = run(capsys, f'"{sys.executable}" -c "exit(1)"', WINNER, *small(tmp_path))
     assert code == 1
     assert err == "nobi: engine A: exited (1) at 'name'\n"
     code, _, err = run(capsys, "nobi --foo", WINNER, *small(tmp_path))

@@ -13,12 +13,14 @@ import pytest
 from go_rules.machine.printable import LONGEST
 from gtp_engine.match import pipes
 from gtp_engine.match.pipes import ErrorLog, Incoming
+from tests.systems import IS_WINDOWS, needs_a_pipe_that_does_not_wait
 
 
 def unbuffered(descriptor: int) -> IO[bytes]:
     return open(descriptor, "rb", buffering=0)
 
 
+@needs_a_pipe_that_does_not_wait
 def test_incoming_holds_no_more_than_its_bound() -> None:
     reading, writing = os.pipe()
     incoming = Incoming(unbuffered(reading), 1000)
@@ -41,6 +43,7 @@ def test_incoming_holds_no_more_than_its_bound() -> None:
     assert incoming.take(5) is None
 
 
+@pytest.mark.skipif(IS_WINDOWS, reason="whoever reads a pipe there waits until something comes")
 def test_incoming_lets_go_of_a_pipe_that_stays_open() -> None:
     reading, writing = os.pipe()
     pipe = unbuffered(reading)
@@ -93,6 +96,7 @@ def test_a_log_that_cannot_be_written_is_counted(tmp_path: Path) -> None:
     assert target.read_text() == "keep me"
 
 
+@needs_a_pipe_that_does_not_wait
 def test_a_flood_of_stderr_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipes, "LOG_BURST", 1000)
     monkeypatch.setattr(pipes, "LOG_RATE", 1000.0)

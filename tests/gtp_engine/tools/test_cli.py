@@ -18,6 +18,7 @@ from gtp_engine.tools.checks import package_versions
 from gtp_engine.version import GTP_VERSION, VERSION
 from nets.evaluator import EvaluatorError
 from tests.conftest import REPOSITORY
+from tests.systems import native
 
 NOBI = [sys.executable, "-m", "gtp_engine.cli"]
 
@@ -112,7 +113,7 @@ def test_mistakes_get_one_line(
     assert command_line.run(arguments) == code
     out, err = capsys.readouterr()
     assert out == ""
-    assert message in err
+    assert native(message) in err
     assert len(err.splitlines()) == 1
     assert err.startswith("nobi: ")
 
@@ -162,6 +163,12 @@ def test_a_broken_network_is_reported_before_any_reply(
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"nobi: {net}: ")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_it_writes_is_utf8() -> None:
+    """Elsewhere than on a terminal Python would take another encoding on Windows."""
+    done = subprocess.run([*NOBI, "config", "--markdown"], cwd=REPOSITORY, capture_output=True, timeout=60)
+    assert "widening × visits" in done.stdout.decode("utf-8")
 
 
 def test_errors_in_one_line() -> None:

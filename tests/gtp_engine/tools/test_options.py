@@ -10,6 +10,7 @@ import pytest
 from gtp_engine import cli
 from gtp_engine.errors import UserError
 from gtp_engine.match.openings import read_openings
+from tests.systems import needs_fifos
 from training.errors import TrainingError
 from training.files import read_arrays, read_network
 
@@ -49,6 +50,7 @@ def test_a_configuration_appears_whole(tmp_path: Path, capsys: pytest.CaptureFix
     assert "exists already" in capsys.readouterr().err
 
 
+@needs_fifos
 def test_what_is_no_regular_file_is_refused_everywhere(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

@@ -14,6 +14,7 @@ from go_rules.points import BLACK, PASS, WHITE, from_vertex
 from gtp_engine import cli
 from gtp_engine.tools.drawing import draw
 from search.result import MoveInfo, SearchResult
+from tests.systems import native
 
 SVG = "{http://www.w3.org/2000/svg}"
 RECORD = "(;SZ[9]KM[7]PB[Ann & <Bob>]PW[Carl];B[ee];W[gc];B[cg];W[gg])"
@@ -174,5 +175,5 @@ def test_mistakes_get_one_line(
     (tmp_path / "broken.sgf").write_text("hello")
     (tmp_path / "illegal.sgf").write_text("(;SZ[9];B[ee];W[ee])")
     assert cli.run(["picture", *arguments]) == 1
-    assert capsys.readouterr() == ("", f"nobi: {message}\n")
+    assert capsys.readouterr() == ("", f"nobi: {native(message)}\n")
     assert not (tmp_path / "out.svg").exists()

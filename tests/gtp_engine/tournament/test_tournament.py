@@ -20,6 +20,7 @@ from gtp_engine.tournament.series import ROUND
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.match.conftest import stub_command
 from tests.gtp_engine.match.zoo import processes_with
+from tests.systems import no_program
 
 
 def stub(*options: str) -> str:
@@ -199,7 +200,7 @@ def test_interrupting_keeps_everything(tmp_path: Path) -> None:
     ("arguments", "code", "message"),
     [
         (["gnugo"], 2, "a tournament has 2 to 99 engines"),
-        (["a=no-such-engine", "b=x"], 1, "a: cannot start no-such-engine: No such file or directory"),
+        (["a=no-such-engine", "b=x"], 1, f"a: cannot start no-such-engine: {no_program()}"),
         (["no-such-engine", "x"], 1, "engine 1: cannot start no-such-engine"),
         (["a= ", "b"], 1, "an engine's command is empty"),
         (["a", "b", "--sprt", "5"], 2, "5 is not ELO0:ELO1"),

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.systems import IS_WINDOWS
 from tests.training.games import random_games, write_records
 from training.config import DataConfig, RecordsConfig, RunConfig, TrainingConfig, read_config
 from training.errors import TrainingError
@@ -38,6 +39,7 @@ def test_records_are_cut_to_the_room_there_is(records: Path) -> None:
         packed_records(records, 100, skip=0)
 
 
+@pytest.mark.skipif(IS_WINDOWS, reason="starts a script of a POSIX shell")
 def test_all_lies_in_one_folder(
     records: Path, teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,6 +20,7 @@ from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
 from nets.evaluator import LOSS, SCORE_MEAN, WIN, Evaluation, EvaluationRequest
 from nets.features import GLOBAL_KOMI
+from tests.systems import needs_signals
 from training.config import DataConfig, SelfplayConfig
 from training.samples.sample_files import read_samples, sample_files
 from training.samples.samples import HAS_OWNERSHIP, HAS_POLICY, HAS_SCORE, HAS_VALUE, Samples, unpack_planes
@@ -119,6 +120,7 @@ def test_games_are_played_and_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@needs_signals
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_keeps_what_was_played(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals

@@ -1,0 +1,27 @@
+"""What differs between the systems on which the tests run."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+import pytest
+
+IS_WINDOWS = sys.platform == "win32"
+
+needs_fifos = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="FIFOs are POSIX")
+needs_signals = pytest.mark.skipif(IS_WINDOWS, reason="signals are POSIX")
+needs_a_pipe_that_does_not_wait = pytest.mark.skipif(
+    not hasattr(os, "set_blocking"), reason="on Windows only Python 3.12 has pipes that do not wait"
+)
+
+
+def native(message: str) -> str:
+    """A message whose paths are written as on this system."""
+    return message.replace("/", os.sep)
+
+
+def no_program() -> str:
+    """What the system says of a program that it does not find."""
+    return ctypes.FormatError(2).strip() if sys.platform == "win32" else "No such file or directory"
