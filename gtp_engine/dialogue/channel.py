@@ -100,7 +100,7 @@ class Input:
             return False
         poll = select.poll()
         poll.register(self._descriptor, select.POLLIN)
-        return bool(poll.poll(0))
+        return any(event & (select.POLLIN | select.POLLHUP) for _, event in poll.poll(0))
 
     def _wait_and_read(self) -> bytes:
         while True:
@@ -116,7 +116,11 @@ class Input:
                 return b""
 
     def _listener_is_gone(self, milliseconds: int | None) -> bool:
-        """Wait that long for input, None without end, and tell whether nobody reads what we write."""
+        """Wait that long for input, None without end, and tell whether nobody reads what we write.
+
+        The descriptor is ours and open. So an answer that it is none (POLLNVAL) means only that the system cannot say,
+        as macOS cannot of terminals and other devices.
+        """
         if self._listener is None or not hasattr(select, "poll"):
             return False
         poll = select.poll()
@@ -124,7 +128,7 @@ class Input:
             poll.register(self._descriptor, select.POLLIN)
         poll.register(self._listener, 0)
         events = dict(poll.poll(milliseconds))
-        return bool(events.get(self._listener, 0) & (select.POLLERR | select.POLLNVAL))
+        return bool(events.get(self._listener, 0) & select.POLLERR)
 
 
 def guard_stdout() -> int:

@@ -32,6 +32,8 @@ ones, to `list_commands`, have some 4 kB."""
 LOOK_UP_SECONDS = 0.5
 """How often a wait for a reply looks whether the process is still there."""
 
+OWN_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+"""What keeps a Ctrl-C from the engine on Windows, where there are no sessions."""
 SUPERVISED = sys.platform == "linux"
 """Whether a process stands between the referee and an engine that can kill all descendants of the engine."""
 SUPERVISOR = Path(__file__).resolve().with_name("supervisor.py")
@@ -244,6 +246,7 @@ def _start(command: list[str]) -> subprocess.Popen[bytes]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,  # so that a Ctrl-C meant for us leaves it alone, and a signal gets its children
+            creationflags=OWN_GROUP,
         )
     except (OSError, ValueError) as error:
         raise EngineError(f"cannot start {program}: {getattr(error, 'strerror', None) or error}") from error

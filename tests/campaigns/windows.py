@@ -46,11 +46,12 @@ LONGEST_TEST = 300
 
 
 class Windows:
-    """A folder with a Python for Windows, and Wine to run it."""
+    """A folder with a Python for Windows and an environment made by it, and Wine to run them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.python, self.scripts = folder / "cp311/python.exe", folder / "cp311/Scripts"
+        self.base, self.scripts = folder / "cp311/python.exe", folder / "environment/Scripts"
+        self.python = self.scripts / "python.exe"
         self.environment = {**os.environ, "WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
         self.environment.pop("PYTHONPATH", None)
 
@@ -59,11 +60,13 @@ class Windows:
         if shutil.which("wine") is None:
             raise SystemExit("wine is missing: apt-get install wine")
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not self.python.exists():
+        if not self.base.exists():
             self._unpack()
         if not (self.folder / "wine").exists():
             run(["wine", "wineboot", "-i"], "wineboot", self.environment)
             run(["wine", "winecfg", "-v", "win10"], "winecfg", self.environment)
+        if not self.python.exists():
+            self.check(self.base, ["-m", "venv", "environment"])
         wheels = self.folder / "wheels"
         pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
         if not wheels.exists():
@@ -73,8 +76,8 @@ class Windows:
         run([*pip, "wheel", "--no-deps", f"--wheel-dir={wheels}", str(REPOSITORY)], "pip")
         options = ["--no-index", f"--find-links={windows_path(wheels)}", "--no-warn-script-location"]
         install = ["-m", "pip", "install", "--quiet", *options]
-        self.check([*install, "nobi", "pytest", "pytest-xdist", "pytest-timeout", "hypothesis"])
-        self.check([*install, "--force-reinstall", "--no-deps", "nobi"])
+        self.check(self.python, [*install, "nobi", "pytest", "pytest-xdist", "pytest-timeout", "hypothesis"])
+        self.check(self.python, [*install, "--force-reinstall", "--no-deps", "nobi"])
 
     def _unpack(self) -> None:
         print(f"downloading to {self.folder}", flush=True)
@@ -91,10 +94,10 @@ class Windows:
                 data.extractall(self.folder)
         archive.unlink()
 
-    def check(self, arguments: list[str]) -> None:
-        """Run the Python with something that has to work. Ends the program if it does not."""
+    def check(self, python: Path, arguments: list[str]) -> None:
+        """Run a Python with something that has to work. Ends the program if it does not."""
         done = subprocess.run(
-            ["wine", str(self.python), *arguments],
+            ["wine", str(python), *arguments],
             input="", capture_output=True, text=True, errors="replace", env=self.environment, cwd=self.folder,
         )  # fmt: skip
         if done.returncode != 0:

@@ -154,3 +154,27 @@ def test_a_file_comes_at_once(tmp_path: Path) -> None:
             time.sleep(0.01)
             assert input.arrived_in_burst
         assert input.arrived_in_burst
+
+
+class Unpolled:
+    """The `poll` of macOS, asked about a terminal or another device."""
+
+    def __init__(self) -> None:
+        self._descriptors: list[int] = []
+
+    def register(self, descriptor: int, _events: int) -> None:
+        self._descriptors.append(descriptor)
+
+    def poll(self, _milliseconds: int | None) -> list[tuple[int, int]]:
+        return [(descriptor, select.POLLNVAL) for descriptor in self._descriptors]
+
+
+@pytest.mark.skipif(not hasattr(select, "poll"), reason="this system has no poll")
+def test_devices_of_which_the_system_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(select, "poll", Unpolled)
+    with pipe() as (reading, writing), open(os.devnull, "wb") as listener:
+        os.write(writing, b"name\n")
+        os.close(writing)
+        source = Input(reading, listener.fileno())
+        assert source.has_listener()
+        assert b"".join(source.pieces()) == b"name\n"
