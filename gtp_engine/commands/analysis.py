@@ -160,6 +160,8 @@ def _genmove_analyze(engine: Engine, call: Call, kata: bool, plays: bool = True,
     if decision.result.moves:
         send(decision.result)
     if may_cancel and decision.is_cancelled:
+        if not call.streaming:
+            call.stream()  # the header has a line of its own, with or without a report
         return f"play {CANCELLED}"
     move = play_decision(engine, call, decision) if plays else move_text(decision.point, engine.game.height)
     return f"play {move}"

@@ -56,7 +56,7 @@ SETTLEMENTS = (BY_BOARD, BY_SCORES, BY_DEAD_STONES, BY_PROOF, BY_JUDGE, BY_ONE_S
 Count = Annotated[int, Meta(ge=0, le=1 << 40)]
 Seconds = Annotated[float, Meta(ge=0, le=1e12)]
 Text = Annotated[str, Meta(max_length=2000)]
-Score = Annotated[str, Meta(pattern=r"^(0|[BW]\+[0-9.]{1,9})$")]
+Score = Annotated[str, Meta(pattern=r"^(0|[BW]\+[0-9.]{1,9})\Z")]
 Counts = Annotated[list[Count], Meta(min_length=2, max_length=2)]
 Times = Annotated[list[Seconds], Meta(min_length=2, max_length=2)]
 
@@ -107,7 +107,7 @@ class GameRecord(msgspec.Struct, frozen=True, kw_only=True):
     opening: Annotated[list[Annotated[str, Meta(max_length=4)]], Meta(max_length=1000)]
     moves: Count
     """How many moves were played, with those of the opening and with passes."""
-    result: Annotated[str, Meta(pattern=r"^(0|\?|[BW]\+([RTF]|[0-9.]{0,9}))$")]
+    result: Annotated[str, Meta(pattern=r"^(0|\?|[BW]\+([RTF]|[0-9.]{0,9}))\Z")]
     """The result as in SGF: `B+3.5`, `W+R`, `W+T`, `B+F` (forfeit), `B+` or `0`; `?` counts for nobody."""
     reason: Text
     """WON_BY_SCORE, RESIGNED, MOVE_LIMIT or one of FAULTS."""

@@ -129,9 +129,9 @@ def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | Non
 
 
 def points(wins: int, draws: int) -> str:
-    """The points of a score as text: `12` or `12½`."""
+    """The points of a score as text: `12`, `12½` or `½`."""
     whole, half = divmod(2 * wins + draws, 2)
-    return f"{whole}½" if half else str(whole)
+    return f"{whole or ''}½" if half else str(whole)
 
 
 def faults_text(counts: Mapping[str, int]) -> str:
@@ -163,7 +163,7 @@ def _conclusions(terms: MatchTerms, facts: dict[str, Any], games: Sequence[GameR
     if others:
         lines.append(f"Settled otherwise: {', '.join(f'{count} by {how}' for how, count in others.items())}.")
     if facts["uncounted"]:
-        lines.append(f"{facts['uncounted']} games count for nobody: the engines did not agree on a winner.")
+        lines.append(f"{_games(facts['uncounted'])} for nobody: the engines did not agree on a winner.")
     if "sprt" in facts:
         test = facts["sprt"]
         verdict = {None: "undecided", 0: f"{test['elo0']:+g} accepted", 1: f"{test['elo1']:+g} accepted"}
@@ -173,6 +173,10 @@ def _conclusions(terms: MatchTerms, facts: dict[str, Any], games: Sequence[GameR
         )
     lines += [f"Game {game.game + 1}: {game.result}, {game.reason}: {game.detail}" for game in games if game.detail]
     return lines
+
+
+def _games(count: int) -> str:
+    return "1 game counts" if count == 1 else f"{count} games count"
 
 
 def _wins_by_colour(games: Sequence[GameRecord], black: int) -> list[int]:

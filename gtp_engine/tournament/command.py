@@ -82,7 +82,9 @@ def distinct(names: list[str], commands: list[str]) -> list[str]:
     named = [
         name if count == 1 else printable(text) for name, count, text in zip(names, counted, commands, strict=True)
     ]
-    return [name if named.count(name) == 1 else f"{name} ({number + 1})" for number, name in enumerate(named)]
+    while len(set(named)) < len(named):  # a name with a number may be that which another engine has
+        named = [name if named.count(name) == 1 else f"{name} ({number + 1})" for number, name in enumerate(named)]
+    return named
 
 
 def _named(text: str) -> tuple[str | None, str]:

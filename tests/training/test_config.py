@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from training.config import TrainingConfig, describe, override, read_config
+from training.config import NetworkConfig, TrainingConfig, describe, override, read_config
 from training.errors import TrainingError
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +30,38 @@ def test_the_recipes_are_configurations(path: Path) -> None:
     read_config(path)
 
 
+def test_a_text_may_have_quotation_marks() -> None:
+    for text in ("/a/b c.gz", '"/a/b c.gz"'):
+        assert override(TrainingConfig(), (f"data.teacher={text}",)).data.teacher == "/a/b c.gz"
+
+
+def test_a_network_that_is_there_says_what_a_file_leaves_out(tmp_path: Path) -> None:
+    """A run that goes on keeps the shape of its network, and the file may repeat it."""
+    path = tmp_path / "training.toml"
+    path.write_text("[network]\nchannels = 24\n[run]\nbatch = 8\n")
+    there = NetworkConfig(blocks=3, channels=16, pooled_channels=8)
+    config = read_config(path, there)
+    assert config.network == NetworkConfig(blocks=3, channels=24, pooled_channels=8)
+    assert config.run.batch == 8
+    path.write_text("")
+    assert read_config(path, there).network == there
+
+
+def test_a_description_has_choices_and_explanations() -> None:
+    lines = describe(override(TrainingConfig(), (" run.batch = 64 ", "data.teacher= a b "))).splitlines()
+    assert lines[:2] == ["# The student: a 3x3 stem, residual blocks, and its heads.", "[network]"]
+    assert 'activation = "relu"  # relu | silu; of all layers' in lines
+    assert "batch = 64  # positions a step on 19x19; on smaller boards more" in lines
+    assert any(line.startswith('teacher = "a b"  # a KataGo network') for line in lines)
+    assert lines[lines.index("[data.play]") - 1].startswith("# Positions out of games")
+
+
+def test_shares_are_of_what_there_is() -> None:
+    assert sum(TrainingConfig().data.rules.values()) == pytest.approx(1)
+    assert TrainingConfig().data.canvas_shares.keys() == {"9", "13", "19"}
+    assert sum(TrainingConfig().data.canvas_shares.values()) == pytest.approx(1)
+
+
 def test_settings_are_read_as_toml_would() -> None:
     config = override(TrainingConfig(), ("network.blocks=20", 'data.canvas_shares={"9": 1.0}', "data.teacher=/a/b.gz"))
     assert (config.network.blocks, config.data.canvas_shares, config.data.teacher) == (20, {"9": 1.0}, "/a/b.gz")
@@ -39,6 +71,8 @@ def test_settings_are_read_as_toml_would() -> None:
     ("setting", "complaint"),
     [
         ("run.batch", "not a setting"),
+        ("run.yardstick", "not a setting"),
+        ("run.batch.size=3", "not a setting"),
         ("run.bach=3", "not a setting"),
         ("batch=3", "not a setting"),
         ("run.batch=many", "run.batch"),
@@ -50,6 +84,20 @@ def test_settings_are_read_as_toml_would() -> None:
         ("network.value_hidden=1000000000", "network.value_hidden must be 4 to 4096"),
         ("network.policy_channels=1000000000", "network.policy_channels must be 4 to 1024"),
         ("network.bottleneck=1000000000", "network.bottleneck must be 0 to 1024"),
+        ("run.measure_every=0", "run.measure_every must be above 0"),
+        ("run.save_every=0", "run.save_every must be above 0"),
+        ("data.repeats=0", "data.repeats must be 1 to 8"),
+        ("data.play.temperature=0", "data.play.temperature must be above 0"),
+        ("data.play.every=0", "data.play.every must be at least 1"),
+        ("data.selfplay.visits=1", "data.selfplay.visits must be at least 2"),
+        ("data.selfplay.full_share=0", "data.selfplay.full_share must be"),
+        ("data.selfplay.resign_below=0.5", "data.selfplay.resign_below must be at least 0 and below 0.5"),
+        ("optimiser.rate=0", "optimiser.rate must be above 0"),
+        ("optimiser.momentum=1", "optimiser.momentum must be at least 0 and below 1"),
+        ("optimiser.clip=0", "optimiser.clip must be above 0"),
+        ("optimiser.average=1", "optimiser.average must be at least 0 and below 1"),
+        ("learn.match_games=1", "learn.match_games must be at least 2"),
+        ("learn.anchor_games=1", "learn.anchor_games must be at least 2"),
     ],
 )
 def test_bad_settings_are_named(setting: str, complaint: str) -> None:
@@ -61,7 +109,13 @@ def test_bad_settings_are_named(setting: str, complaint: str) -> None:
 
 @pytest.mark.parametrize(
     ("content", "complaint"),
-    [(b"[run]\nbach = 3\n", "bach"), (b"[run\n", "training.toml"), (b"\xff\xfe", "training.toml"), (b"run = 3", "run")],
+    [
+        (b"[run]\nbach = 3\n", "bach"),
+        (b"[run\n", "training.toml"),
+        (b"\xff\xff", "training.toml"),
+        (b"run = 3", "run"),
+        (b"network = 3", "network"),
+    ],
 )
 def test_bad_files_are_named(tmp_path: Path, content: bytes, complaint: str) -> None:
     path = tmp_path / "training.toml"
@@ -69,6 +123,7 @@ def test_bad_files_are_named(tmp_path: Path, content: bytes, complaint: str) -> 
     with pytest.raises(TrainingError) as caught:
         read_config(path)
     assert complaint in str(caught.value)
+    assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

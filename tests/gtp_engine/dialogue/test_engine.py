@@ -340,9 +340,8 @@ def test_pondering_has_limits() -> None:
     dialogue = Dialogue(settings=EngineSettings(size="9", ponder=True))
     dialogue.ask('kata-set-params {"maxVisitsPondering":5,"maxTimePondering":2.5,"maxPlayoutsPondering":4}')
     dialogue.ask("genmove b")
-    dialogue.player.searching.wait(5)
+    dialogue.engine.close()  # waits for the search, which is over at once
     assert dialogue.player.searches[-1].limits == Limits(5, 2.5, False, 4)
-    dialogue.engine.close()
 
 
 # --- What people see -------------------------------------------------------------------------------------------------

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from go_rules.points import BLACK
 from gtp_engine.match import client
 from gtp_engine.match.client import EngineDied, EngineError, EngineGarbled, EngineTimeout, GtpClient, GtpFailure
+from gtp_engine.match.engines import Engine
 from gtp_engine.match.pipes import CHUNK, ErrorLog
 from tests.gtp_engine.match.conftest import stub_command
+from tests.gtp_engine.match.zoo import processes_with
 from tests.systems import no_program
 
 
@@ -38,6 +43,38 @@ def test_reply_of_several_lines_with_an_id_carriage_returns_and_tabs() -> None:
     engine.close()
 
 
+def test_lines_that_belong_to_no_reply_are_counted_once() -> None:
+    """Blank ones do not count, wherever they are."""
+    code = r"""
+import os
+for reply in (b'\n \nloading\n= one\n\n', b'= two\n\n\nafter two\n', b'\n= three\n\n', b'? four\n\n'):
+    sys.stdin.readline()
+    os.write(1, reply)
+"""
+    engine = GtpClient(scripted(code))
+    found = []
+    for answer in ("one", "two", "three"):
+        assert engine.send("name", 60) == answer
+        found.append(engine.stray_lines)
+    with pytest.raises(GtpFailure, match="four"):
+        engine.send("name", 60)
+    assert found == [1, 1, 2]
+    assert engine.stray_lines == 2
+    engine.kill()
+
+
+def test_what_an_engine_knows_is_asked_once(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    engine = GtpClient(stub_command("--log", str(log), "--lists", "time_left"))
+    assert [engine.knows(name, 60) for name in ("play", "undo", "time_left", "tim")] == [True, False, True, False]
+    engine.close()
+    assert log.read_text().splitlines() == ["list_commands", "quit"]
+    engine = GtpClient(stub_command("--bad", "refuse-list_commands@1"))
+    assert not engine.knows("play", 60)
+    assert not engine.knows("list_commands", 60)
+    engine.kill()
+
+
 def test_bytes_that_are_no_text() -> None:
     engine = GtpClient(
         scripted("sys.stdin.readline(); sys.stdout.buffer.write(b'= \\xff\\xfe\\n\\n'); sys.stdout.flush()")
@@ -49,8 +86,8 @@ def test_bytes_that_are_no_text() -> None:
 def test_time_out() -> None:
     engine = GtpClient(scripted("time.sleep(60)"))
     started = time.monotonic()
-    with pytest.raises(EngineTimeout, match=r"no reply to 'name' within 0\.2 s"):
-        engine.send("name", 0.2)
+    with pytest.raises(EngineTimeout, match=r"no reply to 'name' within 0\.25 s"):
+        engine.send("name", 0.25)
     engine.kill()
     assert time.monotonic() - started < 2
     assert not engine.is_running
@@ -63,6 +100,43 @@ def test_an_engine_that_ends_says_how() -> None:
     with pytest.raises(EngineDied):
         engine.send("name", 5)
     engine.close()
+
+
+@pytest.mark.parametrize(
+    ("ending", "how"),
+    [
+        ("sys.exit(0)", r"exited \(0\)"),
+        ("import os; os.kill(os.getpid(), 9)", "was killed by signal 9"),
+        ("import os; os.close(1); time.sleep(60)", "closed its stdout"),
+    ],
+)
+def test_every_end_of_an_engine_has_its_words(ending: str, how: str) -> None:
+    engine = GtpClient(scripted(f"sys.stdin.readline(); {ending}"))
+    with pytest.raises(EngineDied, match=f"^{how} at 'name'$"):
+        engine.send("name", 60)
+    engine.kill()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
+def test_an_engine_whose_child_keeps_its_stdout_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no supervisor ends the child, the pipe stays open for as long as that lives."""
+    monkeypatch.setattr(client, "SUPERVISED", False)
+    code = "import subprocess; subprocess.Popen(['sleep', '600']); sys.stdin.readline(); sys.exit(3)"
+    engine = GtpClient(scripted(code))
+    with pytest.raises(EngineDied, match=r"^exited \(3\) at 'name'$"):
+        engine.send("name", 60)
+    engine.kill()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
+def test_a_ctrl_c_for_the_referee_is_none_for_the_engine() -> None:
+    engine = GtpClient(
+        scripted("import os; sys.stdin.readline(); print('=', os.getpgrp(), os.getsid(0), '\\n', flush=True)")
+    )
+    group, session = map(int, engine.send("name", 60).split())
+    assert group != os.getpgrp()
+    assert session != os.getsid(0)
+    engine.kill()
 
 
 def test_an_endless_reply(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,9 +237,16 @@ def test_what_an_engine_says_of_a_refusal_is_printable() -> None:
     engine.kill()
 
 
-def test_a_command_that_cannot_be_started() -> None:
-    with pytest.raises(EngineError, match=f"cannot start no-such-engine: {re.escape(no_program())}"):
+def test_a_command_that_cannot_be_started(tmp_path: Path) -> None:
+    missing = re.escape(no_program())
+    with pytest.raises(EngineError, match=f"cannot start no-such-engine: {missing}"):
         GtpClient(["no-such-engine"])
+    with pytest.raises(EngineError, match=rf"cannot start no-\\x1bengine: {missing}"):
+        GtpClient(["no-\x1bengine"])
+    text = tmp_path / "text"
+    text.write_text("no program")
+    with pytest.raises(EngineError, match=r"cannot start .*text: Permission denied"):
+        GtpClient([str(text)])
 
 
 def test_an_engine_that_ignores_quit_is_made_to_leave(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,6 +259,32 @@ def test_an_engine_that_ignores_quit_is_made_to_leave(monkeypatch: pytest.Monkey
     assert not engine.is_running
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+def test_an_engine_may_end_its_own_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the end of its input, or at SIGTERM; only one that does neither is killed."""
+    done = tmp_path / "done"
+    leave = f"open({str(done)!r}, 'w').close(); sys.exit(0)"
+    at_the_end = f"sys.stdin.readline(); print('=\\n', flush=True); sys.stdin.read(); {leave}"
+    at_a_signal = f"""
+import signal
+def leave(*_):
+    {leave}
+signal.signal(signal.SIGTERM, leave)
+sys.stdin.readline()
+print('=\\n', flush=True)
+while True:
+    time.sleep(1)
+"""
+    for code, grace in ((at_the_end, 30.0), (at_a_signal, 1.0)):
+        monkeypatch.setattr(client, "QUIT_GRACE", grace)
+        engine = GtpClient(scripted(code))
+        engine.send("name", 60)
+        monkeypatch.setattr(engine, "send", lambda *_: "")  # neither would answer `quit`
+        engine.close()
+        assert done.exists()
+        done.unlink()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
 def test_children_of_a_wrapper_go_with_it(tmp_path: Path) -> None:
     survivor = tmp_path / "survivor"
@@ -187,6 +294,61 @@ def test_children_of_a_wrapper_go_with_it(tmp_path: Path) -> None:
     engine.kill()
     time.sleep(1.2)
     assert not survivor.exists()
+
+
+@pytest.mark.skipif(not client.SUPERVISED, reason="nothing stands between engine and referee here")
+def test_a_supervisor_that_was_stopped_still_takes_all_descendants_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine's child has left its process group, so that only the supervisor can find it."""
+    monkeypatch.setattr(client, "QUIT_GRACE", 1.0)
+    mark = f"mark-{os.getpid()}-stopped-supervisor"
+    code = f"""
+import os, signal, subprocess
+sys.stdin.readline()
+child = [sys.executable, '-I', '-S', '-c', 'import time; time.sleep(600)', {mark!r}]
+subprocess.Popen(child, start_new_session=True, stdout=subprocess.DEVNULL)
+os.kill(os.getppid(), signal.SIGSTOP)
+print('=\\n', flush=True)
+time.sleep(600)
+"""
+    engine = GtpClient(scripted(code))
+    engine.send("name", 60)
+    engine.kill()
+    left = processes_with(mark)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == []
+
+
+class WaitedFor(ErrorLog):
+    """Notes for how long somebody would wait for its end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float] = []
+
+    def lines(self, seconds: float = 0.0) -> int:
+        if seconds:
+            self.waits.append(seconds)
+        return super().lines(seconds)
+
+
+def test_the_end_of_stderr_is_waited_for_where_the_engine_has_ended() -> None:
+    log = WaitedFor()
+    engine = Engine(stub_command("--bad", "crash@1"), "the engine", log)
+    assert engine.stderr_lines() == 0
+    assert engine.name() == "Stub 1.0"
+    assert engine.stderr_lines() == 0
+    assert log.waits == []
+    with pytest.raises(EngineDied):
+        engine.genmove(BLACK, 60)
+    until = time.monotonic() + 30.0
+    while engine.client.is_running and time.monotonic() < until:
+        time.sleep(0.005)
+    engine.stderr_lines()
+    assert log.waits == [1.0]
+    assert log.lines(60) == 1
+    assert engine.last_words() == "stub: crashing now"
+    engine.discard()
 
 
 def test_stderr_goes_to_a_file(tmp_path: Path) -> None:

@@ -12,6 +12,10 @@ from gtp_engine.thinking.clock import TimeControl
     ("text", "control"),
     [
         ("60", TimeControl.absolute(60)),
+        ("10000000", TimeControl.absolute(1e7)),
+        ("0:1:10000000", TimeControl.canadian(0, 1, 10_000_000)),
+        ("0:30:1", TimeControl.canadian(0, 30, 1)),
+        (" 60 ", TimeControl.absolute(60)),
         ("0:1.5:1", TimeControl.canadian(0, 1.5, 1)),
         ("canadian:300:30:5", TimeControl.canadian(300, 30, 5)),
         ("byoyomi:60:10:3", TimeControl.byoyomi(60, 10, 3)),
@@ -36,6 +40,9 @@ def test_parse(text: str, control: TimeControl) -> None:
         "60:30:0",
         "60:0:5",
         "-1",
+        "10000001",
+        "fischer:10000001:0",
+        "fischer-capped:60:2:10000001:-1",
         "nan",
         "inf",
         "0:0:0",
@@ -72,6 +79,9 @@ def test_parse_refuses(text: str) -> None:
             "fischer:1234567.5:1",
             ["kata-time_settings fischer 1234567.5 1", "time_settings 1234567.5 0 0", "time_settings 1234568 0 0"],
         ),
+        ("600.5:30:5", ["time_settings 600.5 30 5", "time_settings 601 30 5"]),
+        ("600:0.5:5", ["time_settings 600 0.5 5", "time_settings 600 1 5"]),
+        ("fischer-capped:60:0:90:15", ["kata-time_settings fischer-capped 60 0 90 15", "time_settings 60 0 0"]),
         ("fischer:60:2.5", ["kata-time_settings fischer 60 2.5", "time_settings 60 0 0"]),
         ("fischer-capped:60:2:90:-1", ["kata-time_settings fischer-capped 60 2 90 -1", "time_settings 60 0 0"]),
     ],
@@ -87,6 +97,20 @@ def test_absolute_time() -> None:
     assert clock.allowance() == 1
     assert clock.spend(1.5) == pytest.approx(0.5)
     assert clock.time_left() == (0, 0)
+
+
+def test_main_time_is_not_counted_in_stones() -> None:
+    for control in (TimeControl.canadian(10, 5, 2), TimeControl.byoyomi(10, 5, 2), TimeControl.fischer(10, 5)):
+        clock = SideClock(control)
+        assert clock.time_left() == (10, 0)
+        assert clock.spend(4) == 0
+        assert clock.time_left() == (11 if control.increment else 6, 0)
+
+
+def test_main_time_that_is_used_up_to_its_end_is_over() -> None:
+    clock = SideClock(TimeControl.canadian(10, 5, 2))
+    assert clock.spend(10) == 0
+    assert clock.time_left() == (5, 1)
 
 
 def test_a_capped_clock_has_a_cap_and_a_most_for_a_move() -> None:

@@ -340,7 +340,7 @@ def test_a_match_without_a_game_that_counts_says_so(capsys: pytest.CaptureFixtur
 
 
 def test_words() -> None:
-    assert [points(2, 0), points(2, 1), points(2, 2)] == ["2", "2½", "3"]
+    assert [points(2, 0), points(2, 1), points(2, 2), points(0, 1), points(0, 0)] == ["2", "2½", "3", "½", "0"]
     assert [duration(45), duration(600), duration(10000)] == ["45 s", "10 min", "2.8 h"]
 
 

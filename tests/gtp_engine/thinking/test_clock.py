@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from go_rules.points import BLACK, WHITE
 from gtp_engine.thinking.clock import Clock, System, TimeControl, TimeLeft, after_move, full_time
-from gtp_engine.thinking.time_management import SMALLEST, is_time_kept, moves_to_go, seconds_for_move
+from gtp_engine.thinking.time_management import SMALLEST, is_time_kept, moves_to_go, opening_share, seconds_for_move
 
 LAG = 0.3
 
@@ -26,6 +26,11 @@ LAG = 0.3
         (TimeControl.canadian(0, 0, 0), System.NONE),
         (TimeControl.byoyomi(600, 30, 0), System.ABSOLUTE),
         (TimeControl.byoyomi(0, 30, 1), System.BYOYOMI),
+        (TimeControl.byoyomi(600, 0, 3), System.ABSOLUTE),
+        (TimeControl.fischer(0, 5), System.FISCHER),
+        (TimeControl.fischer(60, 0), System.FISCHER),
+        (TimeControl.fischer_capped(0, 5, -1, -1), System.FISCHER_CAPPED),
+        (TimeControl.fischer_capped(60, 0, -1, -1), System.FISCHER_CAPPED),
     ],
 )
 def test_time_settings(control: TimeControl, system: System) -> None:
@@ -43,6 +48,17 @@ def test_canadian_account() -> None:
     left = after_move(control, left, 10)
     assert left == TimeLeft(0, True, period=8, stones=1)
     assert after_move(control, left, 5) == TimeLeft(0, True, period=30, stones=3)
+    assert after_move(control, TimeLeft(0, True, period=8, stones=2), 9) == TimeLeft(0, True, period=0, stones=1)
+
+
+def test_a_cap_of_nothing_is_a_cap() -> None:
+    control = TimeControl.fischer_capped(60, 5, 0, 0)
+    assert (control.cap, control.move_maximum) == (0, 0)
+    assert after_move(control, full_time(control), 1) == TimeLeft(0)
+
+
+def test_no_clock_no_account() -> None:
+    assert after_move(TimeControl(), TimeLeft(0), 5) == TimeLeft(0)
 
 
 def test_absolute_account() -> None:
@@ -58,12 +74,20 @@ def test_byoyomi_account() -> None:
     assert after_move(control, left, 29) == left
     assert after_move(control, left, 31) == TimeLeft(0, True, period=30, periods=2)
     assert after_move(control, left, 65) == TimeLeft(0, True, period=30, periods=1)
+    assert after_move(control, left, 1000) == TimeLeft(0, True, period=30, periods=1)
+    # A time that is used up to its end is used up.
+    assert after_move(control, left, 30) == TimeLeft(0, True, period=30, periods=2)
+    assert after_move(control, full_time(control), 10) == TimeLeft(0, True, period=30, periods=3)
+    # What `time_left` said of the present period counts for it alone.
+    assert after_move(control, TimeLeft(0, True, period=5, periods=3), 6) == TimeLeft(0, True, period=30, periods=2)
+    assert after_move(control, TimeLeft(0, True, period=5, periods=3), 34) == TimeLeft(0, True, period=30, periods=2)
 
 
 def test_fischer_account() -> None:
     control = TimeControl.fischer_capped(20, 5, 22, -1)
     assert after_move(control, full_time(control), 10) == TimeLeft(15)
     assert after_move(control, full_time(control), 1) == TimeLeft(22)
+    assert after_move(control, full_time(control), 21) == TimeLeft(5), "the game goes on though it was late"
 
 
 def test_time_left_corrects() -> None:
@@ -100,6 +124,30 @@ def test_main_time_used_up_starts_overtime() -> None:
     clock = Clock(TimeControl.canadian(600, 30, 5))
     clock.correct(WHITE, 0, 0)
     assert clock.left[WHITE] == TimeLeft(0, True, period=30, stones=5)
+    clock = Clock(TimeControl.byoyomi(600, 30, 3))
+    clock.correct(WHITE, -1.5, 0)
+    assert clock.left[WHITE] == TimeLeft(0, True, period=30, periods=3)
+    clock = Clock(TimeControl.absolute(600))
+    clock.correct(WHITE, -1.5, 0)
+    assert clock.left[WHITE] == TimeLeft(0)
+
+
+def test_a_fischer_clock_has_no_stones() -> None:
+    """Some controllers send one stone for want of a better number."""
+    for control in (TimeControl.fischer(60, 5), TimeControl.fischer_capped(60, 5, 90, -1)):
+        clock = Clock(control)
+        clock.correct(BLACK, 30, 1)
+        assert clock.left[BLACK] == TimeLeft(30)
+        assert clock.control == control
+
+
+def test_a_period_that_is_over_is_a_clock() -> None:
+    """What comes first of a clock may be that nothing is left of it: the next move is as quick as can be."""
+    clock = Clock()
+    clock.correct(BLACK, 0, 5)
+    assert clock.control.system is System.CANADIAN
+    assert clock.left[BLACK] == TimeLeft(0, True, period=0, stones=5)
+    assert seconds_for_move(clock.control, clock.left[BLACK], 50, 361, 0) == SMALLEST
 
 
 @pytest.mark.parametrize(
@@ -129,6 +177,10 @@ def test_no_clock_no_limit() -> None:
         # Spare periods are a reserve, not something to spend at once.
         (TimeControl.byoyomi(0, 30, 5), None, 28.6, 28.8),
         (TimeControl.byoyomi(0, 5, 200), None, 7.0, 14.0),
+        (TimeControl.byoyomi(0, 30, 20), None, 28.6, 28.8),
+        # What is left of the present period counts, and the stones that are left in it.
+        (TimeControl.byoyomi(0, 30, 3), TimeLeft(0, True, period=10, periods=3), 8.6, 8.8),
+        (TimeControl.canadian(0, 300, 25), TimeLeft(0, True, period=100, stones=4), 23.6, 23.8),
         # The rest of the main time, and the first period with it.
         (TimeControl.byoyomi(10, 30, 3), None, 38.6, 38.8),
         (TimeControl.byoyomi(44, 30, 3), None, 72.6, 72.8),
@@ -140,6 +192,8 @@ def test_no_clock_no_limit() -> None:
         (TimeControl.canadian(0, 300, 25), None, 10.0, 11.0),
         (TimeControl.canadian(600, 0, 0), None, 3.0, 12.0),
         (TimeControl.fischer(300, 10), None, 9.0, 16.0),
+        # A quarter of the bank is for thinking, however much the lag will be.
+        (TimeControl.absolute(20), None, 0.063, 0.065),
         # Almost nothing left.
         (TimeControl.absolute(600), TimeLeft(0.2), SMALLEST, SMALLEST),
         (TimeControl.fischer(300, 10), TimeLeft(2.0), 0.1, 1.0),
@@ -200,6 +254,18 @@ def test_first_moves_are_quick() -> None:
     assert first is not None
     assert later is not None
     assert first < 0.6 * later
+
+
+def test_the_opening_is_as_long_as_a_twelfth_of_the_board() -> None:
+    assert [opening_share(number, 144) for number in (0, 6, 12, 100)] == [0.5, 0.75, 1.0, 1.0]
+
+
+def test_absolute_time_provides_for_the_lag_of_a_full_board_and_ten_moves_more() -> None:
+    control = TimeControl.absolute(600)
+    reserve = LAG * (10 + (361 - 300) / 2)
+    assert seconds_for_move(control, full_time(control), 300, 361, LAG) == pytest.approx(
+        (600 - reserve) / moves_to_go(300, 361)
+    )
 
 
 def test_moves_to_go_never_runs_out() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from typing import Any
 
 import pytest
 
 from go_rules.game import Game
-from go_rules.points import BLACK, PASS
+from go_rules.points import BLACK, PASS, WHITE, from_vertex
+from gtp_engine.commands import carry_out
 from gtp_engine.commands.analysis import kata_search_analyze_cancellable
 from gtp_engine.commands.play import kata_search_cancellable
 from gtp_engine.configuration.settings import EngineSettings
@@ -16,7 +18,8 @@ from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.protocol import parse_line
 from gtp_engine.thinking import decide
 from gtp_engine.thinking.decide import decide as think
-from search.request import SearchRequest
+from gtp_engine.thinking.time_management import SMALLEST
+from search.request import MoveFilter, SearchRequest
 from search.result import SearchResult
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
 
@@ -76,6 +79,7 @@ def test_a_cancellable_search_that_nobody_cancels_ends_with_a_move_that_is_not_p
         (["time_settings 600 0 0"], {"time": 0.5}, False),
         (["time_settings 600 0 0"], {"time": 500.0}, True),
         (["kgs-time_settings byoyomi 0 30 3", "time_left b 30 3"], {}, False),
+        (["kgs-time_settings byoyomi 0 30 3", "time_left b 30 3"], {"early_answer": True}, True),
     ],
 )
 def test_whether_time_left_over_is_of_use(commands: list[str], changes: dict[str, Any], is_kept: bool) -> None:
@@ -84,6 +88,65 @@ def test_whether_time_left_over_is_of_use(commands: list[str], changes: dict[str
         dialogue.ask(command)
     dialogue.ask("genmove b")
     assert dialogue.player.searches[-1].limits.unused_time_carries_over is is_kept
+
+
+def test_a_turn_that_has_used_up_its_time_still_has_a_little() -> None:
+    dialogue = Dialogue(settings=EngineSettings(size="9", lag=0.0))
+    dialogue.ask("kgs-time_settings byoyomi 0 10 1")
+    assert decide.move_limits(dialogue.engine, BLACK, 1000.0).seconds == SMALLEST
+    dialogue.ask("kata-set-param maxTime 0.001")
+    assert decide.move_limits(dialogue.engine, BLACK, 1000.0).seconds == 0.001
+
+
+def test_a_move_that_has_to_be_found_obeys_the_same_filter() -> None:
+    dialogue = Dialogue(EmptyHanded())
+    dialogue.ask("boardsize 9")
+    only = MoveFilter(allow={BLACK: (frozenset({from_vertex("C3", 9, 9)}), 1)})
+    decision = think(dialogue.engine, call_for("kata-search_cancellable b"), BLACK, only, may_cancel=True)
+    assert [request.filter for request in dialogue.player.searches] == [only, only]
+    assert decision.point == from_vertex("C3", 9, 9)
+
+
+def test_nobody_looks_at_the_clock_after_the_search() -> None:
+    dialogue = Dialogue()
+    dialogue.ask("boardsize 9")
+    dialogue.ask("time_settings 60 0 0")
+    looks: list[bool] = []
+
+    class Seen(FakePlayer):
+        def search(self, request: SearchRequest) -> SearchResult:
+            looks.append(dialogue.pulse.look is not None)
+            return super().search(request)
+
+    dialogue.player.search = Seen().search  # type: ignore[method-assign]
+    think(dialogue.engine, call_for("genmove b"), BLACK)
+    assert looks == [True]
+    assert dialogue.pulse.look is None
+
+
+def test_the_next_turn_begins_after_the_move() -> None:
+    """The controller told of a move half a minute ago, which is the account of the one who answered it."""
+    dialogue = Dialogue(settings=EngineSettings(size="9", lag=0.0))
+    dialogue.ask("boardsize 9")
+    dialogue.ask("time_settings 100 0 0")
+    command = parse_line("play w e5")
+    assert command is not None
+    assert carry_out(dialogue.engine, Call(command, received=time.monotonic() - 30.0))
+    dialogue.ask("genmove b")
+    dialogue.ask("genmove w")
+    left = dialogue.engine.clock.left
+    assert left[BLACK].main <= 70.0
+    assert left[WHITE].main > 70.0
+
+
+def test_who_asks_for_reports_gets_them_and_gogui_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:
+    dialogue = Dialogue()
+    dialogue.ask("gogui-version 1.6.0")
+    dialogue.ask("kata-genmove_analyze b 300")
+    report = dialogue.player.searches[-1].report
+    assert report is not None
+    assert report.every == 3.0
+    assert capsys.readouterr().err == ""
 
 
 def test_gogui_draws_what_is_thought(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

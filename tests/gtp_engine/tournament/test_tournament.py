@@ -5,6 +5,7 @@ from __future__ import annotations
 import html.parser
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -203,6 +204,11 @@ def test_interrupting_keeps_everything(tmp_path: Path) -> None:
         (["a=no-such-engine", "b=x"], 1, f"a: cannot start no-such-engine: {no_program()}"),
         (["no-such-engine", "x"], 1, "engine 1: cannot start no-such-engine"),
         (["a= ", "b"], 1, "an engine's command is empty"),
+        (["/no/engine=x", "b"], 1, "engine 1: cannot start /no/engine=x: No such file or directory"),
+        (["a=no-such-engine\n", "b"], 1, "a: cannot start no-such-engine: No such file or directory"),
+        (["a" * 60 + "=no-such-engine", "b"], 1, "a" * 60 + ": cannot start no-such-engine"),
+        (["no-such-engine"] * 99, 1, "engine 1: cannot start no-such-engine"),
+        (["no-such-engine"] * 100, 2, "a tournament has 2 to 99 engines"),
         (["a", "b", "--sprt", "5"], 2, "5 is not ELO0:ELO1"),
         ([], 2, "Missing argument"),
     ],
@@ -216,7 +222,19 @@ def test_bad_input_gets_one_line(
     assert len(err.splitlines()) == 1
 
 
+def test_without_a_folder_it_makes_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, QUITTER, SOUTH, *small(tmp_path, 1)[:-2])[0] == 0
+    (folder,) = tmp_path.iterdir()
+    assert re.fullmatch("tournament-[0-9]{8}-[0-9]{6}", folder.name)
+    assert (folder / "01-02" / "record.jsonl").exists()
+
+
 def test_equal_names_are_told_apart() -> None:
     commands = ["nobi", "nobi --player uct", "nobi", "gnugo"]
     names = distinct(["Nobi 1", "Nobi 1", "Nobi 1", "GNU Go"], commands)
     assert names == ["nobi (1)", "nobi --player uct", "nobi (3)", "GNU Go"]
+    names = distinct(["Nobi 1", "Nobi 1", "nobi (1)"], ["nobi", "nobi", "gnugo"])
+    assert len(set(names)) == 3

@@ -1,0 +1,123 @@
+"""What a match does beside its games: openings in pairs, a comment in each SGF file, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gtp_engine.match.conditions import read_conditions
+from gtp_engine.match.play import Match
+from gtp_engine.match.record import GameRecord, MatchRecord
+from tests.gtp_engine.match.conftest import run, stub, stub_command
+from tests.gtp_engine.match.zoo import processes_with
+
+RESIGNER = stub("--name", "Loser", "--moves", "resign")
+
+
+def lines_of(folder: Path) -> list[dict[str, object]]:
+    """The games of a record as JSON."""
+    return [json.loads(line) for line in (folder / "record.jsonl").read_text().splitlines()[1:]]
+
+
+def open_match(folder: Path, a: list[str], b: list[str], games: int, **options: object) -> Match:
+    """A match on 5x5 of two commands, whose record is in a folder."""
+    conditions = read_conditions(size=(5, 5), komi=0.5, **options)  # type: ignore[arg-type]
+    record = MatchRecord(folder, conditions.agreed([a, b], ["A", "B"]))
+    return Match(record, conditions, [a, b], games, conditions.parallel)
+
+
+def test_two_games_have_one_opening_and_the_next_two_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    openings = tmp_path / "openings.txt"
+    openings.write_text("C3\nB2 D4\nB4\n")
+    options = ["--size", 5, "-n", 8, "--openings", openings, "--out", tmp_path / "match"]
+    assert run(capsys, RESIGNER, RESIGNER, *options)[0] == 0
+    pairs = [["C3"], ["B2", "D4"], ["B4"], ["C3"]]
+    assert [game["opening"] for game in lines_of(tmp_path / "match")] == [pair for pair in pairs for _ in (0, 1)]
+
+
+def comments(path: Path) -> list[str]:
+    """The comments of an SGF file, and an empty text for each node that has none."""
+    return [(re.findall(r"C\[((?:[^\]\\]|\\.)*)\]", node) or [""])[0] for node in path.read_text().split(";")[1:]]
+
+
+def test_the_last_comment_of_a_game_says_how_it_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--size", 5, "--komi", 0.5, "-n", 2, "--openings", "none", "--score", "engines"]
+    winner = stub("--name", "Winner", "--moves", "C3", "--score", "B+24.5")
+    run(capsys, winner, stub("--name", "Quiet"), *options, "--out", tmp_path / "quiet")
+    *others, last = comments(tmp_path / "quiet" / "games" / "0001.sgf")
+    assert set(others) == {""}
+    assert re.sub(r"[0-9.]+ s$", "T s", last, flags=re.MULTILINE).split("\n") == [
+        "Game 1: B+24.5, score, by one score",
+        "Winner 1.0: final_score B+24.5, T s",
+        "Quiet 1.0: final_score none, T s",
+    ]
+    twice = stub("--name", "Twice", "--moves", "C3,B2")
+    slow = stub("--name", "Slow", "--bad", "slow@1", "--bad", "crash@2")
+    run(capsys, slow, twice, *options, "--out", tmp_path / "slow")
+    *_, last = comments(tmp_path / "slow" / "games" / "0002.sgf")
+    first, a, b = last.split("\n")
+    assert first == "Game 2: B+F, crash (engine A: exited (7) at 'genmove white')"
+    seconds = lines_of(tmp_path / "slow")[1]["seconds"]
+    assert isinstance(seconds, list)
+    assert [a, b] == [
+        f"{name} 1.0: final_score none, {taken:.1f} s" for name, taken in zip(("Slow", "Twice"), seconds, strict=True)
+    ]
+
+
+def test_each_engine_has_its_own_file_for_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, RESIGNER, stub("--bad", "crash@1"), "--size", 5, "-n", 2, "--openings", "none", "--out", tmp_path)
+    written = {path.name: path.read_text() for path in (tmp_path / "stderr").iterdir()}
+    assert written == {"A-1.txt": "", "B-1.txt": "stub: crashing now\n"}
+
+
+def test_a_record_that_cannot_be_written_ends_the_match_and_its_engines(tmp_path: Path) -> None:
+    mark = f"mark-{os.getpid()}-unwritten"
+    match = open_match(tmp_path, stub_command("--name", mark, "--moves", "resign"), stub_command("--name", mark), 2)
+    (tmp_path / "games").rmdir()
+    (tmp_path / "games").write_text("no folder")
+    with pytest.raises(OSError):
+        match.run(lambda _games: None)
+    assert lines_of(tmp_path) == []
+    assert processes_with(mark) == []
+
+
+def test_a_match_that_is_stopped_records_no_game_that_was_not_over(tmp_path: Path) -> None:
+    """Its engines are killed under the referee, to whom they seem to have crashed."""
+    resigner, mark = stub_command("--moves", "resign"), f"mark-{os.getpid()}-stopped"
+    thinker = stub_command("--name", mark, "--bad", "hang@1")
+    match = open_match(tmp_path, resigner, thinker, 4, opening_set="none")  # in the second game it thinks for ever
+    seen: list[int] = []
+
+    def after_game(games: Sequence[GameRecord]) -> None:
+        seen.append(len(games))
+        match.stop()
+
+    match.run(after_game)
+    assert seen == [1]
+    assert [game["game"] for game in lines_of(tmp_path)] == [0]
+    assert processes_with(mark) == []
+
+
+def test_a_judge_is_told_to_quit_like_the_players(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    judge = stub("--log", str(log), "--score", "B+24.5")
+    score = ["--moves", "pass", "--score"]
+    match = open_match(
+        tmp_path / "match",
+        stub_command(*score, "B+3.5"),
+        stub_command(*score, "W+5.5"),
+        1,
+        judge=judge,
+        opening_set="none",
+        scorer="engines",
+    )
+    match.run(lambda _games: None)
+    assert [game["settled_by"] for game in lines_of(tmp_path / "match")] == ["judge"]
+    assert log.read_text().splitlines()[-1] == "quit"
