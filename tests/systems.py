@@ -15,6 +15,7 @@ needs_signals = pytest.mark.skipif(IS_WINDOWS, reason="signals are POSIX")
 needs_a_pipe_that_does_not_wait = pytest.mark.skipif(
     not hasattr(os, "set_blocking"), reason="on Windows only Python 3.12 has pipes that do not wait"
 )
+needs_no_launcher = pytest.mark.skipif(IS_WINDOWS, reason="what starts a Python there keeps its pipes open")
 
 
 def native(message: str) -> str:
@@ -24,4 +25,4 @@ def native(message: str) -> str:
 
 def no_program() -> str:
     """What the system says of a program that it does not find."""
-    return ctypes.FormatError(2).strip() if sys.platform == "win32" else "No such file or directory"
+    return ctypes.FormatError(2).strip(" .\n") if sys.platform == "win32" else "No such file or directory"

@@ -19,18 +19,22 @@ from go_rules.machine.cache import usable_folder
 if sys.platform == "win32":
     import msvcrt
 
-    TAKEN: type[OSError] = PermissionError
+    TAKEN_NUMBERS = (errno.EACCES, errno.EDEADLK, 0)
+    """How the system says that another process has a lock; Wine says nothing."""
 
     def _lock(descriptor: int) -> None:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno in TAKEN_NUMBERS:
+                raise BlockingIOError from None
+            raise
 
 else:
     import fcntl
 
-    TAKEN = BlockingIOError
-    """What `_lock` raises where another process has the lock."""
-
     def _lock(descriptor: int) -> None:
+        """Lock an open file or folder. Raises BlockingIOError where another process has done so, or another OSError."""
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -60,7 +64,7 @@ def acquire(path: Path) -> None:
     while True:
         try:
             _lock(descriptor)
-        except TAKEN:
+        except BlockingIOError:
             if time.monotonic() >= deadline:
                 if not waited_in_vain:
                     waited_in_vain = True
@@ -126,7 +130,7 @@ def _locked(path: Path) -> Iterator[None]:
     try:
         try:
             _lock(descriptor)
-        except TAKEN:
+        except BlockingIOError:
             raise OSError(errno.EBUSY, "another process is working in this folder", str(path)) from None
         except OSError:
             pass  # a file system without locks

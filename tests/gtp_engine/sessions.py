@@ -110,7 +110,7 @@ class Stage:
                 cwd=self.planted.traps,
                 env=self.environment,
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
                 timeout=LONGEST,
                 check=False,
             )

@@ -54,6 +54,7 @@ def genmove(count: int) -> None:
     reply(moves[count - 1] if count <= len(moves) else "pass")
 
 
+sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
 genmoves = plays = 0
 last_seen = ""
 asked: dict[str, int] = {}

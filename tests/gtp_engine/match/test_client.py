@@ -18,7 +18,7 @@ from gtp_engine.match.engines import Engine
 from gtp_engine.match.pipes import CHUNK, ErrorLog
 from tests.gtp_engine.match.conftest import stub_command
 from tests.gtp_engine.match.zoo import processes_with
-from tests.systems import no_program
+from tests.systems import IS_WINDOWS, needs_no_launcher, needs_signals, no_program
 
 
 def scripted(code: str) -> list[str]:
@@ -106,8 +106,8 @@ def test_an_engine_that_ends_says_how() -> None:
     ("ending", "how"),
     [
         ("sys.exit(0)", r"exited \(0\)"),
-        ("import os; os.kill(os.getpid(), 9)", "was killed by signal 9"),
-        ("import os; os.close(1); time.sleep(60)", "closed its stdout"),
+        pytest.param("import os; os.kill(os.getpid(), 9)", "was killed by signal 9", marks=needs_signals),
+        pytest.param("import os; os.close(1); time.sleep(60)", "closed its stdout", marks=needs_no_launcher),
     ],
 )
 def test_every_end_of_an_engine_has_its_words(ending: str, how: str) -> None:
@@ -221,6 +221,7 @@ def ask_for_ever(engine: GtpClient) -> None:
         engine.send("x" * 4000, 60)
 
 
+@needs_no_launcher
 def test_an_engine_that_closes_its_stdin() -> None:
     engine = GtpClient(scripted(r"import os; sys.stdin.readline(); os.close(0); os.write(1, b'=\n\n'); time.sleep(60)"))
     engine.send("name", 60)
@@ -243,6 +244,8 @@ def test_a_command_that_cannot_be_started(tmp_path: Path) -> None:
         GtpClient(["no-such-engine"])
     with pytest.raises(EngineError, match=rf"cannot start no-\\x1bengine: {missing}"):
         GtpClient(["no-\x1bengine"])
+    if IS_WINDOWS:  # where no permission is needed
+        return
     text = tmp_path / "text"
     text.write_text("no program")
     with pytest.raises(EngineError, match=r"cannot start .*text: Permission denied"):

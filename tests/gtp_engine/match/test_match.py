@@ -25,7 +25,7 @@ from gtp_engine.match.table import duration, points, print_table, summary
 from gtp_engine.version import VERSION
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.match.conftest import STUB, run, stub
-from tests.systems import native, no_program
+from tests.systems import IS_WINDOWS, native, no_program
 
 WINNER = stub("--name", "Winner", "--moves", "C3", "--score", "B+24.5")
 LOSER = stub("--name", "Loser", "--score", "B+24.5")
@@ -347,7 +347,7 @@ def test_words() -> None:
 GNUGO = shutil.which("gnugo") or shutil.which("/usr/games/gnugo")
 
 
-@pytest.mark.skipif(GNUGO is None, reason="GNU Go is not installed")
+@pytest.mark.skipif(GNUGO is None or IS_WINDOWS, reason="GNU Go is not installed")
 def test_two_real_engines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gnugo = f"{GNUGO} --mode gtp --level 0 --chinese-rules --positional-superko"
     code, out, _ = run(

@@ -126,6 +126,7 @@ def test_every_cell_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     lines = shown(capsys, [*GAMES])
     assert lines[0].strip() == "6 games, 9x9, chinese rules, komi 7"
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if line.startswith("│")]
+    rows = [row for row in rows if "engine" not in row]  # the head of the table, as Windows draws it
     assert rows == [
         ["A", "3½", "3", "2 of 3", "1 of 3", "0.20", "3.25", "2", "1 crash", "1"],
         ["B", "1½", "1", "1 of 3", "0 of 3", "0.40", "2.50", "6", "0", "2"],

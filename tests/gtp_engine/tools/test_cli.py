@@ -26,7 +26,7 @@ NOBI = [sys.executable, "-m", "gtp_engine.cli"]
 def nobi(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     """Run the command in a process of its own."""
     return subprocess.run(  # type: ignore[call-overload,no-any-return]
-        [*NOBI, *arguments], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, **options
+        [*NOBI, *arguments], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=60, **options
     )
 
 

@@ -85,7 +85,7 @@ def test_nothing_is_known_of_engines_that_have_not_played(tmp_path: Path) -> Non
 
 def test_the_page(tmp_path: Path, contests: list[Contest]) -> None:
     found = write_results(tmp_path, NAMES, COMMANDS, contests)
-    text = (tmp_path / "results.html").read_text()
+    text = (tmp_path / "results.html").read_text(encoding="utf-8")
     tables = Tables(text).tables
     head, strong, middle, weak = tables["ranking"]
     assert head[-3:] == ["score", "s/move", "faults"]
@@ -127,6 +127,7 @@ def test_the_table_on_a_terminal(contests: list[Contest], capsys: pytest.Capture
     out = capsys.readouterr().out
     assert out.startswith("3 engines, 9 games, 9x9, chinese rules, komi 7")
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines() if "│" in line]
+    rows = [row for row in rows if "engine" not in row]  # the heads of the tables, as Windows draws them
     assert [row[:2] for row in rows] == [["1", "Strong"], ["2", "Middle"], ["3", "Weak"]] * 2
     assert [row[2:] for row in rows[3:]] == [["", "2/3", "3½/5"], ["1/3", "", ""], ["1½/5", "", ""]]
     assert out.count("│ 3 │ Weak   │") == 2, "names are at the left"
@@ -137,7 +138,7 @@ def test_the_table_on_a_terminal(contests: list[Contest], capsys: pytest.Capture
 
 def test_results_that_cannot_be_written_are_told_in_one_line(tmp_path: Path, contests: list[Contest]) -> None:
     (tmp_path / "results.html").mkdir()
-    with pytest.raises(UserError, match=f"{tmp_path}: "):
+    with pytest.raises(UserError, match=re.escape(f"{tmp_path}: ")):
         write_results(tmp_path, NAMES, COMMANDS, contests)
 
 

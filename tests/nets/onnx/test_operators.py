@@ -15,7 +15,7 @@ from tests.nets.onnx.test_onnx_files import ONE_BY_ONE, added, refusal
 
 def heads(count: int) -> Callable[[ModelProto], None]:
     def change(model: ModelProto) -> None:
-        added(ONE_BY_ONE, axes=np.array([1]))(model)
+        added(ONE_BY_ONE, axes=np.array([1], np.int64))(model)
         node = helper.make_node("MultiHeadAttention", ["u0"] * 3, ["mixed"], domain="com.microsoft", num_heads=count)
         model.graph.node.append(node)
 
@@ -36,10 +36,10 @@ def test_possible_heads(model: ModelProto) -> None:
 def turning(first: int = 0, rows: int = 3, **attributes: int) -> Callable[[ModelProto], None]:
     def change(model: ModelProto) -> None:
         tables = {"cosine": np.ones((rows, 2), np.float32), "sine": np.zeros((rows, 2), np.float32)}
-        for name, values in {"tokens": np.ones((1, 3, 4), np.float32), "first": np.array([first]), **tables}.items():
+        inputs = {"tokens": np.ones((1, 3, 4), np.float32), "first": np.array([first], np.int64), **tables}
+        for name, values in inputs.items():
             model.graph.initializer.append(numpy_helper.from_array(values, name))
-        inputs = ["tokens", "first", *tables]
-        node = helper.make_node("RotaryEmbedding", inputs, ["turned"], domain="com.microsoft", **attributes)
+        node = helper.make_node("RotaryEmbedding", list(inputs), ["turned"], domain="com.microsoft", **attributes)
         model.graph.node.append(node)
 
     return change
@@ -66,10 +66,10 @@ def test_what_is_large_on_small_boards_only(model: ModelProto) -> None:
         ("Slice", ["long", "zero", "u3"], {}),
         ("Unsqueeze", ["u4", "one"], {}),
         ("Mul", ["u4", "u5"], {}),
-        most=np.array([25]),
-        step=np.array([1000]),
-        one=np.array([1]),
-        zero=np.array([0]),
+        most=np.array([25], np.int64),
+        step=np.array([1000], np.int64),
+        one=np.array([1], np.int64),
+        zero=np.array([0], np.int64),
         long=np.zeros(25_000, np.float32),
     )(model)
     evaluator = OnnxEvaluator(model.SerializeToString(), "file")
