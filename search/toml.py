@@ -27,7 +27,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     name = printable_path(path)
     try:
-        content = _decode(read_regular(path, MAX_FILE_BYTES))
+        content = decode_toml(read_regular(path, MAX_FILE_BYTES))
         _measure(content)
         return msgspec.toml.decode(content, type=dict[str, Any])
     except OSError as error:
@@ -42,8 +42,11 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ParameterError("reading TOML with Python 3.10 needs the package tomli: pip install tomli") from None
 
 
-def _decode(content: bytes) -> str:
-    """The text of a file in UTF-8, or in UTF-16 that begins with its mark, which `>` writes in Windows' PowerShell."""
+def decode_toml(content: bytes) -> str:
+    """The text of a file in UTF-8, or in UTF-16 that begins with its mark, which `>` writes in Windows' PowerShell.
+
+    Raises UnicodeDecodeError.
+    """
     is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return content.decode("utf-16" if is_utf16 else "utf-8-sig")
 

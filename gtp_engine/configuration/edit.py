@@ -17,7 +17,7 @@ from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from search.parameters import ParameterError
-from search.toml import MAX_FILE_BYTES, toml_value
+from search.toml import MAX_FILE_BYTES, decode_toml, toml_value
 
 
 def changed(text: str, values: Mapping[str, object]) -> str:
@@ -47,7 +47,7 @@ def write_values(path: Path, values: Mapping[str, object]) -> None:
     is_new = not path.exists()
     before = {} if is_new else load(path, [], {}).values
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = "" if is_new else read_regular(path, MAX_FILE_BYTES).decode("utf-8")
+    text = "" if is_new else decode_toml(read_regular(path, MAX_FILE_BYTES))
     wanted = ", ".join(f"{name} = {toml_value(value)}" for name, value in values.items())
     too_difficult = UserError(
         f"{printable_path(path)}: its form is beyond what can be edited safely; set {wanted} in it yourself"

@@ -273,6 +273,15 @@ def test_a_dry_run_writes_nothing(
     assert not user_file.exists()
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_file_as_windows_programs_write_it(user_file: Path, encoding: str) -> None:
+    user_file.parent.mkdir(parents=True, exist_ok=True)
+    user_file.write_text("visits = 7  # fünf\n", encoding=encoding)
+    write_values(user_file, {"workers": 3})
+    assert user_file.read_text(encoding="utf-8").startswith("visits = 7  # fünf\n")
+    assert read_file(user_file) == {"visits": 7, "workers": 3}
+
+
 @pytest.mark.parametrize("before", ["visits = 7\n", None])
 def test_another_file_can_be_named(
     opened: list[str],
