@@ -7,13 +7,14 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from gtp_engine.dialogue.protocol import MAX_LINE
 
 CHUNK = 1 << 16
 BURST_SECONDS = 0.05
 """Seconds within which two lines count as written together."""
+RETRY_SECONDS = 0.01
 
 
 class Output:
@@ -34,7 +35,7 @@ class Output:
                     data = data[os.write(self.descriptor, data) :]
                 except BlockingIOError:
                     # Whoever started us shares a non-blocking pipe with us.
-                    select.select([], [self.descriptor], [])
+                    _await(writing=[self.descriptor])
                 except OSError as error:
                     self.broken = True
                     self._on_broken(error)
@@ -110,7 +111,7 @@ class Input:
                 return os.read(self._descriptor, CHUNK)
             except BlockingIOError:
                 # Whoever started us shares a non-blocking pipe with us.
-                select.select([self._descriptor], [], [])
+                _await(reading=[self._descriptor])
             except OSError as error:
                 self.error = error
                 return b""
@@ -129,6 +130,14 @@ class Input:
         poll.register(self._listener, 0)
         events = dict(poll.poll(milliseconds))
         return bool(events.get(self._listener, 0) & select.POLLERR)
+
+
+def _await(reading: Sequence[int] = (), writing: Sequence[int] = ()) -> None:
+    """Wait until one of the descriptors is ready, or for a moment where the system tells that of sockets alone (Windows)."""
+    try:
+        select.select(reading, writing, [])
+    except OSError:
+        time.sleep(RETRY_SECONDS)
 
 
 def guard_stdout() -> int:

@@ -15,6 +15,7 @@ from pathlib import Path
 from go_rules.machine.directories import cache_root
 from nets.embedded import FAST, network_file
 from tests.planted import Planted
+from tests.systems import IS_WINDOWS
 
 LONGEST = 400.0
 """Seconds that a session may take: on a new machine it compiles."""
@@ -98,6 +99,8 @@ class Stage:
             "PYTHONPATH": self.planted.path,
             "PYTHONDONTWRITEBYTECODE": "1",
         }
+        if IS_WINDOWS:  # where no variable says which home is the user's
+            self.environment["NOBI_CONFIG_DIR"] = str(self.home)
 
     def run(self, session: Session, starter: Starter = lambda command, name: list(command)) -> str:
         """Run one session, and say what went wrong: nothing, in the best case."""
