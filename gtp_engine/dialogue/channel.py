@@ -133,7 +133,7 @@ class Input:
 
 
 def _await(reading: Sequence[int] = (), writing: Sequence[int] = ()) -> None:
-    """Wait until one of the descriptors is ready, or for a moment where the system tells that of sockets alone (Windows)."""
+    """Wait until a descriptor is ready, or for a moment where the system tells that of sockets alone (Windows)."""
     try:
         select.select(reading, writing, [])
     except OSError:

@@ -15,6 +15,7 @@ import pytest
 
 from gtp_engine.dialogue.channel import BURST_SECONDS, Input, Output
 from gtp_engine.dialogue.protocol import MAX_LINE
+from tests.systems import needs_a_pipe_that_does_not_wait
 
 
 @contextlib.contextmanager
@@ -95,6 +96,7 @@ def test_a_descriptor_that_cannot_be_read_ends_the_input_and_says_why() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="this system has no such pipes")
+@needs_a_pipe_that_does_not_wait
 def test_a_pipe_that_does_not_block() -> None:
     with pipe() as (reading, writing):
         os.set_blocking(reading, False)
