@@ -95,7 +95,6 @@ def test_a_descriptor_that_cannot_be_read_ends_the_input_and_says_why() -> None:
         os.close(descriptor)
 
 
-@pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="this system has no such pipes")
 @needs_a_pipe_that_does_not_wait
 def test_a_pipe_that_does_not_block() -> None:
     with pipe() as (reading, writing):
