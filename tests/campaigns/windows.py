@@ -57,6 +57,8 @@ class Windows:
         self.base, self.scripts = folder / "cp311/python.exe", folder / "environment/Scripts"
         self.python = self.scripts / "python.exe"
         self.environment = {**os.environ, "WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
+        # Wine's explorer would inherit the pipes of whoever starts it, and keep them open for a while.
+        self.environment["WINEDLLOVERRIDES"] = "explorer.exe=d"
         self.environment.pop("PYTHONPATH", None)
 
     def make_ready(self) -> None:

@@ -100,7 +100,7 @@ class Stage:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         if IS_WINDOWS:  # where no variable says which home is the user's
-            self.environment["NOBI_CONFIG_DIR"] = str(self.home)
+            self.environment["NOBI_CONFIG_DIR"] = str(self.home / ".config" / "nobi")
 
     def run(self, session: Session, starter: Starter = lambda command, name: list(command)) -> str:
         """Run one session, and say what went wrong: nothing, in the best case."""
