@@ -262,7 +262,7 @@ def test_an_engine_that_ignores_quit_is_made_to_leave(monkeypatch: pytest.Monkey
     assert not engine.is_running
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+@needs_signals
 def test_an_engine_may_end_its_own_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the end of its input, or at SIGTERM; only one that does neither is killed."""
     done = tmp_path / "done"

@@ -25,7 +25,7 @@ from gtp_engine.match.table import duration, points, print_table, summary
 from gtp_engine.version import VERSION
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.match.conftest import STUB, run, stub
-from tests.systems import IS_WINDOWS, native, no_program
+from tests.systems import IS_WINDOWS, native, needs_signals, no_program
 
 WINNER = stub("--name", "Winner", "--moves", "C3", "--score", "B+24.5")
 LOSER = stub("--name", "Loser", "--score", "B+24.5")
@@ -256,7 +256,7 @@ def command_lines() -> str:
     return "\n".join(found)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+@needs_signals
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(("bad", "command"), [("hang@1", "genmove"), ("hang-name@1", "name")])
 def test_interrupting_leaves_no_engine_behind(tmp_path: Path, number: signal.Signals, bad: str, command: str) -> None:

@@ -12,6 +12,7 @@ from go_rules.points import BLACK, WHITE, from_vertex
 from gtp_engine.errors import UserError
 from gtp_engine.match.openings import NO_OPENING, openings, read_openings
 from nets.symmetry import symmetric_point, symmetry_count
+from tests.systems import needs_fifos
 
 
 @pytest.mark.parametrize(("width", "height"), [(7, 7), (8, 8), (9, 9), (9, 12), (13, 13), (13, 19), (19, 19), (25, 25)])
@@ -66,7 +67,7 @@ def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
         read_openings(path, 19, 19)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="FIFOs are POSIX")
+@needs_fifos
 def test_what_is_no_file(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

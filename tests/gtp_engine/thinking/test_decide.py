@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from typing import Any
 
 import pytest
 
 from go_rules.game import Game
-from go_rules.points import BLACK, PASS, WHITE, from_vertex
-from gtp_engine.commands import carry_out
+from go_rules.points import BLACK, PASS, from_vertex
 from gtp_engine.commands.analysis import kata_search_analyze_cancellable
 from gtp_engine.commands.play import kata_search_cancellable
 from gtp_engine.configuration.settings import EngineSettings
@@ -122,21 +120,6 @@ def test_nobody_looks_at_the_clock_after_the_search() -> None:
     think(dialogue.engine, call_for("genmove b"), BLACK)
     assert looks == [True]
     assert dialogue.pulse.look is None
-
-
-def test_the_next_turn_begins_after_the_move() -> None:
-    """The controller told of a move half a minute ago, which is the account of the one who answered it."""
-    dialogue = Dialogue(settings=EngineSettings(size="9", lag=0.0))
-    dialogue.ask("boardsize 9")
-    dialogue.ask("time_settings 100 0 0")
-    command = parse_line("play w e5")
-    assert command is not None
-    assert carry_out(dialogue.engine, Call(command, received=time.monotonic() - 30.0))
-    dialogue.ask("genmove b")
-    dialogue.ask("genmove w")
-    left = dialogue.engine.clock.left
-    assert left[BLACK].main <= 70.0
-    assert left[WHITE].main > 70.0
 
 
 def test_who_asks_for_reports_gets_them_and_gogui_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:

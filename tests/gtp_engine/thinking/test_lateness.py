@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from go_rules.points import BLACK
+from go_rules.points import BLACK, WHITE
 from gtp_engine.commands import carry_out
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
@@ -281,6 +281,8 @@ def test_a_search_of_the_root_alone_is_as_short_as_can_be() -> None:
 
 
 def test_what_play_took_is_charged_to_our_clock() -> None:
+    """The controller told of a move half a minute ago, which is the account of the one who answers it, and of nobody
+    after that."""
     dialogue = Dialogue(settings=EngineSettings(size="9", lag=0.0))
     dialogue.ask("boardsize 9")
     dialogue.ask("time_settings 100 0 0")
@@ -288,7 +290,10 @@ def test_what_play_took_is_charged_to_our_clock() -> None:
     assert command is not None
     assert carry_out(dialogue.engine, Call(command, received=time.monotonic() - 30.0))
     dialogue.ask("genmove b")
-    assert dialogue.engine.clock.left[BLACK].main <= 70.0
+    dialogue.ask("genmove w")
+    left = dialogue.engine.clock.left
+    assert left[BLACK].main <= 70.0
+    assert left[WHITE].main > 70.0
 
 
 # --- Whole games --------------------------------------------------------------------------------------------------

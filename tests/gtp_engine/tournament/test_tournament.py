@@ -21,7 +21,7 @@ from gtp_engine.tournament.series import ROUND
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.match.conftest import stub_command
 from tests.gtp_engine.match.zoo import processes_with
-from tests.systems import no_program
+from tests.systems import needs_signals, no_program
 
 
 def stub(*options: str) -> str:
@@ -171,7 +171,7 @@ def test_an_engine_that_hangs_holds_nobody_up(tmp_path: Path, capsys: pytest.Cap
     assert {reason for engine in found["engines"] for reason in engine["faults"]} == {"hung"}
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+@needs_signals
 def test_interrupting_keeps_everything(tmp_path: Path) -> None:
     mark = f"mark-{os.getpid()}"
     slow = [stub("--name", f"{mark}{i}", "--bad", "hang@1") for i in range(2)]
