@@ -13,8 +13,8 @@ import time
 
 import numpy as np
 
+from go_rules.compilation.jit import kernel
 from go_rules.game import Game
-from go_rules.machine.jit import kernel
 from go_rules.points import BLACK, NO_POINT
 from search.playouts.board import area_score, copy_board, load_position, new_playout_boards
 from search.playouts.parameters import PlayoutParameters

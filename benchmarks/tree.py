@@ -14,8 +14,8 @@ import time
 
 import numpy as np
 
+from go_rules.compilation.jit import kernel
 from go_rules.game import Game
-from go_rules.machine.jit import kernel
 from go_rules.machine.memory import MEGABYTE
 from go_rules.points import BLACK
 from search.puct.leaves.digest import mark_legal

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.phases import count_pass, forget_moves, live_phase
 from go_rules.points import BLACK, EAST, EMPTY, N_POINTS, NO_POINT, NORTH, PASS, SOUTH, STRIDE, WALL, WEST
 from go_rules.position import (

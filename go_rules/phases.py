@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.points import BLACK, N_POINTS, NO_POINT, WHITE
 from go_rules.position import (
     HISTORY_MOVES,

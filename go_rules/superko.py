@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import blocked_stone, hash_after, ko_capture
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.phases import live_phase
 from go_rules.points import BLACK, N_POINTS, NO_POINT, PASS, WHITE
 from go_rules.position import MARK_BLACK_AT_CLEANUP_2, MARK_KO_RECAPTURE_BLOCKED, MARK_WHITE_AT_CLEANUP_2, PHASE_MAIN

@@ -289,9 +289,9 @@ def compile_beside(configuration: Configuration) -> None:
 
 def _compile_ends() -> None:
     """Where this process had to compile: what the second one comes to last."""
-    import go_rules.machine.jit
+    import go_rules.compilation.jit
 
-    if go_rules.machine.jit.compilations > 0:
+    if go_rules.compilation.jit.compilations > 0:
         from search.puct.compile_ahead import compile_ends
 
         compile_ends()

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.phases import live_phase, pass_ends_phase
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, NO_POINT, PASS, STRIDE, WHITE
 from go_rules.position import (

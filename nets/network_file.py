@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from go_rules.compilation.fingerprint import source_fingerprint
 from go_rules.machine.files import read_regular
-from go_rules.machine.fingerprint import source_fingerprint
 from go_rules.machine.printable import printable_path
 from nets.devices import CPU, Device
 from nets.evaluator import DeviceError, EvaluatorError

@@ -41,8 +41,8 @@ VECTORS = {
     "training/convolutions/products.py",
 }
 ONLY_IN = {
-    "numba": {"go_rules/machine/jit.py", "go_rules/machine/fused_call.py", *VECTORS},
-    "llvmlite": {"go_rules/machine/jit.py", "go_rules/machine/fused_call.py", *VECTORS},
+    "numba": {"go_rules/compilation/jit.py", "go_rules/compilation/fused_call.py", *VECTORS},
+    "llvmlite": {"go_rules/compilation/jit.py", "go_rules/compilation/fused_call.py", *VECTORS},
     "onnxruntime": {"nets/onnx/runtime.py"},
     "torch": {"training/"},
     "matplotlib": {"training/", "gtp_engine/experiments/report.py"},

@@ -5,7 +5,7 @@ Rows 0 and height + 1 stand for the walls, and stay empty.
 
 from __future__ import annotations
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.points import MAX_SIZE
 
 BIT_ROWS = MAX_SIZE + 2

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.board import neighbour
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.points import EMPTY, MAX_SIZE, NO_POINT, STRIDE, WALL
 from go_rules.tactics.ladder_board import (
     MAX_NODES,

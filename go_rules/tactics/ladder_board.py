@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import neighbour
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.points import EMPTY, N_POINTS, NO_POINT, WALL
 
 MAX_NODES = 25_000

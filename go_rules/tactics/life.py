@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import neighbour
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, STRIDE, WALL, WHITE
 from go_rules.position import MARK_BLACK_AT_CLEANUP_2, MARK_WHITE_AT_CLEANUP_2, PHASE_CLEANUP_2
 from go_rules.rules import SCORING_AREA, TAX_ALL, TAX_NONE

@@ -1,10 +1,9 @@
-"""Reading lines from stdin and writing replies to a stdout that no other code can write to."""
+"""Reading lines from a descriptor in pieces as they arrive, and writing whole replies to another from any thread."""
 
 from __future__ import annotations
 
 import os
 import select
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -138,15 +137,3 @@ def _await(reading: Sequence[int] = (), writing: Sequence[int] = ()) -> None:
         select.select(reading, writing, [])
     except OSError:
         time.sleep(RETRY_SECONDS)
-
-
-def guard_stdout() -> int:
-    """Keep stdout for GTP: return a private descriptor of it, and send all other output of the process to stderr."""
-    sys.stdout.flush()
-    private = os.dup(1)
-    try:
-        os.dup2(2, 1)
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    sys.stdout = sys.stderr
-    return private

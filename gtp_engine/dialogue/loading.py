@@ -97,7 +97,7 @@ def warm_up_rules(on_first: Callable[[], None] = lambda: None) -> None:
 
     `on_first` is called before the first kernel is compiled, also if that happens after this function has returned.
     """
-    from go_rules.machine.jit import on_compile
+    from go_rules.compilation.jit import on_compile
 
     on_compile(_announce_once(on_first))
     from go_rules.game import warm_up

@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from go_rules.machine.private_stdin import guard_stdin
+from go_rules.machine.private_streams import guard_stdin, guard_stdout
 from gtp_engine.commands import carry_out
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
-from gtp_engine.dialogue.channel import Input, Output, guard_stdout
+from gtp_engine.dialogue.channel import Input, Output
 from gtp_engine.dialogue.ending import EXIT_DONE, EXIT_FAILURE, GRACE, await_order, handle_signals, leave
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.inbox import Inbox, Line

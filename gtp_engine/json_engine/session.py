@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
-from go_rules.machine.private_stdin import guard_stdin
-from gtp_engine.dialogue.channel import Input, Output, guard_stdout
+from go_rules.machine.private_streams import guard_stdin, guard_stdout
+from gtp_engine.dialogue.channel import Input, Output
 from gtp_engine.dialogue.ending import EXIT_DONE, EXIT_FAILURE, GRACE, await_order, handle_signals, leave
 from gtp_engine.dialogue.log import DialogueLog
 from gtp_engine.dialogue.protocol import MAX_LINE

@@ -175,8 +175,8 @@ def _command(_: Installation) -> str:
 
 def _kernels(_: Installation) -> str:
     started = time.perf_counter()
-    from go_rules.machine import jit
-    from go_rules.machine.shipped import SHIPPED, SUFFIX
+    from go_rules.compilation import jit
+    from go_rules.compilation.shipped import SHIPPED, SUFFIX
     from gtp_engine.dialogue.loading import warm_up_rules
 
     warm_up_rules()

@@ -3,10 +3,10 @@
     python -m gtp_engine.tools.wheel dist/nobi-0.1.0-py3-none-any.whl [NETWORK...]
 
 The wheel is unpacked, and what lies there plays and analyses with an empty cache, with the embedded network and with
-others that are named. That compiles all kernels for the family of this processor (go_rules/machine/shipped.py). Then
-the same is done once more, without cached networks: the kernels that are loaded this time are those that a first start
-needs, and an archive of them is added. A last run, of the finished packages on an empty cache, must compile nothing.
-For the other families the same kernels are compiled without being run (gtp_engine/tools/cross_compile.py).
+others that are named. That compiles all kernels for the family of this processor (go_rules/compilation/shipped.py).
+Then the same is done once more, without cached networks: the kernels that are loaded this time are those that a first
+start needs, and an archive of them is added. A last run, of the finished packages on an empty cache, must compile
+nothing. For the other families the same kernels are compiled without being run (gtp_engine/tools/cross_compile.py).
 
 The new wheel lies beside the plain one. It is for this Python and this system only, and it asks for numba and llvmlite
 in the versions that are installed here, because kernels fit no others. On processors of no family it compiles like the
@@ -32,9 +32,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from go_rules.machine.jit import shippable
+from go_rules.compilation.jit import shippable
+from go_rules.compilation.shipped import FAMILIES, SHIPPED, Family, archive_name, write_archive
 from go_rules.machine.launch import python_command
-from go_rules.machine.shipped import FAMILIES, SHIPPED, Family, archive_name, write_archive
 from gtp_engine.errors import UserError, explain
 
 KERNELS = f"go_rules/machine/{SHIPPED.name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.simd.pooling import pool
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_rows

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.native.convolutions.layers import run_layers
 from nets.native.heads import run_heads
 from nets.native.stem import write_stem

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, VAR_TIME_LEFT, WIN
 from nets.katago.model import FloatArray
 from nets.katago.score_outputs import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, ScoreOutputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.native.convolutions.transforms import FLOAT_BYTES
 from nets.native.simd.vectors import VECTOR_BYTES, floats, load_floats, store
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.fused_call import Given, Step, fuse
+from go_rules.compilation.fused_call import Given, Step, fuse
 from nets.evaluator import Evaluation
 from nets.katago.model import FloatArray
 from nets.native.convolutions.finish import FINISH

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from go_rules.machine.fingerprint import source_fingerprint
+from go_rules.compilation.fingerprint import source_fingerprint
 from nets.evaluator import EvaluatorError
 from nets.features import scratch_for
 from nets.onnx.check import PRECISION_KEY, check_onnx

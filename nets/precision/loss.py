@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.fingerprint import source_fingerprint
+from go_rules.compilation.fingerprint import source_fingerprint
 from nets.evaluator import LEAD, NO_RESULT, WIN, Evaluation, EvaluationRequest, Evaluator, softmax
 from nets.onnx.runtime import runtime_version
 from nets.precision.calibration_games import Positions, games_fingerprint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 
 
 @kernel

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 
 DRAW, LOSS = 0, 1
 """Rules of first-play urgency: places in parameters.FIRST_PLAY."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.points import PASS, STRIDE, WHITE
 from go_rules.scoring import score_range
 from nets import evaluator as net

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import kernel, kernel_with_arrays
+from go_rules.compilation.jit import kernel, kernel_with_arrays
 
 ROOT, NONE = 0, -1
 """The root's index, and the index that stands for no node or no edge."""

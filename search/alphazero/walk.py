@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import copy_position, legal_points, play
+from go_rules.compilation.jit import kernel
 from go_rules.game import Game
-from go_rules.machine.jit import kernel
 from go_rules.phases import give_turn, live_phase, passes_decide
 from go_rules.points import MAX_MOVES, N_POINTS, PASS, WHITE
 from go_rules.position import PHASE_OVER, new_stack

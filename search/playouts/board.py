@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, STRIDE, WALL, WHITE
 
 PLAYOUT_BOARD = np.dtype(

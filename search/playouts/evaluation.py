@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.points import BLACK, EMPTY, N_POINTS, STRIDE, WHITE
 from go_rules.position import PHASE_OVER
 from go_rules.rules import SCORING_AREA

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.points import BLACK, EMPTY, N_POINTS, NO_POINT, PASS, WHITE
 from go_rules.random import below, seed_state, uniform
 from search.playouts.board import (

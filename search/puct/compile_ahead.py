@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from go_rules.game import Game
-from go_rules.machine.private_stdin import guard_stdin
+from go_rules.machine.private_streams import guard_stdin
 from go_rules.points import BLACK
 from nets.constant import ConstantEvaluator
 from search.puct.iteration import NO_CHECK, SELECT_NOTHING, advance, evaluate_leaves

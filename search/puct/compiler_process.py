@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import subprocess
 
-import go_rules.machine.jit
+import go_rules.compilation.jit
 from go_rules.machine.cores import usable_cores
 from go_rules.machine.launch import python_command
 
@@ -18,7 +18,7 @@ _child: subprocess.Popen[bytes] | None = None
 def start_compiler_process() -> None:
     """Start the second process, once, if this one had to compile anything: then all the rest must be compiled too."""
     global _child
-    if _child is not None or go_rules.machine.jit.compilations == 0 or usable_cores() < 2:
+    if _child is not None or go_rules.compilation.jit.compilations == 0 or usable_cores() < 2:
         return
     command = python_command("search.puct.compile_ahead")
     try:

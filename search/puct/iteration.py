@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from go_rules.machine.fused_call import Given, Step, fuse
-from go_rules.machine.jit import kernel
+from go_rules.compilation.fused_call import Given, Step, fuse
+from go_rules.compilation.jit import kernel
 from nets.evaluator import SCORE_COLUMNS, Evaluation, EvaluationRequest, as_floats
 from nets.features import IN_TREE
 from search.puct.leaves.digest import digest_evaluation

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import copy_position, is_legal, neighbour, play
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.points import EMPTY, N_POINTS, PASS, STRIDE, WHITE
 from go_rules.position import new_stack
 from go_rules.rules import RULES, SCORING_AREA

@@ -6,7 +6,7 @@ michi use for the minimum of the mean squared error, with its bias as a number o
 
 from __future__ import annotations
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 
 
 @kernel

@@ -6,7 +6,7 @@ When the playout ends, its loss becomes the one visit that it is, and nothing el
 
 from __future__ import annotations
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 
 
 @kernel

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 
 
 @kernel

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine import jit
-from go_rules.machine.jit import kernel
+from go_rules.compilation import jit
+from go_rules.compilation.jit import kernel
 from nets.conversion.convert import load_model
 from nets.embedded import embedded_network
 from nets.evaluator import EvaluationRequest, Evaluator

@@ -29,7 +29,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from go_rules.machine.shipped import FAMILIES
+from go_rules.compilation.shipped import FAMILIES
 from gtp_engine.version import VERSION
 from tests.conftest import REPOSITORY
 
@@ -212,7 +212,9 @@ def with_kernels(plain: Path, builder: Path, python: Path, folder: Path, report:
     kernels = sorted(path for path in (place / "cache" / "kernels").glob("*.kernel"))
     report.check("it compiles nothing for a first move, analysis and an examination", not kernels, str(kernels[:5]))
     used_archive = Path(
-        run([fresh, "-I", "-c", "from go_rules.machine.jit import shipped_kernels as s; print(s.path)"]).stdout.strip()
+        run(
+            [fresh, "-I", "-c", "from go_rules.compilation.jit import shipped_kernels as s; print(s.path)"]
+        ).stdout.strip()
     )
     families = [names_in(archive) for archive in used_archive.parent.iterdir()]
     count = len(families[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.board import clear, copy_position, legal_points, play
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.points import MAX_SIZE, PASS
 from go_rules.position import PHASE_OVER, new_stack
 from go_rules.rules import Rules

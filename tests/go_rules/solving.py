@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import clear, copy_position, legal_points, place_stone, play
-from go_rules.machine.jit import kernel, kernel_with_arrays
+from go_rules.compilation.jit import kernel, kernel_with_arrays
 from go_rules.points import BLACK, EMPTY, MAX_SIZE, N_POINTS, NO_POINT, PASS, WHITE, board_points
 from go_rules.position import PHASE_OVER, new_stack
 from go_rules.rules import KO_SIMPLE, Rules

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 PLAY = """
-import go_rules.machine.jit as jit
+import go_rules.compilation.jit as jit
 
 asked = []
 class Recording(jit.KernelCache):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from go_rules.machine.jit import kernel_part
+from go_rules.compilation.jit import kernel_part
 from nets.native.convolutions.transforms import FLOAT_BYTES
 from nets.native.simd.bfloat16 import load_bfloats, store_as_bfloats
 from nets.native.simd.vectors import load_floats, store

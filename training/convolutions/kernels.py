@@ -6,7 +6,7 @@ memory point by point, [H, W, channels], channels in steps of 16. Addresses, off
 
 from __future__ import annotations
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.native.convolutions.tiling import LARGEST, PLACES
 from nets.native.convolutions.transforms import FLOAT_BYTES
 from nets.native.simd.vectors import VECTOR_BYTES, floats, load_floats, store

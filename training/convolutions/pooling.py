@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.native.convolutions.transforms import FLOAT_BYTES
 from nets.native.simd.vectors import floats, larger, load_float, load_floats, only_where_equal, store
 from training.convolutions.chunks import in_chunks

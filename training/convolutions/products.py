@@ -9,7 +9,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.native.convolutions.transforms import FLOAT_BYTES
 from nets.native.simd.processor import features
 from nets.native.simd.products import keep_together, repeat

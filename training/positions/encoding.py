@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.points import PASS, STRIDE
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
 from nets.features import IN_TREE, encode_symmetry

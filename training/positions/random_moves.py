@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.board import is_legal
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.points import EMPTY, NO_POINT, PASS, STRIDE, WALL
 from go_rules.random import below
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import clear, copy_position, place_stone, play
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.random import below, uniform
 from go_rules.rules import SCORING_TERRITORY

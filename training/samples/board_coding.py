@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.board import clear, copy_position, place_stone
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.points import BLACK, EMPTY, NO_POINT, PASS, STRIDE, WHITE
 from go_rules.position import (
     HISTORY_MOVES,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from nets.features import GLOBAL_KOMI, KOMI_UNIT
 from training.positions.workers import new_worker_buffers

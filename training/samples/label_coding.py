@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.evaluator import LOSS, NO_RESULT, SCORE_COLUMNS, VAR_TIME_LEFT, WIN
 from training.samples.board_coding import BOARD_CONTEXTS, CELL_BITS
 from training.samples.range_coder import code_bit, code_guessed, code_plain, code_tree

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 
 CONTEXTS = 32768
 """How many contexts there are."""

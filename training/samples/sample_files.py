@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from go_rules.machine import jit
+from go_rules.compilation import jit
 from go_rules.machine.files import opened_regular
 from training.errors import TrainingError
 from training.files import make_folder, named_errors, write_new

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from nets.native.simd.activations import RELU, activated, curve_at
 from nets.native.simd.bfloat16 import store_as_bfloats
 from nets.native.simd.products import OUTPUT_BYTES

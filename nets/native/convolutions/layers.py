@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.native.convolutions.finish import TO_VALUES, cut_values_off, finish_bf16_points, finish_points
 from nets.native.convolutions.tiling import POINTS
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES, transform_inputs, transform_outputs

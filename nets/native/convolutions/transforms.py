@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.native.convolutions.finish import factors_at, finish_outputs
 from nets.native.simd.activations import curve_at
 from nets.native.simd.products import OUTPUT_BYTES

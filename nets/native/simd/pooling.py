@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.native.simd.vectors import VECTOR_BYTES, floats, larger, load_floats, store
 
 

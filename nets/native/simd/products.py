@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.native.simd.instructions import Instructions, Product
 from nets.native.simd.processor import instructions
 from nets.native.simd.vectors import ALIGNMENT, I32, I64, intrinsic, place

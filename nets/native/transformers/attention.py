@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.simd.products import OUTPUT_BYTES, OUTPUTS, multiply_parts
 from nets.native.simd.tile_products import ROWS_AT_ONCE

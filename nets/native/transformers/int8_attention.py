@@ -13,7 +13,7 @@ So few bits are enough because errors are made to cancel each other:
 
 from __future__ import annotations
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.native.convolutions.transforms import FLOAT_BYTES
 from nets.native.simd.products import OUTPUT_BYTES
 from nets.native.simd.vectors import (

@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.native.simd.groups import group_multiplier
 from nets.native.simd.products import HERE, OUTPUT_BYTES, emit_products, multiplier
 from nets.native.simd.tile_products import multiply_tiles

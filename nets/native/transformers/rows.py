@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.katago.model import Activation
 from nets.native.convolutions.transforms import FLOAT_BYTES, SHORT_BYTES
 from nets.native.simd.activations import CURVES, KINDS, RELU, gated, silu

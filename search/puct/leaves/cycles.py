@@ -7,7 +7,7 @@ result. Game does the same for the moves that were played.
 
 from __future__ import annotations
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY
 from go_rules.superko import situation_key
 from go_rules.zobrist import TO_PLAY_KEYS

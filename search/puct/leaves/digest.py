@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from go_rules.board import is_legal
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.points import WHITE
 from go_rules.scoring import score_range
 from nets import evaluator as net

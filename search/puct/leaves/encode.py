@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.points import WHITE
 from go_rules.random import below
 from nets.features import encode_symmetry

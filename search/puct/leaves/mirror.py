@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.points import NO_POINT, PASS
 from go_rules.position import HISTORY_MOVES
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.points import N_POINTS
 from go_rules.position import HISTORY_MOVES
 from go_rules.zobrist import KO_KEYS, STONE_KEYS

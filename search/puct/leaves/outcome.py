@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.phases import live_phase, passes_decide
 from go_rules.points import BLACK, WHITE
 from go_rules.tactics.life import final_area

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from go_rules.board import copy_position, is_legal, neighbour, play
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.phases import live_phase
 from go_rules.points import EMPTY, N_POINTS, NO_POINT, PASS
 from go_rules.position import PHASE_MAIN

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.compilation.jit import kernel
 from go_rules.game import Game
-from go_rules.machine.jit import kernel
 from go_rules.phases import pass_ends_phase
 from go_rules.points import PASS
 from nets import evaluator as net

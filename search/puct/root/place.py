@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.board import copy_position
+from go_rules.compilation.jit import kernel
 from go_rules.game import Game
-from go_rules.machine.jit import kernel
 from go_rules.phases import give_turn, live_phase
 from go_rules.position import PHASE_OVER
 from go_rules.scoring import count_stones

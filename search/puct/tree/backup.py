@@ -9,7 +9,7 @@ changed (`replace_contribution`), with the scale it had then.
 
 from __future__ import annotations
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from search.puct.tree.formulas import (
     evaluation_weight,
     mover_view,

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.random import uniform
 from search.puct.tree.formulas import (
     explore_scaling,

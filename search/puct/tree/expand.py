@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from search.puct.memory.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, WIN_LOSS, WINLOSS_ERROR
 from search.puct.tree.backup import averages, back_up, count_own_evaluation, set_own_evaluation
 from search.puct.tree.nodes import EXPANDED, HAS_OWNERSHIP, find_next

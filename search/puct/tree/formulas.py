@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.points import WHITE
 from search.puct.tree.tables import (
     SCORE_MEANS,

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from search.puct.tree.choose import ending_gain
 from search.puct.tree.formulas import (
     confidence_radius,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from search.puct.memory.context import new_work
 from search.puct.tree.backup import refresh, set_own_evaluation
 from search.puct.tree.nodes import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.phases import pass_ends_phase
 from go_rules.position import PHASE_OVER
 from search.puct.leaves.outcome import ends_game, keep_owners, score_terminal, set_no_result

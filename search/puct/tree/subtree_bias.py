@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from go_rules.machine.jit import kernel, kernel_part
+from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.points import BLACK, MAX_SIZE, N_POINTS, NO_POINT, PASS, STRIDE, WHITE
 from go_rules.zobrist import KO_KEYS, TO_PLAY_KEYS
 from search.puct.tree.nodes import BIASES, NODES, NONE

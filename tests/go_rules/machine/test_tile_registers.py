@@ -9,8 +9,8 @@ import sys
 import llvmlite.binding
 import pytest
 
+from go_rules.compilation.shipped import FAMILIES
 from go_rules.machine import tile_registers
-from go_rules.machine.shipped import FAMILIES
 
 HAS_TILES = llvmlite.binding.get_host_cpu_features().get("amx-int8", False)
 needs_tiles = pytest.mark.skipif(not HAS_TILES, reason="this processor has no tile registers")
@@ -50,7 +50,9 @@ def test_a_process_uses_tiles_only_where_it_may() -> None:
 def test_who_names_the_processor_is_given_tiles_too() -> None:
     """So kernels for a wheel are, which run while it is made."""
     program = (
-        "from go_rules.machine import jit, tile_registers; print(tile_registers.may_use_tiles.cache_info().misses)"
+        "from go_rules.compilation import jit\n"
+        "from go_rules.machine import tile_registers\n"
+        "print(tile_registers.may_use_tiles.cache_info().misses)"
     )
     family = next(each for each in FAMILIES if "amx-int8" in each.features)
     target = {"NUMBA_CPU_NAME": family.processor, "NUMBA_CPU_FEATURES": family.switches()}

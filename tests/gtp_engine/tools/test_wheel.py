@@ -22,7 +22,7 @@ FILES = {
     "nobi-0.1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n\n",
     "nobi-0.1.0.dist-info/METADATA": "Name: nobi\nRequires-Dist: numpy>=1.26\nRequires-Dist: numba>=0.61\n\n# Nobi\n",
     "nobi-0.1.0.dist-info/RECORD": "an older one",
-    "go_rules/machine/kernels/x86-64-v3/a.kernel": "code",
+    "go_rules/compilation/kernels/x86-64-v3/a.kernel": "code",
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.conversion.convert import load_model
 from nets.evaluator import EvaluationRequest
 from nets.native.calibrate import calibrate, checked_here, from_bytes, packed_by

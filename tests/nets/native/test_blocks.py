@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from go_rules.points import BLACK, WHITE
 from nets.conversion.convert import convert, load_model
 from nets.evaluator import EvaluationRequest, EvaluatorError

@@ -11,7 +11,7 @@ import llvmlite.binding as llvm
 import pytest
 from llvmlite import ir
 
-from go_rules.machine.shipped import FAMILIES
+from go_rules.compilation.shipped import FAMILIES
 from nets.native.simd import neon, x86
 from nets.native.simd.instructions import Instructions
 from nets.native.simd.processor import is_arm, is_available

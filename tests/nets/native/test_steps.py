@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from go_rules.machine.fused_call import Given, fuse
+from go_rules.compilation.fused_call import Given, fuse
 from nets.evaluator import SCORE_COLUMNS, Evaluation, EvaluationRequest
 from nets.native.evaluator import NativeEvaluator
 from tests.nets.conversion.test_katago_networks import inputs

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from go_rules.machine.jit import kernel
+from go_rules.compilation.jit import kernel
 from nets.conversion.convert import load_model
 from nets.native.pack import pack
 from nets.native.parameters import aligned

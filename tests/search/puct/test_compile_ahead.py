@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 RECORD = """
-import go_rules.machine.jit as jit
+import go_rules.compilation.jit as jit
 asked = []
 class Recording(jit.KernelCache):
     def __init__(self, function):

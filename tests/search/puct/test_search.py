@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from go_rules.compilation import jit
 from go_rules.game import Game
-from go_rules.machine import jit
 from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_vertex
 from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator

@@ -36,7 +36,7 @@ GAMES = 12
 
 
 WRITE = """
-from go_rules.machine import jit
+from go_rules.compilation import jit
 
 asked = []
 class Recording(jit.KernelCache):

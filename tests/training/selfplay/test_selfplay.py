@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from go_rules.compilation import jit
 from go_rules.game import Game
-from go_rules.machine import jit
 from go_rules.points import BLACK, PASS, WHITE, point_at
 from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator

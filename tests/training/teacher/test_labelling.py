@@ -16,7 +16,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
-from go_rules.machine import jit
+from go_rules.compilation import jit
 from nets.evaluator import WIN
 from nets.katago.writer import encode_model
 from tests.training.games import random_games, write_records

@@ -19,12 +19,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from go_rules.compilation.fingerprint import source_fingerprint
+from go_rules.compilation.numba_file import without_numba_file
+from go_rules.compilation.shipped import Archive, Family, archive_name, family_of, python_abi, usable_archive
 from go_rules.machine.cache import CHECKSUM_BYTES, read_entry, write_entry
 from go_rules.machine.directories import cache_root
-from go_rules.machine.fingerprint import source_fingerprint
 from go_rules.machine.locks import acquire, release
-from go_rules.machine.numba_file import without_numba_file
-from go_rules.machine.shipped import Archive, Family, archive_name, family_of, python_abi, usable_archive
 from go_rules.machine.tile_registers import without_refused_tiles
 
 with without_numba_file():

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from go_rules.machine.jit import kernel
-from go_rules.machine.numba_file import without_numba_file
+from go_rules.compilation.jit import kernel
+from go_rules.compilation.numba_file import without_numba_file
 
 with without_numba_file():
     import numba

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from go_rules.machine.fused_call import Given, Step, fuse
-from go_rules.machine.jit import kernel
+from go_rules.compilation.fused_call import Given, Step, fuse
+from go_rules.compilation.jit import kernel
 from go_rules.random import next_u64, seed_state
-from tests.go_rules.machine.test_jit import run
+from tests.go_rules.compilation.test_jit import run
 
 
 class Pair(NamedTuple):
@@ -87,8 +87,8 @@ def test_what_a_fused_call_cannot_keep_is_refused(argument: object) -> None:
 
 
 PROGRAM = """
-from go_rules.machine import jit
-from go_rules.machine.fused_call import Given, Step, fuse
+from go_rules.compilation import jit
+from go_rules.compilation.fused_call import Given, Step, fuse
 from go_rules.random import next_u64, seed_state
 import numpy as np
 call = fuse([Step(next_u64, (Given(0),)), Step(next_u64, (Given(0),))], seed_state(1))

@@ -12,7 +12,7 @@ import pytest
 
 PROGRAM = """
 import numpy as np
-from go_rules.machine import jit
+from go_rules.compilation import jit
 from go_rules.random import next_u64, seed_state
 print(int(next_u64(seed_state(1))), jit.compilations)
 """
@@ -68,7 +68,7 @@ def test_a_cache_that_is_only_read_is_used(tmp_path):
 def test_entries_are_bound_to_their_kernels(tmp_path):
     """Two valid files swapped are both compiled again; to load the other kernel's code would give a wrong answer."""
     program = """
-        from go_rules.machine import jit
+        from go_rules.compilation import jit
         from go_rules.random import next_u64, seed_state, uniform
         print(int(next_u64(seed_state(1))), float(uniform(seed_state(1))), jit.compilations)
         """
@@ -89,7 +89,7 @@ def test_what_others_could_have_written_is_not_executed(tmp_path, place):
     cache = tmp_path / "cache"
     plant = f"""
         import pathlib
-        from go_rules.machine import jit
+        from go_rules.compilation import jit
         from go_rules.random import next_u64, seed_state
         class Payload:
             def __reduce__(self):
@@ -150,7 +150,7 @@ def test_only_kernels_that_say_so_make_arrays(tmp_path):
     (tmp_path / "kernels_that_make_arrays.py").write_text(
         textwrap.dedent("""
         import numpy as np
-        from go_rules.machine.jit import kernel, kernel_with_arrays
+        from go_rules.compilation.jit import kernel, kernel_with_arrays
         @kernel
         def denied(n):
             return np.ones(n).sum()
@@ -184,7 +184,7 @@ def test_fingerprints_cover_imported_modules(tmp_path):
         (package / f"{name}.py").write_text("x = 1\n")
     program = """
         import benchmarks
-        from go_rules.machine.fingerprint import source_fingerprint
+        from go_rules.compilation.fingerprint import source_fingerprint
         print(source_fingerprint("benchmarks.a_kernel"))
         """
 
@@ -203,7 +203,7 @@ def test_fingerprints_cover_imported_modules(tmp_path):
 
 def test_listener_hears_of_compilations(tmp_path):
     program = """
-        from go_rules.machine import jit
+        from go_rules.compilation import jit
         from go_rules.random import next_u64, seed_state
         jit.on_compile(print)
         next_u64(seed_state(1))
@@ -217,7 +217,7 @@ def test_a_game_compiles_nothing_after_the_warm_up(tmp_path):
     program = """
         import itertools, random
         from go_rules import game
-        from go_rules.machine import jit
+        from go_rules.compilation import jit
         from tests.go_rules.differences import ALL_RULES
         game.warm_up()
         before = jit.compilations

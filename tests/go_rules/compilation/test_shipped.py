@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from go_rules.machine import jit
+from go_rules.compilation import jit
+from go_rules.compilation.shipped import FAMILIES, Archive, archive_name, family_of, python_abi, write_archive
 from go_rules.machine.owners import is_private
-from go_rules.machine.shipped import FAMILIES, Archive, archive_name, family_of, python_abi, write_archive
 
 NAMED = {family.name: family for family in FAMILIES}
 V3, V4 = (dict.fromkeys(NAMED[name].features, True) for name in ("x86-64-v3", "x86-64-v4"))
@@ -44,9 +44,9 @@ def test_a_processor_belongs_to_the_best_family_that_it_contains(features: dict[
 
 PROGRAM = """
 import os, pathlib
-from go_rules.machine import shipped
+from go_rules.compilation import shipped
 shipped.SHIPPED = pathlib.Path(os.environ["SHIPPED"])
-from go_rules.machine import jit
+from go_rules.compilation import jit
 from go_rules.random import next_u64, seed_state
 print(int(next_u64(seed_state(1))), jit.compilations, jit.shipped_kernels is not None)
 """

@@ -1,8 +1,10 @@
-"""A stdin that is ours alone, for a process in which a thread waits for what another process writes."""
+"""A stdin and a stdout that are ours alone: other code in the process reads nothing meant for us, and writes to nobody
+who talks to us."""
 
 from __future__ import annotations
 
 import os
+import sys
 
 
 def guard_stdin() -> int:
@@ -17,4 +19,16 @@ def guard_stdin() -> int:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
+    return private
+
+
+def guard_stdout() -> int:
+    """Keep stdout for GTP: return a private descriptor of it, and send all other output of the process to stderr."""
+    sys.stdout.flush()
+    private = os.dup(1)
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.stdout = sys.stderr
     return private

@@ -8,7 +8,7 @@ import sys
 
 GUARDED = """
 import os, subprocess, sys, threading
-from go_rules.machine.private_stdin import guard_stdin
+from go_rules.machine.private_streams import guard_stdin
 stdin = guard_stdin()
 reader = threading.Thread(target=lambda: print(os.read(stdin, 100)))
 reader.start()
