@@ -276,7 +276,7 @@ def run(cases: int, seed: int) -> tuple[Counter[str], float, Counter[str]]:
         with until_stopped():
             for number in range(cases):
                 kind = campaign.kinds[number % len(campaign.kinds)]
-                faulthandler.dump_traceback_later(SECONDS, exit=True, file=sys.__stderr__)
+                faulthandler.dump_traceback_later(SECONDS, exit=True, file=2)
                 started = time.perf_counter()
                 try:
                     outcome = "taken" if kind() else "refused"

@@ -116,8 +116,8 @@ def train(
     try:
         while (spent := spent_share()) < 1.0:
             batch = batches.next(step)
-            parts = distiller.step(batch, rate_share(step, optimiser.warm_up, spent, optimiser.decay_share))
-            if not torch.isfinite(parts["total"]):
+            distiller.step(batch, rate_share(step, optimiser.warm_up, spent, optimiser.decay_share))
+            if not torch.isfinite(distiller.losses["total"]):
                 raise ArithmeticError(f"the loss is no longer a number at step {step}")
             step += 1
             positions += batch.learned

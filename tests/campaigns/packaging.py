@@ -91,7 +91,7 @@ class Report:
 
 def run(command: Sequence[object], **options: object) -> subprocess.CompletedProcess[str]:
     """Run a command to its end without a terminal. Its output is text."""
-    return subprocess.run(  # type: ignore[call-overload,no-any-return]
+    return subprocess.run(  # type: ignore[call-overload]
         [str(part) for part in command], capture_output=True, text=True, timeout=LONGEST, check=False, **options
     )
 

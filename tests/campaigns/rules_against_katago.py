@@ -166,11 +166,11 @@ def features(game: Game, view: int, ban: np.ndarray, scratch: Scratch) -> list[s
     global_ = np.zeros(NUMBERS, np.float32)
     encode(game.stack, game.length - 1, game.to_play, game.record, 0.0, view, ban, scratch, spatial, global_)
     planes = "".join(str(int(value)) for value in spatial.astype(np.int8).ravel())
-    return [planes, *(_number(value) for value in global_)]
+    return [planes, *(_number(float(value)) for value in global_)]
 
 
 def _number(value: float) -> str:
-    text = f"{float(value):.6g}"
+    text = f"{value:.6g}"
     return "0" if text == "-0" else text
 
 
