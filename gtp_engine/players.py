@@ -12,11 +12,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from go_rules.machine.memory import LEAST_ADDRESSES, lacking_addresses
 from go_rules.machine.printable import printable, printable_path
-from gtp_engine.configuration.configuration import NO_NETWORK
+from gtp_engine.configuration.configuration import NO_NETWORK, network_path
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
@@ -27,6 +28,7 @@ from nets.opened_before import remember_opened, was_opened_before
 from search.alphazero.parameters import ALPHAGO, AlphaZeroParameters
 from search.parameters import ParameterError, ParameterTable, declared
 from search.playouts.parameters import PlayoutParameters
+from search.puct.human_parameters import HumanParameters
 from search.puct.parameters import SearchParameters
 from search.uct.parameters import PURE_UCT, UctParameters
 
@@ -35,6 +37,10 @@ if TYPE_CHECKING:
     from nets.evaluator import Evaluator
     from search.player import Player
 
+Opened = TypeVar("Opened")
+
+ANY_PROFILE = "rank_1d"
+"""Whom a human network imitates where nobody has said it yet."""
 
 IMITATION = SearchParameters(
     temperature_early=0.85, temperature=0.7, temperature_halflife=80.0, temperature_only_below=0.01
@@ -61,7 +67,13 @@ def _network(configuration: Configuration) -> Player:
     compile_beside(configuration)
     evaluator = open_evaluator(configuration)
     _compile_ends()
-    return PuctPlayer(evaluator, configuration.fill(suited_to(evaluator)))
+    parameters = configuration.fill(suited_to(evaluator))
+    if configuration.engine.human_net is None:
+        return PuctPlayer(evaluator, parameters)
+    from nets.human_network import HumanNetwork
+
+    human = HumanNetwork(open_evaluator(configuration, of_people=True))
+    return PuctPlayer(evaluator, configuration.fill(HumanParameters(**vars(parameters))), human)
 
 
 def _alphazero(configuration: Configuration, name: str, base: AlphaZeroParameters) -> Player:
@@ -101,7 +113,7 @@ PLAYERS = {
     "nobi": PlayerKind(
         "the full search, PUCT guided by a network; the default (`network` means the same)",
         _network,
-        SearchParameters,
+        HumanParameters,
         needs_network=True,
     ),
     "gumbel": PlayerKind(
@@ -165,14 +177,18 @@ def chosen_player(configuration: Configuration) -> str:
 
     Raises ParameterError.
     """
-    with_network = WITH_PROFILE if configuration.engine.human_profile else WITH_NETWORK
+    engine = configuration.engine
+    imitates = bool(engine.human_profile) and engine.human_net is None
+    with_network = WITH_PROFILE if imitates else WITH_NETWORK
     named, is_there = configuration.engine.net, configuration.net is not None
     asked = configuration.engine.player or (with_network if is_there or named in EMBEDDED else WITHOUT_NETWORK)
     name = SYNONYMS.get(asked, asked)
     if name not in PLAYERS:
         raise ParameterError(f"unknown player {name} (known: {', '.join(PLAYERS)})")
     needs_network = PLAYERS[name].needs_network
-    if configuration.engine.human_profile and not (needs_network and configuration.has_own_net):
+    if engine.human_net is not None and name != WITH_NETWORK:
+        raise ParameterError(f"human_net is for the player {WITH_NETWORK} alone; the player {asked} has no use for it")
+    if imitates and not (needs_network and configuration.has_own_net):
         raise ParameterError("human_profile needs a HumanSL network: --net FILE")
     if needs_network and not is_there and named in EMBEDDED:
         raise ParameterError(f"this installation lacks its network {named} ({network_file(named)})")
@@ -201,18 +217,28 @@ def check(configuration: Configuration, addresses: int = LEAST_ADDRESSES) -> Non
         note(f"this installation lacks its network ({network_file(FAST)}): playing without one, which is weak")
     if net is None or not PLAYERS[name].needs_network:
         return
+    if configuration.engine.human_net is not None:
+        _check_network(configuration, of_people=True)
     if configuration.engine.device != AUTO or configuration.engine.precision == "fp16":
         from nets.open import check_device
 
         check_device(configuration.engine.device, configuration.engine.precision)
-    if not configuration.has_own_net:
-        return
+    if configuration.has_own_net:
+        _check_network(configuration)
+
+
+def _check_network(configuration: Configuration, of_people: bool = False) -> None:
+    """Open the configured network, or the human one, unless that has been done before. Raises UserError and
+    EvaluatorError."""
+    net, engine = _net(configuration, of_people), configuration.engine
     if not net.exists():
         raise UserError(f"{printable_path(net)}: No such file or directory")
     if not was_opened_before(net, _how(configuration)):
         from nets.open import check_network
 
-        check_network(net, configuration.engine.precision, configuration.engine.device, _profile(configuration))
+        _for_a_profile(
+            configuration, of_people, lambda profile: check_network(net, engine.precision, engine.device, profile)
+        )
 
 
 def _require_compiler() -> None:
@@ -252,20 +278,43 @@ def _refuse_what_it_lacks(name: str, configuration: Configuration) -> None:
         raise ParameterError(f"the player {name} has no parameter {lacking}")
 
 
-def open_evaluator(configuration: Configuration) -> Evaluator:
-    """Open the configured network and return it ready to run. Raises EvaluatorError."""
+def open_evaluator(configuration: Configuration, of_people: bool = False) -> Evaluator:
+    """Open the configured network, or the human one, and return it ready to run. Raises EvaluatorError."""
     from nets.open import open_network
 
-    assert configuration.net is not None
-    evaluator = open_network(
-        configuration.net,
-        configuration.engine.precision,
-        configuration.engine.device,
-        note=note,
-        profile=_profile(configuration),
+    net, engine = _net(configuration, of_people), configuration.engine
+    evaluator = _for_a_profile(
+        configuration,
+        of_people,
+        lambda profile: open_network(net, engine.precision, engine.device, note=note, profile=profile),
     )
-    remember_opened(configuration.net, _how(configuration))
+    remember_opened(net, _how(configuration))
     return evaluator
+
+
+def _net(configuration: Configuration, of_people: bool) -> Path:
+    net = network_path(configuration.engine.human_net) if of_people else configuration.net
+    assert net is not None
+    return net
+
+
+def _for_a_profile(
+    configuration: Configuration, of_people: bool, open_it: Callable[[HumanProfile | None], Opened]
+) -> Opened:
+    """Open a network for the people whom it is to imitate.
+
+    Where there is a human network these are its own, for ANY_PROFILE if none is named. The other one imitates nobody,
+    unless it is a HumanSL network too.
+    """
+    named = _profile(configuration)
+    if configuration.engine.human_net is None or (of_people and named is not None):
+        return open_it(named)
+    from nets.evaluator import ProfileMissing
+
+    try:
+        return open_it(None)
+    except ProfileMissing:
+        return open_it(named or parse_profile(ANY_PROFILE))
 
 
 def suited_to(evaluator: Evaluator) -> SearchParameters:
@@ -304,5 +353,6 @@ def make_player(configuration: Configuration) -> Player:
 
 def _how(configuration: Configuration) -> str:
     """What a network was opened by and for, as far as it may make a difference."""
-    kind = "human" if configuration.engine.human_profile else ""
-    return f"{VERSION} {configuration.engine.precision} {configuration.engine.device} {kind}"
+    engine = configuration.engine
+    kind = "human" if engine.human_profile or engine.human_net else ""
+    return f"{VERSION} {engine.precision} {engine.device} {kind}"

@@ -118,6 +118,10 @@ class EvaluatorError(Exception):
     """A network that cannot be loaded or gave unusable output. The text is one line, fit for a user."""
 
 
+class ProfileMissing(EvaluatorError):
+    """A HumanSL network that nobody told whom to imitate."""
+
+
 class DeviceError(EvaluatorError):
     """A device that onnxruntime offers and that does not work on this machine."""
 

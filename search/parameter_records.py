@@ -20,8 +20,9 @@ def record_fields(table: type[ParameterTable]) -> list[tuple[str, str]]:
 
 
 def record_of(parameters: ParameterTable, kind: np.dtype[np.void]) -> NDArray[np.void]:
-    """Return the parameters in a record, an array of one. Fields that are no parameters are 0."""
+    """Return the parameters that a record has fields for in such a record, an array of one. Its other fields are 0."""
     record = np.zeros(1, kind)
     for name, _ in record_fields(type(parameters)):
-        record[name] = getattr(parameters, name)
+        if name in (kind.fields or ()):
+            record[name] = getattr(parameters, name)
     return record

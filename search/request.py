@@ -123,6 +123,9 @@ class SearchRequest:
     analysis: bool = False
     """Whether to search for an analyst: without root noise, never stopping early, and with the wider root that the
     player's parameters ask for."""
+    likelihoods: NDArray[np.float64] | None = None
+    """[H*W + 1] how likely people play each move, the pass last; None where they are not asked. Only the player `nobi`
+    reads it."""
     fresh: bool = False
     """Whether to start from an empty tree, whatever earlier searches learned. Evaluations are remembered all the
     same."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import BLACK, COLOUR_LETTERS, PASS, board_points, opponent, to_vertex
-from gtp_engine.analysis.raw_network import evaluate, legal_mask
+from nets.bare_evaluation import evaluate, legal_mask
 from nets.evaluator import Evaluator, softmax
 from search.result import SearchResult
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 
 from gtp_engine.analysis.cgos import cgos_line
-from gtp_engine.analysis.raw_network import OPTIMISM, SYMMETRIES, raw_text
+from gtp_engine.analysis.raw_network import raw_text
 from gtp_engine.analysis.reports import AnalysisRequest, Reporter, interpret_request
+from gtp_engine.commands.parameters import imitator
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import (
@@ -18,6 +19,8 @@ from gtp_engine.dialogue.protocol import (
     is_colour,
 )
 from gtp_engine.thinking.decide import CANCELLED, decide, move_text, play_decision
+from nets.bare_evaluation import OPTIMISM, SYMMETRIES
+from nets.evaluator import Evaluator
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import SearchResult
 
@@ -64,11 +67,11 @@ def kata_search_analyze_cancellable(engine: Engine, call: Call) -> str:
 
 
 def kata_raw_human_nn(engine: Engine, call: Call) -> str:
-    """Do as `kata-raw-nn` does, where the network imitates people."""
-    evaluator = engine.player.evaluator
-    if evaluator is None or evaluator.attributes.profile is None:
-        raise GtpError("the network is no HumanSL one: start with --net and --human-profile")
-    return kata_raw_nn(engine, call)
+    """Do as `kata-raw-nn` does, with the network that says what people would play."""
+    evaluator = imitator(engine)
+    if evaluator is None:
+        raise GtpError("no network here imitates people: start with --human-net, or with --net and --human-profile")
+    return _raw_texts(engine, call, evaluator)
 
 
 def kata_raw_nn(engine: Engine, call: Call) -> str:
@@ -76,22 +79,7 @@ def kata_raw_nn(engine: Engine, call: Call) -> str:
 
     The last argument is the share of the optimistic policy, where the network has one.
     """
-    words = list(call.words)
-    colour = interpret_colour(words.pop(0)) if words and is_colour(words[0]) else engine.game.to_play
-    optimism = OPTIMISM
-    if len(words) == 2:
-        optimism = interpret_float(words.pop())
-    if len(words) > 1 or not 0 <= optimism <= 1:
-        raise GtpError(SYNTAX_ERROR)
-    which = words[0].lower() if words else "0"
-    if which == "all":
-        symmetries = range(SYMMETRIES)
-    else:
-        symmetry = interpret_integer(which)
-        if not 0 <= symmetry < SYMMETRIES:
-            raise GtpError(SYNTAX_ERROR)
-        symmetries = range(symmetry, symmetry + 1)
-    return "\n".join(raw_text(engine.player, engine.game, colour, symmetry, optimism) for symmetry in symmetries)
+    return _raw_texts(engine, call)
 
 
 def kata_benchmark(engine: Engine, call: Call) -> str:
@@ -171,3 +159,24 @@ def _reporter(engine: Engine, call: Call, kata: bool) -> Reporter:
     game = engine.game
     request: AnalysisRequest = interpret_request(call.words, game.width, game.height, game.to_play, kata=kata)
     return Reporter(request, game.height, engine.settings.analysis_pv, kata)
+
+
+def _raw_texts(engine: Engine, call: Call, evaluator: Evaluator | None = None) -> str:
+    words = list(call.words)
+    colour = interpret_colour(words.pop(0)) if words and is_colour(words[0]) else engine.game.to_play
+    optimism = OPTIMISM
+    if len(words) == 2:
+        optimism = interpret_float(words.pop())
+    if len(words) > 1 or not 0 <= optimism <= 1:
+        raise GtpError(SYNTAX_ERROR)
+    which = words[0].lower() if words else "0"
+    if which == "all":
+        symmetries = range(SYMMETRIES)
+    else:
+        symmetry = interpret_integer(which)
+        if not 0 <= symmetry < SYMMETRIES:
+            raise GtpError(SYNTAX_ERROR)
+        symmetries = range(symmetry, symmetry + 1)
+    return "\n".join(
+        raw_text(engine.player, engine.game, colour, symmetry, optimism, evaluator) for symmetry in symmetries
+    )

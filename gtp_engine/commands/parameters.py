@@ -12,6 +12,8 @@ from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_float, interpret_integer, interpret_object
+from nets.evaluator import Evaluator
+from nets.human_network import HumanNetwork
 from nets.human_profile import HumanProfile, parse_profile
 from search.parameters import Parameter, ParameterError, ParameterTable, declared
 
@@ -26,8 +28,6 @@ LEELA_ZERO = {
 
 PROFILE = "human_profile"
 """The parameter that only a HumanSL network has."""
-HUMAN_PROFILE = "humanSLProfile"
-"""KataGo's name of it; empty and fixed with every other network."""
 
 
 def kata_list_params(engine: Engine, _call: Call) -> str:
@@ -99,10 +99,11 @@ def all_values(engine: Engine) -> dict[str, Any]:
 
 
 def fixed_parameter(engine: Engine, name: str) -> str | None:
-    """KataGo's name of a parameter that has only one value here; None for any other."""
+    """KataGo's name of a parameter that has only one value here; None for any other.
+
+    Those of a human network can change where there is one."""
     fixed = fixed_name(name)
-    # Where a network imitates people, whom it imitates can be chosen.
-    return None if fixed == HUMAN_PROFILE and human_profile(engine) is not None else fixed
+    return None if fixed in {each.kata for each in changeable(engine)} else fixed
 
 
 def shown_name(parameter: Parameter) -> str:
@@ -110,9 +111,19 @@ def shown_name(parameter: Parameter) -> str:
     return parameter.kata or parameter.name
 
 
-def human_profile(engine: Engine) -> HumanProfile | None:
-    """Whom the player's network imitates; None if the player has no HumanSL network."""
+def imitator(engine: Engine) -> Evaluator | None:
+    """The network that says what people would play: the human network beside the player's, or the player's own if it is
+    a HumanSL network; None if the player has none of either."""
+    human = getattr(engine.player, "human", None)
+    if isinstance(human, HumanNetwork):
+        return human.evaluator
     evaluator = engine.player.evaluator
+    return evaluator if evaluator is not None and evaluator.attributes.profile is not None else None
+
+
+def human_profile(engine: Engine) -> HumanProfile | None:
+    """Whom a network of the player's imitates; None if the player has no HumanSL network."""
+    evaluator = imitator(engine)
     return evaluator.attributes.profile if evaluator is not None else None
 
 
@@ -138,7 +149,7 @@ def _find(engine: Engine, name: str) -> Parameter:
 def _change(engine: Engine, values: dict[str, object]) -> None:
     before: tuple[ParameterTable, ...] = (engine.settings, engine.player.parameters)
     after = list(before)
-    evaluator, profile = engine.player.evaluator, None
+    evaluator, profile = imitator(engine), None
     found: set[str] = set()
     for name, value in values.items():
         fixed = fixed_parameter(engine, name)

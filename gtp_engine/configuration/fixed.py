@@ -8,7 +8,8 @@ from __future__ import annotations
 from go_rules.machine.texts import parse_number
 from search.parameters import ParameterError, folded
 
-_NO_HUMAN_PART = "a HumanSL network plays alone here; nothing mixes it with another"
+_NO_HUMAN_NET = "there is no human network (-human-model)"
+_ROOT_ALONE = "what people would play is looked at in the position itself, not further down the tree"
 _ONE_TIME = "the clock alone divides the time here"
 _OWN_TREE = "the tree is built in another way here"
 
@@ -46,18 +47,18 @@ FIXED: dict[str, tuple[bool | int | float | str, str]] = {
     "searchFactorAfterTwoPass": (1.0, "passes do not shorten a search"),
     "delayMoveScale": (0.0, "a move is never delayed"),
     "delayMoveMax": (0.0, "a move is never delayed"),
-    "humanSLProfile": ("", "the network is no HumanSL one"),
-    "humanSLChosenMoveIgnorePass": (False, _NO_HUMAN_PART),
-    "humanSLChosenMovePiklLambda": (1e9, _NO_HUMAN_PART),
-    "humanSLChosenMoveProp": (0.0, _NO_HUMAN_PART),
-    "humanSLCpuctExploration": (0.0, _NO_HUMAN_PART),
-    "humanSLCpuctPermanent": (0.0, _NO_HUMAN_PART),
-    "humanSLOppExploreProbWeightful": (0.0, _NO_HUMAN_PART),
-    "humanSLOppExploreProbWeightless": (0.0, _NO_HUMAN_PART),
-    "humanSLPlaExploreProbWeightful": (0.0, _NO_HUMAN_PART),
-    "humanSLPlaExploreProbWeightless": (0.0, _NO_HUMAN_PART),
-    "humanSLRootExploreProbWeightful": (0.0, _NO_HUMAN_PART),
-    "humanSLRootExploreProbWeightless": (0.0, _NO_HUMAN_PART),
+    "humanSLProfile": ("", "there is no HumanSL network"),
+    "humanSLChosenMoveIgnorePass": (False, _NO_HUMAN_NET),
+    "humanSLChosenMovePiklLambda": (1e9, _NO_HUMAN_NET),
+    "humanSLChosenMoveProp": (0.0, _NO_HUMAN_NET),
+    "humanSLCpuctExploration": (1.0, _NO_HUMAN_NET),
+    "humanSLCpuctPermanent": (0.0, _NO_HUMAN_NET),
+    "humanSLOppExploreProbWeightful": (0.0, _ROOT_ALONE),
+    "humanSLOppExploreProbWeightless": (0.0, _ROOT_ALONE),
+    "humanSLPlaExploreProbWeightful": (0.0, _ROOT_ALONE),
+    "humanSLPlaExploreProbWeightless": (0.0, _ROOT_ALONE),
+    "humanSLRootExploreProbWeightful": (0.0, _NO_HUMAN_NET),
+    "humanSLRootExploreProbWeightless": (0.0, _NO_HUMAN_NET),
 }
 """KataGo's name: the value, and why there is no other."""
 

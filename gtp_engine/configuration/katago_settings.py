@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from gtp_engine.configuration.fixed import fixed_name, require_fixed
 from gtp_engine.configuration.parameters import find_parameter
 from search.parameters import ParameterError, folded
+from search.puct.human_parameters import HumanParameters
 
 MACHINE = frozenset({"workers", "batch", "memory", "cache_memory", "seed"})
 """Parameters of the search that belong to the machine: the whole engine has them, not a file of KataGo's or a query."""
@@ -30,14 +31,18 @@ class Adopted(NamedTuple):
     """Lines about settings that have one other value here."""
 
 
-def adopt(given: Mapping[str, str]) -> Adopted:
-    """Sort KataGo's settings. Raises ParameterError for a value that a parameter cannot have."""
+def adopt(given: Mapping[str, str], has_human_net: bool = False) -> Adopted:
+    """Sort KataGo's settings. Those of a human network have one value where there is none.
+
+    Raises ParameterError for a value that a parameter cannot have."""
     adopted = Adopted({}, [], [])
     for name, value in given.items():
         fixed = fixed_name(name)
         try:
             parameter = find_parameter(OTHER_NAMES.get(folded(name), name))
         except ParameterError:
+            parameter = None
+        if parameter is not None and parameter.section == HumanParameters.section and not has_human_net:
             parameter = None
         if parameter is not None and parameter.name not in MACHINE:
             if value or fixed is None:  # an empty humanSLProfile is no profile

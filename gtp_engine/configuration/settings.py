@@ -91,9 +91,14 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         AUTO, "What computes the network; auto is a GPU where onnxruntime has one to offer.", choices=DEVICE_NAMES,
         metavar="NAME", commands=("gtp", "benchmark", "tune", "doctor"),
     )
+    human_net: str | None = parameter(
+        None, "A network that says what people would play, usually a HumanSL one: beside the search, which the "
+        "parameters `human_...` mix it into.", absent="none", example="b18c384nbt-humanv0.bin.gz", metavar="FILE",
+        commands=("gtp",),
+    )
     human_profile: str | None = parameter(
-        None, "Whom a HumanSL network imitates: rank_5k, preaz_9d, rank_9d_5k, proyear_1990, ...", absent="none",
-        example="rank_5k", kata="humanSLProfile", check=parse_profile, live=True, metavar="NAME",
+        None, "Whom a HumanSL network (human_net, else net) imitates: rank_5k, preaz_9d, rank_9d_5k, proyear_1990, ...",
+        absent="none", example="rank_5k", kata="humanSLProfile", check=parse_profile, live=True, metavar="NAME",
         commands=("gtp", "benchmark", "tune", "doctor"),
     )
     size: str = parameter(

@@ -19,13 +19,13 @@ from gtp_engine.json_engine import replies
 from gtp_engine.json_engine.actions import Actions
 from gtp_engine.json_engine.fields import FieldError
 from gtp_engine.json_engine.hashes import position_hashes
-from gtp_engine.json_engine.human import HumanEvaluation
 from gtp_engine.json_engine.models import Models
 from gtp_engine.json_engine.options import Options
 from gtp_engine.json_engine.query import read_query
 from gtp_engine.json_engine.records import Replayer
 from gtp_engine.json_engine.schedule import Position, Schedule
 from gtp_engine.stderr import note
+from nets.human_network import HumanEvaluation
 from nets.human_profile import HumanProfile
 from search.puct.parameters import SearchParameters
 from search.puct.player import PuctPlayer

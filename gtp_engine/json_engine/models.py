@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from go_rules.machine.printable import printable_path
-from gtp_engine.json_engine.human import HumanModel
 from gtp_engine.model_list import described
 from nets.evaluator import Evaluator
+from nets.human_network import HumanNetwork
 from nets.human_profile import HumanProfile
 
 
@@ -21,7 +21,7 @@ class Models:
     path: Path
     batch: int
     """Positions that a thread has evaluated at a time, at most."""
-    human: HumanModel | None = None
+    human: HumanNetwork | None = None
     human_path: Path | None = None
 
     def reason_against(self, profile: HumanProfile) -> str:

@@ -42,8 +42,6 @@ OF_A_DIALOGUE = frozenset(
      "lag", "gtp_name", "ogs_chat"}
 )  # fmt: skip
 """Parameters of the engine that mean something only where it plays."""
-ANY_PROFILE = "rank_1d"
-"""Whom a human network imitates until a query says whom."""
 
 
 @click.command()
@@ -122,9 +120,9 @@ def _make_engine(
     """Open the networks and get everything ready for the first search. Raises EvaluatorError."""
     from gtp_engine.dialogue.loading import warm_up_rules
     from gtp_engine.json_engine.engine import JsonEngine
-    from gtp_engine.json_engine.human import HumanModel
     from gtp_engine.json_engine.models import Models
-    from gtp_engine.players import compile_beside, open_evaluator, suited_to
+    from gtp_engine.players import ANY_PROFILE, compile_beside, open_evaluator, suited_to
+    from nets.human_network import HumanNetwork
     from nets.merging import MergingEvaluator
 
     warm_up_rules(lambda: compile_beside(configuration))
@@ -134,7 +132,7 @@ def _make_engine(
     if human_model is not None:
         profile = given.get(PROFILE) or ANY_PROFILE
         values = {**configuration.values, "net": human_model, "human_profile": profile}
-        human = HumanModel(open_evaluator(Configuration(values)))
+        human = HumanNetwork(open_evaluator(Configuration(values)))
     assert configuration.net is not None  # checked before
     path = None if human_model is None else expand_home(human_model)
     batch = parameters.batch_for(evaluator, *configuration.engine.board)

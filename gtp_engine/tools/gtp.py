@@ -15,7 +15,7 @@ from gtp_engine.stderr import note
 @parameter_options("gtp")
 @config_options
 @click.option("-model", "model", metavar="FILE", help="The same as --net, as KataGo has it.")
-@click.option("-human-model", "human_model", metavar="FILE", hidden=True)
+@click.option("-human-model", "human_model", metavar="FILE", help="The same as --human-net.")
 @click.option("-config", "katago_config", type=click.Path(path_type=Path), metavar="FILE",
               help="A configuration file of KataGo's; what means nothing here is skipped.")  # fmt: skip
 @click.option("-override-config", "overrides", multiple=True, metavar="NAME=VALUE,...",
@@ -35,12 +35,13 @@ def gtp(
     KataGo's (--net FILE). `--set name=value` reaches every parameter that `nobi config` lists. KataGo's own options are
     taken, too.
     """
-    if model is not None and options["net"] is None:
-        options["net"] = model
-    values = {} if katago_config is None and not overrides else _of_katago(katago_config, overrides)
+    for name, file in (("net", model), ("human_net", human_model)):
+        if file is not None and options[name] is None:
+            options[name] = file
+    values: dict[str, object] = {}
+    if katago_config is not None or overrides:
+        values = _of_katago(katago_config, overrides, options["human_net"] is not None)
     configuration = load(config_file, settings, options, values)
-    if human_model is not None:
-        note("-human-model: a HumanSL network plays alone here: --net FILE --human-profile NAME")
     from gtp_engine.dialogue.loop import run_gtp
     from gtp_engine.players import check, compile_beside, make_player
 
@@ -48,12 +49,12 @@ def gtp(
     return run_gtp(configuration.engine, lambda: make_player(configuration), lambda: compile_beside(configuration))
 
 
-def _of_katago(file: Path | None, overrides: tuple[str, ...]) -> dict[str, object]:
+def _of_katago(file: Path | None, overrides: tuple[str, ...], has_human_net: bool) -> dict[str, object]:
     """The parameters that KataGo's settings give. What they cannot give is said. Raises ParameterError, UserError."""
     from gtp_engine.configuration.katago_config import read_config, read_overrides
     from gtp_engine.configuration.katago_settings import adopt
 
-    adopted = adopt((read_config(file) if file is not None else {}) | read_overrides(overrides))
+    adopted = adopt((read_config(file) if file is not None else {}) | read_overrides(overrides), has_human_net)
     if adopted.unused:
         note(f"settings that mean nothing here: {', '.join(sorted(adopted.unused))}")
     for reason in adopted.reasons:

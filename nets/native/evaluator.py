@@ -20,6 +20,7 @@ from nets.evaluator import (
     Evaluator,
     EvaluatorAttributes,
     EvaluatorError,
+    ProfileMissing,
     as_floats,
 )
 from nets.human_profile import NEEDS_PROFILE, HumanProfile
@@ -59,7 +60,7 @@ class NativeEvaluator(Evaluator):
         a HumanSL network imitates; it must have one, and no other network may."""
         encoder = packed.metadata
         if encoder is not None and profile is None:
-            raise EvaluatorError(f"{source}: {NEEDS_PROFILE}")
+            raise ProfileMissing(f"{source}: {NEEDS_PROFILE}")
         if encoder is None and profile is not None:
             raise EvaluatorError(f"{source}: {TAKES_NO_PROFILE}")
         self._profile_encoder = None if encoder is None else ProfileEncoder(encoder)

@@ -28,6 +28,7 @@ from nets.evaluator import (
     Evaluator,
     EvaluatorAttributes,
     EvaluatorError,
+    ProfileMissing,
 )
 from nets.human_profile import META_FEATURES, NEEDS_PROFILE, HumanProfile, metadata_row
 from nets.onnx.check import check_onnx
@@ -80,7 +81,7 @@ class OnnxEvaluator(Evaluator):
         self._source = source
         self._optimism = optimism
         if "meta" in facts.inputs and profile is None:
-            raise EvaluatorError(f"{source}: {NEEDS_PROFILE}")
+            raise ProfileMissing(f"{source}: {NEEDS_PROFILE}")
         if "meta" not in facts.inputs and profile is not None:
             raise EvaluatorError(f"{source}: {TAKES_NO_PROFILE}")
         self._attributes = EvaluatorAttributes(

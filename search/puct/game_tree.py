@@ -91,6 +91,7 @@ class GameTree:
                 parameters, graph_search=False, noise_pruning=False, subtree_bias_factor=0.0
             )
         space.set_parameters(parameters, request.analysis)
+        space.set_likelihoods(request.likelihoods)
         doublings = fixed_doublings(parameters, colour) if white_doublings is None else white_doublings
         hidden = parameters.analysis_ignore_history if request.analysis else parameters.ignore_history
         owner = (*_owner(request), doublings, hidden and (len(game.moves), game.line_key()), mirroring)

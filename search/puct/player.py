@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+import time
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from go_rules.game import Game
+from go_rules.points import PASS, board_points
 from go_rules.random import drawn_seed
+from nets.bare_evaluation import SYMMETRIES
 from nets.evaluator import Evaluator
+from nets.human_network import HumanNetwork
 from search.puct.doublings import handicap_doublings, has_learned_doublings
+from search.puct.human_choice import with_peoples_choice
+from search.puct.human_parameters import HumanParameters
 from search.puct.move_choice import choose_move
 from search.puct.parameters import SearchParameters
 from search.puct.search import Search
@@ -21,8 +31,12 @@ class PuctPlayer:
 
     name = "nobi"
 
-    def __init__(self, evaluator: Evaluator, parameters: SearchParameters | None = None) -> None:
+    def __init__(
+        self, evaluator: Evaluator, parameters: SearchParameters | None = None, human: HumanNetwork | None = None
+    ) -> None:
+        """`human` says what people would play; the parameters, HumanParameters then, say what is made of it."""
         self.searcher = Search(evaluator, parameters)
+        self.human = human
         self._generator = np.random.default_rng(drawn_seed(self.parameters.seed))
         self._winrates = Winrates()
         self._learned_doublings: dict[tuple[int, int], bool] = {}
@@ -50,11 +64,34 @@ class PuctPlayer:
 
     def search(self, request: SearchRequest) -> SearchResult:
         """Search as `Player.search` says. Raises EvaluatorError."""
-        return self.searcher.run(request, None if request.analysis else self._handicap_doublings(request.game))
+        if request.analysis:
+            return self.searcher.run(request)
+        doublings = self._handicap_doublings(request.game)
+        human, parameters = self.human, self.parameters
+        if human is None or not isinstance(parameters, HumanParameters) or not parameters.asks_people:
+            return self.searcher.run(request, doublings)
+        began = time.perf_counter()
+        likelihoods = self._likelihoods(human, request)
+        limits = dataclasses.replace(request.limits, may_stop_early=False)
+        if limits.seconds is not None:
+            limits = dataclasses.replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
+        result = self.searcher.run(dataclasses.replace(request, limits=limits, likelihoods=likelihoods), doublings)
+        points = [*board_points(request.game.width, request.game.height), PASS]
+        of_people = dict(zip(points, likelihoods.tolist(), strict=True))
+        return dataclasses.replace(result, moves=with_peoples_choice(result.moves, of_people, parameters))
 
     def choose(self, game: Game, result: SearchResult) -> int:
         """Choose the point to play, PASS or RESIGN. Remembers the winrate, for resigning and for handicap games."""
         return choose_move(game, result, self.parameters, self._generator, self._winrates.add(game, result))
+
+    def _likelihoods(self, human: HumanNetwork, request: SearchRequest) -> NDArray[np.float64]:
+        """Ask the human network how likely people play each move [H*W + 1] here. Raises EvaluatorError."""
+        parameters = self.parameters
+        symmetries: Sequence[int] = (0,)
+        if parameters.random_symmetry or parameters.root_symmetries > 1:
+            count = min(parameters.root_symmetries, SYMMETRIES)
+            symmetries = self._generator.choice(SYMMETRIES, count, replace=False).tolist()
+        return np.maximum(human.policy(request.game, request.colour, symmetries), 0.0)
 
     def _handicap_doublings(self, game: Game) -> float | None:
         """White's playout doublings in a handicap game; None where the parameters' own count."""

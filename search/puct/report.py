@@ -88,7 +88,7 @@ def _moves(
     _prune(values, parameters)
     lines = _variations(space, count)
     edges = tree.edges[int(node["edges"]) : int(node["edges"]) + count]
-    tried = [i for i in range(count) if edges[i]["prior"] >= 0 and edges[i]["visits"] > 0]
+    tried = [i for i in range(count) if edges[i]["prior"] >= 0 and _is_known(space, edges[i])]
     tried.sort(key=lambda i: (-values[i], -int(edges[i]["visits"]), -float(edges[i]["prior"])))
     # The confidence interval is one of utility; this is the share that winning has in it, in winrate.
     share = 0.5 * parameters.win_loss_factor / float(space.context["settings"][0]["utility_radius"])
@@ -106,7 +106,9 @@ def _moves(
     row = tree.priors[index]
     untried = np.flatnonzero(row)
     rest = list(zip(untried.tolist(), decode_priors(row[untried]).tolist(), strict=True))
-    rest += [(int(edge["move"]), float(edge["prior"])) for edge in edges if edge["prior"] >= 0 and edge["visits"] == 0]
+    rest += [
+        (int(edge["move"]), float(edge["prior"])) for edge in edges if edge["prior"] >= 0 and not _is_known(space, edge)
+    ]
     rest.sort(key=lambda item: (-item[1], item[0]))
     known: dict[str, NDArray[np.float32] | None] = {}
     if rest and request is not None and (request.moves_ownership or request.moves_ownership_stdev):
@@ -115,6 +117,13 @@ def _moves(
         known["ownership"] = owners if request.moves_ownership else None
         known["ownership_stdev"] = deviation if request.moves_ownership_stdev else None
     return tuple(moves) + _untried(space, node, sign, rest, len(tried), known)
+
+
+def _is_known(space: Workspace, edge: np.void) -> bool:
+    """Whether a move was visited, be it by visits that count for it alone (`human_weightless`)."""
+    if int(edge["visits"]) > 0:
+        return True
+    return bool(space.context["settings"]["asks_people"][0]) and int(space.tree.nodes[int(edge["child"])]["visits"]) > 0
 
 
 def _with_symmetric_moves(

@@ -61,6 +61,7 @@ CONTEXT = np.dtype(
         ("passed", "u8", (MAX_PASSES,)),  # cycle keys of the positions in which somebody passed, the last ones
         ("cycle", "i8"),  # how many positions `cycled` holds
         ("cycled", "u8", (MAX_CYCLE,)),  # cycle keys of the positions between the game's last pass and the root
+        ("human_priors", "f4", (MAX_MOVES,)),  # how likely people play each move of the root
         ("score_table", "f4", (SCORE_MEANS, SCORE_STDEVS)),
         ("weight_table", "f4", (2 * WEIGHT_HALF + 1,)),
     ],
@@ -78,6 +79,7 @@ LEAF = np.dtype(
         ("last", "i8"),  # index of its own
         ("depth", "i8"),  # moves from the root
         ("counted_from", "i8"),  # first level of the path that the visit counts for: 0 but for visits forced on a node
+        ("weightless", "i1"),  # 1: a visit of the root that counts for the move alone (human_weightless)
         ("stones", "i8"),  # stones on its board
         ("most_stones", "i8"),  # the most on any board of the game and the path
         ("nodes", "i4", (MAX_DEPTH + 1,)),  # the path from the root, the leaf last

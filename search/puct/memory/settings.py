@@ -25,6 +25,12 @@ SETTINGS = np.dtype(
         ),  # the colour that plays mirror Go (leaves/mirror.py), 0 if none does or it is not countered
         ("mirror_wins", "i1"),  # 1: the komi gives that colour the game if everything is mirrored
         ("has_filter", "i1"),  # 1: some moves are excluded for some depth
+        # HumanParameters, 0 where nobody is asked.
+        ("asks_people", "i1"),  # 1: some visits of the root look at what people might play
+        ("human_weightless", "f8"),
+        ("human_weightful", "f8"),
+        ("human_cpuct", "f8"),
+        ("human_cpuct_permanent", "f8"),
     ],
     align=True,
 )

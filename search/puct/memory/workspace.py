@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
+from numpy.typing import NDArray
+
 from go_rules.game import Game
 from go_rules.machine.memory import MEGABYTE
 from go_rules.points import NO_POINT
@@ -62,6 +65,15 @@ class Workspace:
             # Most lines of such a board end in the same few results. Less exploration for so small a deviation would
             # count known draws again and again, and never look at the move that wins.
             self.context["settings"]["cpuct_stdev_scale"] = 0.0
+
+    def set_likelihoods(self, likelihoods: NDArray[np.float64] | None) -> None:
+        """Tell the kernels how likely people play each move of the root [H*W + 1], or that they were not asked."""
+        settings = self.context["settings"]
+        if likelihoods is None:
+            settings["human_weightless"] = settings["human_weightful"] = 0.0
+        else:
+            self.context["human_priors"][0, : self.area + 1] = likelihoods
+        settings["asks_people"] = bool(settings["human_weightless"][0] + settings["human_weightful"][0] > 0.0)
 
     def hide_history(self) -> None:
         """Let the networks not see what was played before the root."""

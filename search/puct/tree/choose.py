@@ -10,6 +10,7 @@ from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.random import uniform
 from search.puct.tree.formulas import (
     explore_scaling,
+    explore_scaling_of_people,
     first_play_urgency,
     mover_view,
     puct,
@@ -35,7 +36,7 @@ def choose(nodes, edges, ctx, scratch, node, is_root):
     urgency = first_play_urgency(
         s, mover_view(node.utility, to_play), mover_view(node.eval_utility, to_play), min(1.0, node.mass), is_root
     )
-    if is_root and (s.wide_root_noise > 0.0 or s.ending_bonuses == 1):
+    if is_root and (s.wide_root_noise > 0.0 or s.ending_bonuses == 1 or s.asks_people == 1):
         return _choose_at_root(nodes, edges, ctx, scratch, node, explore, urgency)
     best = NO_MOVE
     best_value = -1e30
@@ -69,6 +70,8 @@ def _choose_at_root(nodes, edges, ctx, scratch, node, explore, urgency):
         utility = urgency
         if weight > 0.0:
             utility = mover_view(edge.utility + ending_gain(ctx, edge, nodes[edge.child]), to_play)
+        elif s.asks_people == 1 and nodes[edge.child].visits > 0:
+            utility = _of_child(ctx, edge, nodes[edge.child], to_play)
         if edge.in_flight > 0:
             utility, weight = with_virtual_losses(s, utility, weight, edge.in_flight)
         value = _widened(s, scratch, utility, explore, edge.prior, weight)
@@ -78,6 +81,59 @@ def _choose_at_root(nodes, edges, ctx, scratch, node, explore, urgency):
     if node.next_move != NONE and _widened(s, scratch, urgency, explore, node.next_prior, 0.0) > best_value:
         best = UNTRIED
     return best
+
+
+@kernel_part
+def choose_as_people(nodes, edges, priors, ctx, node, weightless):
+    """Choose the root's move to look at by how likely people play it. Returns (slot of its edge, UNTRIED or NO_MOVE;
+    the move itself).
+
+    Visits that are `weightless` go by what is known of the positions after moves, whoever asked for them.
+    """
+    s = ctx.settings
+    total = 0.0
+    mass = 0.0
+    for i in range(node.n_edges):
+        edge = edges[node.edges + i]
+        if edge.prior >= 0.0:
+            total += nodes[edge.child].weight if weightless == 1 else edge.weight
+            mass += ctx.human_priors[edge.move]
+    explore = explore_scaling_of_people(s, total)
+    to_play = node.to_play
+    urgency = first_play_urgency(
+        s, mover_view(node.utility, to_play), mover_view(node.eval_utility, to_play), min(1.0, mass), np.bool_(True)
+    )
+    best = np.int64(NO_MOVE)
+    best_move = np.int64(NONE)
+    best_value = -1e30
+    for i in range(node.n_edges):
+        edge = edges[node.edges + i]
+        if edge.prior < 0.0:
+            continue
+        child = nodes[edge.child]
+        weight = child.weight if weightless == 1 else edge.weight
+        utility = _of_child(ctx, edge, child, to_play) if child.visits > 0 else urgency
+        if edge.in_flight > 0:
+            utility, weight = with_virtual_losses(s, utility, weight, edge.in_flight)
+        value = puct(utility, explore, np.float64(ctx.human_priors[edge.move]), weight)
+        if value > best_value:
+            best_value = value
+            best = np.int64(i)
+            best_move = np.int64(edge.move)
+    for move in range(ctx.moves):
+        if priors[move] != 0:
+            value = puct(urgency, explore, np.float64(ctx.human_priors[move]), 0.0)
+            if value > best_value:
+                best_value = value
+                best = np.int64(UNTRIED)
+                best_move = np.int64(move)
+    return best, best_move
+
+
+@kernel
+def _of_child(ctx, edge, child, to_play):
+    """The mover's utility of a root move, by all that is known of the position after it."""
+    return mover_view(child.utility + ending_gain(ctx, edge, child), to_play)
 
 
 @kernel

@@ -19,7 +19,7 @@ def expand_and_back_up(tree, ctx, work, leaves):
         before = averages(tree.nodes[leaf.nodes[leaf.depth]])
         expand(tree, ctx[0], leaf)
         back_up(tree.nodes, tree.edges, tree.biases, ctx[0], work.scratch[0], leaf, before)
-        if leaf.counted_from == 0:
+        if leaf.counted_from == 0 or leaf.weightless == 1:
             counted += 1
     return counted
 

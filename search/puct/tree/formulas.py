@@ -40,6 +40,16 @@ def explore_scaling(s, child_weight, stdev_factor):
 
 
 @kernel
+def explore_scaling_of_people(s, child_weight):
+    """The factor E where moves are looked at because people might play them (KataGo's `humanSLCpuct...`).
+
+    E = (human_cpuct + human_cpuct_permanent * sqrt(W)) * sqrt(W + 0.01): the second part does not fade with visits.
+    """
+    growth = s.human_cpuct + s.human_cpuct_permanent * math.sqrt(child_weight)
+    return growth * math.sqrt(child_weight + EXPLORE_OFFSET)
+
+
+@kernel
 def utility_stdev_factor(s, weight, utility, utility_sq):
     """The factor f on exploration at a node: above 1 where utilities vary more than usual, below 1 where less.
 

@@ -12,11 +12,12 @@ import numpy as np
 from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.phases import pass_ends_phase
 from go_rules.position import PHASE_OVER
+from go_rules.random import uniform
 from search.puct.leaves.outcome import ends_game, keep_owners, score_terminal, set_no_result
 from search.puct.leaves.path import graph_key, replay
 from search.puct.memory.context import MAX_DEPTH
 from search.puct.tree.backup import averages, back_up, count_own_evaluation, release_path, set_own_evaluation
-from search.puct.tree.choose import NO_MOVE, UNTRIED, choose, forced_choice
+from search.puct.tree.choose import NO_MOVE, UNTRIED, choose, choose_as_people, forced_choice
 from search.puct.tree.nodes import (
     EXPANDED,
     HAS_OWNERSHIP,
@@ -80,6 +81,7 @@ def walk(tree, ctx, scratch, leaf):
     edges = tree.edges
     index = tree.used[ROOT]
     leaf.counted_from = 0
+    leaf.weightless = 0
     depth = np.int64(0)
     while True:
         leaf.nodes[depth] = index
@@ -93,14 +95,19 @@ def walk(tree, ctx, scratch, leaf):
             release_path(nodes, edges, leaf)
             return COLLISION
         slot = np.int64(NO_MOVE)
-        if node.state == EXPANDED and depth < MAX_DEPTH:
+        move = np.int64(node.next_move)
+        share = uniform(scratch.random) if depth == 0 and ctx.settings.asks_people == 1 else 1.0
+        if share < ctx.settings.human_weightless + ctx.settings.human_weightful and node.state == EXPANDED:
+            leaf.weightless = share < ctx.settings.human_weightless
+            leaf.counted_from = leaf.weightless
+            slot, move = choose_as_people(nodes, edges, tree.priors[index], ctx, node, leaf.weightless)
+        elif node.state == EXPANDED and depth < MAX_DEPTH:
             slot = np.int64(choose(nodes, edges, ctx, scratch, node, depth == 0))
         if slot == NO_MOVE:
             before = averages(node)
             count_own_evaluation(ctx, tree.biases, node)
             back_up(nodes, edges, tree.biases, ctx, scratch, leaf, before)
-            return COUNTED if leaf.counted_from == 0 else UNCOUNTED
-        move = np.int64(node.next_move)
+            return COUNTED if leaf.counted_from == 0 or leaf.weightless == 1 else UNCOUNTED
         if node.flags & PASS_ENDS_PHASE and ctx.settings.explore_pass == 1:
             forced = forced_choice(edges, tree.priors[index], ctx.moves - 1, node, slot)
             if forced != NONE:
@@ -124,10 +131,10 @@ def walk(tree, ctx, scratch, leaf):
             return ARRIVED
         index = np.int64(edge.child)
         child = nodes[index]
-        if edge.visits < child.visits or _is_on_path(leaf, index):
+        if (edge.visits < child.visits and depth > leaf.counted_from) or _is_on_path(leaf, index):
             # Other move orders know more than this one has asked for, or the moves went round in a circle.
             back_up(nodes, edges, tree.biases, ctx, scratch, leaf, averages(child))
-            return COUNTED if leaf.counted_from == 0 else UNCOUNTED
+            return COUNTED if leaf.counted_from == 0 or leaf.weightless == 1 else UNCOUNTED
 
 
 @kernel_part
@@ -176,7 +183,7 @@ def arrive(tree, ctx, scratch, leaf):
         set_own_evaluation(ctx, node)
         count_own_evaluation(ctx, tree.biases, node)
     back_up(nodes, edges, tree.biases, ctx, scratch, leaf, before)
-    return COUNTED if leaf.counted_from == 0 else UNCOUNTED
+    return COUNTED if leaf.counted_from == 0 or leaf.weightless == 1 else UNCOUNTED
 
 
 @kernel_part

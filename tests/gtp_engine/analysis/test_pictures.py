@@ -9,7 +9,7 @@ import pytest
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from gtp_engine.analysis.pictures import influence_picture, policy_picture
-from gtp_engine.analysis.raw_network import evaluate
+from nets.bare_evaluation import evaluate
 from tests.search.evaluators import FancifulEvaluator
 
 

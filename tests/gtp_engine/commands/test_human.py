@@ -99,7 +99,7 @@ def test_other_networks_know_no_profile(plain: Path) -> None:
     (model,) = json.loads(dialogue.ask("kata-get-models"))
     assert set(model) == {"name", "internalName", "maxBatchSize", "usesHumanSLProfile", "usingFP16", "version"}
     assert model["usesHumanSLProfile"] is False
-    assert "no HumanSL" in dialogue.refuse("kata-raw-human-nn 0")
+    assert "imitates people" in dialogue.refuse("kata-raw-human-nn 0")
     player.close()
 
 

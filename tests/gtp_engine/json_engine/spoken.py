@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.json_engine.engine import JsonEngine
-from gtp_engine.json_engine.human import HumanModel
 from gtp_engine.json_engine.models import Models
 from gtp_engine.json_engine.options import Options
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluator
+from nets.human_network import HumanNetwork
 from search.puct.parameters import SearchParameters
 
 PATIENCE = 60.0
@@ -36,7 +36,7 @@ class Spoken:
         slots: int = 1,
         workers: int = 1,
         evaluator: Evaluator | None = None,
-        human: HumanModel | None = None,
+        human: HumanNetwork | None = None,
     ) -> None:
         self.replies: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self.send: Callable[[dict[str, Any]], None] = self.replies.put

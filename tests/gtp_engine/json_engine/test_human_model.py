@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.configuration.sources import load
-from gtp_engine.json_engine.human import HumanModel
 from gtp_engine.players import open_evaluator
 from nets.constant import ConstantEvaluator
 from nets.evaluator import (
@@ -21,6 +20,7 @@ from nets.evaluator import (
     Evaluation,
     EvaluationRequest,
 )
+from nets.human_network import HumanNetwork
 from nets.human_profile import HumanProfile
 from tests.gtp_engine.json_engine.spoken import Spoken, asking
 from tests.nets.random_networks import RandomNetwork
@@ -29,7 +29,7 @@ ORDINARY = {"kind": "ordinary_block"}
 
 
 @pytest.fixture(scope="module")
-def human(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HumanModel]:
+def human(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HumanNetwork]:
     folder = tmp_path_factory.mktemp("human")
     network = RandomNetwork(15, activation="ACTIVATION_MISH")
     network.write([ORDINARY], meta=True)
@@ -39,10 +39,10 @@ def human(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HumanModel]:
         patched.setattr("nets.cache.networks_directory", lambda: folder / "networks")
         patched.setattr("nets.opened_before.networks_directory", lambda: folder / "networks")
         settings = [f"net={path}", "precision=fp32", "human_profile=rank_1d"]
-        yield HumanModel(open_evaluator(load(None, settings, {})))
+        yield HumanNetwork(open_evaluator(load(None, settings, {})))
 
 
-def test_profiles_by_query(human: HumanModel) -> None:
+def test_profiles_by_query(human: HumanNetwork) -> None:
     spoken = Spoken(human=human)
     plain = spoken.ask(asking(includePolicy=True, maxVisits=20))[0]
     assert "humanPolicy" not in plain
@@ -66,7 +66,7 @@ def test_profiles_by_query(human: HumanModel) -> None:
     spoken.end()
 
 
-def test_both_networks_are_listed(human: HumanModel) -> None:
+def test_both_networks_are_listed(human: HumanNetwork) -> None:
     spoken = Spoken(human=human)
     (answer,) = spoken.ask({"id": "m", "action": "query_models"})
     assert [model["usesHumanSLProfile"] for model in answer["models"]] == [False, True]
@@ -89,7 +89,7 @@ class Sure(ConstantEvaluator):
 
 
 def test_what_such_people_expect() -> None:
-    spoken = Spoken(human=HumanModel(Sure()))
+    spoken = Spoken(human=HumanNetwork(Sure()))
     for perspective, share, points in (("SIDETOMOVE", 0.7, 5.0), ("WHITE", 0.3, -5.0)):
         settings = {"humanSLProfile": "rank_5k", "reportAnalysisWinratesAs": perspective}
         root = spoken.ask(asking(overrideSettings=settings))[0]["rootInfo"]

@@ -1,15 +1,16 @@
-"""The human network (`-human-model`): a HumanSL network that is asked for what people of some kind would play."""
+"""The human network (`-human-model`): it is asked for what people of some kind would play."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.game import Game
-from gtp_engine.analysis.raw_network import evaluate, legal_mask
+from nets.bare_evaluation import evaluate, legal_mask
 from nets.evaluator import (
     LOSS,
     SCORE_MEAN,
@@ -20,6 +21,7 @@ from nets.evaluator import (
     Evaluator,
     softmax,
 )
+from nets.features import AT_ROOT
 from nets.human_profile import HumanProfile
 
 
@@ -36,8 +38,9 @@ class HumanEvaluation:
     shortterm_score_error: float
 
 
-class HumanModel:
-    """A HumanSL network that imitates others from one question to the next. Any thread may ask."""
+class HumanNetwork:
+    """A network that imitates people; a HumanSL one may imitate others from one question to the next. Any thread may
+    ask."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
@@ -60,3 +63,12 @@ class HumanModel:
             score[SHORTTERM_WINLOSS_ERROR],
             score[SHORTTERM_SCORE_ERROR],
         )
+
+    def policy(self, game: Game, colour: int, symmetries: Sequence[int]) -> NDArray[np.float64]:
+        """Return how likely those whom it imitates now play each move, as `HumanEvaluation.policy` does: the mean over
+        some of the board's eight symmetries. Raises EvaluatorError."""
+        legal = legal_mask(game, colour)
+        with self._lock:
+            answers = [evaluate(self.evaluator, game, colour, each, view=AT_ROOT).policy[0] for each in symmetries]
+        shares = np.mean([softmax(answer.astype(np.float64), legal) for answer in answers], axis=0)
+        return np.where(legal, shares, -1.0)
