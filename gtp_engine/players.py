@@ -26,7 +26,7 @@ from nets.embedded import EMBEDDED, FAST, network_file
 from nets.human_profile import HumanProfile, parse_profile
 from nets.opened_before import remember_opened, was_opened_before
 from search.alphazero.parameters import ALPHAGO, AlphaZeroParameters
-from search.parameters import ParameterError, ParameterTable, declared
+from search.parameters import ParameterError, ParameterTable, declared, declared_by
 from search.playouts.parameters import PlayoutParameters
 from search.puct.human_parameters import HumanParameters
 from search.puct.parameters import SearchParameters
@@ -73,6 +73,8 @@ def _network(configuration: Configuration) -> Player:
     from nets.human_network import HumanNetwork
 
     human = HumanNetwork(open_evaluator(configuration, of_people=True))
+    if human.evaluator.attributes.profile is not None and configuration.engine.human_profile is None:
+        note(f"the human network imitates {ANY_PROFILE} until human_profile (humanSLProfile) says whom")
     return PuctPlayer(evaluator, configuration.fill(HumanParameters(**vars(parameters))), human)
 
 
@@ -276,6 +278,10 @@ def _refuse_what_it_lacks(name: str, configuration: Configuration) -> None:
     others = {each.name for kind in PLAYERS.values() for each in declared(kind.parameters)} - known
     for lacking in sorted(others & configuration.by_hand):
         raise ParameterError(f"the player {name} has no parameter {lacking}")
+    if configuration.engine.human_net is None:
+        of_people = {each.name for each in declared_by(HumanParameters)}
+        for lacking in sorted(of_people & configuration.by_hand):
+            raise ParameterError(f"{lacking} means nothing without a human network: --human-net FILE")
 
 
 def open_evaluator(configuration: Configuration, of_people: bool = False) -> Evaluator:

@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from go_rules.game import Game
 from go_rules.machine.printable import shown
 from go_rules.machine.texts import parse_json
@@ -27,6 +29,7 @@ from gtp_engine.json_engine.schedule import Position, Schedule
 from gtp_engine.stderr import note
 from nets.human_network import HumanEvaluation
 from nets.human_profile import HumanProfile
+from search.puct.human_choice import with_peoples_choice
 from search.puct.parameters import SearchParameters
 from search.puct.player import PuctPlayer
 from search.request import Limits, ReportRequest, SearchRequest, allows_a_move
@@ -176,12 +179,20 @@ class JsonEngine:
         player = self._prepare(slot, options)
         self._share()
         game = self._replayers[slot].game(query.record, position.turn)
-        subject = replies.Subject(position, game, self._ask_human(game, options.profile), position_hashes(game))
+        human = self._ask_human(game, options.profile)
+        likelihoods = None if human is None else np.maximum(human.policy, 0.0)
+        subject = replies.Subject(position, game, human, position_hashes(game))
         wants = query.flags.__contains__
+
+        def reply(result: SearchResult, is_during_search: bool) -> dict[str, Any]:
+            if likelihoods is not None:
+                moves = with_peoples_choice(game, result.moves, likelihoods, options.parameters)
+                result = dataclasses.replace(result, moves=moves)
+            return replies.analysis(subject, result, is_during_search)
 
         def report(result: SearchResult) -> None:
             if not self._is_behind():
-                self._send(replies.analysis(subject, result, True))
+                self._send(reply(result, True))
 
         # Where no legal move is allowed there is nothing to search, and a reply has no moves, as KataGo's.
         visits = min(options.visits, options.playouts) if allows_a_move(game, query.filter) else 1
@@ -203,9 +214,10 @@ class JsonEngine:
             fresh=True,
             stop=position.stop,
             may_end_empty=True,
+            likelihoods=likelihoods,
         )
         result = player.search(request)
-        return replies.analysis(subject, result, False) if result.moves else replies.no_results(position)
+        return reply(result, False) if result.moves else replies.no_results(position)
 
     def _ask_human(self, game: Game, profile: HumanProfile | None) -> HumanEvaluation | None:
         if profile is None or self._models.human is None:

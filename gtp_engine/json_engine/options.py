@@ -17,7 +17,7 @@ from gtp_engine.configuration.katago_settings import MACHINE
 from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.settings import LONGEST, MOST_VISITS
 from nets.human_profile import HumanProfile, parse_profile
-from search.parameters import Parameter, ParameterError, folded
+from search.parameters import Parameter, ParameterError, declared, folded
 from search.puct.parameters import SearchParameters
 
 DEFAULT_VISITS = 500
@@ -46,6 +46,7 @@ class Options:
     """What a query does not say itself."""
 
     parameters: SearchParameters = field(default_factory=SearchParameters)
+    """HumanParameters where there is a human network."""
     visits: int = DEFAULT_VISITS
     playouts: int = MOST_VISITS
     seconds: float | None = None
@@ -96,7 +97,7 @@ class Options:
             parameter = find_parameter(IN_ANALYSIS.get(key, name))
         except ParameterError:
             return self if NEUTRAL.get(key) == value.lower() else None
-        if parameter.section != SearchParameters.section or parameter.name in MACHINE:
+        if parameter.name in MACHINE or parameter not in declared(type(self.parameters)):
             return None
         parameters = self.parameters.with_value(parameter.name, value, name)
         return dataclasses.replace(self, parameters=parameters)

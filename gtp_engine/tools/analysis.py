@@ -24,6 +24,8 @@ from gtp_engine.errors import UserError
 from gtp_engine.json_engine.options import DEFAULT_VISITS, VARIATION, Options
 from gtp_engine.stderr import note
 from nets.devices import CPU, device_of
+from search.puct.human_parameters import HumanParameters
+from search.puct.parameters import SearchParameters
 
 if TYPE_CHECKING:
     from gtp_engine.json_engine.engine import JsonEngine, Send
@@ -74,7 +76,7 @@ def analysis(
     given |= read_overrides(overrides)
     in_file = given.pop(THREADS, None)
     threads = threads or _count(in_file)
-    _, unknown, other = Options().with_settings(given)
+    _, unknown, other = (Options() if human_model is None else Options(HumanParameters())).with_settings(given)
     profile = given.get(PROFILE) if human_model is None else None
     configuration = load(config_file, settings, {"net": net, "human_profile": profile})
     unknown += OF_A_DIALOGUE & configuration.by_hand
@@ -127,12 +129,13 @@ def _make_engine(
 
     warm_up_rules(lambda: compile_beside(configuration))
     evaluator = open_evaluator(configuration)
-    parameters = configuration.fill(suited_to(evaluator))
+    parameters: SearchParameters = configuration.fill(suited_to(evaluator))
     human = None
     if human_model is not None:
         profile = given.get(PROFILE) or ANY_PROFILE
         values = {**configuration.values, "net": human_model, "human_profile": profile}
         human = HumanNetwork(open_evaluator(Configuration(values)))
+        parameters = HumanParameters(**vars(parameters))
     assert configuration.net is not None  # checked before
     path = None if human_model is None else expand_home(human_model)
     batch = parameters.batch_for(evaluator, *configuration.engine.board)

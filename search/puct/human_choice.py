@@ -11,28 +11,37 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
-from go_rules.points import PASS
+import numpy as np
+from numpy.typing import NDArray
+
+from go_rules.game import Game
+from go_rules.points import PASS, board_points
 from search.puct.human_parameters import HumanParameters
 from search.puct.move_choice import odds
+from search.puct.parameters import SearchParameters
 from search.result import MoveInfo
 
 
 def with_peoples_choice(
-    moves: Sequence[MoveInfo], likelihoods: Mapping[int, float], parameters: HumanParameters
+    game: Game, moves: Sequence[MoveInfo], likelihoods: NDArray[np.float64], parameters: SearchParameters
 ) -> tuple[MoveInfo, ...]:
-    """Return the moves of a search with people's part in their `choice`, in the order of that.
+    """Return the moves of a search of a game's position with people's part in their `choice`, in the order of that.
 
-    `likelihoods`: how likely people play each point, or PASS; 0 for those that are not in it.
+    `likelihoods` [H*W + 1]: how likely people play each move, the pass last. The moves stay as they are where the
+    parameters give people no part in the choice, or where people play none of them.
     """
-    of_people = _likelihoods(moves, likelihoods, parameters.human_lambda)
+    if not isinstance(parameters, HumanParameters) or parameters.human_prop == 0.0:
+        return tuple(moves)
+    points = [*board_points(game.width, game.height), PASS]
+    by_point = dict(zip(points, likelihoods.tolist(), strict=True))
+    of_people = _seeing_ahead(moves, by_point, parameters.human_lambda)
     wanted = odds(moves)
     total = sum(wanted)
     if not of_people or total <= 0.0:
         return tuple(moves)
     if parameters.human_ignore_pass:
-        _leave_passes(
-            of_people, sum(each for move, each in zip(moves, wanted, strict=True) if move.point != PASS) / total
-        )
+        stones = sum(each for move, each in zip(moves, wanted, strict=True) if move.point != PASS)
+        _leave_passes(of_people, stones / total)
     prop = parameters.human_prop
     choices = [
         (1.0 - prop) * each + prop * total * of_people[move.point] for move, each in zip(moves, wanted, strict=True)
@@ -41,7 +50,7 @@ def with_peoples_choice(
     return tuple(dataclasses.replace(move, choice=each, order=order) for order, (each, move) in enumerate(ranked))
 
 
-def _likelihoods(moves: Sequence[MoveInfo], likelihoods: Mapping[int, float], scale: float) -> dict[int, float]:
+def _seeing_ahead(moves: Sequence[MoveInfo], likelihoods: Mapping[int, float], scale: float) -> dict[int, float]:
     """Return how likely people who see what the search sees play each of the moves; nothing if they play none."""
     known = [move.utility for move in moves if move.visits > 0]
     average = sum(known) / max(1, len(known))

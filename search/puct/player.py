@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.game import Game
-from go_rules.points import PASS, board_points
 from go_rules.random import drawn_seed
 from nets.bare_evaluation import SYMMETRIES
 from nets.evaluator import Evaluator
@@ -76,9 +75,8 @@ class PuctPlayer:
         if limits.seconds is not None:
             limits = dataclasses.replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
         result = self.searcher.run(dataclasses.replace(request, limits=limits, likelihoods=likelihoods), doublings)
-        points = [*board_points(request.game.width, request.game.height), PASS]
-        of_people = dict(zip(points, likelihoods.tolist(), strict=True))
-        return dataclasses.replace(result, moves=with_peoples_choice(result.moves, of_people, parameters))
+        moves = with_peoples_choice(request.game, result.moves, likelihoods, parameters)
+        return dataclasses.replace(result, moves=moves)
 
     def choose(self, game: Game, result: SearchResult) -> int:
         """Choose the point to play, PASS or RESIGN. Remembers the winrate, for resigning and for handicap games."""
