@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from go_rules.points import BLACK, COLOUR_NAMES, COLUMNS, PASS, WHITE, point_at, to_vertex
+from gtp_engine.commands.parameters import imitator
 from gtp_engine.commands.rules import rules_json
 from gtp_engine.configuration.configuration import network_path
 from gtp_engine.dialogue.call import Call
@@ -82,11 +83,15 @@ def gomill_describe_engine(engine: Engine, _call: Call) -> str:
 
 
 def kata_get_models(engine: Engine, _call: Call) -> str:
-    """Reply with the network in use as JSON, in KataGo's form: a list of one object, empty without a network."""
+    """Reply with the networks in use as JSON, in KataGo's form: a list of objects, the human network's last."""
     evaluator = engine.player.evaluator
     if evaluator is None:
         return "[]"
     path = network_path(engine.settings.net) or Path(evaluator.attributes.name)
     batch = engine.player.parameters.batch_for(evaluator, engine.game.width, engine.game.height)
-    model = described(evaluator, path, batch)
-    return json.dumps([model], sort_keys=True, separators=(",", ":"))
+    models = [described(evaluator, path, batch)]
+    human = imitator(engine)
+    if human is not None and human is not evaluator:
+        human_path = network_path(engine.settings.human_net) or Path(human.attributes.name)
+        models.append(described(human, human_path, batch))
+    return json.dumps(models, sort_keys=True, separators=(",", ":"))

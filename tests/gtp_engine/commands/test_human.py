@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from go_rules.points import point_at, to_vertex
 from gtp_engine import command_line
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.sources import load
@@ -41,6 +42,22 @@ def plain(tmp_path: Path) -> Path:
     path = tmp_path / "plain.bin.gz"
     path.write_bytes(network.compressed())
     return path
+
+
+OF_PEOPLE = (
+    *("humanSLProfile", "humanSLChosenMoveProp", "humanSLChosenMovePiklLambda", "humanSLChosenMoveIgnorePass"),
+    *("humanSLRootExploreProbWeightless", "humanSLRootExploreProbWeightful"),
+    *("humanSLCpuctExploration", "humanSLCpuctPermanent"),
+)
+
+
+def likeliest(raw: str, size: int) -> list[str]:
+    """The likeliest moves in a reply to `kata-raw-human-nn`, on an empty board: several if they look alike."""
+    *rows, passing = raw.split("policy\n")[1].splitlines()[: size + 1]
+    shares = [float(cell) for row in rows for cell in row.split()]
+    moves = [to_vertex(point_at(i % size, i // size), size) for i in range(len(shares))]
+    by_move = {**dict(zip(moves, shares, strict=True)), "pass": float(passing.split()[1])}
+    return [move for move, share in by_move.items() if share > max(by_move.values()) - 2e-6]
 
 
 def configured(net: Path, *settings: str) -> Configuration:
@@ -90,6 +107,59 @@ def test_dialogue(human: Path, player: str) -> None:
     made.close()
 
 
+def test_a_human_network_beside_the_search(human: Path, plain: Path) -> None:
+    """Its parameters can be read and changed, its profile too, and it is asked for its own opinion."""
+    settings = (
+        "human_profile=preaz_5k",
+        "human_prop=1",
+        "temperature=0",
+        "temperature_early=0",
+        "random_symmetry=false",
+        "root_symmetry_pruning=false",
+    )
+    made = make_player(configured(plain, f"human_net={human}", "precision=fp32", *settings))
+    dialogue = Dialogue(made)  # type: ignore[arg-type]
+    dialogue.ask('kata-set-params {"maxVisits":10,"humanSLChosenMovePiklLambda":1e8}')
+    assert set(OF_PEOPLE) <= set(dialogue.ask("kata-list-params").split())
+    known = json.loads(dialogue.ask("kata-get-params"))
+    assert {name: known[name] for name in OF_PEOPLE} == {
+        "humanSLProfile": "preaz_5k",
+        "humanSLChosenMoveProp": 1.0,
+        "humanSLChosenMovePiklLambda": 1e8,
+        "humanSLChosenMoveIgnorePass": False,
+        "humanSLRootExploreProbWeightless": 0.0,
+        "humanSLRootExploreProbWeightful": 0.0,
+        "humanSLCpuctExploration": 1.0,
+        "humanSLCpuctPermanent": 0.0,
+    }
+    assert "not further down" in dialogue.refuse("kata-set-param humanSLPlaExploreProbWeightless 0.5")
+    of_people, of_the_search = dialogue.ask("kata-raw-human-nn 0"), dialogue.ask("kata-raw-nn 0")
+    assert of_people != of_the_search
+    assert dialogue.ask("genmove b") in likeliest(of_people, 9)
+    dialogue.ask("kata-set-param humanSLProfile rank_9d_20k")
+    assert dialogue.ask("kata-get-param humanSLProfile") == "rank_9d_20k"
+    dialogue.ask("undo")
+    assert dialogue.ask("kata-raw-nn 0") == of_the_search
+    assert dialogue.ask("kata-raw-human-nn 0") != of_people
+    dialogue.ask("kata-set-param humanSLRootExploreProbWeightless 0.5")
+    of_others = likeliest(dialogue.ask("kata-raw-human-nn 0"), 9)
+    assert dialogue.ask("genmove b") in of_others
+    models = json.loads(dialogue.ask("kata-get-models"))
+    assert [model["usesHumanSLProfile"] for model in models] == [False, True]
+    made.close()
+
+
+def test_a_human_network_that_imitates_nobody_in_particular(
+    human: Path, plain: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for net, profile in ((plain, ""), (human, "rank_1d")):
+        made = make_player(configured(plain, f"human_net={net}"))
+        dialogue = Dialogue(made)  # type: ignore[arg-type]
+        assert dialogue.ask("kata-get-param humanSLProfile") == profile
+        assert ("imitates rank_1d until" in capsys.readouterr().err) == bool(profile)
+        made.close()
+
+
 def test_other_networks_know_no_profile(plain: Path) -> None:
     player = make_player(configured(plain))
     dialogue = Dialogue(player)  # type: ignore[arg-type]
@@ -119,4 +189,9 @@ def test_mistakes_get_one_line(human: Path, plain: Path, capsys: pytest.CaptureF
     assert "needs a HumanSL network" in refusal(capsys, *profile)
     assert "needs a HumanSL network" in refusal(capsys, "--net", str(human), *profile, "--player", "uct")
     assert "proyear_1800 to proyear_2023" in refusal(capsys, "--net", str(human), "--human-profile", "5k")
+    beside = ("--net", str(plain), "--human-net")
+    assert "/nowhere.bin.gz: No such file" in refusal(capsys, *beside, "/nowhere.bin.gz")
+    assert f"{plain}: a human profile is only for" in refusal(capsys, *beside, str(plain), *profile)
+    assert "for the player nobi alone" in refusal(capsys, *beside, str(human), "--player", "policy")
+    assert "human_prop means nothing without" in refusal(capsys, "--set", "human_prop=1")
     assert "int8 is only for" in refusal(capsys, "--net", str(human), *profile, "--precision", "int8")

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from gtp_engine.configuration.katago_settings import adopt
 from gtp_engine.tools import gtp as command
 from search.parameters import ParameterError
+from search.puct.human_parameters import HumanParameters
 
 EXAMPLE = """
 # Logs
@@ -26,6 +27,7 @@ searchFactorAfterOnePass = 0.50
 defaultBoardSize = 13
 antiMirror = true
 humanSLProfile =
+humanSLChosenMovePiklLambda = 0.08
 nnMaxBatchSize = 32
 """
 
@@ -53,6 +55,22 @@ def test_katagos_words_for_no_limit() -> None:
     assert adopt(limits).values == {"visits": 1 << 50, "playouts": 1 << 50, "time": 1e20, "ponder_time": 1e20}
     with pytest.raises(ParameterError, match="time must be"):
         adopt({"maxTime": "1e21"})
+
+
+def test_settings_of_a_human_network_need_one() -> None:
+    given = {
+        "humanSLChosenMoveProp": "1.0",
+        "humanSLRootExploreProbWeightless": "0.8",
+        "humanSLPlaExploreProbWeightless": "0",
+    }
+    without = adopt(given)
+    assert (without.values, without.unused) == ({}, [])
+    assert without.reasons == [
+        f"{name} can only be 0.0 here: there is no human network (-human-model)" for name in list(given)[:2]
+    ]
+    assert adopt(given, has_human_net=True) == ({"human_prop": 1.0, "human_weightless": 0.8}, [], [])
+    in_the_tree = adopt({"humanSLOppExploreProbWeightful": "0.5"}, has_human_net=True)
+    assert "not further down the tree" in in_the_tree.reasons[0]
 
 
 @pytest.mark.parametrize(
@@ -92,4 +110,4 @@ def test_the_command_line_of_katago(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     named = "homeDataDir, logDir, nnMaxBatchSize, numSearchThreads"
     assert f"settings that mean nothing here: {named}\n" in result.output
     assert "searchFactorAfterOnePass can only be 1.0 here" in result.output
-    assert "-human-model: a HumanSL network plays alone here" in result.output
+    assert (settings.human_net, found[0].fill(HumanParameters()).human_lambda) == ("h.bin.gz", 0.08)

@@ -14,6 +14,7 @@ from gtp_engine.json_engine.options import Options
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluator
 from nets.human_network import HumanNetwork
+from search.puct.human_parameters import HumanParameters
 from search.puct.parameters import SearchParameters
 
 PATIENCE = 60.0
@@ -41,7 +42,8 @@ class Spoken:
         self.replies: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self.send: Callable[[dict[str, Any]], None] = self.replies.put
         self.is_behind: Callable[[], bool] = lambda: False
-        parameters = SearchParameters(memory=64, cache_memory=8, seed=1)
+        table = SearchParameters if human is None else HumanParameters
+        parameters = table(memory=64, cache_memory=8, seed=1)
         path = Path("human.bin.gz") if human is not None else None
         models = Models(evaluator or ConstantEvaluator(), Path("constant.bin.gz"), 4, human, path)
         self.engine = JsonEngine(

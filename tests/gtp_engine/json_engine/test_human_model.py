@@ -98,3 +98,34 @@ def test_what_such_people_expect() -> None:
              "humanStScoreError": 3.0}
         )  # fmt: skip
     spoken.end()
+
+
+class LastPoint(Sure):
+    """A network for which people play on the last point or nowhere."""
+
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        evaluation = super().evaluate(request)
+        evaluation.policy[:, -2] = 12.0
+        return evaluation
+
+
+def test_what_such_people_might_play_is_looked_at() -> None:
+    """Visits that count for their move alone show what it is worth; the order is by what is played, as in KataGo."""
+    spoken = Spoken(human=HumanNetwork(LastPoint()))
+    people = {"humanSLProfile": "rank_5k"}
+    looking = {**people, "humanSLRootExploreProbWeightless": 0.5, "humanSLCpuctPermanent": 2.0}
+    plain, looked_at, chosen = (
+        {move["move"]: move for move in spoken.ask(asking(maxVisits=60, overrideSettings=settings))[0]["moveInfos"]}
+        for settings in (people, looking, {**looking, "humanSLChosenMoveProp": 1.0})
+    )
+    assert plain.get("J1", {"visits": 0})["visits"] < 5
+    assert looked_at["J1"]["visits"] > 20 > looked_at["J1"]["edgeVisits"]
+    assert looked_at["J1"]["order"] > 0 == chosen["J1"]["order"]
+    spoken.end()
+
+
+def test_settings_of_a_human_network_need_one() -> None:
+    spoken = Spoken()
+    warning, _ = spoken.ask(asking(overrideSettings={"humanSLRootExploreProbWeightless": 0.5}), 2)
+    assert "there is no human network" in warning["warning"]
+    spoken.end()
