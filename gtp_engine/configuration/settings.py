@@ -92,9 +92,9 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         metavar="NAME", commands=("gtp", "benchmark", "tune", "doctor"),
     )
     human_net: str | None = parameter(
-        None, "A network that says what people would play, usually a HumanSL one: beside the search, which the "
-        "parameters `human_...` mix it into.", absent="none", example="b18c384nbt-humanv0.bin.gz", metavar="FILE",
-        commands=("gtp",),
+        None, "A network that says what people would play, usually a HumanSL one, beside the network that searches; "
+        "other parameters of this name say what is made of it.", absent="none", example="b18c384nbt-humanv0.bin.gz",
+        metavar="FILE", commands=("gtp",),
     )
     human_profile: str | None = parameter(
         None, "Whom a HumanSL network (human_net, else net) imitates: rank_5k, preaz_9d, rank_9d_5k, proyear_1990, ...",

@@ -26,6 +26,8 @@ from tests.gtp_engine.json_engine.spoken import Spoken, asking
 from tests.nets.random_networks import RandomNetwork
 
 ORDINARY = {"kind": "ordinary_block"}
+MOVES = [["B", "E5"], ["W", "C4"]]
+"""No two moves after these are alike."""
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +117,10 @@ def test_what_such_people_might_play_is_looked_at() -> None:
     people = {"humanSLProfile": "rank_5k"}
     looking = {**people, "humanSLRootExploreProbWeightless": 0.5, "humanSLCpuctPermanent": 2.0}
     plain, looked_at, chosen = (
-        {move["move"]: move for move in spoken.ask(asking(maxVisits=60, overrideSettings=settings))[0]["moveInfos"]}
+        {
+            move["move"]: move
+            for move in spoken.ask(asking(moves=MOVES, maxVisits=60, overrideSettings=settings))[0]["moveInfos"]
+        }
         for settings in (people, looking, {**looking, "humanSLChosenMoveProp": 1.0})
     )
     assert plain.get("J1", {"visits": 0})["visits"] < 5
