@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from go_rules.machine.memory import LEAST_ADDRESSES, lacking_addresses
 from go_rules.machine.printable import printable, printable_path
-from gtp_engine.configuration.configuration import NO_NETWORK, network_path
+from gtp_engine.configuration.configuration import NO_NETWORK
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
@@ -68,7 +68,7 @@ def _network(configuration: Configuration) -> Player:
     evaluator = open_evaluator(configuration)
     _compile_ends()
     parameters = configuration.fill(suited_to(evaluator))
-    if configuration.engine.human_net is None:
+    if configuration.human_net is None:
         return PuctPlayer(evaluator, parameters)
     from nets.human_network import HumanNetwork
 
@@ -180,7 +180,7 @@ def chosen_player(configuration: Configuration) -> str:
     Raises ParameterError.
     """
     engine = configuration.engine
-    imitates = bool(engine.human_profile) and engine.human_net is None
+    imitates = bool(engine.human_profile) and configuration.human_net is None
     with_network = WITH_PROFILE if imitates else WITH_NETWORK
     named, is_there = configuration.engine.net, configuration.net is not None
     asked = configuration.engine.player or (with_network if is_there or named in EMBEDDED else WITHOUT_NETWORK)
@@ -188,7 +188,7 @@ def chosen_player(configuration: Configuration) -> str:
     if name not in PLAYERS:
         raise ParameterError(f"unknown player {name} (known: {', '.join(PLAYERS)})")
     needs_network = PLAYERS[name].needs_network
-    if engine.human_net is not None and name != WITH_NETWORK:
+    if "human_net" in configuration.by_hand and configuration.human_net is None and engine.human_net != NO_NETWORK:
         raise ParameterError(f"human_net is for the player {WITH_NETWORK} alone; the player {asked} has no use for it")
     if imitates and not (needs_network and configuration.has_own_net):
         raise ParameterError("human_profile needs a HumanSL network: --net FILE")
@@ -219,7 +219,7 @@ def check(configuration: Configuration, addresses: int = LEAST_ADDRESSES) -> Non
         note(f"this installation lacks its network ({network_file(FAST)}): playing without one, which is weak")
     if net is None or not PLAYERS[name].needs_network:
         return
-    if configuration.engine.human_net is not None:
+    if configuration.human_net is not None:
         _check_network(configuration, of_people=True)
     if configuration.engine.device != AUTO or configuration.engine.precision == "fp16":
         from nets.open import check_device
@@ -278,7 +278,7 @@ def _refuse_what_it_lacks(name: str, configuration: Configuration) -> None:
     others = {each.name for kind in PLAYERS.values() for each in declared(kind.parameters)} - known
     for lacking in sorted(others & configuration.by_hand):
         raise ParameterError(f"the player {name} has no parameter {lacking}")
-    if configuration.engine.human_net is None:
+    if configuration.human_net is None:
         of_people = {each.name for each in declared_by(HumanParameters)}
         for lacking in sorted(of_people & configuration.by_hand):
             raise ParameterError(f"{lacking} means nothing without a human network: --human-net FILE")
@@ -299,7 +299,7 @@ def open_evaluator(configuration: Configuration, of_people: bool = False) -> Eva
 
 
 def _net(configuration: Configuration, of_people: bool) -> Path:
-    net = network_path(configuration.engine.human_net) if of_people else configuration.net
+    net = configuration.human_net if of_people else configuration.net
     assert net is not None
     return net
 
@@ -313,7 +313,7 @@ def _for_a_profile(
     unless it is a HumanSL network too.
     """
     named = _profile(configuration)
-    if configuration.engine.human_net is None or (of_people and named is not None):
+    if configuration.human_net is None or (of_people and named is not None):
         return open_it(named)
     from nets.evaluator import ProfileMissing
 
@@ -360,5 +360,6 @@ def make_player(configuration: Configuration) -> Player:
 def _how(configuration: Configuration) -> str:
     """What a network was opened by and for, as far as it may make a difference."""
     engine = configuration.engine
-    kind = "human" if engine.human_profile or engine.human_net else ""
-    return f"{VERSION} {engine.precision} {engine.device} {kind}"
+    told = "human" if engine.human_profile else ""
+    beside = "beside" if configuration.human_net else ""
+    return f"{VERSION} {engine.precision} {engine.device} {told} {beside}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,39 +22,45 @@ def evaluate(
     evaluator: Evaluator,
     game: Game,
     colour: int,
-    symmetry: int,
+    symmetries: Sequence[int] = (0,),
     optimism: float = OPTIMISM,
     doublings: float = 0.0,
     view: int = AS_IS,
+    ask: Callable[[EvaluationRequest], Evaluation] | None = None,
 ) -> Evaluation:
-    """Evaluate the game's position as `symmetry` turns it, and turn the answer back.
+    """Evaluate the game's position as each of some symmetries turns it, and turn the answers back.
 
     `doublings`: the playout doubling advantage of `colour`. `view`: what the network is told of passes (features.py).
+    `ask` asks the network; None calls it in this thread. Raises EvaluatorError and whatever `ask` raises.
     """
-    height, width = game.height, game.width
-    if height != width:
-        # Transposing would change the board: as in KataGo, such symmetries stand for those without.
-        symmetry &= 3
-    permutation = symmetry_permutations(width, height)[symmetry]
-    spatial = np.zeros((1, SPATIAL_PLANES, height, width), np.float32)
-    global_ = np.zeros((1, GLOBAL_FEATURES), np.float32)
-    first = max(0, game.length - 3)
-    encode_symmetry(
-        game.stack[first : game.length],
-        game.length - 1 - first,
-        colour,
-        game.record,
-        doublings,
-        view,
-        superko_bans(game, colour),
-        scratch_for(evaluator),
-        permutation,
-        spatial[0].reshape(SPATIAL_PLANES, -1),
-        global_[0],
+    height, width, count = game.height, game.width, len(symmetries)
+    # Transposing would change a board that is no square: as in KataGo, such symmetries stand for those without.
+    chosen = [each if height == width else each & 3 for each in symmetries]
+    permutations = symmetry_permutations(width, height)[chosen]
+    spatial = np.zeros((count, SPATIAL_PLANES, height, width), np.float32)
+    global_ = np.zeros((count, GLOBAL_FEATURES), np.float32)
+    first, bans = max(0, game.length - 3), superko_bans(game, colour)
+    for number, permutation in enumerate(permutations):
+        encode_symmetry(
+            game.stack[first : game.length],
+            game.length - 1 - first,
+            colour,
+            game.record,
+            doublings,
+            view,
+            bans,
+            scratch_for(evaluator),
+            permutation,
+            spatial[number].reshape(SPATIAL_PLANES, -1),
+            global_[number],
+        )
+    colours, shares = np.full(count, colour, np.int8), np.full(count, optimism, np.float32)
+    answer = (ask or evaluator.evaluate)(EvaluationRequest(spatial, global_, shares, colours))
+    places = permutations.astype(np.int64)
+    return answer._replace(
+        policy=np.take_along_axis(answer.policy, places, axis=1),
+        ownership=np.take_along_axis(answer.ownership, places[:, :-1], axis=1),
     )
-    request = EvaluationRequest(spatial, global_, np.full(1, optimism, np.float32), np.full(1, colour, np.int8))
-    answer = evaluator.evaluate(request)
-    return answer._replace(policy=answer.policy[:, permutation], ownership=answer.ownership[:, permutation[:-1]])
 
 
 def superko_bans(game: Game, colour: int) -> NDArray[np.int8]:

@@ -18,11 +18,14 @@ from nets.evaluator import (
     SHORTTERM_SCORE_ERROR,
     SHORTTERM_WINLOSS_ERROR,
     WIN,
+    Evaluation,
+    EvaluationRequest,
     Evaluator,
     softmax,
 )
 from nets.features import AT_ROOT
 from nets.human_profile import HumanProfile
+from nets.interruption import EvaluationThread
 
 
 @dataclass(frozen=True)
@@ -45,18 +48,19 @@ class HumanNetwork:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self._lock = threading.Lock()
+        self._thread = EvaluationThread()
 
-    def evaluate(self, game: Game, profile: HumanProfile) -> HumanEvaluation:
-        """Evaluate the present position as such people. Raises EvaluatorError."""
+    def evaluate(self, game: Game, profile: HumanProfile | None) -> HumanEvaluation:
+        """Evaluate the present position as such people, None where the network knows no kinds of people. Raises
+        EvaluatorError."""
         colour = game.to_play
         with self._lock:
-            self.evaluator.use_profile(profile)
-            evaluation = evaluate(self.evaluator, game, colour, 0)
+            if profile is not None:
+                self.evaluator.use_profile(profile)
+            evaluation = evaluate(self.evaluator, game, colour)
         value, score = evaluation.value[0].tolist(), evaluation.score[0].tolist()
-        legal = legal_mask(game, colour)
-        policy = np.where(legal, softmax(evaluation.policy[0].astype(np.float64), legal), -1.0)
         return HumanEvaluation(
-            policy,
+            _shares(evaluation, legal_mask(game, colour)),
             0.5 + 0.5 * (value[WIN] - value[LOSS]),
             score[SCORE_MEAN],
             score[SCORE_STDEV],
@@ -64,11 +68,37 @@ class HumanNetwork:
             score[SHORTTERM_SCORE_ERROR],
         )
 
-    def policy(self, game: Game, colour: int, symmetries: Sequence[int]) -> NDArray[np.float64]:
+    def policy(
+        self,
+        game: Game,
+        colour: int,
+        symmetries: Sequence[int],
+        optimism: float = 1.0,
+        doublings: float = 0.0,
+        stop: threading.Event | None = None,
+    ) -> NDArray[np.float64]:
         """Return how likely those whom it imitates now play each move, as `HumanEvaluation.policy` does: the mean over
-        some of the board's eight symmetries. Raises EvaluatorError."""
-        legal = legal_mask(game, colour)
+        some of the board's eight symmetries.
+
+        `optimism` is for networks that have two policies, `doublings` the playout doubling advantage of `colour`.
+        Raises EvaluatorError, and Stopped soon after `stop` is set.
+        """
+
+        def ask(request: EvaluationRequest) -> Evaluation:
+            if stop is None:
+                return self.evaluator.evaluate(request)
+            return self._thread.evaluate(self.evaluator, request, stop)
+
         with self._lock:
-            answers = [evaluate(self.evaluator, game, colour, each, view=AT_ROOT).policy[0] for each in symmetries]
-        shares = np.mean([softmax(answer.astype(np.float64), legal) for answer in answers], axis=0)
-        return np.where(legal, shares, -1.0)
+            evaluation = evaluate(self.evaluator, game, colour, symmetries, optimism, doublings, AT_ROOT, ask)
+        return _shares(evaluation, legal_mask(game, colour))
+
+    def close(self) -> None:
+        """End its thread. It cannot be used afterwards."""
+        self._thread.close()
+
+
+def _shares(evaluation: Evaluation, legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the mean of the policies of an evaluation, -1 where a move is illegal."""
+    shares = np.mean([softmax(logits, legal) for logits in evaluation.policy.astype(np.float64)], axis=0)
+    return np.where(legal, shares, -1.0)

@@ -22,7 +22,7 @@ SMALLEST_INFLUENCE = 0.05
 
 def policy_picture(evaluator: Evaluator, game: Game, colour: int) -> str:
     """Each move's share of the network's policy in percent, and its shade in proportion to the best."""
-    policy = softmax(evaluate(evaluator, game, colour, 0).policy[0], legal_mask(game, colour)).tolist()
+    policy = softmax(evaluate(evaluator, game, colour).policy[0], legal_mask(game, colour)).tolist()
     best = max(policy)
     sign = 1 if colour == BLACK else -1
     points = [*board_points(game.width, game.height), PASS]
@@ -37,7 +37,7 @@ def policy_picture(evaluator: Evaluator, game: Game, colour: int) -> str:
 
 def influence_picture(evaluator: Evaluator, game: Game, colour: int) -> str:
     """Whose each point will be, as the network guesses without a search."""
-    return _shades(game, colour, evaluate(evaluator, game, colour, 0).ownership[0])
+    return _shades(game, colour, evaluate(evaluator, game, colour).ownership[0])
 
 
 def ownership_picture(game: Game, result: SearchResult) -> str:

@@ -43,7 +43,7 @@ def raw_text(
     parameters, doublings = player.parameters, 0.0
     if isinstance(parameters, SearchParameters):
         doublings = fixed_doublings(parameters, colour) * (1.0 if colour == WHITE else -1.0)
-    evaluation = evaluate(evaluator, game, colour, symmetry, optimism, doublings)
+    evaluation = evaluate(evaluator, game, colour, (symmetry,), optimism, doublings)
     sign = 1.0 if colour == WHITE else -1.0
     win, loss = (WIN, LOSS) if colour == WHITE else (LOSS, WIN)
     value, score = evaluation.value[0], evaluation.score[0]

@@ -20,7 +20,9 @@ from search.parameters import ParameterTable, declared
 T = TypeVar("T", bound=ParameterTable)
 
 NO_NETWORK = "none"
-"""The value of `net` for playing without a network."""
+"""The value of `net` for playing without a network, and of `human_net` for having none."""
+ASKS_PEOPLE = ("nobi", "network")
+"""The names of the player that a human network is for."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,14 @@ class Configuration:
     def net(self) -> Path | None:
         """The path of the network, as `network_path` says."""
         return network_path(self.engine.net)
+
+    @property
+    def human_net(self) -> Path | None:
+        """The path of the human network; None without one, and for a player that has no use for it."""
+        named, player = self.engine.human_net, self.engine.player
+        if named in (None, NO_NETWORK) or self.engine.net == NO_NETWORK or player not in (None, *ASKS_PEOPLE):
+            return None
+        return network_path(named)
 
     @property
     def has_own_net(self) -> bool:

@@ -220,9 +220,12 @@ class JsonEngine:
         return reply(result, False) if result.moves else replies.no_results(position)
 
     def _ask_human(self, game: Game, profile: HumanProfile | None) -> HumanEvaluation | None:
-        if profile is None or self._models.human is None:
+        """What people would play, if somebody said whom to imitate, or if the human network knows no kinds of them."""
+        human = self._models.human
+        if human is None:
             return None
-        return self._models.human.evaluate(game, profile)
+        knows_kinds = human.evaluator.attributes.profile is not None
+        return None if knows_kinds and profile is None else human.evaluate(game, profile if knows_kinds else None)
 
     def _prepare(self, slot: int, options: Options | None = None) -> PuctPlayer:
         """The search of a slot, with the parameters of a query."""

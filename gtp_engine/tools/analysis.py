@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from go_rules.machine.cores import usable_cores
-from go_rules.machine.directories import expand_home
 from go_rules.machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads
-from go_rules.machine.printable import printable_path, shown
+from go_rules.machine.printable import shown
 from go_rules.machine.texts import parse_integer
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.katago_config import read_config, read_overrides
@@ -48,7 +47,7 @@ OF_A_DIALOGUE = frozenset(
 
 @click.command()
 @click.option("-model", "--net", "net", metavar="FILE", help="The network, a file, or fast or strong.  [default: fast]")
-@click.option("-human-model", "human_model", metavar="FILE", help="A HumanSL network, for queries with humanSLProfile.")
+@click.option("-human-model", "human_model", metavar="FILE", help="A network that says what people would play.")
 @click.option("-config", "katago_config", type=click.Path(path_type=Path), metavar="FILE",
               help="A configuration file of KataGo's; what means nothing here is skipped.")  # fmt: skip
 @click.option("-override-config", "overrides", multiple=True, metavar="NAME=VALUE,...",
@@ -76,9 +75,10 @@ def analysis(
     given |= read_overrides(overrides)
     in_file = given.pop(THREADS, None)
     threads = threads or _count(in_file)
-    _, unknown, other = (Options() if human_model is None else Options(HumanParameters())).with_settings(given)
-    profile = given.get(PROFILE) if human_model is None else None
-    configuration = load(config_file, settings, {"net": net, "human_profile": profile})
+    profile = given.get(PROFILE) or None
+    configuration = load(config_file, settings, {"net": net, "human_net": human_model, "human_profile": profile})
+    options = Options() if configuration.human_net is None else Options(HumanParameters())
+    _, unknown, other = options.with_settings(given)
     unknown += OF_A_DIALOGUE & configuration.by_hand
     if unknown:
         note(f"settings that mean nothing here: {', '.join(sorted(unknown))}")
@@ -88,14 +88,12 @@ def analysis(
 
     check(configuration, LEAST_ADDRESSES_OF_ANALYSIS)
     _require_network(configuration)
-    if human_model is not None and not Path(human_model).exists():
-        raise UserError(f"{printable_path(human_model)}: No such file or directory")
     from gtp_engine.json_engine.session import run_session
 
     log = DialogueLog(configuration.engine.log_file)
 
     def make_engine(send: Send, is_behind: Callable[[], bool]) -> JsonEngine:
-        return _make_engine(configuration, given, threads, human_model, send, is_behind, log)
+        return _make_engine(configuration, given, threads, send, is_behind, log)
 
     return run_session(make_engine, not is_hasty, log)
 
@@ -114,7 +112,6 @@ def _make_engine(
     configuration: Configuration,
     given: dict[str, str],
     threads: int | None,
-    human_model: str | None,
     send: Send,
     is_behind: Callable[[], bool],
     log: DialogueLog,
@@ -123,7 +120,7 @@ def _make_engine(
     from gtp_engine.dialogue.loading import warm_up_rules
     from gtp_engine.json_engine.engine import JsonEngine
     from gtp_engine.json_engine.models import Models
-    from gtp_engine.players import ANY_PROFILE, compile_beside, open_evaluator, suited_to
+    from gtp_engine.players import compile_beside, open_evaluator, suited_to
     from nets.human_network import HumanNetwork
     from nets.merging import MergingEvaluator
 
@@ -131,15 +128,12 @@ def _make_engine(
     evaluator = open_evaluator(configuration)
     parameters: SearchParameters = configuration.fill(suited_to(evaluator))
     human = None
-    if human_model is not None:
-        profile = given.get(PROFILE) or ANY_PROFILE
-        values = {**configuration.values, "net": human_model, "human_profile": profile}
-        human = HumanNetwork(open_evaluator(Configuration(values)))
-        parameters = HumanParameters(**vars(parameters))
+    if configuration.human_net is not None:
+        human = HumanNetwork(open_evaluator(configuration, of_people=True))
+        parameters = configuration.fill(HumanParameters(**vars(parameters)))
     assert configuration.net is not None  # checked before
-    path = None if human_model is None else expand_home(human_model)
     batch = parameters.batch_for(evaluator, *configuration.engine.board)
-    models = Models(evaluator, configuration.net, batch, human, path)
+    models = Models(evaluator, configuration.net, batch, human, configuration.human_net)
     engine = configuration.engine
     own = Options(
         parameters,

@@ -40,7 +40,8 @@ def gtp(
             options[name] = file
     values: dict[str, object] = {}
     if katago_config is not None or overrides:
-        values = _of_katago(katago_config, overrides, options["human_net"] is not None)
+        has_human_net = load(config_file, settings, options).human_net is not None
+        values = _of_katago(katago_config, overrides, has_human_net)
     configuration = load(config_file, settings, options, values)
     from gtp_engine.dialogue.loop import run_gtp
     from gtp_engine.players import check, compile_beside, make_player

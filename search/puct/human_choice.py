@@ -25,7 +25,8 @@ from search.result import MoveInfo
 def with_peoples_choice(
     game: Game, moves: Sequence[MoveInfo], likelihoods: NDArray[np.float64], parameters: SearchParameters
 ) -> tuple[MoveInfo, ...]:
-    """Return the moves of a search of a game's position with people's part in their `choice`, in the order of that.
+    """Return the moves of a search of a game's position with people's part in their `choice`, in the order of that but
+    those without visits last.
 
     `likelihoods` [H*W + 1]: how likely people play each move, the pass last. The moves stay as they are where the
     parameters give people no part in the choice, or where people play none of them.
@@ -46,7 +47,7 @@ def with_peoples_choice(
     choices = [
         (1.0 - prop) * each + prop * total * of_people[move.point] for move, each in zip(moves, wanted, strict=True)
     ]
-    ranked = sorted(zip(choices, moves, strict=True), key=lambda each: (-each[0], each[1].order))
+    ranked = sorted(zip(choices, moves, strict=True), key=lambda each: (each[1].visits == 0, -each[0], each[1].order))
     return tuple(dataclasses.replace(move, choice=each, order=order) for order, (each, move) in enumerate(ranked))
 
 

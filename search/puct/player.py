@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.game import Game
+from go_rules.points import WHITE
 from go_rules.random import drawn_seed
 from nets.bare_evaluation import SYMMETRIES
 from nets.evaluator import Evaluator
 from nets.human_network import HumanNetwork
-from search.puct.doublings import handicap_doublings, has_learned_doublings
+from nets.interruption import Stopped
+from search.puct.doublings import fixed_doublings, handicap_doublings, has_learned_doublings
 from search.puct.human_choice import with_peoples_choice
 from search.puct.human_parameters import HumanParameters
 from search.puct.move_choice import choose_move
@@ -63,33 +65,59 @@ class PuctPlayer:
 
     def search(self, request: SearchRequest) -> SearchResult:
         """Search as `Player.search` says. Raises EvaluatorError."""
-        if request.analysis:
-            return self.searcher.run(request)
-        doublings = self._handicap_doublings(request.game)
+        doublings = None if request.analysis else self._handicap_doublings(request.game)
         human, parameters = self.human, self.parameters
         if human is None or not isinstance(parameters, HumanParameters) or not parameters.asks_people:
             return self.searcher.run(request, doublings)
         began = time.perf_counter()
-        likelihoods = self._likelihoods(human, request)
-        limits = dataclasses.replace(request.limits, may_stop_early=False)
+        try:
+            likelihoods = self._likelihoods(human, request, doublings)
+        except Stopped:
+            return self.searcher.run(request, doublings)
+        return self._run_with(request, doublings, likelihoods, parameters, time.perf_counter() - began)
+
+    def _run_with(
+        self,
+        request: SearchRequest,
+        doublings: float | None,
+        likelihoods: NDArray[np.float64],
+        parameters: HumanParameters,
+        spent: float,
+    ) -> SearchResult:
+        """Search with what people would play in the search and in its results. `spent`: seconds that are gone."""
+
+        def mixed(result: SearchResult) -> SearchResult:
+            moves = with_peoples_choice(request.game, result.moves, likelihoods, parameters)
+            return dataclasses.replace(result, moves=moves, seconds=result.seconds + spent)
+
+        limits, report = dataclasses.replace(request.limits, may_stop_early=False), request.report
         if limits.seconds is not None:
-            limits = dataclasses.replace(limits, seconds=max(0.0, limits.seconds - (time.perf_counter() - began)))
-        result = self.searcher.run(dataclasses.replace(request, limits=limits, likelihoods=likelihoods), doublings)
-        moves = with_peoples_choice(request.game, result.moves, likelihoods, parameters)
-        return dataclasses.replace(result, moves=moves)
+            limits = dataclasses.replace(limits, seconds=max(0.0, limits.seconds - spent))
+        if report is not None:
+            send = report.callback
+            report = dataclasses.replace(report, callback=lambda result: send(mixed(result)))
+        asked = dataclasses.replace(request, limits=limits, report=report, likelihoods=likelihoods)
+        return mixed(self.searcher.run(asked, doublings))
 
     def choose(self, game: Game, result: SearchResult) -> int:
         """Choose the point to play, PASS or RESIGN. Remembers the winrate, for resigning and for handicap games."""
         return choose_move(game, result, self.parameters, self._generator, self._winrates.add(game, result))
 
-    def _likelihoods(self, human: HumanNetwork, request: SearchRequest) -> NDArray[np.float64]:
-        """Ask the human network how likely people play each move [H*W + 1] here. Raises EvaluatorError."""
-        parameters = self.parameters
+    def _likelihoods(
+        self, human: HumanNetwork, request: SearchRequest, white_doublings: float | None
+    ) -> NDArray[np.float64]:
+        """Ask the human network how likely people play each move [H*W + 1] here. Raises EvaluatorError, and Stopped
+        soon after the request's `stop` is set."""
+        parameters, colour = self.parameters, request.colour
         symmetries: Sequence[int] = (0,)
         if parameters.random_symmetry or parameters.root_symmetries > 1:
             count = min(parameters.root_symmetries, SYMMETRIES)
             symmetries = self._generator.choice(SYMMETRIES, count, replace=False).tolist()
-        return np.maximum(human.policy(request.game, request.colour, symmetries), 0.0)
+        doublings = fixed_doublings(parameters, colour) if white_doublings is None else white_doublings
+        doublings *= 1.0 if colour == WHITE else -1.0
+        optimism = parameters.root_policy_optimism
+        policy = human.policy(request.game, colour, symmetries, optimism, doublings, request.stop)
+        return np.maximum(policy, 0.0)
 
     def _handicap_doublings(self, game: Game) -> float | None:
         """White's playout doublings in a handicap game; None where the parameters' own count."""
@@ -112,3 +140,5 @@ class PuctPlayer:
     def close(self) -> None:
         """End the threads and free the memory."""
         self.searcher.close()
+        if self.human is not None:
+            self.human.close()

@@ -33,7 +33,7 @@ def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -
     winrate = 0.5 + 0.5 * sign * float(node["win_loss"])
     wants_ownership = request is not None and (request.ownership or request.ownership_stdev)
     ownership, deviation = _ownership(space, index, sign) if wants_ownership else (None, None)
-    moves = _moves(space, parameters, index, sign, request)
+    moves = _moves(space, parameters, index, sign, request, run.request.likelihoods is not None)
     if run.request.analysis and len(game_tree.symmetries) > 1:
         moves = _with_symmetric_moves(space, moves, game_tree.symmetries)
     return SearchResult(
@@ -76,7 +76,12 @@ def nothing_known(run: Run) -> SearchResult:
 
 
 def _moves(
-    space: Workspace, parameters: SearchParameters, index: int, sign: float, request: ReportRequest | None
+    space: Workspace,
+    parameters: SearchParameters,
+    index: int,
+    sign: float,
+    request: ReportRequest | None,
+    of_people: bool,
 ) -> tuple[MoveInfo, ...]:
     """All root moves: those tried, best first, and then the others by prior."""
     tree = space.tree
@@ -88,7 +93,7 @@ def _moves(
     _prune(values, parameters)
     lines = _variations(space, count)
     edges = tree.edges[int(node["edges"]) : int(node["edges"]) + count]
-    tried = [i for i in range(count) if edges[i]["prior"] >= 0 and _is_known(space, edges[i])]
+    tried = [i for i in range(count) if edges[i]["prior"] >= 0 and _is_known(space, edges[i], of_people)]
     tried.sort(key=lambda i: (-values[i], -int(edges[i]["visits"]), -float(edges[i]["prior"])))
     # The confidence interval is one of utility; this is the share that winning has in it, in winrate.
     share = 0.5 * parameters.win_loss_factor / float(space.context["settings"][0]["utility_radius"])
@@ -106,9 +111,8 @@ def _moves(
     row = tree.priors[index]
     untried = np.flatnonzero(row)
     rest = list(zip(untried.tolist(), decode_priors(row[untried]).tolist(), strict=True))
-    rest += [
-        (int(edge["move"]), float(edge["prior"])) for edge in edges if edge["prior"] >= 0 and not _is_known(space, edge)
-    ]
+    others = (edge for edge in edges if edge["prior"] >= 0 and not _is_known(space, edge, of_people))
+    rest += [(int(edge["move"]), float(edge["prior"])) for edge in others]
     rest.sort(key=lambda item: (-item[1], item[0]))
     known: dict[str, NDArray[np.float32] | None] = {}
     if rest and request is not None and (request.moves_ownership or request.moves_ownership_stdev):
@@ -119,11 +123,9 @@ def _moves(
     return tuple(moves) + _untried(space, node, sign, rest, len(tried), known)
 
 
-def _is_known(space: Workspace, edge: np.void) -> bool:
-    """Whether a move was visited, be it by visits that count for it alone (`human_weightless`)."""
-    if int(edge["visits"]) > 0:
-        return True
-    return bool(space.context["settings"]["asks_people"][0]) and int(space.tree.nodes[int(edge["child"])]["visits"]) > 0
+def _is_known(space: Workspace, edge: np.void, of_people: bool) -> bool:
+    """Whether a move was visited; if `of_people`, be it by visits that count for it alone (`human_weightless`)."""
+    return int(edge["visits"]) > 0 or (of_people and int(space.tree.nodes[int(edge["child"])]["visits"]) > 0)
 
 
 def _with_symmetric_moves(
@@ -184,6 +186,8 @@ def _tried(
     child = space.tree.nodes[int(edge["child"])]
     winrate = min(1.0, max(0.0, 0.5 + 0.5 * sign * float(child["win_loss"])))
     value, bound, radius = rank.tolist()
+    if edge["weight"] == 0.0:
+        bound = -radius  # as of moves without visits
     return MoveInfo(
         point=line[0][0],
         visits=int(child["visits"]),

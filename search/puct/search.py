@@ -20,8 +20,8 @@ from go_rules.machine.cores import usable_cores
 from go_rules.points import BLACK, WHITE
 from go_rules.random import drawn_seed
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator
+from nets.interruption import EvaluationThread, Stopped
 from search.puct.game_tree import GameTree
-from search.puct.interruption import EvaluationThread, Stopped
 from search.puct.iteration import DECIDED, NO_CHECK, SELECT_NOTHING, advance, evaluate_leaves
 from search.puct.leaves.nn_cache import Cache
 from search.puct.memory.worker_buffers import WorkerBuffers

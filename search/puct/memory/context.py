@@ -78,7 +78,10 @@ LEAF = np.dtype(
         ("stack", POSITION, (HISTORY,)),  # its last positions, from index 0 on
         ("last", "i8"),  # index of its own
         ("depth", "i8"),  # moves from the root
-        ("counted_from", "i8"),  # first level of the path that the visit counts for: 0 but for visits forced on a node
+        (
+            "counted_from",
+            "i8",
+        ),  # first level of the path that the visit counts for: 0 but for the forced and weightless
         ("weightless", "i1"),  # 1: a visit of the root that counts for the move alone (human_weightless)
         ("stones", "i8"),  # stones on its board
         ("most_stones", "i8"),  # the most on any board of the game and the path

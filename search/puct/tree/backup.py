@@ -58,6 +58,12 @@ def count_own_evaluation(ctx, biases, node):
 
 
 @kernel
+def counts(leaf):
+    """Whether a visit uses up one of those that a search may make: not if it was forced on a node."""
+    return leaf.counted_from == 0 or leaf.weightless == 1
+
+
+@kernel
 def release_path(nodes, edges, leaf):
     """Remove the virtual losses that a descent left on its path."""
     for level in range(leaf.depth):

@@ -36,7 +36,7 @@ def choose(nodes, edges, ctx, scratch, node, is_root):
     urgency = first_play_urgency(
         s, mover_view(node.utility, to_play), mover_view(node.eval_utility, to_play), min(1.0, node.mass), is_root
     )
-    if is_root and (s.wide_root_noise > 0.0 or s.ending_bonuses == 1 or s.asks_people == 1):
+    if is_root and (s.wide_root_noise > 0.0 or s.ending_bonuses == 1):
         return _choose_at_root(nodes, edges, ctx, scratch, node, explore, urgency)
     best = NO_MOVE
     best_value = -1e30
@@ -70,8 +70,6 @@ def _choose_at_root(nodes, edges, ctx, scratch, node, explore, urgency):
         utility = urgency
         if weight > 0.0:
             utility = mover_view(edge.utility + ending_gain(ctx, edge, nodes[edge.child]), to_play)
-        elif s.asks_people == 1 and nodes[edge.child].visits > 0:
-            utility = _of_child(ctx, edge, nodes[edge.child], to_play)
         if edge.in_flight > 0:
             utility, weight = with_virtual_losses(s, utility, weight, edge.in_flight)
         value = _widened(s, scratch, utility, explore, edge.prior, weight)
@@ -81,6 +79,19 @@ def _choose_at_root(nodes, edges, ctx, scratch, node, explore, urgency):
     if node.next_move != NONE and _widened(s, scratch, urgency, explore, node.next_prior, 0.0) > best_value:
         best = UNTRIED
     return best
+
+
+@kernel_part
+def goes_by_people(ctx, scratch, leaf):
+    """Draw whether a visit of the root goes by what people would play, and if so whether it is `leaf.weightless`."""
+    s = ctx.settings
+    if s.asks_people == 0:
+        return False
+    share = uniform(scratch.random)
+    if share < s.human_weightless:
+        leaf.weightless = 1
+        leaf.counted_from = 1
+    return share < s.human_weightless + s.human_weightful
 
 
 @kernel_part
@@ -112,7 +123,9 @@ def choose_as_people(nodes, edges, priors, ctx, node, weightless):
             continue
         child = nodes[edge.child]
         weight = child.weight if weightless == 1 else edge.weight
-        utility = _of_child(ctx, edge, child, to_play) if child.visits > 0 else urgency
+        utility = urgency
+        if weight > 0.0:
+            utility = mover_view(child.utility + ending_gain(ctx, edge, child), to_play)
         if edge.in_flight > 0:
             utility, weight = with_virtual_losses(s, utility, weight, edge.in_flight)
         value = puct(utility, explore, np.float64(ctx.human_priors[edge.move]), weight)
@@ -128,12 +141,6 @@ def choose_as_people(nodes, edges, priors, ctx, node, weightless):
                 best = np.int64(UNTRIED)
                 best_move = np.int64(move)
     return best, best_move
-
-
-@kernel
-def _of_child(ctx, edge, child, to_play):
-    """The mover's utility of a root move, by all that is known of the position after it."""
-    return mover_view(child.utility + ending_gain(ctx, edge, child), to_play)
 
 
 @kernel
@@ -157,11 +164,11 @@ def _widened(s, scratch, utility, explore, prior, weight):
 
 
 @kernel_part
-def forced_choice(edges, priors, pass_move, node, slot):
+def forced_choice(edges, priors, pass_move, node, slot, move):
     """The move that a node must try because a pass may end the game: the pass, or the best other move.
 
     A node of one or two visits need not yet, as in KataGo. Returns a move that has no edge yet, or NONE. `slot` is what
-    `choose` wants, `priors` the node's row.
+    was chosen, `move` that move if it is untried, `priors` the node's row.
     """
     if node.visits < 3 or slot == NO_MOVE:
         return NONE
@@ -172,7 +179,7 @@ def forced_choice(edges, priors, pass_move, node, slot):
             has_pass = True
         else:
             has_other = True
-    wanted = node.next_move if slot == UNTRIED else edges[node.edges + slot].move
+    wanted = move if slot == UNTRIED else np.int64(edges[node.edges + slot].move)
     if not has_pass and wanted != pass_move and priors[pass_move] != 0:
         return pass_move
     if not has_other and wanted == pass_move and slot != UNTRIED:

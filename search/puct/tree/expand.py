@@ -6,7 +6,7 @@ import numpy as np
 
 from go_rules.compilation.jit import kernel, kernel_part
 from search.puct.memory.context import LEAD, NO_RESULT, SCORE, SCORE_ERROR, SCORE_SQ, WIN_LOSS, WINLOSS_ERROR
-from search.puct.tree.backup import averages, back_up, count_own_evaluation, set_own_evaluation
+from search.puct.tree.backup import averages, back_up, count_own_evaluation, counts, set_own_evaluation
 from search.puct.tree.nodes import EXPANDED, HAS_OWNERSHIP, find_next
 
 
@@ -19,7 +19,7 @@ def expand_and_back_up(tree, ctx, work, leaves):
         before = averages(tree.nodes[leaf.nodes[leaf.depth]])
         expand(tree, ctx[0], leaf)
         back_up(tree.nodes, tree.edges, tree.biases, ctx[0], work.scratch[0], leaf, before)
-        if leaf.counted_from == 0 or leaf.weightless == 1:
+        if counts(leaf):
             counted += 1
     return counted
 

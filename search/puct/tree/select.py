@@ -12,12 +12,18 @@ import numpy as np
 from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.phases import pass_ends_phase
 from go_rules.position import PHASE_OVER
-from go_rules.random import uniform
 from search.puct.leaves.outcome import ends_game, keep_owners, score_terminal, set_no_result
 from search.puct.leaves.path import graph_key, replay
 from search.puct.memory.context import MAX_DEPTH
-from search.puct.tree.backup import averages, back_up, count_own_evaluation, release_path, set_own_evaluation
-from search.puct.tree.choose import NO_MOVE, UNTRIED, choose, choose_as_people, forced_choice
+from search.puct.tree.backup import (
+    averages,
+    back_up,
+    count_own_evaluation,
+    counts,
+    release_path,
+    set_own_evaluation,
+)
+from search.puct.tree.choose import NO_MOVE, UNTRIED, choose, choose_as_people, forced_choice, goes_by_people
 from search.puct.tree.nodes import (
     EXPANDED,
     HAS_OWNERSHIP,
@@ -96,10 +102,7 @@ def walk(tree, ctx, scratch, leaf):
             return COLLISION
         slot = np.int64(NO_MOVE)
         move = np.int64(node.next_move)
-        share = uniform(scratch.random) if depth == 0 and ctx.settings.asks_people == 1 else 1.0
-        if share < ctx.settings.human_weightless + ctx.settings.human_weightful and node.state == EXPANDED:
-            leaf.weightless = share < ctx.settings.human_weightless
-            leaf.counted_from = leaf.weightless
+        if depth == 0 and node.state == EXPANDED and goes_by_people(ctx, scratch, leaf):
             slot, move = choose_as_people(nodes, edges, tree.priors[index], ctx, node, leaf.weightless)
         elif node.state == EXPANDED and depth < MAX_DEPTH:
             slot = np.int64(choose(nodes, edges, ctx, scratch, node, depth == 0))
@@ -107,11 +110,12 @@ def walk(tree, ctx, scratch, leaf):
             before = averages(node)
             count_own_evaluation(ctx, tree.biases, node)
             back_up(nodes, edges, tree.biases, ctx, scratch, leaf, before)
-            return COUNTED if leaf.counted_from == 0 or leaf.weightless == 1 else UNCOUNTED
+            return COUNTED if counts(leaf) else UNCOUNTED
         if node.flags & PASS_ENDS_PHASE and ctx.settings.explore_pass == 1:
-            forced = forced_choice(edges, tree.priors[index], ctx.moves - 1, node, slot)
+            forced = forced_choice(edges, tree.priors[index], ctx.moves - 1, node, slot, move)
             if forced != NONE:
                 leaf.counted_from = depth + 1
+                leaf.weightless = 0
                 slot = np.int64(UNTRIED)
                 move = np.int64(forced)
         is_new = slot == UNTRIED
@@ -134,7 +138,7 @@ def walk(tree, ctx, scratch, leaf):
         if (edge.visits < child.visits and depth > leaf.counted_from) or _is_on_path(leaf, index):
             # Other move orders know more than this one has asked for, or the moves went round in a circle.
             back_up(nodes, edges, tree.biases, ctx, scratch, leaf, averages(child))
-            return COUNTED if leaf.counted_from == 0 or leaf.weightless == 1 else UNCOUNTED
+            return COUNTED if counts(leaf) else UNCOUNTED
 
 
 @kernel_part
@@ -183,7 +187,7 @@ def arrive(tree, ctx, scratch, leaf):
         set_own_evaluation(ctx, node)
         count_own_evaluation(ctx, tree.biases, node)
     back_up(nodes, edges, tree.biases, ctx, scratch, leaf, before)
-    return COUNTED if leaf.counted_from == 0 or leaf.weightless == 1 else UNCOUNTED
+    return COUNTED if counts(leaf) else UNCOUNTED
 
 
 @kernel_part

@@ -37,6 +37,6 @@ def test_policy(colour: int, sign: int) -> None:
 
 def test_influence_is_blacks_view() -> None:
     game, evaluator = Game(5, 5), FancifulEvaluator()
-    own = evaluate(evaluator, game, WHITE, 0).ownership[0]
+    own = evaluate(evaluator, game, WHITE).ownership[0]
     shades = drawn(influence_picture(evaluator, game, WHITE), "INFLUENCE")
     assert shades["A5"] == pytest.approx(-own[0], abs=0.006)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import threading
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -20,8 +21,8 @@ from search.puct.human_parameters import HumanParameters
 from search.puct.parameters import SearchParameters
 from search.puct.player import PuctPlayer
 from search.puct.tree.nodes import ROOT
-from search.request import SearchRequest
-from search.result import MoveInfo
+from search.request import ReportRequest, SearchRequest
+from search.result import MoveInfo, SearchResult
 from tests.search.evaluators import FancifulEvaluator
 from tests.search.puct.test_move_choice import info
 from tests.search.searches import SMALL, visits
@@ -44,7 +45,7 @@ def mixed(moves: list[MoveInfo], of: Mapping[int, float], parameters: SearchPara
     found = with_peoples_choice(BOARD, moves, likelihoods(of), parameters)
     total = sum(move.choice for move in found)
     assert [move.order for move in found] == list(range(len(moves)))
-    assert [move.choice for move in found] == sorted((move.choice for move in found), reverse=True)
+    assert found == tuple(sorted(found, key=lambda move: (move.visits == 0, -move.choice)))
     return {move.point: move.choice / total for move in found}
 
 
@@ -117,15 +118,51 @@ def test_a_player_chooses_as_people_do(make: Make) -> None:
     for _ in range(3):
         result = player.search(SearchRequest(game, game.to_play, visits(8)))
         first = next(point for point in board_points(7, 7) if game.is_legal(game.to_play, point))
-        assert result.moves[0].point == player.choose(game, result) == first
+        assert player.choose(game, result) == first
         assert [move.order for move in result.moves] == list(range(len(result.moves)))
         game.play(game.to_play, first)
 
 
-def test_analysis_shows_what_the_search_thinks(make: Make) -> None:
-    game = Game(7, 7)
-    asked = SearchRequest(game, BLACK, visits(50), analysis=True, fresh=True)
-    assert make(human_prop=1.0, human_weightless=0.9).search(asked).moves == make().search(asked).moves
+def test_analysis_has_their_part_too_in_every_report(make: Make) -> None:
+    game, seen = Game(7, 7), list[SearchResult]()
+    report = ReportRequest(seen.append, every=0.01)
+    asked = SearchRequest(game, BLACK, visits(500), report=report, analysis=True, fresh=True)
+    result = make(human_prop=1.0, human_weightless=0.5, human_cpuct=100.0).search(asked)
+    assert seen
+    for each in (*seen, result):
+        known = [move for move in each.moves if move.visits > 0]
+        assert known == list(each.moves[: len(known)])
+        assert [move.choice for move in known] == sorted((move.choice for move in known), reverse=True)
+        assert all(move.utility_lcb > -1e3 for move in each.moves)
+    assert result.moves[0].point == point_at(0, 0)
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_an_interruption_does_not_wait_for_people(make: Make, is_stopped: bool) -> None:
+    """A network cannot be stopped, but nobody has to wait for it."""
+    asleep = threading.Event()
+
+    class Slow(FirstPoints):
+        def evaluate(self, request: EvaluationRequest) -> Evaluation:
+            asleep.wait(30.0)
+            return super().evaluate(request)
+
+    player, stop = make(human_prop=1.0), threading.Event()
+    player.human = HumanNetwork(Slow())
+    threading.Timer(0.2, (stop if is_stopped else asleep).set).start()
+    result = player.search(SearchRequest(Game(7, 7), BLACK, visits(5), stop=stop))
+    assert result.moves
+    assert 0.1 < result.seconds < 10.0 or is_stopped
+    asleep.set()
+
+
+def test_more_than_all_visits_go_by_people(make: Make) -> None:
+    """Shares of more than 1 together: the rest of the tree is searched as always."""
+    results = [
+        make(human_weightless=0.5, human_weightful=share).search(SearchRequest(Game(7, 7), BLACK, visits(400)))
+        for share in (0.5, 1.0)
+    ]
+    assert results[0].moves == results[1].moves
 
 
 def root_visits(player: PuctPlayer) -> int:
