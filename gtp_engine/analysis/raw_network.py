@@ -30,14 +30,15 @@ def raw_text(
     colour: int,
     symmetry: int,
     optimism: float = OPTIMISM,
-    evaluator: Evaluator | None = None,
+    of_people: Evaluator | None = None,
 ) -> str:
     """The reply to `kata-raw-nn` for `colour` to move, in one of KataGo's eight symmetries, with the parameter
     `playout_doublings`.
 
-    `evaluator` is another network to ask than the player's. Raises GtpError if there is neither.
+    `of_people` is the network to ask in place of the player's, for the reply to `kata-raw-human-nn`. Raises GtpError if
+    there is neither.
     """
-    evaluator = evaluator or player.evaluator
+    evaluator = of_people or player.evaluator
     if evaluator is None:
         raise GtpError("this player has no network")
     parameters, doublings = player.parameters, 0.0
@@ -48,6 +49,7 @@ def raw_text(
     win, loss = (WIN, LOSS) if colour == WHITE else (LOSS, WIN)
     value, score = evaluation.value[0], evaluation.score[0]
     mean, stdev = float(score[SCORE_MEAN]), float(score[SCORE_STDEV])
+    square = mean * mean + stdev * stdev
     legal = legal_mask(game, colour)
     policy = softmax(evaluation.policy[0], legal)
     lines = [
@@ -55,10 +57,16 @@ def raw_text(
         f"whiteWin {value[win]:.6f}",
         f"whiteLoss {value[loss]:.6f}",
         f"noResult {value[NO_RESULT]:.6f}",
-        f"whiteLead {sign * score[LEAD]:.3f}",
-        f"whiteScoreSelfplay {sign * mean:.3f}",
-        f"whiteScoreSelfplaySq {mean * mean + stdev * stdev:.3f}",
-        f"varTimeLeft {score[VAR_TIME_LEFT]:.3f}",
+        *(
+            (
+                f"whiteLead {sign * score[LEAD]:.3f}",
+                f"whiteScoreSelfplay {sign * mean:.3f}",
+                f"whiteScoreSelfplaySq {square:.3f}",
+                f"varTimeLeft {score[VAR_TIME_LEFT]:.3f}",
+            )
+            if of_people is None
+            else (f"whiteScore {sign * mean:.3f}", f"whiteScoreSq {square:.3f}")
+        ),
         f"shorttermWinlossError {score[SHORTTERM_WINLOSS_ERROR]:.3f}",
         f"shorttermScoreError {score[SHORTTERM_SCORE_ERROR]:.3f}",
         "policy",

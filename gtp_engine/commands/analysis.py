@@ -161,11 +161,11 @@ def _reporter(engine: Engine, call: Call, kata: bool) -> Reporter:
     return Reporter(request, game.height, engine.settings.analysis_pv, kata)
 
 
-def _raw_texts(engine: Engine, call: Call, evaluator: Evaluator | None = None) -> str:
+def _raw_texts(engine: Engine, call: Call, of_people: Evaluator | None = None) -> str:
     words = list(call.words)
     colour = interpret_colour(words.pop(0)) if words and is_colour(words[0]) else engine.game.to_play
     optimism = OPTIMISM
-    if len(words) == 2:
+    if len(words) == 2 and of_people is None:
         optimism = interpret_float(words.pop())
     if len(words) > 1 or not 0 <= optimism <= 1:
         raise GtpError(SYNTAX_ERROR)
@@ -178,5 +178,5 @@ def _raw_texts(engine: Engine, call: Call, evaluator: Evaluator | None = None) -
             raise GtpError(SYNTAX_ERROR)
         symmetries = range(symmetry, symmetry + 1)
     return "\n".join(
-        raw_text(engine.player, engine.game, colour, symmetry, optimism, evaluator) for symmetry in symmetries
+        raw_text(engine.player, engine.game, colour, symmetry, optimism, of_people) for symmetry in symmetries
     )

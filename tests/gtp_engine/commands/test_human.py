@@ -135,6 +135,8 @@ def test_a_human_network_beside_the_search(human: Path, plain: Path) -> None:
     assert "not further down" in dialogue.refuse("kata-set-param humanSLPlaExploreProbWeightless 0.5")
     of_people, of_the_search = dialogue.ask("kata-raw-human-nn 0"), dialogue.ask("kata-raw-nn 0")
     assert of_people != of_the_search
+    assert [line.split()[0] for line in of_people.splitlines()[4:6]] == ["whiteScore", "whiteScoreSq"]
+    dialogue.refuse("kata-raw-human-nn 0 0.5")
     assert dialogue.ask("genmove b") in likeliest(of_people, 9)
     dialogue.ask("kata-set-param humanSLProfile rank_9d_20k")
     assert dialogue.ask("kata-get-param humanSLProfile") == "rank_9d_20k"
