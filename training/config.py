@@ -54,6 +54,9 @@ class NetworkConfig(ParameterTable, section="network"):
         choices=("none", "fixed", "batch"),
     )
     activation: str = parameter("relu", "of all layers", choices=("relu", "silu"))
+    equivariant: bool = parameter(
+        False, "tie the weights, so that the network turns with the board: an eighth as many to learn"
+    )
 
 
 DEFAULT_NETWORK = NetworkConfig()

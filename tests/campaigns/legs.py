@@ -55,6 +55,7 @@ BASE = (
     "data.samples_share=1", "optimiser.rate=0.003", "optimiser.warm_up=40", "optimiser.decay_share=0.6",
     "optimiser.average=0.99",
 )  # fmt: skip
+WIDE_HEADS = ("network.policy_channels=64", "network.value_channels=64", "network.value_hidden=128")
 VARIANTS: dict[str, tuple[str, ...]] = {
     "relu": (),
     "batch-norm": ("network.norm=batch",),
@@ -67,6 +68,8 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "b10c64": ("network.blocks=10",),
     "b8c64": ("network.blocks=8",),
     "c96": ("network.channels=96",),
+    "wide-heads": WIDE_HEADS,
+    "equivariant": ("network.equivariant=true", *WIDE_HEADS),
 }
 """What each variant changes; the first is what the others play against."""
 

@@ -28,6 +28,7 @@ from training.positions.batch_loader import BatchLoader
 from training.positions.komi_balancing import KomiBalancing, with_balanced_komi
 from training.positions.replay import REPLY
 from training.student.dormant_units import DormantUnitReset, can_be_dormant
+from training.student.equivariance import TIED_EVERY, Ties
 from training.student.label_memory import LabelMemory
 from training.student.losses import Targets, loss_of
 from training.student.network import PLAIN, Outputs, Student
@@ -89,6 +90,8 @@ class Distiller:
         torch.backends.cudnn.benchmark = True
         self.teacher = self._open_teacher()
         self.student = place_on(Student(config.network), self.device)
+        self._ties = Ties(self.student) if config.network.equivariant else None
+        self._steps = 0
         self.optimisers = Optimisers(self.student, config.optimiser)
         self.average = Average(self.student, config.optimiser.average)
         self._dormant_units = None
@@ -173,10 +176,20 @@ class Distiller:
         outputs = self._evaluated(spatial, global_, fills_canvas)
         total, parts = loss_of(outputs, targets, spatial[:, :1], self.config.loss)
         total.backward()
+        if self._ties is not None:
+            self._ties.tie_gradients(self.student)
         norm = self.optimisers.step(rate_share)
         self.average.update(self.student)
         if self._dormant_units is not None and rate_share >= LEAST_RATE:
-            self.units_reset += self._dormant_units.step(spatial, global_, fills_canvas)
+            reset = self._dormant_units.step(spatial, global_, fills_canvas)
+            self.units_reset += reset
+            if self._ties is not None and reset > 0:
+                self._ties.spread(self.student)
+                self._ties.spread(self.average.network)
+        self._steps += 1
+        if self._ties is not None and self._steps % TIED_EVERY == 0:
+            self._ties.tie(self.student)
+            self._ties.tie(self.average.network)
         self.losses = {
             "total": total.detach(),
             "norm": norm.detach(),

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from training.config import NetworkConfig
 from training.student.blocks import BottleneckBlock, PlainBlock, PoolingBlock
+from training.student.equivariance import of_groups
 from training.student.layers import Norm
 from training.student.network import Student
 from training.student.optimiser import Optimisers
@@ -108,6 +109,8 @@ class DormantUnitReset:
         self.highest: list[Tensor | None] = [None] * len(self._units)
         self.means: list[Tensor | None] = [None] * len(self._units)
         self._steps = self.looks = 0
+        self._in_groups = student.config.equivariant
+        """Whether units live and die with their groups (equivariance.py)."""
 
     def step(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> int:
         """Count one step and its batch. Return how many units were reset: 0 in most steps."""
@@ -148,6 +151,7 @@ class DormantUnitReset:
             means = self.means[index]
             assert means is not None
             self.means[index] = None
+            means = of_groups(means) if self._in_groups else means
             large = torch.nonzero(means > LARGE)[:, 0]
             if not units.are_pooled or len(large) == 0:
                 continue
@@ -166,6 +170,7 @@ class DormantUnitReset:
             highest = self.highest[index]
             assert highest is not None
             self.highest[index] = None
+            highest = of_groups(highest) if self._in_groups else highest
             dormant = torch.nonzero(highest <= 0.0)[:, 0]
             if len(dormant) == 0:
                 continue

@@ -31,6 +31,7 @@ from training.positions.canvas import OFF_BOARD
 from training.student.attention import AttentionBlock, FeedForwardBlock
 from training.student.blocks import BottleneckBlock, PlainBlock, PoolingBlock, new_blocks
 from training.student.board import Board
+from training.student.equivariance import Ties, check_equivariance
 from training.student.layers import Convolution, Norm, activation_of, together
 
 PLAIN, OPTIMISTIC, SOFT, REPLY = range(4)
@@ -135,6 +136,8 @@ class Student(nn.Module):
             raise TrainingError(f"network.pooled_channels must be smaller than {inside}")
         if config.attention_every and config.channels % (2 * config.attention_heads):
             raise TrainingError("network.channels must be a multiple of twice network.attention_heads")
+        if config.equivariant:
+            check_equivariance(config)
         self.config = config
         self.stem = Convolution(SPATIAL_PLANES, config.channels, 3)
         self.stem_global = nn.Linear(GLOBAL_FEATURES, config.channels, bias=False)
@@ -184,6 +187,8 @@ class Student(nn.Module):
         for head in (self.policy.second, self.policy.pass_second, self.value.value, self.value.score):
             head.weight.mul_(0.1)
         self.value.ownership.weight.mul_(0.1)
+        if self.config.equivariant:
+            Ties(self).spread(self)
 
     def _begin_as_identities(self) -> None:
         """Set the last layer of each block to zero; without a norm, scale its convolutions down for the depth."""

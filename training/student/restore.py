@@ -6,6 +6,8 @@ its temperature, and the reply begins with zeros.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
@@ -25,6 +27,7 @@ from nets.katago.writer import VERSION, encode_model
 from search.parameters import ParameterError
 from training.config import NetworkConfig
 from training.errors import TrainingError
+from training.student.equivariance import Ties, can_be_equivariant
 from training.student.export import to_model
 from training.student.layers import Norm
 from training.student.losses import SOFT_TEMPERATURE
@@ -70,6 +73,8 @@ def restore(model: Model) -> Student:
     """Return a student with the shape and the weights of `model`. Raises TrainingError where none can have them."""
     student = Student(shape_of(model))
     load_weights(student, model)
+    if can_be_equivariant(student.config) and Ties(student).hold(student):
+        student.config = replace(student.config, equivariant=True)
     return student
 
 
