@@ -6,25 +6,21 @@ imported here: a player's own module is imported when that player is made.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from go_rules.machine.memory import LEAST_ADDRESSES, lacking_addresses
-from go_rules.machine.printable import printable, printable_path
+from go_rules.machine.printable import printable
 from gtp_engine.configuration.configuration import NO_NETWORK
 from gtp_engine.errors import UserError
+from gtp_engine.networks import ANY_PROFILE, check_network, open_evaluator, suited_to
 from gtp_engine.stderr import note
-from gtp_engine.version import VERSION
-from nets.devices import AUTO, device_of
+from nets.devices import AUTO
 from nets.embedded import EMBEDDED, FAST, network_file
-from nets.human_profile import HumanProfile, parse_profile
-from nets.opened_before import remember_opened, was_opened_before
 from search.alphazero.parameters import ALPHAGO, AlphaZeroParameters
 from search.parameters import ParameterError, ParameterTable, declared, declared_by
 from search.playouts.parameters import PlayoutParameters
@@ -34,13 +30,7 @@ from search.uct.parameters import PURE_UCT, UctParameters
 
 if TYPE_CHECKING:
     from gtp_engine.configuration.configuration import Configuration
-    from nets.evaluator import Evaluator
     from search.player import Player
-
-Opened = TypeVar("Opened")
-
-ANY_PROFILE = "rank_1d"
-"""Whom a human network imitates where nobody has said it yet."""
 
 IMITATION = SearchParameters(
     temperature_early=0.85, temperature=0.7, temperature_halflife=80.0, temperature_only_below=0.01
@@ -220,27 +210,13 @@ def check(configuration: Configuration, addresses: int = LEAST_ADDRESSES) -> Non
     if net is None or not PLAYERS[name].needs_network:
         return
     if configuration.human_net is not None:
-        _check_network(configuration, of_people=True)
+        check_network(configuration, of_people=True)
     if configuration.engine.device != AUTO or configuration.engine.precision == "fp16":
         from nets.open import check_device
 
         check_device(configuration.engine.device, configuration.engine.precision)
     if configuration.has_own_net:
-        _check_network(configuration)
-
-
-def _check_network(configuration: Configuration, of_people: bool = False) -> None:
-    """Open the configured network, or the human one, unless that has been done before. Raises UserError and
-    EvaluatorError."""
-    net, engine = _net(configuration, of_people), configuration.engine
-    if not net.exists():
-        raise UserError(f"{printable_path(net)}: No such file or directory")
-    if not was_opened_before(net, _how(configuration)):
-        from nets.open import check_network
-
-        _for_a_profile(
-            configuration, of_people, lambda profile: check_network(net, engine.precision, engine.device, profile)
-        )
+        check_network(configuration)
 
 
 def _require_compiler() -> None:
@@ -284,56 +260,6 @@ def _refuse_what_it_lacks(name: str, configuration: Configuration) -> None:
             raise ParameterError(f"{lacking} means nothing without a human network: --human-net FILE")
 
 
-def open_evaluator(configuration: Configuration, of_people: bool = False) -> Evaluator:
-    """Open the configured network, or the human one, and return it ready to run. Raises EvaluatorError."""
-    from nets.open import open_network
-
-    net, engine = _net(configuration, of_people), configuration.engine
-    evaluator = _for_a_profile(
-        configuration,
-        of_people,
-        lambda profile: open_network(net, engine.precision, engine.device, note=note, profile=profile),
-    )
-    remember_opened(net, _how(configuration))
-    return evaluator
-
-
-def _net(configuration: Configuration, of_people: bool) -> Path:
-    net = configuration.human_net if of_people else configuration.net
-    assert net is not None
-    return net
-
-
-def _for_a_profile(
-    configuration: Configuration, of_people: bool, open_it: Callable[[HumanProfile | None], Opened]
-) -> Opened:
-    """Open a network for the people whom it is to imitate.
-
-    Where there is a human network these are its own, for ANY_PROFILE if none is named. The other one imitates nobody,
-    unless it is a HumanSL network too.
-    """
-    named = _profile(configuration)
-    if configuration.human_net is None or (of_people and named is not None):
-        return open_it(named)
-    from nets.evaluator import ProfileMissing
-
-    try:
-        return open_it(None)
-    except ProfileMissing:
-        return open_it(named or parse_profile(ANY_PROFILE))
-
-
-def suited_to(evaluator: Evaluator) -> SearchParameters:
-    """The default parameters of a search with this evaluator: the workers and the batch that suit its device."""
-    device, base = device_of(evaluator.attributes.provider), SearchParameters()
-    return dataclasses.replace(base, workers=device.workers or base.workers, batch=device.batch or base.batch)
-
-
-def _profile(configuration: Configuration) -> HumanProfile | None:
-    name = configuration.engine.human_profile
-    return parse_profile(name) if name else None
-
-
 def compile_beside(configuration: Configuration) -> None:
     """Start a second process that compiles kernels too, if the configured player has a network."""
     if PLAYERS[chosen_player(configuration)].needs_network:
@@ -355,11 +281,3 @@ def _compile_ends() -> None:
 def make_player(configuration: Configuration) -> Player:
     """Make the configured player. Raises ParameterError and EvaluatorError."""
     return PLAYERS[chosen_player(configuration)].make(configuration)
-
-
-def _how(configuration: Configuration) -> str:
-    """What a network was opened by and for, as far as it may make a difference."""
-    engine = configuration.engine
-    told = "human" if engine.human_profile else ""
-    beside = "beside" if configuration.human_net else ""
-    return f"{VERSION} {engine.precision} {engine.device} {told} {beside}"

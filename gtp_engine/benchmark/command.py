@@ -20,7 +20,8 @@ from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.options import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError, explain
-from gtp_engine.players import PLAYERS, WITH_NETWORK, chosen_player, make_player, open_evaluator, suited_to
+from gtp_engine.networks import open_evaluator, suited_to
+from gtp_engine.players import PLAYERS, WITH_NETWORK, chosen_player, make_player
 from nets.devices import CPU, device_of
 from search.puct.parameters import SearchParameters
 from search.request import Limits, SearchRequest

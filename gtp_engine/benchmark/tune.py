@@ -17,7 +17,8 @@ from gtp_engine.configuration.edit import write_values
 from gtp_engine.configuration.options import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.errors import UserError
-from gtp_engine.players import chosen_player, open_evaluator
+from gtp_engine.networks import open_evaluator
+from gtp_engine.players import chosen_player
 from nets.evaluator import EvaluatorError
 from search.toml import toml_value
 

@@ -46,7 +46,7 @@ def adopt(given: Mapping[str, str], has_human_net: bool = False) -> Adopted:
             parameter = None
         if parameter is not None and parameter.name not in MACHINE:
             if value or fixed is None:  # an empty humanSLProfile is no profile
-                adopted.values[parameter.name] = parameter.convert(value)
+                adopted.values[parameter.name] = parameter.convert(value, name)
         elif fixed is None:
             adopted.unused.append(name)
         else:

@@ -120,7 +120,8 @@ def _make_engine(
     from gtp_engine.dialogue.loading import warm_up_rules
     from gtp_engine.json_engine.engine import JsonEngine
     from gtp_engine.json_engine.models import Models
-    from gtp_engine.players import compile_beside, open_evaluator, suited_to
+    from gtp_engine.networks import open_evaluator, suited_to
+    from gtp_engine.players import compile_beside
     from nets.human_network import HumanNetwork
     from nets.merging import MergingEvaluator
 

@@ -15,7 +15,8 @@ from gtp_engine.configuration.parameters import find_parameter, parameters
 from gtp_engine.configuration.settings import RULE_NAMES, EngineSettings
 from gtp_engine.configuration.sources import load, read_file
 from gtp_engine.configuration.texts import template
-from gtp_engine.players import PLAYERS, check, chosen_player, suited_to
+from gtp_engine.networks import suited_to
+from gtp_engine.players import PLAYERS, check, chosen_player
 from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network
 from nets.evaluator import EvaluatorAttributes

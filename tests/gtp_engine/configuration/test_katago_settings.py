@@ -53,7 +53,7 @@ def test_katagos_words_for_no_limit() -> None:
     """Its configuration files write its bounds."""
     limits = {"maxVisits": str(1 << 50), "maxPlayouts": str(1 << 50), "maxTime": "1e20", "maxTimePondering": "1e20"}
     assert adopt(limits).values == {"visits": 1 << 50, "playouts": 1 << 50, "time": 1e20, "ponder_time": 1e20}
-    with pytest.raises(ParameterError, match="time must be"):
+    with pytest.raises(ParameterError, match="maxTime must be"):
         adopt({"maxTime": "1e21"})
 
 
@@ -89,7 +89,7 @@ def test_fixed_doublings_take_the_place_of_those_by_handicap(given: dict[str, st
 
 
 def test_a_bad_value_is_refused() -> None:
-    with pytest.raises(ParameterError, match="visits must be a whole number, not x"):
+    with pytest.raises(ParameterError, match="maxVisits must be a whole number, not x"):
         adopt({"maxVisits": "x"})
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.configuration.sources import load
-from gtp_engine.players import open_evaluator
+from gtp_engine.networks import open_evaluator
 from nets.constant import ConstantEvaluator
 from nets.evaluator import (
     LOSS,

@@ -1,0 +1,104 @@
+"""The networks that a configuration names: opened, and checked before the first reply.
+
+There may be two, the one that searches and the human network beside it. Nothing heavy is imported here until one is
+opened.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from go_rules.machine.printable import printable_path
+from gtp_engine.errors import UserError
+from gtp_engine.stderr import note
+from gtp_engine.version import VERSION
+from nets.devices import device_of
+from nets.human_profile import HumanProfile, parse_profile
+from nets.opened_before import remember_opened, was_opened_before
+from search.puct.parameters import SearchParameters
+
+if TYPE_CHECKING:
+    from gtp_engine.configuration.configuration import Configuration
+    from nets.evaluator import Evaluator
+
+Opened = TypeVar("Opened")
+
+ANY_PROFILE = "rank_1d"
+"""Whom a human network imitates where nobody has said it yet."""
+
+
+def open_evaluator(configuration: Configuration, of_people: bool = False) -> Evaluator:
+    """Open the configured network, or the human one, and return it ready to run. Raises EvaluatorError."""
+    from nets.open import open_network
+
+    net, engine = _net(configuration, of_people), configuration.engine
+    evaluator = _for_a_profile(
+        configuration,
+        of_people,
+        lambda profile: open_network(net, engine.precision, engine.device, note=note, profile=profile),
+    )
+    remember_opened(net, _how(configuration))
+    return evaluator
+
+
+def check_network(configuration: Configuration, of_people: bool = False) -> None:
+    """Open the configured network, or the human one, unless that has been done before. Raises UserError and
+    EvaluatorError."""
+    net, engine = _net(configuration, of_people), configuration.engine
+    if not net.exists():
+        raise UserError(f"{printable_path(net)}: No such file or directory")
+    if not was_opened_before(net, _how(configuration)):
+        from nets import open as nets_open
+
+        _for_a_profile(
+            configuration,
+            of_people,
+            lambda profile: nets_open.check_network(net, engine.precision, engine.device, profile),
+        )
+
+
+def suited_to(evaluator: Evaluator) -> SearchParameters:
+    """The default parameters of a search with this evaluator: the workers and the batch that suit its device."""
+    device, base = device_of(evaluator.attributes.provider), SearchParameters()
+    return dataclasses.replace(base, workers=device.workers or base.workers, batch=device.batch or base.batch)
+
+
+def _net(configuration: Configuration, of_people: bool) -> Path:
+    net = configuration.human_net if of_people else configuration.net
+    assert net is not None
+    return net
+
+
+def _for_a_profile(
+    configuration: Configuration, of_people: bool, open_it: Callable[[HumanProfile | None], Opened]
+) -> Opened:
+    """Open a network for the people whom it is to imitate.
+
+    Where there is a human network these are its own, for ANY_PROFILE if none is named. The other one imitates nobody,
+    unless it is a HumanSL network too.
+    """
+    named = _profile(configuration)
+    if configuration.human_net is None or (of_people and named is not None):
+        return open_it(named)
+    from nets.evaluator import ProfileMissing
+
+    try:
+        return open_it(None)
+    except ProfileMissing:
+        return open_it(named or parse_profile(ANY_PROFILE))
+
+
+def _profile(configuration: Configuration) -> HumanProfile | None:
+    name = configuration.engine.human_profile
+    return parse_profile(name) if name else None
+
+
+def _how(configuration: Configuration) -> str:
+    """What a network was opened by and for, as far as it may make a difference."""
+    engine = configuration.engine
+    told = "human" if engine.human_profile else ""
+    beside = "beside" if configuration.human_net else ""
+    return f"{VERSION} {engine.precision} {engine.device} {told} {beside}"
