@@ -159,3 +159,5 @@ class SearchResult:
     such players; between equals where it is 0."""
     raw: RawEvaluation | None = None
     """The network's own evaluation of the root; None without a network."""
+    likelihoods: NDArray[np.float64] | None = None
+    """[H*W + 1] how likely people play each move, the pass last; None where they were not asked."""

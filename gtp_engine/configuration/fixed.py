@@ -45,8 +45,6 @@ FIXED: dict[str, tuple[bool | int | float | str, str]] = {
     "futileVisitsThreshold": (0.0, "a search that may end early does so once the rest will hardly change the move"),
     "searchFactorAfterOnePass": (1.0, "passes do not shorten a search"),
     "searchFactorAfterTwoPass": (1.0, "passes do not shorten a search"),
-    "delayMoveScale": (0.0, "a move is never delayed"),
-    "delayMoveMax": (0.0, "a move is never delayed"),
     "humanSLProfile": ("", "there is no HumanSL network"),
     "humanSLChosenMoveIgnorePass": (False, _NO_HUMAN_NET),
     "humanSLChosenMovePiklLambda": (1e9, _NO_HUMAN_NET),

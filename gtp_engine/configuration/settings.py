@@ -130,6 +130,14 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         0.3, "Time a controller's clock charges beyond our own thinking.", unit="seconds a move", low=0, high=60,
         kata="lagBuffer", live=True,
     )
+    delay_scale: float = parameter(
+        0.0, "How long a move is held back, so that it does not come at once, about: longer for less likely moves, and "
+        "never beyond the time that the move may take.", unit="seconds", low=0, high=10000, kata="delayMoveScale",
+        live=True,
+    )
+    delay_max: float = parameter(
+        1e6, "The longest that a move is held back.", unit="seconds", low=0, high=1e6, kata="delayMoveMax", live=True
+    )
     gtp_name: str = parameter(
         "Nobi", "What `name` answers; some GUIs choose their dialect by it.", metavar="NAME", commands=("gtp",)
     )

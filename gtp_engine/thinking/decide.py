@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 
 from go_rules.game import Game
-from go_rules.points import PASS, to_vertex
+from go_rules.points import PASS, board_points, to_vertex
 from gtp_engine import stderr
 from gtp_engine.analysis.pictures import variation_picture
+from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Decision, Engine
 from gtp_engine.thinking.time_management import SMALLEST, is_time_kept, seconds_for_move
@@ -106,7 +108,11 @@ def _draw(engine: Engine, result: SearchResult) -> None:
 
 
 def play_decision(engine: Engine, call: Call, decision: Decision) -> str:
-    """Play the move, charge the clock for it and ask for pondering. Returns the move as GTP text."""
+    """Play the move, when it has been held back as long as is wanted, charge the clock for it and ask for pondering.
+    Returns the move as GTP text."""
+    wait = held_back(engine.settings, engine.game, decision, random.gammavariate(2.0, 0.5))
+    if wait > 0.0:
+        call.stop.wait(min(wait, decision.due - time.monotonic()))
     if decision.point != RESIGN:
         engine.game.play(decision.colour, decision.point)
         engine.ponder_next()
@@ -123,6 +129,20 @@ def play_decision(engine: Engine, call: Call, decision: Decision) -> str:
         # A search that had no time for more than the root's evaluation tells nothing: nothing is shorter.
         engine.lateness.moved(now - decision.due if decision.result.new_visits > 1 else 0.0)
     return move_text(decision.point, engine.game.height)
+
+
+def held_back(settings: EngineSettings, game: Game, decision: Decision, luck: float) -> float:
+    """Return how many seconds a move is held back: 0.5 * delay_scale / (p + 0.1), times `luck`, whose mean is 1.
+
+    p is how likely people play the move, or without a human network the policy. Source: KataGo's `delayMoveScale`.
+    """
+    result, likelihood = decision.result, 0.0
+    if result.likelihoods is not None and decision.point != RESIGN:
+        place = [*board_points(game.width, game.height), PASS].index(decision.point)
+        likelihood = float(result.likelihoods[place])
+    elif result.likelihoods is None:
+        likelihood = next((move.prior for move in result.moves if move.point == decision.point), 0.0)
+    return min(settings.delay_max, luck * 0.5 * settings.delay_scale / (likelihood + 0.1))
 
 
 def legal_choice(game: Game, colour: int, point: int, result: SearchResult, filter: MoveFilter | None = None) -> int:

@@ -40,7 +40,7 @@ MERGED = 2
 """Positions that such a device evaluates together at most, in batches of a single search."""
 OF_A_DIALOGUE = frozenset(
     {"longest", "early_answer", "size", "komi", "rules", "ponder", "ponder_visits", "ponder_playouts", "ponder_time",
-     "lag", "gtp_name", "ogs_chat"}
+     "lag", "delay_scale", "delay_max", "gtp_name", "ogs_chat"}
 )  # fmt: skip
 """Parameters of the engine that mean something only where it plays."""
 

@@ -88,7 +88,7 @@ class PuctPlayer:
 
         def mixed(result: SearchResult) -> SearchResult:
             moves = with_peoples_choice(request.game, result.moves, likelihoods, parameters)
-            return dataclasses.replace(result, moves=moves, seconds=result.seconds + spent)
+            return dataclasses.replace(result, moves=moves, seconds=result.seconds + spent, likelihoods=likelihoods)
 
         limits, report = dataclasses.replace(request.limits, may_stop_early=False), request.report
         if limits.seconds is not None:

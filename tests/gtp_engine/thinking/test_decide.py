@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import time
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from go_rules.game import Game
@@ -13,12 +16,13 @@ from gtp_engine.commands.analysis import kata_search_analyze_cancellable
 from gtp_engine.commands.play import kata_search_cancellable
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
+from gtp_engine.dialogue.engine import Decision
 from gtp_engine.dialogue.protocol import parse_line
 from gtp_engine.thinking import decide
 from gtp_engine.thinking.decide import decide as think
 from gtp_engine.thinking.time_management import SMALLEST
-from search.request import MoveFilter, SearchRequest
-from search.result import SearchResult
+from search.request import Limits, MoveFilter, SearchRequest
+from search.result import RESIGN, SearchResult
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
 
 
@@ -156,3 +160,36 @@ def test_a_move_that_is_not_allowed_is_not_played_though_the_player_chooses_it()
     assert dialogue.ask("kata-genmove_analyze b allow b c3 1").endswith("play C3")
     dialogue.ask("clear_board")
     assert dialogue.ask("kata-genmove_analyze b avoid w pass 1").endswith("play pass")
+
+
+def test_how_long_a_move_is_held_back() -> None:
+    """About half a second for a move that everybody plays, five for one that nobody plays, where the scale is one."""
+    game = Game(9, 9)
+    settings = EngineSettings(delay_scale=1.0, delay_max=4.0)
+    result = FakePlayer().search(SearchRequest(game, BLACK, Limits(visits=1)))
+    point = result.moves[0].point
+
+    def seconds(luck: float = 1.0, settings: EngineSettings = settings, **changes: Any) -> float:
+        decision = Decision(BLACK, changes.pop("point", point), replace(result, **changes), 0, 0.0, False)
+        return decide.held_back(settings, game, decision, luck)
+
+    assert seconds(moves=(replace(result.moves[0], prior=0.4),)) == pytest.approx(1.0)
+    assert seconds(moves=()) == 4.0
+    assert seconds(0.5, moves=()) == pytest.approx(2.5)
+    people = np.zeros(82)
+    people[0] = 0.9
+    assert seconds(likelihoods=people, point=from_vertex("A9", 9, 9)) == pytest.approx(0.5)
+    assert seconds(0.1, likelihoods=people, point=PASS) == pytest.approx(0.5)
+    assert seconds(0.1, likelihoods=people, point=RESIGN) == pytest.approx(0.5)
+    assert seconds(settings=EngineSettings(), moves=()) == 0.0
+
+
+@pytest.mark.parametrize("limit", ["kata-set-param maxTime 0.3", "time_settings 0 1 1"])
+def test_a_move_is_held_back_no_longer_than_it_may_take(limit: str) -> None:
+    dialogue = Dialogue(FakePlayer())
+    dialogue.ask("boardsize 9")
+    dialogue.ask(limit)
+    dialogue.ask('kata-set-params {"delayMoveScale":1000,"lagBuffer":0.2}')
+    began = time.monotonic()
+    assert dialogue.ask("genmove b")
+    assert 0.1 < time.monotonic() - began < 5.0
