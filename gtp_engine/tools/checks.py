@@ -218,8 +218,9 @@ def _network(installation: Installation) -> str:
     evaluator = installation.player.evaluator
     assert evaluator is not None
     which = configuration.net if configuration.has_own_net else f"embedded, {configuration.net}"
-    network = evaluator.attributes
-    return f"network: {network.name} ({which}), {network.precision}, {network.provider}"
+    network, human = evaluator.attributes, getattr(installation.player, "human", None)
+    beside = f"; beside it {human.evaluator.attributes.name} ({configuration.human_net})" if human is not None else ""
+    return f"network: {network.name} ({which}), {network.precision}, {network.provider}{beside}"
 
 
 def _move(installation: Installation) -> str:
@@ -267,7 +268,7 @@ CHECKS = (
         ends=True,
     ),
     Check(
-        "network", _network, "download the file again, or leave out --net: then an embedded network plays", ends=True
+        "network", _network, "download the file again, or leave out --net or --human-net, whichever names it", ends=True
     ),
     Check("move", _move, "this is a bug; NOBI_DEBUG=1 shows where it is", ends=True),
     Check("speed", _speed, "this is a bug; NOBI_DEBUG=1 shows where it is"),

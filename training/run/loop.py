@@ -232,6 +232,7 @@ class Run:
     def write_network(self, measures: tuple[Measure, Measure] | None = None) -> None:
         """Write the average of the weights as they are now to the run's student.bin.gz. Raises TrainingError."""
         self._keep_config()
+        self.distiller.mend_ties()
         trained = describe_network(self.distiller.average.network, self._config, self.progress)
         write_trained_network(self._folder, trained, measures)
 
@@ -317,6 +318,7 @@ class Run:
 
     def _checkpoint(self) -> Checkpoint:
         distiller = self.distiller
+        distiller.mend_ties()
         return Checkpoint(
             distiller.student.state_dict(),
             distiller.average.state_dict(),

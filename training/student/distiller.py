@@ -187,15 +187,20 @@ class Distiller:
                 self._ties.spread(self.student)
                 self._ties.spread(self.average.network)
         self._steps += 1
-        if self._ties is not None and self._steps % TIED_EVERY == 0:
-            self._ties.tie(self.student)
-            self._ties.tie(self.average.network)
+        if self._steps % TIED_EVERY == 0:
+            self.mend_ties()
         self.losses = {
             "total": total.detach(),
             "norm": norm.detach(),
             **{name: part.detach() for name, part in parts.items()},
         }
         return outputs.policy[:, PLAIN].detach()
+
+    def mend_ties(self) -> None:
+        """Undo what rounding has made of the ties of a student that turns with the board: before it is written, too."""
+        if self._ties is not None:
+            self._ties.tie(self.student)
+            self._ties.tie(self.average.network)
 
     @torch.no_grad()
     def label(self, batch: Batch) -> tuple[Batch, Targets, Callable[[Tensor | None], None]]:
