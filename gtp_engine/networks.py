@@ -23,6 +23,8 @@ from search.puct.parameters import SearchParameters
 if TYPE_CHECKING:
     from gtp_engine.configuration.configuration import Configuration
     from nets.evaluator import Evaluator
+    from nets.human_network import HumanNetwork
+    from search.player import Player
 
 Opened = TypeVar("Opened")
 
@@ -58,6 +60,11 @@ def check_network(configuration: Configuration, of_people: bool = False) -> None
             of_people,
             lambda profile: nets_open.check_network(net, engine.precision, engine.device, profile),
         )
+
+
+def human_network(player: Player) -> HumanNetwork | None:
+    """The human network beside the one that a player searches with; None if it has none."""
+    return getattr(player, "human", None)
 
 
 def suited_to(evaluator: Evaluator) -> SearchParameters:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from go_rules.machine.memory import LEAST_ADDRESSES, lacking_addresses
 from go_rules.machine.printable import printable
-from gtp_engine.configuration.configuration import NO_NETWORK
+from gtp_engine.configuration.configuration import NO_NETWORK, SYNONYMS, WITH_NETWORK
 from gtp_engine.errors import UserError
 from gtp_engine.networks import ANY_PROFILE, check_network, open_evaluator, suited_to
 from gtp_engine.stderr import note
@@ -157,11 +157,8 @@ PLAYERS = {
 }
 """The players by the name that `--player` takes."""
 
-SYNONYMS = {"network": "nobi"}
-"""Other names that `--player` takes."""
-
-WITH_PROFILE, WITH_NETWORK, WITHOUT_NETWORK = "policy", "nobi", "rave"
-"""The players that are taken if --player names none."""
+WITH_PROFILE, WITHOUT_NETWORK = "policy", "rave"
+"""The players that are taken, besides WITH_NETWORK, if --player names none."""
 
 
 def chosen_player(configuration: Configuration) -> str:

@@ -13,7 +13,6 @@ from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES, Evaluation, Evaluati
 from nets.features import AS_IS, encode_symmetry, scratch_for
 from nets.symmetry import symmetry_permutations
 
-SYMMETRIES = 8
 OPTIMISM = 0.2
 """How much of the optimistic policy is mixed in, where the network has one and the caller says nothing."""
 

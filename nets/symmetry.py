@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from go_rules.points import PASS, column_of, point_at, row_of
 
+SYMMETRIES = 8
+"""Of a square."""
 UPSIDE_DOWN, LEFT_RIGHT, TRANSPOSED = 1, 2, 4
 """Bits of a symmetry's number."""
 
 
 def symmetry_count(width: int, height: int) -> int:
     """How many symmetries, 0 upward, such a board has."""
-    return 8 if width == height else 4
+    return SYMMETRIES if width == height else SYMMETRIES // 2
 
 
 def symmetric_point(point: int, width: int, height: int, symmetry: int) -> int:

@@ -19,8 +19,9 @@ from gtp_engine.dialogue.protocol import (
     is_colour,
 )
 from gtp_engine.thinking.decide import CANCELLED, decide, move_text, play_decision
-from nets.bare_evaluation import OPTIMISM, SYMMETRIES
+from nets.bare_evaluation import OPTIMISM
 from nets.evaluator import Evaluator
+from nets.symmetry import SYMMETRIES
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import SearchResult
 

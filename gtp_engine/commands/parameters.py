@@ -12,8 +12,8 @@ from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_float, interpret_integer, interpret_object
+from gtp_engine.networks import human_network
 from nets.evaluator import Evaluator
-from nets.human_network import HumanNetwork
 from nets.human_profile import HumanProfile, parse_profile
 from search.parameters import Parameter, ParameterError, ParameterTable, declared
 
@@ -95,7 +95,7 @@ def changeable(engine: Engine) -> list[Parameter]:
 def all_values(engine: Engine) -> dict[str, Any]:
     """The values of all parameters by name, those that have only one value last."""
     values = {shown_name(parameter): value_of(engine, parameter) for parameter in changeable(engine)}
-    return values | {name: FIXED[name][0] for name in FIXED if fixed_parameter(engine, name) is not None}
+    return values | {name: value for name, (value, _) in FIXED.items() if name not in values}
 
 
 def fixed_parameter(engine: Engine, name: str) -> str | None:
@@ -114,8 +114,8 @@ def shown_name(parameter: Parameter) -> str:
 def imitator(engine: Engine) -> Evaluator | None:
     """The network that says what people would play: the human network beside the player's, or the player's own if it is
     a HumanSL network; None if the player has none of either."""
-    human = getattr(engine.player, "human", None)
-    if isinstance(human, HumanNetwork):
+    human = human_network(engine.player)
+    if human is not None:
         return human.evaluator
     evaluator = engine.player.evaluator
     return evaluator if evaluator is not None and evaluator.attributes.profile is not None else None

@@ -21,8 +21,10 @@ T = TypeVar("T", bound=ParameterTable)
 
 NO_NETWORK = "none"
 """The value of `net` for playing without a network, and of `human_net` for having none."""
-ASKS_PEOPLE = ("nobi", "network")
-"""The names of the player that a human network is for."""
+WITH_NETWORK = "nobi"
+"""The player that is taken where there is a network; a human network is for it alone."""
+SYNONYMS = {"network": WITH_NETWORK}
+"""Other names that `--player` takes."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,10 @@ class Configuration:
     @property
     def human_net(self) -> Path | None:
         """The path of the human network; None without one, and for a player that has no use for it."""
-        named, player = self.engine.human_net, self.engine.player
-        if named in (None, NO_NETWORK) or self.engine.net == NO_NETWORK or player not in (None, *ASKS_PEOPLE):
+        named, player = self.engine.human_net, self.engine.player or WITH_NETWORK
+        if named in (None, NO_NETWORK) or self.engine.net == NO_NETWORK:
             return None
-        return network_path(named)
+        return network_path(named) if SYNONYMS.get(player, player) == WITH_NETWORK else None
 
     @property
     def has_own_net(self) -> bool:

@@ -110,8 +110,8 @@ def _draw(engine: Engine, result: SearchResult) -> None:
 def play_decision(engine: Engine, call: Call, decision: Decision) -> str:
     """Play the move, when it has been held back as long as is wanted, charge the clock for it and ask for pondering.
     Returns the move as GTP text."""
-    wait = held_back(engine.settings, engine.game, decision, random.gammavariate(2.0, 0.5))
-    if wait > 0.0:
+    if engine.settings.delay_scale > 0.0:
+        wait = held_back(engine.settings, engine.game, decision, random.gammavariate(2.0, 0.5))
         call.stop.wait(min(wait, decision.due - time.monotonic()))
     if decision.point != RESIGN:
         engine.game.play(decision.colour, decision.point)

@@ -13,7 +13,7 @@ from go_rules.machine.cores import usable_cores
 from go_rules.machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads
 from go_rules.machine.printable import shown
 from go_rules.machine.texts import parse_integer
-from gtp_engine.configuration.configuration import Configuration
+from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration
 from gtp_engine.configuration.katago_config import read_config, read_overrides
 from gtp_engine.configuration.options import Count, config_options
 from gtp_engine.configuration.settings import MOST_VISITS
@@ -100,7 +100,7 @@ def analysis(
 
 def _require_network(configuration: Configuration) -> None:
     """Raise UserError unless the search with a network, which alone answers queries, can answer them."""
-    from gtp_engine.players import WITH_NETWORK, chosen_player
+    from gtp_engine.players import chosen_player
 
     if configuration.net is None:
         raise UserError("the analysis engine needs a network: --net FILE")

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from go_rules.game import Game
 from go_rules.points import WHITE
 from go_rules.random import drawn_seed
-from nets.bare_evaluation import SYMMETRIES
 from nets.evaluator import Evaluator
 from nets.human_network import HumanNetwork
 from nets.interruption import Stopped
+from nets.symmetry import SYMMETRIES
 from search.puct.doublings import fixed_doublings, handicap_doublings, has_learned_doublings
 from search.puct.human_choice import with_peoples_choice
 from search.puct.human_parameters import HumanParameters

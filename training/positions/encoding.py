@@ -10,9 +10,6 @@ from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
 from nets.features import IN_TREE, encode_symmetry
 from nets.symmetry import LEFT_RIGHT, TRANSPOSED, UPSIDE_DOWN
 
-SYMMETRIES = 8
-"""How many symmetries a square board has; nets/symmetry.py numbers them."""
-
 
 @kernel
 def cell_of(point, size, canvas, symmetry):

@@ -18,7 +18,8 @@ from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.position import PHASE_OVER, new_stack
 from go_rules.random import below, seed_state, uniform
 from go_rules.rules import RULES, SCORING_TERRITORY
-from training.positions.encoding import SYMMETRIES, cell_of, write_input
+from nets.symmetry import SYMMETRIES
+from training.positions.encoding import cell_of, write_input
 from training.positions.game_conditions import draw_conditions
 from training.positions.random_moves import random_move
 

@@ -16,7 +16,8 @@ from go_rules.compilation.jit import kernel
 from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.random import below, uniform
 from go_rules.rules import SCORING_TERRITORY
-from training.positions.encoding import SYMMETRIES, cell_of, write_input
+from nets.symmetry import SYMMETRIES
+from training.positions.encoding import cell_of, write_input
 from training.positions.game_conditions import draw_conditions
 from training.positions.random_moves import may_play, random_move, seed_random
 

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from go_rules.machine.cores import usable_cores
+from nets.symmetry import SYMMETRIES
 from training.errors import TrainingError
 from training.positions.canvas import CANVASES
-from training.positions.encoding import SYMMETRIES
 from training.samples.compact import MAX_SAMPLES
 from training.samples.older_files import older_files
 from training.samples.sample_files import SUFFIX, Chunk, SampleSources, read_chunk, require_read

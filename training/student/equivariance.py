@@ -14,17 +14,15 @@ and Muon's steps tied but for rounding.
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from nets.symmetry import SYMMETRIES, symmetry_permutations
 from training.config import NetworkConfig
 from training.errors import TrainingError
 
-SYMMETRIES = 8
 IN_GROUPS = ("channels", "pooled_channels", "policy_channels", "value_channels", "value_hidden", "bottleneck")
 """What of a shape counts channels in groups of SYMMETRIES."""
 OF_INPUTS = ("stem.weight", "stem_global.weight")
@@ -55,18 +53,11 @@ def can_be_equivariant(config: NetworkConfig) -> bool:
     return True
 
 
-def turned(planes: NDArray[np.int64], symmetry: int) -> NDArray[np.int64]:
-    """Turn and mirror the last two axes, which have one length."""
-    mirrored = planes[..., ::-1] if symmetry >= SYMMETRIES // 2 else planes
-    return np.rot90(mirrored, symmetry % (SYMMETRIES // 2), (-2, -1))
-
-
 def _products() -> NDArray[np.int64]:
     """Return [SYMMETRIES, SYMMETRIES]: which symmetry it is to apply column j and then row i."""
-    probe = np.arange(9).reshape(3, 3)
-    images = [turned(probe, each).tolist() for each in range(SYMMETRIES)]
-    both = itertools.product(range(SYMMETRIES), repeat=2)
-    return np.array([images.index(turned(turned(probe, j), i).tolist()) for i, j in both]).reshape(SYMMETRIES, -1)
+    turns = symmetry_permutations(3, 3)[:, :-1]
+    both = turns[:, turns]
+    return np.asarray((both[:, :, None] == turns).all(-1).argmax(-1))
 
 
 PRODUCTS = _products()
@@ -128,16 +119,14 @@ def _tied(student: nn.Module) -> list[tuple[str, nn.Parameter]]:
 
 def _orbits(name: str, shape: tuple[int, ...]) -> Tensor:
     """Return [weights / SYMMETRIES, SYMMETRIES] the places, in the flattened weights, of each orbit."""
-    places = np.arange(np.prod(shape)).reshape(shape)
+    outputs, inputs, side = (*shape, 1, 1)[:3]
+    out_grouped, in_grouped = not name.startswith(OF_OUTPUTS), name not in OF_INPUTS and inputs > 1
+    places = np.arange(outputs * inputs * side * side).reshape(outputs, inputs, side * side)
     into = np.empty((places.size, SYMMETRIES), np.int64)
-    for symmetry in range(SYMMETRIES):
-        image = turned(places, symmetry) if places.ndim == 4 else places
+    for symmetry, turn in enumerate(symmetry_permutations(side, side)[:, :-1]):
         moved = np.empty_like(places)
-        outputs = _moved(shape[0], symmetry, not name.startswith(OF_OUTPUTS))
-        if places.ndim == 1:
-            moved[outputs] = image
-        else:
-            moved[np.ix_(outputs, _moved(shape[1], symmetry, name not in OF_INPUTS))] = image
+        ends = _moved(outputs, symmetry, out_grouped), _moved(inputs, symmetry, in_grouped)
+        moved[np.ix_(*ends, turn)] = places
         into[moved.ravel(), symmetry] = places.ravel()
     return torch.from_numpy(into[into.min(axis=1) == places.ravel()])
 

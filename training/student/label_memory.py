@@ -12,8 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nets.symmetry import symmetry_permutations
-from training.positions.encoding import SYMMETRIES
+from nets.symmetry import SYMMETRIES, symmetry_permutations
 from training.student.losses import Targets
 
 KEPT = 256

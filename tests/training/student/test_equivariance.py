@@ -8,15 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
+from nets.symmetry import SYMMETRIES, symmetry_permutations
 from tests.training.run.short_runs import config
 from training.config import NetworkConfig, OptimiserConfig
 from training.errors import TrainingError
 from training.student.distiller import Distiller
-from training.student.equivariance import SYMMETRIES, Ties, turned
+from training.student.equivariance import Ties
 from training.student.export import to_model
 from training.student.growth import grow
 from training.student.network import Student
@@ -28,6 +30,13 @@ SHAPE = NetworkConfig(
 SIDE = 7
 
 
+def turned(planes: NDArray[np.float32], symmetry: int) -> NDArray[np.float32]:
+    """Planes [..., SIDE, SIDE] as a symmetry shows them."""
+    out = np.empty_like(planes).reshape(*planes.shape[:-2], -1)
+    out[..., symmetry_permutations(SIDE, SIDE)[symmetry, :-1]] = planes.reshape(out.shape)
+    return out.reshape(planes.shape)
+
+
 def assert_turns(student: Student) -> None:
     generator = np.random.default_rng(3)
     spatial = (generator.random((2, SPATIAL_PLANES, SIDE, SIDE)) < 0.3).astype(np.float32)
@@ -37,12 +46,12 @@ def assert_turns(student: Student) -> None:
     with torch.no_grad():
         first = student(torch.from_numpy(spatial), global_)
         for symmetry in range(SYMMETRIES):
-            other = student(torch.from_numpy(turned(spatial, symmetry).copy()), global_)
+            other = student(torch.from_numpy(turned(spatial, symmetry)), global_)
             for name, outputs in (("policy", first.policy[:, :, :-1]), ("ownership", first.ownership)):
                 planes = outputs.unflatten(-1, (SIDE, SIDE)).numpy()
                 found = getattr(other, name)
                 found = found[:, :, :-1] if name == "policy" else found
-                wanted = torch.from_numpy(turned(planes, symmetry).copy()).flatten(-2)
+                wanted = torch.from_numpy(turned(planes, symmetry)).flatten(-2)
                 torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-4)
             torch.testing.assert_close(other.policy[:, :, -1], first.policy[:, :, -1], rtol=1e-3, atol=1e-4)
             torch.testing.assert_close(other.value, first.value, rtol=1e-3, atol=1e-4)
