@@ -35,6 +35,7 @@ SUBCOMMANDS = {
     ),
     "benchmark": ("gtp_engine.benchmark.command", "Measure how fast this machine searches."),
     "tune": ("gtp_engine.benchmark.tune", "Find the settings that suit this machine, and keep them."),
+    "review": ("gtp_engine.review.command", "Analyse a whole game: what its moves lost, and what was better."),
     "picture": ("gtp_engine.tools.picture", "Analyse a position and draw it as an SVG file."),
     "mcts": ("gtp_engine.tools.mcts", "Play tic-tac-toe, connect four or small Go against the textbook's search."),
     "convert": ("gtp_engine.tools.conversion", "Convert a KataGo network to ONNX."),

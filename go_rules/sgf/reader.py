@@ -1,19 +1,16 @@
 """Reads SGF files (FF[4], https://www.red-bean.com/sgf/): the main line of the first game. writer.py writes them.
-`split_games` takes a collection of games apart.
 
-The size of a text is measured before it is parsed, so that a hostile file is refused early. sgfmill parses the grammar;
-this module interprets the properties, on boards that need not be square.
+grammar.py parses the text; this module interprets the properties, on boards that need not be square.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-
-from sgfmill import sgf_grammar
+from itertools import islice
 
 from go_rules.game import Game, Move, RuleViolation
 from go_rules.handicap import fixed_handicap, max_fixed_handicap
@@ -35,20 +32,12 @@ from go_rules.points import (
 )
 from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES, komi_from_sgf, rules_from_sgf
 from go_rules.rules import Rules
-from go_rules.sgf.encodings import in_utf8, known_encoding
+from go_rules.sgf.encodings import known_encoding
+from go_rules.sgf.grammar import MAX_BYTES, SgfError, main_line, parse_tree
 
-MAX_BYTES = 10_000_000
-MAX_TOKENS = 250_000
-"""The most delimiters, property names, values and escaped characters: sgfmill keeps some 200 bytes for each."""
-MAX_DEPTH = 5_000
-"""The most nested variations. Some editors nest every move of a game, so hundreds are normal."""
 MAX_MOVES = 10_000
 MAX_SETUPS = 300
 """The most nodes of the main line that set stones up."""
-
-
-class SgfError(ValueError):
-    """The file or text is no SGF game that we can play; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -100,16 +89,25 @@ class SgfGame:
         `rules` and `komi` are used if the file names none; rules that it names without a komi bring their usual one.
         Raises SgfError for moves that Game.play_lenient refuses, and for impossible setups.
         """
+        count = None if before_move is None else max(1, before_move)
+        ((game, _),) = deque(islice(self.positions(rules, komi), count), maxlen=1)
+        return game
+
+    def positions(self, rules: Rules = DEFAULT_RULES, komi: float = DEFAULT_KOMI) -> Iterator[tuple[Game, Move | None]]:
+        """Play the game as `to_game` does. Yield it before each move, with the move, and at its end, with None.
+
+        It is the same game each time, which goes on when the next one is asked for.
+        """
         steps = self._steps_with_handicap()
         if steps is not self.steps:
             try:
-                self._play(steps, None, rules, komi)
+                deque(self._play(steps, rules, komi), maxlen=0)
             except SgfError:  # the file's own moves are where that handicap would be
                 steps = self.steps
-        return self._play(steps, before_move, rules, komi)
+        return self._play(steps, rules, komi)
 
-    def _play(self, steps: Sequence[Move | Setup], before_move: int | None, rules: Rules, komi: float) -> Game:
-        """What `to_game` returns, played by these steps."""
+    def _play(self, steps: Sequence[Move | Setup], rules: Rules, komi: float) -> Iterator[tuple[Game, Move | None]]:
+        """What `positions` yields, played by these steps."""
         own_komi = self.komi_to_play
         game = Game(self.width, self.height, self.rules or rules, komi if own_komi is None else own_komi)
         played = 0
@@ -118,8 +116,7 @@ class SgfGame:
                 following = (later.colour for later in steps[index + 1 :] if isinstance(later, Move))
                 self._set_up(game, step, next(following, None))
                 continue
-            if before_move is not None and played + 1 >= before_move:
-                break
+            yield game, step
             played += 1
             try:
                 game.play_lenient(step.colour, step.point)
@@ -127,7 +124,7 @@ class SgfGame:
                 vertex = to_vertex(step.point, self.height) if violation.reason != "off board" else "?"
                 name = f"{COLOUR_NAMES[step.colour]} {vertex}"
                 raise SgfError(f"move {played} ({name}) is illegal: {violation.reason}") from None
-        return game
+        yield game, None
 
     def _steps_with_handicap(self) -> tuple[Move | Setup, ...]:
         """The steps, with the fixed handicap that some servers mean by HA alone; then the first move is white's."""
@@ -170,86 +167,8 @@ def read_sgf(path: str | os.PathLike[str]) -> SgfGame:
 
 def parse_sgf(data: bytes) -> SgfGame:
     """Parse the first game in `data`, whatever comes before it. Raises SgfError."""
-    if len(data) > MAX_BYTES:
-        raise SgfError(f"more than {MAX_BYTES} bytes")
-    text = in_utf8(data)
-    if text is data:
-        return _interpreted(_parse(data))
-    # A name may have been cut in the middle of a character, or the encoding be another: then brackets are found in the
-    # bytes. Where one is missed, so is the property behind it.
-    readings = []
-    for each in (text, data):
-        with contextlib.suppress(SgfError):
-            readings.append(_parse(each))
-    return _interpreted(max(readings, key=lambda nodes: sum(map(len, nodes))) if readings else _parse(text))
-
-
-def _interpreted(nodes: list[Mapping[str, list[bytes]]]) -> SgfGame:
+    nodes = main_line(parse_tree(data))
     return _Reader(nodes[0]).game(nodes)
-
-
-def _parse(data: bytes) -> list[Mapping[str, list[bytes]]]:
-    """Parse the main line of the first game into nodes. Raises SgfError."""
-    start = _START.search(data)
-    if start is None:
-        raise SgfError("no SGF game found")
-    _measure(data, start.start())
-    try:
-        tree = sgf_grammar.parse_sgf_game(data[start.start() :])
-    except ValueError as error:
-        raise SgfError(f"broken SGF: {error}") from None
-    return list(sgf_grammar.main_sequence_iter(tree))
-
-
-def split_games(data: bytes) -> Iterator[bytes]:
-    """Yield the text of each game in `data`, for parse_sgf to read.
-
-    What has no game in it, and what begins with a game whose end cannot be found, is yielded as it is: parse_sgf then
-    says why.
-    """
-    data = in_utf8(data)
-    position, start = 0, _START.search(data)
-    while start is not None:
-        try:
-            position = _measure(data, start.start())
-        except SgfError:
-            yield data[start.start() :]
-            return
-        yield data[start.start() : position]
-        start = _START.search(data, position)
-    if position == 0:
-        yield data
-
-
-_START = re.compile(rb"\(\s*;")
-_OUTSIDE = re.compile(rb"[A-Za-z]{1,64}|[\[();]")
-_INSIDE = re.compile(rb"\\.|\]", re.DOTALL)
-
-
-def _measure(data: bytes, position: int) -> int:
-    """Refuse what would cost a parser too much: walk the tokens of the game that begins at `position`, without keeping
-    them. Return where it ends."""
-    depth = tokens = 0
-    pattern = _OUTSIDE
-    while match := pattern.search(data, position):
-        tokens += 1
-        position = match.end()
-        token = match.group()
-        if token == b"[":
-            pattern = _INSIDE
-        elif token == b"]":
-            pattern = _OUTSIDE
-        elif token == b"(":
-            depth += 1
-        elif token == b")":
-            depth -= 1
-        if depth > MAX_DEPTH:
-            raise SgfError(f"variations nested more than {MAX_DEPTH} deep")
-        if tokens > MAX_TOKENS:
-            raise SgfError(f"more than {MAX_TOKENS} nodes and properties")
-        if depth == 0:
-            return position
-    raise SgfError("broken SGF: unexpected end of SGF data")
 
 
 # What FF[4] says of Text: other white space is a space; an escaped line break is none.

@@ -14,7 +14,8 @@ from go_rules.machine.files import create_whole
 from go_rules.machine.printable import printable_path
 from go_rules.points import COLOUR_LETTERS, PASS, WHITE, column_of, row_of
 from go_rules.rule_names import rules_to_sgf
-from go_rules.sgf.reader import SgfError, is_in_hundredths
+from go_rules.sgf.grammar import SgfError
+from go_rules.sgf.reader import is_in_hundredths
 
 
 def to_sgf(
@@ -47,17 +48,17 @@ def to_sgf(
     if game.handicap:
         root["HA"] = [str(len(game.handicap))]
     for stone in game.setup:
-        root.setdefault("A" + COLOUR_LETTERS[stone.colour], []).append(_coordinates(stone.point))
+        root.setdefault("A" + COLOUR_LETTERS[stone.colour], []).append(coordinates(stone.point))
     first = int(game.stack[0]["to_play"])
     if game.setup or first == WHITE:
         root["PL"] = [COLOUR_LETTERS[first]]
     nodes = [root]
-    nodes += [{COLOUR_LETTERS[move.colour]: [_coordinates(move.point)]} for move in game.moves]
+    nodes += [{COLOUR_LETTERS[move.colour]: [coordinates(move.point)]} for move in game.moves]
     for played, comment in (comments or {}).items():
         if 0 <= played < len(nodes):
             nodes[played]["C"] = [comment]
     tree = sgf_grammar.Coarse_game_tree()
-    tree.sequence = [{name: [_escaped(text) for text in texts] for name, texts in node.items()} for node in nodes]
+    tree.sequence = [{name: [escaped(text) for text in texts] for name, texts in node.items()} for node in nodes]
     serialised: bytes = sgf_grammar.serialise_game_tree(tree)
     return serialised.decode("utf-8")
 
@@ -77,12 +78,14 @@ def _komi(komi: float) -> str:
     return f"{text}.0" if is_in_hundredths(text) else text
 
 
-def _coordinates(point: int) -> str:
+def coordinates(point: int) -> str:
+    """Return a point as SGF writes it, an empty text for a pass."""
     if point == PASS:
         return ""
     return chr(ord("a") + column_of(point)) + chr(ord("a") + row_of(point))
 
 
-def _escaped(text: str) -> bytes:
+def escaped(text: str) -> bytes:
+    """Return a text as the value of a property, in UTF-8."""
     value: bytes = sgf_grammar.escape_text(text.encode("utf-8", "replace"))
     return value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from go_rules.machine.printable import printable_path
-from go_rules.sgf.reader import SgfError, read_sgf
+from go_rules.sgf.grammar import SgfError
+from go_rules.sgf.reader import read_sgf
 from go_rules.sgf.writer import to_sgf, write_sgf
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine

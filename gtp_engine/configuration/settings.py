@@ -56,15 +56,15 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     net: str | None = parameter(
         None, "The network: a KataGo file (.bin.gz, .txt.gz), an .onnx file, or an embedded one: fast, strong; none "
         "plays without one.", absent="fast", example="network.bin.gz", metavar="FILE",
-        commands=("gtp", "picture", "benchmark", "tune", "doctor"),
+        commands=("gtp", "picture", "review", "benchmark", "tune", "doctor"),
     )
     player: str | None = parameter(
         None, "The search, by name; `nobi players` lists them.", absent="by the network", example="nobi",
-        metavar="NAME", commands=("gtp", "picture", "benchmark", "doctor"),
+        metavar="NAME", commands=("gtp", "picture", "review", "benchmark", "doctor"),
     )
     visits: int | None = parameter(
         None, "Visits a move at most.", unit="visits", low=1, high=MOST_VISITS, absent="no limit", example=800,
-        kata="maxVisits", live=True, commands=("gtp", "picture"),
+        kata="maxVisits", live=True, commands=("gtp", "picture", "review"),
     )
     playouts: int | None = parameter(
         None, "Visits that a search adds at most to those of the tree kept.", unit="visits", low=1, high=MOST_VISITS,
@@ -106,10 +106,10 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     )
     komi: float | None = parameter(
         None, "Points for white.", unit="points", low=-1000, high=1000, absent="customary", example=7.5, metavar="K",
-        commands=("gtp", "picture"),
+        commands=("gtp", "picture", "review"),
     )
     rules: str = parameter(
-        "chinese-ogs", "The rule set.", choices=RULE_NAMES, metavar="NAME", commands=("gtp", "picture")
+        "chinese-ogs", "The rule set.", choices=RULE_NAMES, metavar="NAME", commands=("gtp", "picture", "review")
     )
     ponder: bool = parameter(
         False, "Think on the opponent's time.", kata="ponderingEnabled", live=True, commands=("gtp",)

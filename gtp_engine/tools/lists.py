@@ -40,7 +40,7 @@ def players() -> None:
 
 @click.command()
 @config_options
-@click.option("--write", is_flag=True, help="Write a file with every parameter commented out, to be edited.")
+@click.option("--write", is_flag=True, help="Write a file to edit: every parameter, commented out but for --set.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--markdown", is_flag=True, help="Print the document docs/parameters.md.")
 def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_json: bool, markdown: bool) -> None:
@@ -51,10 +51,13 @@ def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_
     """
     path = config_file or user_file()
     if write:
+        from gtp_engine.configuration.edit import changed
+
         path = file_to_change(config_file)
+        text = changed(template(), load(path, settings, {}, is_to_be_made=True).values)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            create_whole(path, template().encode("utf-8"))
+            create_whole(path, text.encode("utf-8"))
         except FileExistsError:
             raise UserError(f"{printable_path(path)}: exists already; edit it, or remove it first") from None
         click.echo(f"wrote {printable_path(path)}", err=True)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
 import click
 
-from go_rules.machine.printable import printable_path
 from gtp_engine.configuration.options import Count, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
-from gtp_engine.stderr import note
 
 DEFAULT_VISITS = 500
 
@@ -42,33 +39,22 @@ def picture(
     configuration = load(config_file, settings, options)
     from go_rules.game import Game
     from go_rules.machine.files import PUBLIC, write_whole
-    from go_rules.rule_names import preset
-    from go_rules.sgf.reader import SgfError, read_sgf
     from gtp_engine.players import make_player
     from gtp_engine.tools.drawing import draw
+    from gtp_engine.tools.records import conditions, read_record
     from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 
     engine = configuration.engine
-    rules, customary_komi = preset(engine.rules)
-    komi = customary_komi if engine.komi is None else engine.komi
-    game, title = Game(*engine.board, rules, komi), "Nobi"
-    if record is not None:
-        loaded = read_sgf(record)
-        if loaded.ignored:
-            note(f"{printable_path(record)}: {' and '.join(loaded.ignored)} not understood")
+    if record is None:
+        game, title = Game(*engine.board, *conditions(configuration)), "Nobi"
+    else:
+        read = read_record(record, configuration, options)
+        loaded = read.game
         if options["size"] is not None and engine.board != (loaded.width, loaded.height):
-            raise UserError(f"{record}: the board is {loaded.width}x{loaded.height}")
-        loaded = dataclasses.replace(
-            loaded,
-            komi=loaded.komi if options["komi"] is None else komi,
-            rules=loaded.rules if options["rules"] is None else rules,
-        )
+            raise read.error(f"the board is {loaded.width}x{loaded.height}")
         if move is not None and move > len(loaded.moves):
-            raise UserError(f"{record}: the game has {len(loaded.moves)} moves, not {move}")
-        try:
-            game = loaded.to_game(None if move is None else move + 1, rules, komi)
-        except SgfError as error:
-            raise UserError(f"{record}: {error}") from None
+            raise read.error(f"the game has {len(loaded.moves)} moves, not {move}")
+        game = read.to_game(None if move is None else move + 1)
         title = " – ".join(name for name in (loaded.black, loaded.white) if name) or record.stem
     player = make_player(configuration)
     player.warm_up(game.width, game.height)

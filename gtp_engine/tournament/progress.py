@@ -31,7 +31,7 @@ def play_series(
         advance(f"{first + 1}-{second + 1}: {contest.record.games[-1].result}")
 
     try:
-        with termination_interrupts(), game_bar(command, games * len(contests), played) as advance:
+        with termination_interrupts(), progress_bar(command, games * len(contests), played) as advance:
             Series(contests, conditions, games).run(after_game)
     except KeyboardInterrupt:
         click.echo(f"{command}: interrupted; go on with the same command and --out {shown}", err=True)
@@ -39,10 +39,10 @@ def play_series(
 
 
 @contextlib.contextmanager
-def game_bar(title: str, total: int, played: int) -> Iterator[Callable[[str], None]]:
-    """Show a bar of games on stderr while the body runs, if that is a terminal.
+def progress_bar(title: str, total: int, done: int) -> Iterator[Callable[[str], None]]:
+    """Show a bar on stderr while the body runs, if that is a terminal: of games, or of what else there is to do.
 
-    The body gets a function to call after each game, with a few words about it.
+    The body gets a function to call after each of them, with a few words about it.
     """
     if not sys.stderr.isatty():
         yield lambda last: None
@@ -66,5 +66,5 @@ def game_bar(title: str, total: int, played: int) -> Iterator[Callable[[str], No
         TextColumn("{task.fields[last]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2) as progress:
-        task = progress.add_task(title, total=total, completed=played, last="")
+        task = progress.add_task(title, total=total, completed=done, last="")
         yield lambda last: progress.update(task, advance=1, last=last)

@@ -24,7 +24,8 @@ import numpy as np
 from go_rules.game import Game
 from go_rules.rule_names import DEFAULT_RULES
 from go_rules.rules import KOMI_LIMIT
-from go_rules.sgf.reader import SgfError, parse_sgf
+from go_rules.sgf.grammar import SgfError
+from go_rules.sgf.reader import parse_sgf
 from go_rules.sgf.writer import to_sgf
 from tests.campaigns.stopping import until_stopped
 from tests.go_rules.sgf.hostile import ACCEPTED, HOSTILE, cost

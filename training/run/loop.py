@@ -14,10 +14,10 @@ from pathlib import Path
 
 import torch
 
+from go_rules.machine.interruption import interruptible
 from training.config import TrainingConfig, describe, read_config
 from training.errors import TrainingError
 from training.files import make_folder, write_whole
-from training.interruption import interruptible
 from training.positions.batch import Batch
 from training.positions.batch_loader import BatchLoader
 from training.run.checkpoint import (

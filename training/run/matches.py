@@ -10,13 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from go_rules.machine.interruption import interruptible
 from go_rules.machine.launch import python_command
 from go_rules.machine.printable import printable
 from go_rules.machine.words import split_command
 from training.config import LearnConfig
 from training.errors import TrainingError
 from training.files import make_folder, named_errors, write_whole
-from training.interruption import interruptible
 
 OWN_ENGINE = "nobi"
 """What stands for this installation's `nobi gtp` in the commands of `nobi match`."""

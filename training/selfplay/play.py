@@ -6,10 +6,10 @@ import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 
+from go_rules.machine.interruption import interruptible
 from nets.evaluator import Evaluator
 from training.config import DataConfig
 from training.errors import TrainingError
-from training.interruption import interruptible
 from training.samples.origin import Origin
 from training.samples.sample_files import SampleWriter
 from training.selfplay.worker import Reanalysis, SelfPlayWorker

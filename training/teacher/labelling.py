@@ -15,10 +15,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from go_rules.machine.interruption import interruptible
 from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.files import write_whole
-from training.interruption import interruptible
 from training.positions.batch import Batch
 from training.samples.origin import Origin
 from training.samples.sample_files import SampleWriter

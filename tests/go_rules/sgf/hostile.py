@@ -52,7 +52,8 @@ def cost(path: Path) -> Cost:
     """Read a file in a process of its own."""
     code = f"""if True:
         import json, resource, sys, time
-        from go_rules.sgf.reader import SgfError, read_sgf
+        from go_rules.sgf.grammar import SgfError
+        from go_rules.sgf.reader import read_sgf
         def peak():  # getrusage's would be that of the process that started this one, if that was larger
             with open("/proc/self/status") as lines:
                 return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))

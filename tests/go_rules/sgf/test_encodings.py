@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from go_rules.sgf.reader import parse_sgf, split_games
+from go_rules.sgf.grammar import split_games
+from go_rules.sgf.reader import parse_sgf
 
 
 @pytest.mark.parametrize(

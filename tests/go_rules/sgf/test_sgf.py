@@ -17,7 +17,8 @@ from go_rules.game import Game, Move
 from go_rules.points import BLACK, PASS, WHITE, from_vertex, point_at, to_vertex
 from go_rules.rule_names import PRESETS, preset, rules_from_sgf, rules_to_sgf
 from go_rules.rules import KOMI_LIMIT
-from go_rules.sgf.reader import MAX_BYTES, MAX_DEPTH, MAX_MOVES, Setup, SgfError, parse_sgf, read_sgf, split_games
+from go_rules.sgf.grammar import MAX_BYTES, MAX_DEPTH, SgfError, split_games
+from go_rules.sgf.reader import MAX_MOVES, Setup, parse_sgf, read_sgf
 from go_rules.sgf.writer import to_sgf, write_sgf
 from tests.go_rules.diagrams import diagram_of, play_all
 from tests.go_rules.differences import ALL_RULES

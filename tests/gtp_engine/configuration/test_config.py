@@ -263,6 +263,10 @@ def test_nobi_config_shows_and_writes(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (tmp_path / "user" / "config.toml").read_text(encoding="utf-8") == template()
     assert cli.run(["config", "--write"]) == 1
     assert "exists already" in capsys.readouterr().err
+    other = tmp_path / "other.toml"
+    assert cli.run(["config", "--write", "--config", str(other), "--set", "visits=300", "--set", "cpuct=1.5"]) == 0
+    assert load(other, [], {}).values == {"visits": 300, "cpuct": 1.5}
+    assert other.read_text(encoding="utf-8").count("\n") == template().count("\n") + 2, "the rest is the template"
 
 
 def test_nobi_players(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from gtp_engine.errors import UserError
 from gtp_engine.match.conditions import read_conditions
 from gtp_engine.match.record import GameRecord
-from gtp_engine.tournament.progress import game_bar
+from gtp_engine.tournament.progress import progress_bar
 from gtp_engine.tournament.report import page, print_results, write_results
 from gtp_engine.tournament.results import as_json, results
 from gtp_engine.tournament.series import Contest, open_contest
@@ -179,13 +179,13 @@ def test_a_bar_counts_the_games_of_this_and_of_earlier_runs(
 
 def test_what_a_bar_says_is_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_for(monkeypatch)
-    with game_bar("series", 2, 1) as advance:
+    with progress_bar("series", 2, 1) as advance:
         advance("[bold]x[/bold]")
     assert "[bold]x[/bold]" in terminal.shown()
     assert "2/2" in terminal.shown()
 
 
 def test_without_a_terminal_there_is_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    with game_bar("series", 2, 0) as advance:
+    with progress_bar("series", 2, 0) as advance:
         advance("1-2: B+R")
     assert capsys.readouterr() == ("", "")

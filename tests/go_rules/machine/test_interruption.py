@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from training import interruption as module
-from training.interruption import interruptible
+from go_rules.machine import interruption as module
+from go_rules.machine.interruption import interruptible
 
 
 class Clock:

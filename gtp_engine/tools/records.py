@@ -1,0 +1,71 @@
+"""Game records that a command analyses, and the komi and rules that its user gives."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from go_rules.game import Game
+from go_rules.machine.files import read_regular
+from go_rules.machine.printable import printable_path
+from go_rules.rule_names import preset
+from go_rules.rules import Rules
+from go_rules.sgf.grammar import MAX_BYTES, SgfError
+from go_rules.sgf.reader import SgfGame, parse_sgf
+from gtp_engine.configuration.configuration import Configuration
+from gtp_engine.errors import UserError
+from gtp_engine.stderr import note
+
+
+def conditions(configuration: Configuration) -> tuple[Rules, float]:
+    """Return the rules and the komi of games that say nothing of their own."""
+    engine = configuration.engine
+    rules, customary_komi = preset(engine.rules)
+    return rules, customary_komi if engine.komi is None else engine.komi
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """A game record that can be played on a board."""
+
+    path: Path
+    content: bytes
+    game: SgfGame
+    """Its komi and rules are those of the command's options, where they were given."""
+    rules: Rules
+    """Where `game` names none; the same goes for the komi."""
+    komi: float
+
+    def to_game(self, before_move: int | None = None) -> Game:
+        """Play the game up to a move, as `SgfGame.to_game` does. Raises UserError."""
+        try:
+            return self.game.to_game(before_move, self.rules, self.komi)
+        except SgfError as error:
+            raise self.error(str(error)) from None
+
+    def error(self, reason: str) -> UserError:
+        """Return an error that names the record."""
+        return UserError(f"{printable_path(self.path)}: {reason}")
+
+
+def read_record(path: Path, configuration: Configuration, options: Mapping[str, Any]) -> Record:
+    """Read the first game of an SGF file. A note says what of it is not understood. Raises UserError, OSError.
+
+    `options` are those of the command line: its `komi` and `rules` go before what the record says.
+    """
+    content = read_regular(path, MAX_BYTES)
+    rules, komi = conditions(configuration)
+    try:
+        loaded = parse_sgf(content)
+    except SgfError as error:
+        raise UserError(f"{printable_path(path)}: {error}") from None
+    if loaded.ignored:
+        note(f"{printable_path(path)}: {' and '.join(loaded.ignored)} not understood")
+    game = dataclasses.replace(
+        loaded,
+        komi=loaded.komi if options["komi"] is None else komi,
+        rules=loaded.rules if options["rules"] is None else rules,
+    )
+    return Record(path, content, game, rules, komi)

@@ -1,0 +1,93 @@
+"""Notes written into an SGF file: where they stand, and that all else stays."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sgfmill import sgf
+
+from go_rules.game import Move
+from go_rules.points import BLACK, PASS, WHITE, point_at
+from go_rules.sgf.annotation import Note, Variation, annotated
+from go_rules.sgf.grammar import SgfError
+from go_rules.sgf.reader import parse_sgf
+
+GAME = b"(;SZ[9]CA[UTF-8]EV[Cup]XX[a][b];B[ee]C[good]TE[1];W[gc](;B[cg];W[gg](;B[cc])(;B[dd]))(;B[aa]C[other]))"
+
+
+def line(*points: int, first: int = BLACK) -> tuple[Move, ...]:
+    return tuple(Move(first if index % 2 == 0 else 3 - first, point) for index, point in enumerate(points))
+
+
+def test_comments_follow_others_and_all_else_stays() -> None:
+    written = annotated(GAME, {0: Note("Root]\\"), 1: Note("First.", {"SBKV": "51.5"}), 4: Note("Fourth.")})
+    game = sgf.Sgf_game.from_bytes(written)
+    root, *nodes = game.get_main_sequence()
+    assert (root.get("C"), root.get("EV"), root.get_raw_list("XX")) == ("Root]\\", "Cup", [b"a", b"b"])
+    assert [node.get("C") if node.has_property("C") else None for node in nodes] == [
+        "good\n\nFirst.",
+        None,
+        None,
+        "Fourth.",
+        None,
+    ]
+    assert nodes[0].get_raw("SBKV") == b"51.5"
+    assert [child.get("C") for child in nodes[1] if child.has_property("C")] == ["other"]
+    assert len(nodes[3]) == 2
+
+
+def test_a_judgement_of_the_files_own_stays() -> None:
+    notes = {number: Note(properties={"BM": "2", "SBKV": "1"}) for number in (1, 2)}
+    first, second = list(sgf.Sgf_game.from_bytes(annotated(GAME, notes)).get_main_sequence())[1:3]
+    assert first.has_property("TE")
+    assert not first.has_property("BM")
+    assert second.get("BM") == 2
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
+def test_variations_stand_beside_the_move_and_behind_those_of_the_file(number: int) -> None:
+    colour = BLACK if number % 2 else WHITE
+    better = Variation(line(point_at(0, 8), PASS, point_at(8, 8), first=colour), "better")
+    game = sgf.Sgf_game.from_bytes(annotated(GAME, {number: Note("here", variations=(better, better))}))
+    before = list(game.get_main_sequence())[number - 1]
+    letter = "bw"[colour - BLACK]
+    *others, added, again = before
+    assert others[0].get("C").endswith("here")
+    assert added.get("C") == again.get("C") == "better"
+    assert game.get_main_sequence_below(before)[0] is others[0]
+    assert added.get_move() == (letter, (0, 0))
+    assert added[0].get_move() == ("wb"[colour - BLACK], None)
+    assert added[0][0].get_move() == (letter, (0, 8))
+    expected = {1: 3, 2: 3, 3: 4, 4: 3, 5: 4}[number]
+    assert len(before) == expected
+
+
+@given(st.dictionaries(st.integers(0, 9), st.sampled_from(["", "x", "]", "\\", "本"])), st.sets(st.integers(1, 9)))
+def test_the_main_line_stays(comments: dict[int, str], varied: set[int]) -> None:
+    notes = {
+        number: Note(comments.get(number, ""), {}, (Variation(line(point_at(1, 1)), "v"),) if number in varied else ())
+        for number in {*comments, *varied}
+    }
+    before, after = parse_sgf(GAME), parse_sgf(annotated(GAME, notes))
+    assert after.steps == before.steps
+    told = {number: text for number, text in comments.items() if text and number in {0, 2, 3, 4, 5}}
+    assert {number: after.comments.get(number) for number in told} == told
+
+
+@pytest.mark.parametrize(("encoding", "name"), [("Shift_JIS", "表 能"), ("ISO-8859-1", "Müller"), ("GBK", "猎]豟")])
+def test_texts_come_out_in_utf8(encoding: str, name: str) -> None:
+    text = f"(;SZ[9]CA[{encoding}]PB[{name.replace(']', chr(92) + ']')}];B[ee])".encode(encoding)
+    written = annotated(text, {1: Note("囲碁")})
+    read = parse_sgf(written)
+    assert (read.black, read.comments) == (name, {1: "囲碁"})
+    assert b"CA[UTF-8]" in written
+
+
+def test_nodes_that_are_no_single_move_get_no_notes() -> None:
+    text = b"(;SZ[9]B[ee];W[cc]B[dd];AB[aa];W[gg])"
+    notes = {number: Note(f"note {number}", variations=(Variation(line(PASS), ""),)) for number in range(6)}
+    read = parse_sgf(annotated(text, notes))
+    assert read.comments == {1: "note 1\n\nnote 0", 4: "note 4"}
+    with pytest.raises(SgfError, match="no SGF game"):
+        annotated(b"nothing", notes)
