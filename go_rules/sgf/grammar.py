@@ -34,6 +34,7 @@ def parse_tree(data: bytes) -> Coarse_game_tree:
     """
     if len(data) > MAX_BYTES:
         raise SgfError(f"more than {MAX_BYTES} bytes")
+    data = _with_root(data)
     text = in_utf8(data)
     if text is data:
         return _parse(data)
@@ -68,7 +69,7 @@ def split_games(data: bytes) -> Iterator[bytes]:
     What has no game in it, and what begins with a game whose end cannot be found, is yielded as it is: parse_sgf then
     says why.
     """
-    data = in_utf8(data)
+    data = in_utf8(_with_root(data))
     position, start = 0, _START.search(data)
     while start is not None:
         try:
@@ -83,6 +84,16 @@ def split_games(data: bytes) -> Iterator[bytes]:
 
 
 _START = re.compile(rb"\(\s*;")
+_UNMARKED = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*\(\s*(?=[A-Z]{1,2}\s*\[)")
+"""The start of a game whose root has no semicolon, as Cyberoro (oro.com) writes them."""
+
+
+def _with_root(data: bytes) -> bytes:
+    """Give the root of a file's first game the semicolon that some servers leave out."""
+    unmarked = _UNMARKED.match(data)
+    return data if unmarked is None else b"%s;%s" % (unmarked.group(), data[unmarked.end() :])
+
+
 _OUTSIDE = re.compile(rb"[A-Za-z]{1,64}|[\[();]")
 _INSIDE = re.compile(rb"\\.|\]", re.DOTALL)
 

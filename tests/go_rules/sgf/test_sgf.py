@@ -377,3 +377,11 @@ def test_moves_of_both_colours_in_a_row():
     other = Game(5, 5)
     play_all(other, "B A5 B B4 W C3 W D2")
     assert other.moves == game.moves
+
+
+@pytest.mark.parametrize("start", [b"(\r\nTE[Cup]\r\n", b"\xef\xbb\xbf (TE [Cup]", b"(TE[Cup (;x\\])]"])
+def test_a_root_without_a_semicolon(start):
+    """As Cyberoro writes it."""
+    game = parse_sgf(start + b"KM[6.5]PB[Ann];B[qd];W[dd])")
+    assert (game.komi, game.black, len(game.moves)) == (6.5, "Ann", 2)
+    assert [parse_sgf(each).black for each in split_games(start + b"PB[A];B[qd])(;PB[B])")] == ["A", "B"]
