@@ -14,6 +14,8 @@ and Muon's steps tied but for rounding.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -63,11 +65,29 @@ def _products() -> NDArray[np.int64]:
 PRODUCTS = _products()
 
 
+class Orbits(NamedTuple):
+    """The orbits of the weights of one layer, which has N of them."""
+
+    places: Tensor
+    """int32 [N] the places, in the flattened weights, of the first weight of each orbit, then of the second, ..."""
+    numbers: Tensor
+    """int32 [N] the number of the orbit of each weight"""
+
+    @classmethod
+    def of(cls, name: str, weights: Tensor) -> Orbits:
+        """Find the orbits of the weights of this name."""
+        orbits = _orbits(name, tuple(weights.shape))
+        numbers = np.empty(orbits.size, np.int32)
+        numbers[orbits] = np.arange(len(orbits), dtype=np.int32)[:, None]
+        places = np.ascontiguousarray(orbits.T, np.int32).ravel()
+        return cls(*(torch.from_numpy(each).to(weights.device) for each in (places, numbers)))
+
+
 class Ties:
     """The orbits of the weights of students of one shape."""
 
     def __init__(self, student: nn.Module) -> None:
-        self._orbits = {name: _orbits(name, tuple(each.shape)).to(each.device) for name, each in _tied(student)}
+        self._orbits = {name: Orbits.of(name, each) for name, each in _tied(student)}
 
     @torch.no_grad()
     def tie(self, student: nn.Module) -> None:
@@ -79,10 +99,9 @@ class Ties:
     def spread(self, student: nn.Module) -> None:
         """Make the weights of each orbit the first of them: for random ones, whose mean would be small."""
         for name, parameter in _tied(student):
-            flat, orbits = parameter.flatten(), self._orbits[name]
-            spread = torch.empty_like(flat)
-            spread[orbits] = flat[orbits[:, :1]].expand(orbits.shape)
-            parameter.copy_(spread.view(parameter.shape))
+            places, numbers = self._orbits[name]
+            firsts = parameter.flatten().index_select(0, places[: len(places) // SYMMETRIES])
+            parameter.copy_(firsts.index_select(0, numbers).view(parameter.shape))
 
     @torch.no_grad()
     def tie_gradients(self, student: nn.Module) -> None:
@@ -100,10 +119,9 @@ class Ties:
         )
 
     def _averaged(self, name: str, values: Tensor) -> Tensor:
-        flat, orbits = values.flatten(), self._orbits[name]
-        averaged = torch.empty_like(flat)
-        averaged[orbits] = flat[orbits].mean(1, keepdim=True).expand(orbits.shape)
-        return averaged.view(values.shape)
+        places, numbers = self._orbits[name]
+        means = values.flatten().index_select(0, places).view(SYMMETRIES, -1).mean(0)
+        return means.index_select(0, numbers).view(values.shape)
 
 
 def of_groups(values: Tensor) -> Tensor:
@@ -117,7 +135,7 @@ def _tied(student: nn.Module) -> list[tuple[str, nn.Parameter]]:
     return [(name, parameter) for name, parameter in student.named_parameters() if name not in untied]
 
 
-def _orbits(name: str, shape: tuple[int, ...]) -> Tensor:
+def _orbits(name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
     """Return [weights / SYMMETRIES, SYMMETRIES] the places, in the flattened weights, of each orbit."""
     outputs, inputs, side = (*shape, 1, 1)[:3]
     out_grouped, in_grouped = not name.startswith(OF_OUTPUTS), name not in OF_INPUTS and inputs > 1
@@ -128,7 +146,7 @@ def _orbits(name: str, shape: tuple[int, ...]) -> Tensor:
         ends = _moved(outputs, symmetry, out_grouped), _moved(inputs, symmetry, in_grouped)
         moved[np.ix_(*ends, turn)] = places
         into[moved.ravel(), symmetry] = places.ravel()
-    return torch.from_numpy(into[into.min(axis=1) == places.ravel()])
+    return into[into.min(axis=1) == places.ravel()]
 
 
 def _moved(count: int, symmetry: int, is_grouped: bool) -> NDArray[np.int64]:
