@@ -4,6 +4,7 @@ the players, properties that only one program knows.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -55,10 +56,12 @@ def annotated(data: bytes, notes: Mapping[int, Note]) -> bytes:
         played += moves
         if moves == 1:
             places.append((played, place))
+    noted = [(place, notes[number]) for number, place in places if number in notes]
+    for place, note in noted:
+        _write(place.node, note)
     # From the end, since a variation divides what comes before it from what comes behind.
-    for number, place in reversed(places):
-        if number in notes:
-            _write(place, notes[number])
+    for place, note in reversed(noted):
+        _add(place, [_as_tree(variation) for variation in note.variations])
     serialised: bytes = sgf_grammar.serialise_game_tree(tree)
     return serialised
 
@@ -93,24 +96,33 @@ def _to_utf8(tree: Coarse_game_tree) -> None:
     encoding = known_encoding(root.get("CA", [b""])[0])
     root["CA"] = [b"UTF-8"]
     waiting = [tree]
-    while waiting and encoding != "utf-8":
+    while waiting:
         part = waiting.pop()
         waiting += part.children
         for node in part.sequence:
             for name, values in node.items():
-                node[name] = [value.decode(encoding, "replace").encode() for value in values]
+                node[name] = [_in_utf8(value, encoding) for value in values]
 
 
-def _write(place: _Place, note: Note) -> None:
-    node = place.node
+def _in_utf8(value: bytes, encoding: str) -> bytes:
+    """Return the raw value of a property in UTF-8. Where it is neither in its file's encoding nor in UTF-8, it is taken
+    for ISO 8859-1, the encoding of SGF files that name none."""
+    for each in (encoding, "utf-8"):
+        with contextlib.suppress(UnicodeDecodeError):
+            text = value.decode(each).encode()
+            if sgf_grammar.is_valid_property_value(text):  # and no backslash was taken for half a character
+                return text
+    return value.decode("iso8859-1").encode()
+
+
+def _write(node: Node, note: Note) -> None:
     if note.comment:
-        before = node["C"][0] + b"\n\n" if node.get("C", [b""])[0].strip() else b""
-        node["C"] = [before + escaped(note.comment)]
+        said = [*(text for text in node.get("C", []) if text.strip()), escaped(note.comment)]
+        node["C"] = [b"\n\n".join(said)]
     is_judged = any(name in node for name in JUDGEMENTS)
     for name, text in note.properties.items():
         if name not in JUDGEMENTS or not is_judged:
             node[name] = [escaped(text)]
-    _add(place, [_as_tree(variation) for variation in note.variations])
 
 
 def _add(place: _Place, variations: list[Coarse_game_tree]) -> None:

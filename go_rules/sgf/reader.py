@@ -89,14 +89,15 @@ class SgfGame:
         `rules` and `komi` are used if the file names none; rules that it names without a komi bring their usual one.
         Raises SgfError for moves that Game.play_lenient refuses, and for impossible setups.
         """
-        count = None if before_move is None else max(1, before_move)
-        ((game, _),) = deque(islice(self.positions(rules, komi), count), maxlen=1)
-        return game
+        reached = (game for game, step in self.positions(rules, komi) if not isinstance(step, Setup))
+        return deque(islice(reached, None if before_move is None else max(1, before_move)), maxlen=1).pop()
 
-    def positions(self, rules: Rules = DEFAULT_RULES, komi: float = DEFAULT_KOMI) -> Iterator[tuple[Game, Move | None]]:
-        """Play the game as `to_game` does. Yield it before each move, with the move, and at its end, with None.
+    def positions(
+        self, rules: Rules = DEFAULT_RULES, komi: float = DEFAULT_KOMI
+    ) -> Iterator[tuple[Game, Move | Setup | None]]:
+        """Play the game as `to_game` does. Yield it before each step, with the step, and at its end, with None.
 
-        It is the same game each time, which goes on when the next one is asked for.
+        It is the same game each time, which goes on when the next step is asked for.
         """
         steps = self._steps_with_handicap()
         if steps is not self.steps:
@@ -106,17 +107,19 @@ class SgfGame:
                 steps = self.steps
         return self._play(steps, rules, komi)
 
-    def _play(self, steps: Sequence[Move | Setup], rules: Rules, komi: float) -> Iterator[tuple[Game, Move | None]]:
+    def _play(
+        self, steps: Sequence[Move | Setup], rules: Rules, komi: float
+    ) -> Iterator[tuple[Game, Move | Setup | None]]:
         """What `positions` yields, played by these steps."""
         own_komi = self.komi_to_play
         game = Game(self.width, self.height, self.rules or rules, komi if own_komi is None else own_komi)
         played = 0
         for index, step in enumerate(steps):
+            yield game, step
             if isinstance(step, Setup):
                 following = (later.colour for later in steps[index + 1 :] if isinstance(later, Move))
                 self._set_up(game, step, next(following, None))
                 continue
-            yield game, step
             played += 1
             try:
                 game.play_lenient(step.colour, step.point)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import click
@@ -58,17 +59,19 @@ class Count(click.IntRange):
             self.fail(f"{shown(value)} is not a whole number", param, ctx)
 
 
-def parameter_options(command: str, several: tuple[str, ...] = ()) -> Callable[[F], F]:
+def parameter_options(
+    command: str, several: tuple[str, ...] = (), absent: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[F], F]:
     """A decorator that adds an option for each parameter that this command of `nobi` takes.
 
     An option that is not given is None. Those named in `several` may be given several values: theirs is a tuple, empty
-    if there is none.
+    if there is none. `absent` says by parameter what this command does without one, where that is its own.
     """
 
     def decorate(function: F) -> F:
         for parameter in reversed(parameters()):
             if command in parameter.commands:
-                function = _option(parameter, parameter.name in several)(function)
+                function = _option(parameter, parameter.name in several, absent.get(parameter.name))(function)
         return function
 
     return decorate
@@ -85,11 +88,11 @@ def config_options(function: F) -> F:
     )(function)  # fmt: skip
 
 
-def _option(parameter: Parameter, several: bool) -> Callable[[F], F]:
+def _option(parameter: Parameter, several: bool, absent: str | None) -> Callable[[F], F]:
     flag = "--" + parameter.name.replace("_", "-")
     if parameter.kind is bool:
         return click.option(flag, parameter.name, is_flag=True, default=None, help=parameter.help)
-    shown = parameter.absent if parameter.default is None else parameter.default
+    shown = absent or (parameter.absent if parameter.default is None else parameter.default)
     has_many = len(parameter.choices) >= MANY_CHOICES
     listed = f" One of {', '.join(parameter.choices)}." if has_many else ""
     metavar = parameter.metavar if has_many or not parameter.choices else "|".join(parameter.choices)

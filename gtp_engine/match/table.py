@@ -11,10 +11,9 @@ from typing import Any, TextIO
 
 from gtp_engine.match.record import BY_BOARD, BY_SCORES, GameRecord, MatchTerms, faults, tally
 from gtp_engine.match.statistics import Sprt, elo, score_interval
+from gtp_engine.terminal import tables_console
 
 METHOD = "Elo: logistic, with the 95 % Wilson interval of the score; games taken as independent."
-
-WIDTH_IN_FILES = 160
 
 
 class Progress:
@@ -99,11 +98,10 @@ def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = 
 
 def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = None) -> None:
     """Print the table of results on stdout."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_IN_FILES)
+    console = tables_console()
     facts = summary(terms, games, sprt)
     by_engine = Table(title=Text(f"{len(games)} games, {terms}"), title_justify="left")
     by_engine.add_column("engine")

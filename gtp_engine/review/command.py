@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,11 @@ from gtp_engine.configuration.options import Count, Number, config_options, para
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.interrupts import EXIT_INTERRUPTED
+from gtp_engine.tools.records import ABSENT, Record, read_record
 
 if TYPE_CHECKING:
-    from gtp_engine.review.judged import Judged
-    from gtp_engine.tools.records import Record
+    from gtp_engine.review.judged import JudgedMove
+    from gtp_engine.review.texts import Review
     from search.player import Player
 
 DEFAULT_VISITS = 500
@@ -26,20 +27,20 @@ DEFAULT_LEAST = 4.0
 
 @click.command()
 @click.argument("target", metavar="OUT.sgf", type=click.Path(dir_okay=False, path_type=Path))
-@click.argument("record", metavar="GAME.sgf", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("source", metavar="GAME.sgf", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--from", "first", type=Count(1), default=1, metavar="N", help="Begin with move N.")
 @click.option("--to", "last", type=Count(1), metavar="N", help="End with move N.  [default: the last]")
-@click.option("--least", type=Number(0, 100), default=DEFAULT_LEAST, show_default=True, metavar="PERCENT",
+@click.option("--least", "percent", type=Number(0, 100), default=DEFAULT_LEAST, show_default=True, metavar="PERCENT",
               help="A better line is written beside each move that lost so much of the winning chance.")  # fmt: skip
 @click.option("--json", "prints_json", is_flag=True, help="Print the review as one JSON object instead of tables.")
-@parameter_options("review")
+@parameter_options("review", absent={"visits": str(DEFAULT_VISITS), **ABSENT})
 @config_options
 def review(
     target: Path,
-    record: Path,
+    source: Path,
     first: int,
     last: int | None,
-    least: float,
+    percent: float,
     prints_json: bool,
     config_file: Path | None,
     settings: tuple[str, ...],
@@ -47,83 +48,114 @@ def review(
 ) -> int:
     """Analyse all moves of a game: which were mistakes, what was better, and how the game went.
 
-    The first game of GAME.sgf is written to OUT.sgf, a new file, with a comment at each move, marks for doubtful and
-    bad ones (those that lost 4, 8 and 16 % of the winning chance), and the better lines as variations; all else in it
-    stays. Sabaki draws the winrate and the lead. Tables on stdout say how both sides played and which moves lost most.
+    The first game of GAME.sgf is written to OUT.sgf, a new file, with a comment at each move, marks for doubtful, bad
+    and very bad ones (those that lost 4, 8 and 16 % of the winning chance), and the better lines as variations; all
+    else in it stays. Sabaki draws the winrate and the lead. Tables on stdout say how both sides played, and which moves
+    lost most. With few visits, searches differ by chance, and losses look larger than they are.
 
-    Each position is searched with 500 visits, or as many as --visits says. --komi and --rules go before what the record
-    says. Ctrl-C ends the review, and what was found by then is written.
+    Ctrl-C ends the review, and what was found by then is written.
     """
     configuration = load(config_file, settings, options)
-    if target.suffix.lower() != ".sgf" or not target.parent.is_dir():
-        raise UserError(f"{printable_path(target)}: the review must be a file .sgf in a folder that exists")
-    if target.exists():
-        raise UserError(f"{printable_path(target)}: exists already; name a new file")
-    from go_rules.machine.files import create_whole
+    _require_writable(target)
     from go_rules.machine.interruption import interruptible
     from go_rules.points import BLACK, WHITE
-    from go_rules.sgf.annotation import annotated
+    from go_rules.rule_names import rules_to_sgf
     from gtp_engine.players import make_player
-    from gtp_engine.review.judged import Summary
-    from gtp_engine.review.texts import as_json, note_of, note_of_game, print_tables
-    from gtp_engine.tools.records import read_record
-    from gtp_engine.tournament.progress import progress_bar
+    from gtp_engine.review.texts import TITLE, Review
+    from nets.evaluator import EvaluatorError
 
-    read = read_record(record, configuration, options)
-    read.to_game()  # so that an illegal move is found before the work begins
-    loaded = read.game
-    count = len(loaded.moves) if last is None else min(last, len(loaded.moves))
-    if first > count:
-        raise read.error(
-            f"the game has {len(loaded.moves)} moves, and none from {first} to {last or len(loaded.moves)}"
-        )
+    record = read_record(source, configuration, options)
+    loaded, length = record.game, len(record.game.moves)
+    numbers = range(first, (length if last is None else min(last, length)) + 1)
+    if not numbers:
+        raise record.error(f"it has no move from {first} to {last or length}, but {length} moves in all")
+    if TITLE in loaded.comments.get(0, ""):
+        raise record.error("it is a review already; review the game that it was made of")
+    end = record.to_game(numbers.stop)  # so that an illegal move is found before the work begins
     player = make_player(configuration)
     visits = configuration.engine.visits or DEFAULT_VISITS
     player.warm_up(loaded.width, loaded.height)
-    moves: list[Judged] = []
-    with interruptible() as stop, progress_bar("review", count - first + 1, 0) as advance:
-        for judged in _judged(player, read, range(first, count + 1), visits, stop):
-            moves.append(judged)
-            advance(f"move {judged.number}")
-        was_stopped = stop.is_set()
-    player.close()
-    if not moves:
-        return EXIT_INTERRUPTED
-    by_side = {side: [move for move in moves if move.colour == side] for side in (BLACK, WHITE)}
-    summaries = {side: Summary.of(of_side) for side, of_side in by_side.items()}
-    net = player.evaluator.attributes.name if player.evaluator is not None else "no network"
-    notes = {move.number: note_of(move, loaded.height, least / 100) for move in moves}
-    source = f"Nobi with {net}, {visits} visits a move, moves {moves[0].number} to {moves[-1].number}"
-    notes[0] = note_of_game(summaries, moves[0].before, source)
-    create_whole(target, annotated(read.content, notes))
-    names = {BLACK: loaded.black, WHITE: loaded.white}
-    if prints_json:
-        import msgspec
+    moves: list[JudgedMove] = []
+    failure: EvaluatorError | None = None
+    with interruptible() as stop:
+        try:
+            _judge(player, record, numbers, visits, stop, moves)
+        except EvaluatorError as error:  # what was judged before it is not lost
+            failure = error
+        player.close()
+        if moves:
+            made = Review(
+                moves=moves,
+                size=(loaded.width, loaded.height),
+                names={BLACK: loaded.black, WHITE: loaded.white},
+                net="no network" if player.evaluator is None else player.evaluator.attributes.name,
+                visits=visits,
+                rules=rules_to_sgf(end.rules),
+                komi=end.komi,
+                is_interrupted=len(moves) < len(numbers),
+            )
+            _write(made, record, target, percent / 100, prints_json)
+    if failure is not None:
+        raise failure
+    return EXIT_INTERRUPTED if stop.is_set() else 0
 
-        click.echo(msgspec.json.encode(as_json(names, summaries, moves, loaded.height)).decode())
-    else:
-        print_tables(names, summaries, moves, loaded.height)
-    return EXIT_INTERRUPTED if was_stopped else 0
+
+def _require_writable(target: Path) -> None:
+    """Raise UserError unless a new SGF file of this name can be written, which a long search would find out too late.
+    Raises OSError."""
+    from go_rules.machine.files import written_beside
+
+    name = printable_path(target)
+    if target.suffix.lower() != ".sgf" or not target.parent.is_dir():
+        raise UserError(f"{name}: the review must be a file .sgf in a folder that exists")
+    if os.path.lexists(target):
+        raise UserError(f"{name}: exists already; name a new file")
+    with written_beside(target, b""):
+        pass
 
 
-def _judged(player: Player, record: Record, numbers: range, visits: int, stop: threading.Event) -> Iterator[Judged]:
-    """Search the positions before and after the moves of these numbers, and yield each as soon as it is judged."""
-    from gtp_engine.review.judged import Judged, Opinion
+def _judge(
+    player: Player, record: Record, numbers: range, visits: int, stop: threading.Event, moves: list[JudgedMove]
+) -> None:
+    """Search the positions before and after the moves of these numbers, and add each move as soon as it is judged.
+    Raises EvaluatorError."""
+    from go_rules.game import Move
+    from gtp_engine.review.judged import JudgedMove, Opinion
+    from gtp_engine.terminal import progress_bar
     from search.request import Limits, SearchRequest
 
-    before: Opinion | None = None
-    played = None
-    for number, (game, move) in enumerate(record.game.positions(record.rules, record.komi), 1):
-        if number < numbers.start:
-            continue
-        colour = game.to_play if move is None else move.colour
-        request = SearchRequest(game, colour, Limits(visits=visits), analysis=True, stop=stop)
-        result = player.search(request)
-        if stop.is_set():
-            return
-        opinion = Opinion.of(result)
-        if before is not None and played is not None:
-            yield Judged(number - 1, played.colour, played.point, before, opinion)
-        if number > numbers[-1]:
-            return
-        before, played = opinion, move
+    number, played, before = 0, None, None
+    with progress_bar("review", len(numbers), 0) as advance:
+        for game, step in record.game.positions(record.rules, record.komi):
+            is_move = isinstance(step, Move)
+            if played is not None or (is_move and number + 1 in numbers):
+                colour = step.colour if isinstance(step, Move) else game.to_play
+                result = player.search(SearchRequest(game, colour, Limits(visits=visits), analysis=True, stop=stop))
+                if stop.is_set():
+                    return
+                opinion = Opinion.of(result)
+                if played is not None and before is not None:
+                    moves.append(JudgedMove(number, played.colour, played.point, before, opinion))
+                    advance(f"move {number}")
+                before = opinion
+            number += is_move
+            played = step if isinstance(step, Move) and number in numbers else None
+            if number >= numbers.stop:
+                return
+
+
+def _write(made: Review, record: Record, target: Path, least: float, prints_json: bool) -> None:
+    """Write the review to its file, and print it, whatever becomes of the file. Raises OSError."""
+    from go_rules.machine.files import create_whole
+    from go_rules.sgf.annotation import annotated
+    from gtp_engine.review.texts import as_json, notes_of, print_tables
+
+    try:
+        create_whole(target, annotated(record.content, notes_of(made, least)))
+    finally:
+        if prints_json:
+            import msgspec
+
+            click.echo(msgspec.json.encode(as_json(made)).decode())
+        else:
+            print_tables(made)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from go_rules.points import BLACK
 from search.result import SearchResult
@@ -31,21 +32,25 @@ class Opinion:
 
     @classmethod
     def of(cls, result: SearchResult) -> Opinion:
-        """What a search's result says."""
+        """Return what a search's result says."""
         best = result.moves[0]
-        orders = {move.point: move.order for move in result.moves if move.visits > 0 or move.order == 0}
-        for move in result.moves:
-            if move.symmetry_of in orders:
-                orders[move.point] = orders[move.symmetry_of]
-        return cls(result.colour, best.winrate, best.lead, result.visits, best.pv or (best.point,), orders)
+        rank = count()
+        ranks = {m.point: next(rank) for m in result.moves if m.symmetry_of is None and (m.visits or m is best)}
+        ranks |= {m.point: ranks[m.symmetry_of] for m in result.moves if m.symmetry_of in ranks}
+        return cls(result.colour, best.winrate, best.lead, result.visits, best.pv or (best.point,), ranks)
 
     def seen_by(self, colour: int) -> tuple[float, float]:
-        """The winrate and the lead in the view of a colour."""
+        """Return the winrate and the lead in the view of a colour."""
         return (self.winrate, self.lead) if colour == self.colour else (1.0 - self.winrate, -self.lead)
+
+    @property
+    def of_black(self) -> tuple[float, float]:
+        """The winrate and the lead in black's view."""
+        return self.seen_by(BLACK)
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedMove:
     """One move of a game, and what the searches of the positions before and after it found."""
 
     number: int
@@ -62,14 +67,22 @@ class Judged:
 
     @property
     def winrate_lost(self) -> float:
-        """How much of the winning chance, 0..1, it lost; 0 where the search after it likes the position better than the
-        one before."""
-        return max(0.0, self.before.seen_by(self.colour)[0] - self.after.seen_by(self.colour)[0])
+        """How much of the winning chance, 0..1, the move lost by the judgement of the search after it.
+
+        That is 0 where this search likes the position better than the one before did, and for first choices: nothing
+        better is known in their place, and what the searches differ by is noise.
+        """
+        return self._lost(0)
 
     @property
     def points_lost(self) -> float:
-        """The same in points of the lead."""
-        return max(0.0, self.before.seen_by(self.colour)[1] - self.after.seen_by(self.colour)[1])
+        """How many points of the lead the move lost, in the same sense."""
+        return self._lost(1)
+
+    def _lost(self, index: int) -> float:
+        if self.rank == 0:
+            return 0.0
+        return max(0.0, self.before.seen_by(self.colour)[index] - self.after.seen_by(self.colour)[index])
 
 
 @dataclass(frozen=True)
@@ -78,36 +91,33 @@ class Summary:
 
     moves: int
     first_choices: int
-    """Moves that the search would have played too."""
-    points_lost: float
-    """The mean of a move, as the next one, which is 0..1."""
+    """How many of its moves the search would have played too."""
     winrate_lost: float
+    """How much of the winning chance, 0..1, a move lost on average."""
+    points_lost: float
+    """How many points a move lost on average."""
     doubtful: int
-    """How many moves are DOUBTFUL, but not BAD; the next two go on from there."""
+    """How many moves lost DOUBTFUL, but less than BAD."""
     bad: int
+    """How many moves lost BAD, but less than VERY_BAD."""
     very_bad: int
 
     @classmethod
-    def of(cls, moves: Sequence[Judged]) -> Summary:
-        """The sum of a side's moves."""
+    def of(cls, moves: Sequence[JudgedMove]) -> Summary:
+        """Return the sum of a side's moves."""
         lost = [move.winrate_lost for move in moves]
         return cls(
             len(moves),
             sum(move.rank == 0 for move in moves),
-            sum(move.points_lost for move in moves) / max(1, len(moves)),
             sum(lost) / max(1, len(moves)),
+            sum(move.points_lost for move in moves) / max(1, len(moves)),
             sum(DOUBTFUL <= each < BAD for each in lost),
             sum(BAD <= each < VERY_BAD for each in lost),
             sum(each >= VERY_BAD for each in lost),
         )
 
 
-def worst(moves: Sequence[Judged], count: int) -> list[Judged]:
-    """The moves that lost most of the winning chance, DOUBTFUL at least, in the order of the game."""
+def worst(moves: Sequence[JudgedMove], most: int) -> list[JudgedMove]:
+    """Return the moves that lost most of the winning chance, DOUBTFUL at least, in the order of the game."""
     doubtful = [move for move in moves if move.winrate_lost >= DOUBTFUL]
-    return sorted(sorted(doubtful, key=lambda move: -move.winrate_lost)[:count], key=lambda move: move.number)
-
-
-def of_black(opinion: Opinion) -> tuple[float, float]:
-    """The winrate and the lead in black's view."""
-    return opinion.seen_by(BLACK)
+    return sorted(sorted(doubtful, key=lambda move: -move.winrate_lost)[:most], key=lambda move: move.number)

@@ -18,7 +18,7 @@ DEFAULT_VISITS = 500
 @click.argument("target", metavar="OUT.svg", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("record", metavar="[GAME.sgf]", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--move", type=Count(0), metavar="N", help="The position after N moves.  [default: the last]")
-@parameter_options("picture")
+@parameter_options("picture", absent={"visits": str(DEFAULT_VISITS)})
 @config_options
 def picture(
     target: Path,

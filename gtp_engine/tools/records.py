@@ -18,6 +18,9 @@ from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
 
+ABSENT = {"komi": "the record's, else customary", "rules": "the record's, else chinese-ogs"}
+"""What a command goes by where its options do not say it."""
+
 
 def conditions(configuration: Configuration) -> tuple[Rules, float]:
     """Return the rules and the komi of games that say nothing of their own."""

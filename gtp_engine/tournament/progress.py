@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from go_rules.machine.printable import printable
 from gtp_engine.match.conditions import Conditions, termination_interrupts
+from gtp_engine.terminal import progress_bar
 from gtp_engine.tournament.series import Contest, Series
 
 
@@ -36,35 +35,3 @@ def play_series(
     except KeyboardInterrupt:
         click.echo(f"{command}: interrupted; go on with the same command and --out {shown}", err=True)
         raise
-
-
-@contextlib.contextmanager
-def progress_bar(title: str, total: int, done: int) -> Iterator[Callable[[str], None]]:
-    """Show a bar on stderr while the body runs, if that is a terminal: of games, or of what else there is to do.
-
-    The body gets a function to call after each of them, with a few words about it.
-    """
-    if not sys.stderr.isatty():
-        yield lambda last: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[last]}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2) as progress:
-        task = progress.add_task(title, total=total, completed=done, last="")
-        yield lambda last: progress.update(task, advance=1, last=last)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,8 @@ from go_rules.machine.printable import printable
 from gtp_engine.errors import UserError
 from gtp_engine.match.record import MatchTerms
 from gtp_engine.match.table import METHOD as METHOD_OF_A_MATCH
-from gtp_engine.match.table import WIDTH_IN_FILES, faults_text, points
+from gtp_engine.match.table import faults_text, points
+from gtp_engine.terminal import tables_console
 from gtp_engine.tournament.results import METHOD, Results, as_json, results
 from gtp_engine.tournament.series import Contest
 
@@ -40,11 +40,10 @@ td:nth-child(2), th:nth-child(2) { text-align: left; } .none { background: #eee;
 
 def print_results(terms: MatchTerms, found: Results) -> None:
     """Print the table and the cross-table on stdout."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_IN_FILES)
+    console = tables_console()
     table = Table(title=Text(_title(terms, found)), title_justify="left")
     for heading in COLUMNS:
         table.add_column(heading, justify="left" if heading == "engine" else "right")

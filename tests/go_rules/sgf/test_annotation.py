@@ -88,6 +88,49 @@ def test_nodes_that_are_no_single_move_get_no_notes() -> None:
     text = b"(;SZ[9]B[ee];W[cc]B[dd];AB[aa];W[gg])"
     notes = {number: Note(f"note {number}", variations=(Variation(line(PASS), ""),)) for number in range(6)}
     read = parse_sgf(annotated(text, notes))
-    assert read.comments == {1: "note 1\n\nnote 0", 4: "note 4"}
+    assert read.comments == {1: "note 0\n\nnote 1", 4: "note 4"}
     with pytest.raises(SgfError, match="no SGF game"):
         annotated(b"nothing", notes)
+
+
+def test_the_value_of_a_move_in_the_root_is_that_after_it() -> None:
+    notes = {0: Note("game", {"SBKV": "40"}), 1: Note("move", {"SBKV": "60"})}
+    assert b"SBKV[60]" in annotated(b"(;SZ[9]B[ee];W[cc])", notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "black"),
+    [
+        ("(;CA[US-ASCII]SZ[9]PB[古力];B[ee])".encode(), "古力"),
+        ("(;SZ[9]PB[Müller];B[ee])".encode("latin-1"), "Müller"),
+        ("(;CA[GB2312]SZ[9]PB[日本];B[ee]C[中\\]x];W[gc];B[cg])".encode(), "鏃ユ湰"),
+        (b"(;CA[Shift_JIS]SZ[9];B[ee]C[\x83\\]abc];W[cc])", ""),
+    ],
+)
+def test_texts_in_another_encoding_than_the_file_says(text: bytes, black: str) -> None:
+    written = annotated(text, {0: Note("note")})
+    written.decode()
+    assert parse_sgf(written).black == black
+    assert parse_sgf(written).steps == parse_sgf(text).steps
+
+
+ENCODINGS = ("utf-8", "gbk", "shift_jis", "big5", "latin-1", "euc_kr", "ascii", "koi8-r")
+TEXTS = st.text(st.sampled_from([*"a\\]:[ ", *"中本表ソ能許ü가猎"]), max_size=8)
+
+
+@given(st.sampled_from(ENCODINGS), st.sampled_from(ENCODINGS), st.lists(TEXTS, min_size=3, max_size=3))
+def test_whatever_the_encoding_the_moves_stay(said: str, real: str, texts: list[str]) -> None:
+    name, first, second = (text.replace("\\", "\\\\").replace("]", "\\]") for text in texts)
+    text = f"(;CA[{said}]SZ[9]PB[{name}];B[ee]C[{first}];W[gc]C[{second}](;B[cg])(;B[aa]))".encode(real, "replace")
+    try:
+        steps = parse_sgf(text).steps
+    except SgfError:
+        return
+    written = annotated(text, {0: Note("]"), 2: Note("\\", variations=(Variation(line(PASS), "v"),))})
+    written.decode()
+    assert parse_sgf(written).steps == steps
+
+
+def test_all_comments_of_a_node_stay() -> None:
+    read = parse_sgf(annotated(b"(;SZ[9];B[ee]C[one]C[two])", {1: Note("three")}))
+    assert read.comments == {1: "one\n\ntwo\n\nthree"}

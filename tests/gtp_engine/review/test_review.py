@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
-import threading
-import time
 from pathlib import Path
 
 import pytest
 from sgfmill import sgf
 
 from go_rules.points import BLACK, PASS, WHITE, from_vertex
+from go_rules.sgf.annotation import Note
 from gtp_engine import cli
-from gtp_engine.review.judged import Judged, Opinion, Summary, worst
-from gtp_engine.review.texts import as_json, note_of
+from gtp_engine.review.judged import JudgedMove, Opinion, Summary, worst
+from gtp_engine.review.texts import Review, as_json, notes_of
+from search.result import MoveInfo, SearchResult
 from tests.systems import native
 
 RECORD = "(;SZ[9]KM[7]PB[Ann & <Bob>]PW[[b\\]Carl]DT[2026-11-27];B[ee];W[gc];B[cg];W[aa];B[ff])"
@@ -28,8 +28,31 @@ def opinion(colour: int, winrate: float, lead: float, *line: str) -> Opinion:
     return Opinion(colour, winrate, lead, 100, points, {point: max(0, n - 1) for n, point in enumerate(points)})
 
 
-def judged(number: int, move: str, before: Opinion, after: Opinion) -> Judged:
-    return Judged(number, before.colour, from_vertex(move, 9, 9), before, after)
+def judged(number: int, move: str, before: Opinion, after: Opinion) -> JudgedMove:
+    return JudgedMove(number, before.colour, from_vertex(move, 9, 9), before, after)
+
+
+def review_of(*moves: JudgedMove) -> Review:
+    return Review(moves, (9, 9), {BLACK: "Ann", WHITE: ""}, "net", 100, "Chinese", 7.0, is_interrupted=False)
+
+
+def search_result(*moves: MoveInfo) -> SearchResult:
+    return SearchResult(BLACK, 10, 0.6, 0.2, 1.0, 5.0, 1.0, 10.0, moves)
+
+
+def info(vertex: str, order: int, visits: int, symmetry_of: str | None = None) -> MoveInfo:
+    point, copied = from_vertex(vertex, 9, 9), None if symmetry_of is None else from_vertex(symmetry_of, 9, 9)
+    return MoveInfo(
+        point, visits, visits, 0.6, 0.2, 1.0, 5.0, 1.5, 0.1, 0.5, 0.1, visits, order, (point,), symmetry_of=copied
+    )
+
+
+def test_ranks_count_no_mirror_images() -> None:
+    moves = info("C3", 0, 5), info("G7", 1, 5, "C3"), info("E5", 2, 3), info("A1", 3, 0)
+    opinion = Opinion.of(search_result(*moves))
+    assert [opinion.ranks.get(move.point) for move in moves] == [0, 0, 1, None]
+    assert (opinion.winrate, opinion.lead, opinion.line) == (0.6, 1.5, (moves[0].point,))
+    assert Opinion.of(search_result(info("C3", 0, 0))).ranks == {moves[0].point: 0}
 
 
 def test_what_a_move_lost_is_its_players_view() -> None:
@@ -37,29 +60,34 @@ def test_what_a_move_lost_is_its_players_view() -> None:
     assert by_white.winrate_lost == pytest.approx(0.3)
     assert by_white.points_lost == pytest.approx(9.0)
     assert by_white.rank is None
-    twice = judged(2, "C3", opinion(WHITE, 0.6, 3.0, "C3"), opinion(WHITE, 0.55, 5.0, "E5"))
+    twice = judged(2, "A1", opinion(WHITE, 0.6, 3.0, "C3"), opinion(WHITE, 0.55, 5.0, "E5"))
     assert (twice.winrate_lost, twice.points_lost) == (pytest.approx(0.05), 0.0)
-    assert twice.rank == 0
+    for first in ("C3", "G7"):
+        choice = judged(2, first, opinion(WHITE, 0.6, 3.0, "C3", "G7"), opinion(BLACK, 0.7, 6.0, "E5"))
+        assert (choice.rank, choice.winrate_lost, choice.points_lost) == (0, 0.0, 0.0)
 
 
 def test_notes_say_what_was_better() -> None:
     before, after = opinion(WHITE, 0.6, 3.0, "C3", "G7", "pass"), opinion(BLACK, 0.6, 1.0, "E5")
-    note = note_of(judged(2, "A1", before, after), 9, 0.04)
-    assert note.comment == (
-        "Not looked at; the first is C3. Lost 20 % and 4.0 points. Black wins 60.0 %, B+1.0 (100 visits)."
-    )
-    assert note.properties == {"SBKV": "60.00", "SBKS": "1.00", "BM": "2"}
-    (variation,) = note.variations
+    review = review_of(judged(2, "A1", before, after), judged(3, "E5", after, opinion(WHITE, 0.5, 0.001)))
+    notes = notes_of(review, 0.04)
+    assert notes[2].comment == "Not looked at; the first is C3. Lost 20 % and 4.0 points. Black wins 60.0 %, B+1.0."
+    assert notes[2].properties == {"SBKV": "60.00", "SBKS": "1.00", "BM": "2"}
+    (variation,) = notes[2].variations
     assert [(move.colour, move.point) for move in variation.moves] == [
         (WHITE, from_vertex("C3", 9, 9)),
         (BLACK, from_vertex("G7", 9, 9)),
         (WHITE, PASS),
     ]
-    assert variation.comment == "Better by 20 % and 4.0 points. Black wins 40.0 %, W+3.0 (100 visits)."
-    assert not note_of(judged(2, "A1", before, after), 9, 0.21).variations
-    by_symmetry = note_of(judged(2, "G7", before, after), 9, 0.04)
-    assert by_symmetry.comment.startswith("The first choice. Lost 20 %")
-    assert not by_symmetry.variations
+    assert variation.comment == "Better by 20 % and 4.0 points. Black wins 40.0 %, W+3.0."
+    assert not notes_of(review, 0.21)[2].variations
+    assert notes[3] == Note("The first choice. Black wins 50.0 %, W+0.0.", {"SBKV": "50.00", "SBKS": "0.00"})
+    assert not notes_of(review, 0.0)[3].variations, "nothing was better"
+    assert notes[0].comment.splitlines() == [
+        "Review by Nobi with net, 100 visits a position; Chinese rules, komi 7; moves 2 to 3.",
+        "Black: 1 of 1 moves were the first choice; mean loss 0.0 %, 0.00 points; 0 doubtful, 0 bad, 0 very bad.",
+        "White: 0 of 1 moves were the first choice; mean loss 20.0 %, 4.00 points; 0 doubtful, 0 bad, 1 very bad.",
+    ]
 
 
 def test_sums_and_the_worst_moves() -> None:
@@ -73,9 +101,10 @@ def test_sums_and_the_worst_moves() -> None:
     assert summary.winrate_lost == pytest.approx(sum(losses) / 6)
     assert [move.number for move in worst(moves, 3)] == [4, 5, 6]
     assert Summary.of([]).points_lost == 0.0
-    written = as_json({BLACK: "Ann", WHITE: ""}, {BLACK: summary, WHITE: Summary.of([])}, moves, 9)
-    assert written["moves"][4]["winrate_lost"] == 0.3
+    written = as_json(review_of(*moves))
+    assert written["moves"][4]["winrate_lost"] == pytest.approx(0.3)
     assert written["players"]["black"]["name"] == "Ann"
+    assert written["players"]["white"]["moves"] == 0
 
 
 def test_a_game_is_reviewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,23 +142,87 @@ def test_a_part_of_a_game_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert target.read_text(encoding="utf-8").count("SBKV") == 5
 
 
+def test_stones_set_up_in_mid_game_are_nobodys_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "game.sgf"
+    record.write_text("(;SZ[9]KM[7];B[ee];W[eg];B[gc];AW[fe][de][ed][ef]AE[ee];W[cc];PL[B];B[cg];AB[aa]AE[cg])")
+    assert cli.run(["review", str(tmp_path / "out.sgf"), str(record), *QUICK, "--json"]) == 0
+    moves = json.loads(capsys.readouterr().out)["moves"]
+    assert [move["number"] for move in moves] == [1, 2, 3, 4, 5]
+    assert abs(moves[2]["lead"] - moves[2]["lead_before"]) < 20 < moves[2]["lead"] - moves[3]["lead_before"]
+
+
+def test_names_cannot_touch_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "game.sgf"
+    record.write_text("(;SZ[9]PB[\x1b\\]2;a\x07\nb]PW[\u202e" + "x" * 500 + "];B[ee])", encoding="utf-8")
+    assert cli.run(["review", str(tmp_path / "out.sgf"), str(record), *QUICK]) == 0
+    printed = capsys.readouterr().out
+    assert r"Black \x1b]2;a\x07 b" in printed
+    assert not {"\x1b", "\x07", "\u202e"} & set(printed)
+    assert max(map(len, printed.splitlines())) < 140
+
+
+def test_the_komi_and_rules_asked_for_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
+    record.write_text(RECORD)
+    asked = ("--komi", "0.5", "--rules", "japanese", "--to", "1", "--json")
+    assert cli.run(["review", str(target), str(record), *QUICK, *asked]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["rules"], told["komi"], told["visits"], told["interrupted"]) == ("Japanese", 0.5, 16, False)
+    assert "Japanese rules, komi 0.5; moves 1 to 1." in target.read_text(encoding="utf-8")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="a signal to oneself ends the process there")
-def test_what_was_found_until_an_interruption_is_written(tmp_path: Path) -> None:
+def test_what_was_found_until_an_interruption_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
     record.write_text("(;SZ[9]" + ";B[];W[]" * 400 + ")")
-    codes: list[int] = []
+    searches = 0
+    known = Opinion.of
 
-    def interrupt() -> None:
-        time.sleep(3)
-        while not codes:
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(30)
+    def counted(result: SearchResult) -> Opinion:
+        nonlocal searches
+        searches += 1
+        if searches == 4:
+            for _ in range(2):  # `timeout` sends two
+                os.kill(os.getpid(), signal.SIGINT)
+        return known(result)
 
-    thread = threading.Thread(target=interrupt, daemon=True)
-    thread.start()
-    codes.append(cli.run(["review", str(target), str(record), "--set", "workers=1", "--visits", "400"]))
-    assert codes == [130]
-    assert 0 < target.read_text(encoding="utf-8").count("SBKV") < 801
+    monkeypatch.setattr(Opinion, "of", counted)
+    assert cli.run(["review", str(target), str(record), *QUICK, "--json"]) == 130
+    told = json.loads(capsys.readouterr().out)
+    assert told["interrupted"]
+    assert 1 <= len(told["moves"]) <= 4
+    assert target.read_text(encoding="utf-8").count("SBKV") == 1 + len(told["moves"])
+
+
+def test_a_file_that_cannot_be_written_at_the_end_loses_no_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
+    record.write_text(RECORD)
+    known = Opinion.of
+
+    def and_a_file_comes(result: SearchResult) -> Opinion:
+        target.write_text("mine")
+        return known(result)
+
+    monkeypatch.setattr(Opinion, "of", and_a_file_comes)
+    assert cli.run(["review", str(target), str(record), *QUICK]) == 1
+    printed = capsys.readouterr()
+    assert "White [b]Carl" in printed.out
+    assert printed.err == f"nobi: {target}: File exists\n"
+    assert target.read_text() == "mine"
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="nothing forbids writing there")
+def test_a_folder_without_permission_is_told_before_the_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tmp_path.chmod(0o500)
+    assert cli.run(["review", str(tmp_path / "out.sgf"), "missing.sgf"]) == 1
+    assert "out.sgf: Permission denied" in capsys.readouterr().err
+    tmp_path.chmod(0o700)
 
 
 @pytest.mark.parametrize(
@@ -141,9 +234,13 @@ def test_what_was_found_until_an_interruption_is_written(tmp_path: Path) -> None
         (["out.sgf", "missing.sgf"], "missing.sgf: No such file or directory"),
         (["out.sgf", "broken.sgf"], "broken.sgf: no SGF game found"),
         (["out.sgf", "illegal.sgf"], "illegal.sgf: move 2 (white E5) is illegal: occupied"),
-        (["out.sgf", "empty.sgf"], "empty.sgf: the game has 0 moves, and none from 1 to 0"),
-        (["out.sgf", "game.sgf", "--from", "6"], "game.sgf: the game has 5 moves, and none from 6 to 5"),
-        (["out.sgf", "game.sgf", "--from", "3", "--to", "2"], "game.sgf: the game has 5 moves, and none from 3 to 2"),
+        (["out.sgf", "empty.sgf"], "empty.sgf: it has no move from 1 to 0, but 0 moves in all"),
+        (["out.sgf", "reviewed.sgf"], "reviewed.sgf: it is a review already; review the game that it was made of"),
+        (["out.sgf", "game.sgf", "--from", "6"], "game.sgf: it has no move from 6 to 5, but 5 moves in all"),
+        (
+            ["out.sgf", "game.sgf", "--from", "3", "--to", "2"],
+            "game.sgf: it has no move from 3 to 2, but 5 moves in all",
+        ),
         (["out.sgf", "game.sgf", "--net", "missing.bin.gz"], "missing.bin.gz: No such file or directory"),
     ],
 )
@@ -159,6 +256,7 @@ def test_mistakes_get_one_line(
     (tmp_path / "broken.sgf").write_text("hello")
     (tmp_path / "illegal.sgf").write_text("(;SZ[9];B[ee];W[ee])")
     (tmp_path / "empty.sgf").write_text("(;SZ[9])")
+    (tmp_path / "reviewed.sgf").write_text("(;SZ[9]C[Review by Nobi with x];B[ee])")
     assert cli.run(["review", *arguments]) == 1
     assert capsys.readouterr() == ("", f"nobi: {native(message)}\n")
     assert not (tmp_path / "out.sgf").exists()

@@ -12,7 +12,7 @@ import pytest
 from gtp_engine.errors import UserError
 from gtp_engine.match.conditions import read_conditions
 from gtp_engine.match.record import GameRecord
-from gtp_engine.tournament.progress import progress_bar
+from gtp_engine.terminal import progress_bar
 from gtp_engine.tournament.report import page, print_results, write_results
 from gtp_engine.tournament.results import as_json, results
 from gtp_engine.tournament.series import Contest, open_contest
