@@ -59,7 +59,7 @@ def rate(points: NDArray[np.float64], prior_draws: float = PRIOR_DRAWS) -> Ratin
     won = points.sum(axis=1)
     ratings = np.zeros(count)
     height = _log_likelihood(points, ratings, prior_draws)
-    for _ in range(MOST_STEPS if count else 0):
+    for _ in range(MOST_STEPS):
         gradient, curvature = _derivatives(games, won, ratings, prior_draws)
         step = np.linalg.solve(curvature, gradient)
         while (higher := _log_likelihood(points, ratings + step, prior_draws)) < height and _size(step) > SMALL_STEP:
@@ -67,7 +67,7 @@ def rate(points: NDArray[np.float64], prior_draws: float = PRIOR_DRAWS) -> Ratin
         ratings, height = ratings + step, higher
         if _size(step) <= SMALL_STEP:
             break
-    covariance = np.linalg.inv(_derivatives(games, won, ratings, prior_draws)[1]) if count else games
+    covariance = np.linalg.inv(_derivatives(games, won, ratings, prior_draws)[1])
     centring = np.eye(count) - 1 / max(1, count)
     return Ratings(ELO * (centring @ ratings), ELO**2 * (centring @ covariance @ centring))
 
