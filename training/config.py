@@ -39,7 +39,9 @@ class NetworkConfig(ParameterTable, section="network"):
     blocks: int = parameter(10, "residual blocks", low=1, high=80)
     channels: int = parameter(64, "channels of the trunk", low=8, high=1024)
     pooling_every: int = parameter(3, "every n-th block pools over the board; 0: none does", low=0)
-    pooled_channels: int = parameter(16, "how many channels a pooling block pools", low=4, high=1024)
+    pooled_channels: int = parameter(
+        16, "how many channels a pooling block pools; multiples of 32 play fastest", low=4, high=1024
+    )
     policy_channels: int = parameter(32, "channels of the policy head", low=4, high=1024)
     value_channels: int = parameter(32, "channels of the value head", low=4, high=1024)
     value_hidden: int = parameter(64, "units of the value head's hidden layer", low=4, high=4096)
