@@ -29,6 +29,7 @@ from training.positions.komi_balancing import KomiBalancing, with_balanced_komi
 from training.positions.replay import REPLY
 from training.student.dormant_units import DormantUnitReset, can_be_dormant
 from training.student.equivariance import TIED_EVERY, Ties
+from training.student.gradients import Gradients, Judged
 from training.student.label_memory import LabelMemory
 from training.student.losses import Targets, loss_of
 from training.student.network import PLAIN, Outputs, Student
@@ -91,6 +92,8 @@ class Distiller:
         self.teacher = self._open_teacher()
         self.student = place_on(Student(config.network), self.device)
         self._ties = Ties(self.student) if config.network.equivariant else None
+        in_parts = self.device.type == "cpu" and config.network.norm != "batch"  # which looks at a whole batch
+        self._gradients = Gradients(self.student, torch.get_num_threads() if in_parts else 1)
         self._steps = 0
         self.optimisers = Optimisers(self.student, config.optimiser)
         self.average = Average(self.student, config.optimiser.average)
@@ -173,9 +176,14 @@ class Distiller:
         """Make one step. Return the student's policy [N, S*S + 1] before it."""
         if self.beside is not None:
             self.beside._learn(spatial, global_, targets, fills_canvas, rate_share)
-        outputs = self._evaluated(spatial, global_, fills_canvas)
-        total, parts = loss_of(outputs, targets, spatial[:, :1], self.config.loss)
-        total.backward()
+
+        def judge(part: slice) -> Judged:
+            planes = spatial[part]
+            outputs = self._evaluated(planes, global_[part], fills_canvas)
+            wanted = Targets._make(each[part] for each in targets)
+            return Judged(loss_of(outputs, wanted, planes[:, :1], self.config.loss), outputs.policy[:, PLAIN].detach())
+
+        loss, policy = self._gradients.of(judge, len(global_))
         if self._ties is not None:
             self._ties.tie_gradients(self.student)
         norm = self.optimisers.step(rate_share)
@@ -189,12 +197,8 @@ class Distiller:
         self._steps += 1
         if self._steps % TIED_EVERY == 0:
             self.mend_ties()
-        self.losses = {
-            "total": total.detach(),
-            "norm": norm.detach(),
-            **{name: part.detach() for name, part in parts.items()},
-        }
-        return outputs.policy[:, PLAIN].detach()
+        self.losses = {"total": loss.total, "norm": norm.detach(), **loss.parts}
+        return policy
 
     def mend_ties(self) -> None:
         """Undo what rounding has made of the ties of a student that turns with the board: before it is written, too."""
