@@ -14,14 +14,13 @@ from gtp_engine.configuration.options import Count, Number, config_options, para
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.interrupts import EXIT_INTERRUPTED
-from gtp_engine.tools.records import ABSENT, Record, read_record
+from gtp_engine.tools.records import ABSENT, DEFAULT_VISITS, Record, read_record
 
 if TYPE_CHECKING:
     from gtp_engine.review.judged import JudgedMove
     from gtp_engine.review.texts import Review
     from search.player import Player
 
-DEFAULT_VISITS = 500
 DEFAULT_LEAST = 4.0
 
 
@@ -33,7 +32,7 @@ DEFAULT_LEAST = 4.0
 @click.option("--least", "percent", type=Number(0, 100), default=DEFAULT_LEAST, show_default=True, metavar="PERCENT",
               help="A better line is written beside each move that lost so much of the winning chance.")  # fmt: skip
 @click.option("--json", "prints_json", is_flag=True, help="Print the review as one JSON object instead of tables.")
-@parameter_options("review", absent={"visits": str(DEFAULT_VISITS), **ABSENT})
+@parameter_options("review", absent=ABSENT)
 @config_options
 def review(
     target: Path,

@@ -10,8 +10,8 @@ from go_rules.points import BLACK
 from search.result import SearchResult
 
 DOUBTFUL, BAD, VERY_BAD = 0.04, 0.08, 0.16
-"""How much of the winning chance, 0..1, a move loses at least to be called so. In an even 19×19 game that is some 1.5,
-3 and 6 points; in one that is decided the points of a mistake mean nothing any more."""
+"""How much of the winning chance, 0..1, a move loses at least to be called so. Points would not do: in a game that is
+decided those of a mistake mean nothing any more."""
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,14 @@ import click
 from gtp_engine.configuration.options import Count, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
-
-DEFAULT_VISITS = 500
+from gtp_engine.tools.records import ABSENT, DEFAULT_VISITS, conditions, read_record
 
 
 @click.command()
 @click.argument("target", metavar="OUT.svg", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("record", metavar="[GAME.sgf]", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--move", type=Count(0), metavar="N", help="The position after N moves.  [default: the last]")
-@parameter_options("picture", absent={"visits": str(DEFAULT_VISITS)})
+@parameter_options("picture", absent=ABSENT)
 @config_options
 def picture(
     target: Path,
@@ -41,7 +40,6 @@ def picture(
     from go_rules.machine.files import PUBLIC, write_whole
     from gtp_engine.players import make_player
     from gtp_engine.tools.drawing import draw
-    from gtp_engine.tools.records import conditions, read_record
     from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 
     engine = configuration.engine

@@ -10,7 +10,7 @@ from typing import Any
 from go_rules.game import Game
 from go_rules.machine.files import read_regular
 from go_rules.machine.printable import printable_path
-from go_rules.rule_names import preset
+from go_rules.rule_names import DEFAULT_PRESET, preset
 from go_rules.rules import Rules
 from go_rules.sgf.grammar import MAX_BYTES, SgfError
 from go_rules.sgf.reader import SgfGame, parse_sgf
@@ -18,7 +18,13 @@ from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
 
-ABSENT = {"komi": "the record's, else customary", "rules": "the record's, else chinese-ogs"}
+DEFAULT_VISITS = 500
+"""Of a position, where nobody says how many."""
+ABSENT = {
+    "visits": str(DEFAULT_VISITS),
+    "komi": "the record's, else customary",
+    "rules": f"the record's, else {DEFAULT_PRESET}",
+}
 """What a command goes by where its options do not say it."""
 
 

@@ -46,8 +46,9 @@ class Gradients:
         parts = min(self._threads, count // FEWEST)
         if self._pool is None or parts < 2:
             judged = judge(slice(0, count))
-            judged.loss.total.backward()
-            return _joined([judged], [1.0])
+            total, losses = judged.loss
+            total.backward()
+            return Judged(Loss(total.detach(), {name: loss.detach() for name, loss in losses.items()}), judged.policy)
         weights = [parameter for parameter in self._student.parameters() if parameter.requires_grad]
         ends = [count * part // parts for part in range(parts + 1)]
         shares = [(end - start) / count for start, end in itertools.pairwise(ends)]
