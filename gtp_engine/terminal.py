@@ -1,4 +1,4 @@
-"""What a person sees in a terminal while a command works and when it has finished: a bar, and tables."""
+"""A person at a terminal: what a command shows while it works and when it has finished, and what it is told."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 WIDTH_IN_FILES = 160
 """Columns of tables where stdout is no terminal."""
+LONGEST_ANSWER = 200
+"""Bytes of a line that are read as one answer."""
 
 
 def tables_console() -> Console:
@@ -19,6 +21,19 @@ def tables_console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_IN_FILES)
+
+
+def answers(prompt: str, console: Console) -> Iterator[str]:
+    """Iterate over the lines of stdin, without spaces around them, each after a prompt. Empty ones are left out."""
+    while True:
+        console.print(prompt, end="")
+        sys.stdout.flush()
+        raw = sys.stdin.buffer.readline(LONGEST_ANSWER) if sys.stdin else b""
+        if not raw:
+            console.print()
+            return
+        if line := raw.decode("utf-8", "replace").strip():
+            yield line
 
 
 @contextlib.contextmanager

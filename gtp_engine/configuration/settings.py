@@ -56,15 +56,15 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     net: str | None = parameter(
         None, "The network: a KataGo file (.bin.gz, .txt.gz), an .onnx file, or an embedded one: fast, strong; none "
         "plays without one.", absent="fast", example="network.bin.gz", metavar="FILE",
-        commands=("gtp", "picture", "review", "benchmark", "tune", "doctor"),
+        commands=("gtp", "play", "picture", "review", "benchmark", "tune", "doctor"),
     )
     player: str | None = parameter(
         None, "The search, by name; `nobi players` lists them.", absent="by the network", example="nobi",
-        metavar="NAME", commands=("gtp", "picture", "review", "benchmark", "doctor"),
+        metavar="NAME", commands=("gtp", "play", "picture", "review", "benchmark", "doctor"),
     )
     visits: int | None = parameter(
         None, "Visits a move at most.", unit="visits", low=1, high=MOST_VISITS, absent="no limit", example=800,
-        kata="maxVisits", live=True, commands=("gtp", "picture", "review"),
+        kata="maxVisits", live=True, commands=("gtp", "play", "picture", "review"),
     )
     playouts: int | None = parameter(
         None, "Visits that a search adds at most to those of the tree kept.", unit="visits", low=1, high=MOST_VISITS,
@@ -73,7 +73,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     time: float | None = parameter(
         None, "Thinking time of a move at most, clock or no clock.", unit="seconds", low=0, high=LONGEST,
         absent=f"{DEFAULT_SECONDS:g} if nothing else limits a move; `longest` on a clock", example=5.0, kata="maxTime",
-        live=True, metavar="SECONDS", commands=("gtp",),
+        live=True, metavar="SECONDS", commands=("gtp", "play",),
     )
     longest: float = parameter(
         120.0, "Thinking time of a move at most on a clock, where `time` is not set: some clocks allow days.",
@@ -99,17 +99,19 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     human_profile: str | None = parameter(
         None, "Whom a HumanSL network (human_net, else net) imitates: rank_5k, preaz_9d, rank_9d_5k, proyear_1990, ...",
         absent="none", example="rank_5k", kata="humanSLProfile", check=parse_profile, live=True, metavar="NAME",
-        commands=("gtp", "benchmark", "tune", "doctor"),
+        commands=("gtp", "play", "benchmark", "tune", "doctor"),
     )
     size: str = parameter(
-        "19", "The first board: N or WIDTHxHEIGHT.", check=parse_size, commands=("gtp", "picture", "benchmark", "tune")
+        "19", "The first board: N or WIDTHxHEIGHT.", check=parse_size,
+        commands=("gtp", "play", "picture", "benchmark", "tune"),
     )
     komi: float | None = parameter(
         None, "Points for white.", unit="points", low=-1000, high=1000, absent="customary", example=7.5, metavar="K",
-        commands=("gtp", "picture", "review"),
+        commands=("gtp", "play", "picture", "review"),
     )
     rules: str = parameter(
-        "chinese-ogs", "The rule set.", choices=RULE_NAMES, metavar="NAME", commands=("gtp", "picture", "review")
+        "chinese-ogs", "The rule set.", choices=RULE_NAMES, metavar="NAME",
+        commands=("gtp", "play", "picture", "review"),
     )
     ponder: bool = parameter(
         False, "Think on the opponent's time.", kata="ponderingEnabled", live=True, commands=("gtp",)
@@ -165,7 +167,8 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         return expand_home(self.log) if self.log else None
 
     def search_limits(self) -> tuple[int | None, float | None]:
-        """The limits of a move without a clock: visits and seconds. DEFAULT_SECONDS if the user limits nothing."""
+        """Return the limits of a move without a clock: visits and seconds, None for no limit. If the user limits
+        nothing, a move has DEFAULT_SECONDS."""
         if self.visits is None and self.time is None and self.playouts is None:
             return None, DEFAULT_SECONDS
         return self.visits, self.time

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 from go_rules.machine.printable import printable
 from gtp_engine.configuration.options import Count
 from gtp_engine.errors import UserError
+from gtp_engine.terminal import answers
 from search.reference.formulas import evenly, puct, rave, ucb1, widening
 from search.reference.games import CONNECT_FOUR, TIC_TAC_TOE, InARow
 from search.reference.gumbel import Gumbel
@@ -27,8 +27,6 @@ TIC_TAC_TOE_NAME, _, GO_NAME = GAMES = ("tic-tac-toe", "connect-four", "go")
 SMALLEST, LARGEST = 2, 7
 """Sides of the board of Go."""
 MOST_SIMULATIONS = 1_000_000
-LONGEST_LINE = 200
-"""Characters of an answer that are read."""
 GUMBEL_PLAYOUTS = 5
 """Playouts of which Gumbel's rule gets the mean: it trusts every value, and that of one playout is a coin."""
 
@@ -183,7 +181,7 @@ def _match(table: Table, start: State, other: Method, games: int) -> tuple[int, 
 
 def _answer(table: Table, states: list[State], console: Console) -> bool:
     """Read and carry out what the person answers: a move, or undo. Returns False at the end of the input."""
-    for line in _lines(f"{_letter(table, states[-1])} to move (hint, undo, quit): ", console):
+    for line in answers(f"{_letter(table, states[-1])} to move (hint, undo, quit): ", console):
         try:
             if line == "quit":
                 return False
@@ -200,19 +198,6 @@ def _answer(table: Table, states: list[State], console: Console) -> bool:
         except UserError as error:
             console.print(str(error))
     return False
-
-
-def _lines(prompt: str, console: Console) -> Iterator[str]:
-    """The lines of the input, each after a prompt; empty ones are left out."""
-    while True:
-        console.print(prompt, end="")
-        sys.stdout.flush()
-        raw = sys.stdin.buffer.readline(LONGEST_LINE) if sys.stdin else b""
-        if not raw:
-            console.print()
-            return
-        if line := raw.decode("utf-8", "replace").strip():
-            yield line
 
 
 def _legal(table: Table, state: State, text: str) -> str:

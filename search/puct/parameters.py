@@ -368,7 +368,7 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         high=1 << 20,
     )
     seed: int = parameter(
-        -1, "Seed of all random choices; -1 takes one from the system.", low=-1, high=(1 << 62), commands=("gtp",)
+        -1, "Seed of random choices; -1 takes one from the system.", low=-1, high=(1 << 62), commands=("gtp", "play")
     )
 
     def batch_for(self, evaluator: Evaluator, width: int, height: int) -> int:
@@ -376,7 +376,7 @@ class SearchParameters(ParameterTable, section="search", title="The search with 
         return self.batch or evaluator.suited_batch(width * height)
 
     def suited(self) -> SearchParameters:
-        """These parameters with less memory where the machine has little."""
+        """Return these parameters, with less memory where the machine has little."""
         room = memory_for_search() >> 20
         memory, cache_memory = min(self.memory, room // 2), min(self.cache_memory, room // 16)
         return dataclasses.replace(self, memory=memory, cache_memory=cache_memory)
