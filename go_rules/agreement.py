@@ -60,7 +60,7 @@ def agreed_owners(game: Game, dead: frozenset[int]) -> dict[int, int]:
 
 
 def connected(labels: dict[int, int]) -> list[set[int]]:
-    """The connected regions of points that have the same label."""
+    """Find the connected regions of points with the same label, of all points that `labels` has."""
     regions: list[set[int]] = []
     seen: set[int] = set()
     for start, label in labels.items():
@@ -78,14 +78,14 @@ def connected(labels: dict[int, int]) -> list[set[int]]:
 
 
 def has_no_dead(game: Game) -> bool:
-    """Whether every stone on the board counts, because the players had to capture what they thought was dead."""
+    """Return whether every stone on the board counts, because players had to capture what they thought was dead."""
     if game.rules.scoring == SCORING_AREA:
         return game.is_over and not game.rules.friendly_pass
     return game.is_over and game.rules.cleanup
 
 
 def chains(game: Game) -> list[list[int]]:
-    """The points of every chain, row by row."""
+    """List the points of every chain, row by row."""
     position = game.position
     found: dict[int, list[int]] = defaultdict(list)
     for point in board_points(game.width, game.height):
@@ -95,10 +95,11 @@ def chains(game: Game) -> list[list[int]]:
 
 
 def seki_stones(game: Game, dead: frozenset[int]) -> frozenset[int]:
-    """The points of living chains that have no territory and share liberties with such chains of the other colour.
+    """Find the points of living chains without territory that share liberties with such chains of the other colour.
 
     Chains that border the same empty region belong together, once the dead stones are taken off. Such a group has
-    territory if it borders two regions of its own, or one of more than one point.
+    territory if it borders two regions of its own, or one of more than one point. A shared region of more than
+    LARGEST_SHARED_REGION points makes no seki.
     """
     work = new_stack(1)[0]
     copy_position(work, game.position)
@@ -133,5 +134,5 @@ def seki_stones(game: Game, dead: frozenset[int]) -> frozenset[int]:
 
 
 def empty_regions(board: NDArray[np.int8], points: list[int]) -> list[set[int]]:
-    """The connected regions of empty points."""
+    """Find the connected regions of the empty ones of `points`."""
     return connected({point: EMPTY for point in points if board[point] == EMPTY})

@@ -84,7 +84,10 @@ def tromp_taylor_area(pos, area):
 
 @kernel_part
 def score_range(rules, pos):
-    """The lowest and the highest score (white's view) that this board can end with, whatever a network makes of it."""
+    """Compute the lowest and the highest score (white's view) that are taken as possible on this board.
+
+    What a network expects is cut off there. Komi, bonuses and the button are included.
+    """
     off_board = np.float32(rules.komi + rules.handicap_bonus + pos.white_bonus)
     area = np.float32(pos.width * pos.height)
     if rules.scoring == SCORING_TERRITORY:

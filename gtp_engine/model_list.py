@@ -29,7 +29,7 @@ def described(evaluator: Evaluator, path: Path, batch: int) -> dict[str, Any]:
 
 
 def model_version(path: Path) -> int:
-    """The version of a KataGo network's format, from the second line of its file; 0 of any other file."""
+    """Read the version of a KataGo network's format from the second line of its file; 0 for any other file."""
     try:
         with opened_regular(path) as file:
             start = file.read(2)

@@ -63,12 +63,12 @@ def check_network(configuration: Configuration, of_people: bool = False) -> None
 
 
 def human_network(player: Player) -> HumanNetwork | None:
-    """The human network beside the one that a player searches with; None if it has none."""
+    """Return the human network beside the one that a player searches with; None if it has none."""
     return getattr(player, "human", None)
 
 
 def suited_to(evaluator: Evaluator) -> SearchParameters:
-    """The default parameters of a search with this evaluator: the workers and the batch that suit its device."""
+    """Choose the default parameters of a search with this evaluator: the workers and the batch that suit its device."""
     device, base = device_of(evaluator.attributes.provider), SearchParameters()
     return dataclasses.replace(base, workers=device.workers or base.workers, batch=device.batch or base.batch)
 

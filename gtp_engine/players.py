@@ -41,7 +41,7 @@ KataGo's gtp_human5k_example.cfg)."""
 
 @dataclass(frozen=True)
 class PlayerKind:
-    """An entry of the registry."""
+    """A kind of player, as the registry PLAYERS has it: what it is, and how one is made."""
 
     description: str
     """One line for `nobi players`."""
@@ -162,7 +162,7 @@ WITH_PROFILE, WITHOUT_NETWORK = "policy", "rave"
 
 
 def chosen_player(configuration: Configuration) -> str:
-    """The name of the player to make: that of --player, its synonyms resolved, else the one that suits the network.
+    """Choose the player to make by name: that of --player, its synonyms resolved, else the one that suits the network.
 
     Raises ParameterError.
     """

@@ -50,7 +50,7 @@ def flush_stdout() -> None:
 
 
 def silence_broken_stdout() -> None:
-    """If stdout cannot be written to, send it nowhere: Python's flush at exit then does no harm."""
+    """Send stdout nowhere if it cannot be written to: Python's flush at exit then does no harm."""
     try:
         flush_stdout()
     except OSError:

@@ -63,7 +63,7 @@ def evaluate(
 
 
 def superko_bans(game: Game, colour: int) -> NDArray[np.int8]:
-    """The points where only superko forbids a move, as int8[N_POINTS] with 1 for these."""
+    """Find the points where only superko forbids `colour` a move: int8[N_POINTS], 1 for these."""
     ban = np.zeros(N_POINTS, np.int8)
     for point in board_points(game.width, game.height):
         if game.violation(colour, point) == "superko":
@@ -72,5 +72,5 @@ def superko_bans(game: Game, colour: int) -> NDArray[np.int8]:
 
 
 def legal_mask(game: Game, colour: int) -> NDArray[np.bool_]:
-    """Which moves are legal, as bool[H*W + 1] in the network's order with the pass last."""
+    """Tell which moves of `colour` are legal: bool[H*W + 1] in the network's order, the pass last."""
     return np.array([game.is_legal(colour, p) for p in [*board_points(game.width, game.height), PASS]])

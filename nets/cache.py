@@ -16,6 +16,7 @@ UNUSED_DAYS = 90
 
 
 def networks_directory() -> Path:
+    """Return the folder for what is made from networks, in the user's cache directory."""
     return cache_root() / "networks"
 
 

@@ -24,29 +24,31 @@ EMBEDDED = (FAST, STRONG)
 
 
 def network_file(name: str) -> Path:
-    """The path of an embedded network in KataGo's format, fp32."""
+    """Return the path of an embedded network in KataGo's format, fp32. The installation may lack the file."""
     return WEIGHTS / f"nobi-{name}.bin.gz"
 
 
 def int16_file(name: str) -> Path:
-    """The path of the result of calibrating a network for our own kernels (nets/native/calibrate.py)."""
+    """Return the path of a network's calibration for our own kernels (`Verdict` in nets/native/calibrate.py)."""
     return WEIGHTS / f"nobi-{name}-int16.npz"
 
 
 def facts_file(name: str) -> Path:
-    """The path of a description, for programs: where a network comes from and how it measured."""
+    """Return the path of a description, in JSON for programs: where a network comes from and how it measured."""
     return WEIGHTS / f"nobi-{name}.json"
 
 
 def embedded_network(name: str = FAST) -> Path | None:
-    """The file of an embedded network, or None where the installation lacks it."""
+    """Return the file of an embedded network, or None where the installation lacks it."""
     path = network_file(name)
     return path if path.is_file() else None
 
 
 def ready_made_int16(sha256: str) -> Verdict | None:
-    """The calibration, made on another machine, that ships of the network file with this hash; None for every other
-    network."""
+    """Read the calibration, made on another machine, that ships with the network file of this hash.
+
+    None for every other network, and where files are missing or damaged.
+    """
     for name in EMBEDDED:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # files that are missing or damaged
             if json.loads(facts_file(name).read_bytes())["sha256"] == sha256:

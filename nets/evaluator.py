@@ -100,7 +100,7 @@ def as_floats(array: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def softmax(logits: NDArray[Any], legal: NDArray[np.bool_] | None = None) -> NDArray[Any]:
-    """Probabilities of the same shape and precision as `logits` [..., P]; every row sums to 1.
+    """Compute probabilities of the same shape and precision as `logits` [..., P]; every row sums to 1.
 
     `legal` [P]: which moves of one position (`logits` [P]) may be played. The others have the probability 0, and all
     have it where no move is legal.

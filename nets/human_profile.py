@@ -50,7 +50,7 @@ class HumanProfile:
 
 
 def parse_profile(name: str) -> HumanProfile:
-    """The profile of a name such as `rank_5k`; raises ValueError, one line, for any other text."""
+    """Parse the name of a profile, such as `rank_5k`. Raises ValueError, one line, for any other text."""
     kind, _, rest = name.strip().lower().partition("_")
     if kind in STYLES:
         ranks = rest.split("_")
@@ -65,7 +65,7 @@ def parse_profile(name: str) -> HumanProfile:
 
 
 def metadata_row(profile: HumanProfile, is_black: bool, points: int) -> list[float]:
-    """The 192 numbers for the player to move, black or not, on a board of so many points."""
+    """Compute the 192 numbers that describe the players, with black or white to move, on a board of so many points."""
     row = [0.0] * META_FEATURES
     row[OWN_HUMAN] = row[OPPONENT_HUMAN] = 1.0
     own, opponent = (profile.black, profile.white) if is_black else (profile.white, profile.black)

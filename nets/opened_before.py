@@ -16,7 +16,7 @@ from nets.cache import UNUSED_DAYS, networks_directory
 
 
 def was_opened_before(path: Path, how: str = "") -> bool:
-    """Whether this file, unchanged, was opened before with the options that `how` names."""
+    """Return whether this file, unchanged, was opened before with the options that `how` names."""
     try:
         marker, key = _marker(path, how)
     except OSError:

@@ -20,7 +20,7 @@ UPSIDE_DOWN, LEFT_RIGHT, TRANSPOSED = 1, 2, 4
 
 
 def symmetry_count(width: int, height: int) -> int:
-    """How many symmetries, 0 upward, such a board has."""
+    """Return how many symmetries such a board has; their numbers begin with 0."""
     return SYMMETRIES if width == height else SYMMETRIES // 2
 
 

@@ -15,7 +15,7 @@ class GameLine:
         self.forget()
 
     def forget(self) -> None:
-        """Know of no game."""
+        """Forget the game: the next search has to begin anew."""
         self._owner: Hashable = None
         self._count, self._key = 0, 0
         """How many moves of the game led to the position, and their `Game.line_key`."""

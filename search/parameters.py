@@ -77,10 +77,11 @@ class Parameter:
     """A further check of a str. It raises ValueError with the reason."""
 
     def convert(self, value: object, given: str = "") -> Any:
-        """The checked value of the right type from a text, or from what a TOML or JSON file holds.
+        """Convert a value to the parameter's type and check it: a text, or what a TOML or JSON file holds.
 
-        An empty text is a value only where it is the default. Raises ParameterError, whose text has the name `given`
-        where the user knows the parameter by another one than ours.
+        An empty text is a value only where it is the default. `none` gives None where that is the default of a number.
+        Raises ParameterError, whose text has the name `given` where the user knows the parameter by another one than
+        ours.
         """
         named = shown(given) if given else self.name
         if value == "" and self.default == "":
@@ -118,7 +119,7 @@ class Parameter:
                 raise ParameterError(f"{named or self.name}: {error}") from None
 
     def bounds(self) -> str:
-        """The allowed values in words: `0 to 1`, `at least 1`, `true or false`, `one of ...`. Empty for any text."""
+        """Describe the allowed values: `0 to 1`, `at least 1`, `true or false`, `one of ...`. Empty for any text."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.kind is bool:
@@ -131,7 +132,7 @@ class Parameter:
         return " and ".join(f"{words} {_number(end)}" for words, end in ends if end is not None) or "a number"
 
     def limits(self) -> str:
-        """The unit and the bounds, as documents show them."""
+        """Describe the unit and the bounds, as documents show them. Empty where there are none."""
         return "; ".join(text for text in (self.unit, self.bounds()) if text)
 
     def _is_within(self, number: float) -> bool:
@@ -179,7 +180,7 @@ class ParameterTable:
             each.verify(getattr(self, each.name))
 
     def with_value(self: T, name: str, value: object, given: str = "") -> T:
-        """This table with one value changed, by our name or KataGo's, from a value or its text.
+        """Return this table with one value changed: a value of its type, or its text. `name` is ours or KataGo's.
 
         Raises ParameterError; `given` is as in Parameter.convert.
         """
@@ -190,7 +191,7 @@ class ParameterTable:
         raise ParameterError(f"unknown parameter: {shown(name)}")
 
     def suited(self: T) -> T:
-        """This table with smaller values where the machine is too small for these."""
+        """Return this table, with smaller values where the machine is too small for these."""
         return self
 
     def check_memory(self) -> None:
@@ -218,20 +219,20 @@ _declared: dict[type[ParameterTable], tuple[Parameter, ...]] = {}
 
 
 def declared(table: type[ParameterTable]) -> tuple[Parameter, ...]:
-    """The parameters that a table's fields declare, in their order: those of the tables it extends come first."""
+    """Return the parameters that a table's fields declare, in their order: those of tables it extends come first."""
     if table not in _declared:
         _declared[table] = tuple(_read_declarations(table))
     return _declared[table]
 
 
 def declared_by(table: type[ParameterTable]) -> tuple[Parameter, ...]:
-    """The parameters that a table declares itself, without those of the tables it extends."""
+    """Return the parameters that a table declares itself, without those of the tables it extends."""
     own = inspect.get_annotations(table)
     return tuple(each for each in declared(table) if each.name in own)
 
 
 def extended(table: type[ParameterTable]) -> tuple[type[ParameterTable], ...]:
-    """The table and those that it extends, as far as they declare anything, the most basic first."""
+    """Return the table and those that it extends, as far as they declare anything, the most basic first."""
     return tuple(each for each in reversed(_line(table)) if declared_by(each))
 
 
@@ -254,7 +255,7 @@ def _read_declarations(table: type[ParameterTable]) -> Iterator[Parameter]:
 
 
 def from_values(table: type[T], values: Mapping[str, object], place: str = "") -> T:
-    """A table from nested mappings, such as a TOML file holds. What is missing keeps its default.
+    """Make a table from nested mappings, such as a TOML file holds. What is missing keeps its default.
 
     `place` goes before the names in messages. Raises ParameterError, for unknown names too.
     """
@@ -276,7 +277,7 @@ def from_values(table: type[T], values: Mapping[str, object], place: str = "") -
 
 
 def folded(name: str) -> str:
-    """A name without what users may write in different ways: case, `-`, `_` and spaces."""
+    """Return a name in small letters and without `-`, `_` and spaces, which users may write in different ways."""
     return name.replace("_", "").replace("-", "").replace(" ", "").lower()
 
 

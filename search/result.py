@@ -112,7 +112,7 @@ class RawEvaluation:
 
     @classmethod
     def of(cls, evaluation: Evaluation, policy: NDArray[np.float64]) -> RawEvaluation:
-        """What `evaluation` says of its first position, with the policy that the search makes of it."""
+        """Read the first position of `evaluation`; `policy` is what the search makes of its policy."""
         value, score = evaluation.value[0].tolist(), evaluation.score[0].tolist()
         return cls(
             winrate=0.5 + 0.5 * (value[net.WIN] - value[net.LOSS]),

@@ -22,7 +22,7 @@ _TOKEN = re.compile(r"""\"(?:[^"\\]|\\.)*(?:"|$)|'[^']*'|\#.*|[A-Za-z0-9]+|[ \t]
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The content of a TOML file. Raises ParameterError, whose text begins with the path."""
+    """Read a TOML file. Raises ParameterError, whose text begins with the path if the file is at fault."""
     import msgspec
 
     name = printable_path(path)
@@ -43,7 +43,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def decode_toml(content: bytes) -> str:
-    """The text of a file in UTF-8, or in UTF-16 that begins with its mark, which `>` writes in Windows' PowerShell.
+    """Decode a file in UTF-8, or in UTF-16 that begins with its mark, which `>` writes in Windows' PowerShell.
 
     Raises UnicodeDecodeError.
     """
@@ -66,7 +66,7 @@ def _measure(content: str) -> None:
 
 
 def toml_value(value: object) -> str:
-    """A value as TOML writes it; a table is written on one line."""
+    """Write a value as TOML does; a table is written on one line."""
     import tomlkit
 
     if isinstance(value, Mapping):

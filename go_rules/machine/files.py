@@ -65,7 +65,7 @@ def read_owned(path: Name, most_bytes: int, is_trusted: Callable[[os.stat_result
 
 
 def is_ours(status: os.stat_result) -> bool:
-    """Whether a file or folder belongs to this user or the administrator, and nobody else may write to it.
+    """Return whether a file or folder belongs to this user or the administrator, and nobody else may write to it.
 
     Always true where the system has no owners (Windows).
     """

@@ -90,7 +90,7 @@ def _windows_memory() -> int:
 
 
 def container_limits(groups: Path = GROUPS, mounts: Path = MOUNTS) -> list[int]:
-    """The limits in bytes of the control groups that this process is in, and of those above them."""
+    """List the limits in bytes of the control groups that this process is in, and of those above them."""
     limits = []
     for line in (_text(groups) or "").splitlines():
         _, controllers, name = [*line.split(":", 2), "", ""][:3]
@@ -118,7 +118,7 @@ def _text(path: Path) -> str | None:
 
 
 def process_limits() -> tuple[float, float]:
-    """The limits of this process on its address space and on its data, in bytes; infinite where there are none."""
+    """Read the limits of this process on its address space and on its data, in bytes; infinite without any."""
     if sys.platform == "win32":
         return float("inf"), float("inf")
     import resource

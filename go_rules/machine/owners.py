@@ -33,9 +33,10 @@ def trusted_folder(folder: Path) -> Path:
 
 
 def is_private(status: os.stat_result) -> bool:
-    """Whether nobody but this user and the administrator can write to a file or folder, by a group of theirs or not.
+    """Return whether nobody but this user and the administrator can write to a file or folder.
 
-    Programs that install files leave them to the user's group where the system is arranged so.
+    Its group may write to it if this user is the only member: programs that install files leave them so where the
+    system is arranged like that.
     """
     return is_ours(status) or _is_safe(status, is_above=False)
 

@@ -13,7 +13,11 @@ _LARGER = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
 
 
 def known_encoding(name: bytes) -> str:
-    """The CA property if we know it, else UTF-8, which files without one use today."""
+    """Return the encoding that a CA property names, as Python calls it.
+
+    It is UTF-8 where we do not know the name, and where there is none: files without one use that today. For some names
+    it is the larger encoding that programs take for it.
+    """
     try:
         encoding = codecs.lookup(name.decode("ascii").strip()).name
     except (LookupError, ValueError):

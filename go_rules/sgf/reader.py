@@ -294,8 +294,11 @@ def _from_to(ends: list[int]) -> range:
 
 
 def is_in_hundredths(komi: str) -> bool:
-    """Whether the text of a KM property is meant as Foxwq writes it: in hundredths of points (750), or of Chinese
-    stones, two points each (375). A decimal point says that it is not."""
+    """Return whether the text of a KM property is meant as Foxwq writes it, in hundredths.
+
+    They are hundredths of points (750), or of Chinese stones, two points each (375). With a decimal point the text is
+    not meant so.
+    """
     return len(komi) == 3 and komi.isdigit() and komi >= "250"
 
 

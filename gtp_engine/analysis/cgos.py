@@ -16,7 +16,7 @@ MOVES_SHOWN = 20
 
 
 def cgos_line(result: SearchResult, height: int, longest_pv: int) -> str:
-    """A search's result as the line of JSON that CGOS expects before a move."""
+    """Write a search's result as the line of JSON that CGOS expects before a move, in the view of the side to move."""
     moves: list[dict[str, Any]] = [
         {
             "move": to_vertex(move.point, height),

@@ -21,7 +21,7 @@ SMALLEST_INFLUENCE = 0.05
 
 
 def policy_picture(evaluator: Evaluator, game: Game, colour: int) -> str:
-    """Each move's share of the network's policy in percent, and its shade in proportion to the best."""
+    """Draw each move's share of the policy in percent, and a shade in proportion to the best. Raises EvaluatorError."""
     policy = softmax(evaluate(evaluator, game, colour).policy[0], legal_mask(game, colour)).tolist()
     best = max(policy)
     sign = 1 if colour == BLACK else -1
@@ -36,17 +36,17 @@ def policy_picture(evaluator: Evaluator, game: Game, colour: int) -> str:
 
 
 def influence_picture(evaluator: Evaluator, game: Game, colour: int) -> str:
-    """Whose each point will be, as the network guesses without a search."""
+    """Draw whose each point will be, as the network guesses without a search. Raises EvaluatorError."""
     return _shades(game, colour, evaluate(evaluator, game, colour).ownership[0])
 
 
 def ownership_picture(game: Game, result: SearchResult) -> str:
-    """Whose each point will be, as a search found it."""
+    """Draw whose each point will be, as a search found it; nothing if it was not asked for that."""
     return "" if result.ownership is None else _shades(game, result.colour, result.ownership)
 
 
 def variation_picture(game: Game, result: SearchResult, longest: int) -> str:
-    """The best line of play that a search found, and what it is worth."""
+    """Draw the best line of play that a search found, and say what it is worth. The result must have a move."""
     colour, words = result.colour, []
     for point in result.moves[0].pv[:longest]:
         words += [COLOUR_LETTERS[colour].lower(), to_vertex(point, game.height)]

@@ -32,11 +32,11 @@ def raw_text(
     optimism: float = OPTIMISM,
     of_people: Evaluator | None = None,
 ) -> str:
-    """The reply to `kata-raw-nn` for `colour` to move, in one of KataGo's eight symmetries, with the parameter
+    """Write the reply to `kata-raw-nn` for `colour` to move, in one of KataGo's eight symmetries, with the parameter
     `playout_doublings`.
 
     `of_people` is the network to ask in place of the player's, for the reply to `kata-raw-human-nn`. Raises GtpError if
-    there is neither.
+    there is neither, and EvaluatorError.
     """
     evaluator = of_people or player.evaluator
     if evaluator is None:

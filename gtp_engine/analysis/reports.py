@@ -65,7 +65,7 @@ class AnalysisRequest:
     """The members of FLAGS that are true."""
 
     def wants(self, flag: str) -> bool:
-        """Whether this member of FLAGS is true."""
+        """Return whether this member of FLAGS is true."""
         return flag in self.flags
 
 
@@ -149,7 +149,7 @@ class Reporter:
     kata: bool = True
 
     def subscription(self, send: Callable[[SearchResult], None]) -> ReportRequest:
-        """What to ask the search for. `send` is called with the snapshots."""
+        """Make the request for reports that the search is to get. `send` is called with each snapshot."""
         wants = self.request.wants
         return ReportRequest(
             send,
@@ -161,7 +161,7 @@ class Reporter:
         )
 
     def line(self, result: SearchResult) -> str:
-        """One report. It is never empty if the result has a move."""
+        """Write a snapshot as one report. It is never empty if the result has a move."""
         moves = [self._kata_move(move) if self.kata else self._lz_move(move) for move in self._shown(result)]
         if self.kata:
             moves += self._root(result)

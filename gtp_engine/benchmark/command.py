@@ -174,7 +174,7 @@ def measure_playouts(configuration: Configuration, seconds: float, tick: Tick) -
 
 
 def new_trial(configuration: Configuration, evaluator: Evaluator) -> Trial:
-    """A trial of the configured search with an opened network."""
+    """Make a trial of the configured search with an opened network. Raises ParameterError."""
     width, height = configuration.engine.board
     parameters = configuration.fill(suited_to(evaluator))
     batch = parameters.batch_for(evaluator, width, height)
@@ -182,7 +182,7 @@ def new_trial(configuration: Configuration, evaluator: Evaluator) -> Trial:
 
 
 def variations(present: Trial, evaluator: Evaluator | None = None) -> list[Trial]:
-    """Trials of all other workers and batches that may be good with the same evaluator, or with another one."""
+    """Make trials of all other workers and batches that may be good with the same evaluator, or with another one."""
     evaluator = evaluator or present.evaluator
     cores = usable_cores()
     workers: Sequence[int] = sorted({max(1, cores // 2), cores, cores + 1})

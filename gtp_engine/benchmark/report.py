@@ -32,7 +32,7 @@ TEXT_COLUMNS = ("network", "size", "precision", "provider")
 
 
 def surroundings() -> dict[str, Any]:
-    """Everything that figures depend on, except the engine's settings: versions and the machine."""
+    """Collect everything that figures depend on, except the engine's settings: versions and the machine."""
     return {
         "version": VERSION,
         "python": platform.python_version(),
@@ -43,7 +43,7 @@ def surroundings() -> dict[str, Any]:
 
 
 def processor() -> str:
-    """The name of the processor, as well as the system knows it."""
+    """Return the name of the processor, as well as the system knows it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
@@ -52,7 +52,7 @@ def processor() -> str:
 
 
 def for_people(report: dict[str, Any]) -> str:
-    """A report as text: some lines about one setting, or a table of many."""
+    """Write a report as text: some lines about one setting, or a table of many."""
     lines = [f"machine    {report['machine']}, {report['cores']} cores; nobi {report['version']}"]
     if "settings" in report:
         return "\n".join([*lines, "", *table(report["settings"]), *_best_lines(report["best"])])
@@ -74,7 +74,7 @@ def for_people(report: dict[str, Any]) -> str:
 
 
 def advice_of(choice: Choice, share: float = 1.0) -> dict[str, Any]:
-    """What a comparison of settings found, for JSON. `share` is its share of a command's --seconds."""
+    """Describe what a comparison of settings found, for JSON. `share` is its share of a command's --seconds."""
     return {
         **choice.best.outline(),
         "is_present": choice.best is choice.present,
@@ -98,14 +98,14 @@ def _advice_line(advice: dict[str, Any]) -> str:
 
 
 def rate_text(figures: dict[str, Any]) -> str:
-    """The evaluations a second of a setting, with half of their 95 % interval if there is one."""
+    """Write the evaluations a second of a setting as text, with half of their 95 % interval if there is one."""
     rate, spread = figures["evals_per_second"], figures["evals_spread"]
     digits = 0 if rate >= 100 else 1
     return f"{rate:,.{digits}f}{'' if spread is None else f' ± {spread:,.{digits}f}'} evaluations/s"
 
 
 def table(settings: Sequence[dict[str, Any]]) -> list[str]:
-    """The lines of a table of settings. A setting that could not be measured has the reason in place of figures."""
+    """Write the lines of a table of settings. One that could not be measured has the reason in place of figures."""
     columns = [COLUMNS, *({key: _cell(key, each.get(key, "")) for key in COLUMNS} for each in settings)]
     widths = {key: max(len(row[key]) for row in columns) for key in COLUMNS}
     lines = []

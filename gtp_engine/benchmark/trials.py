@@ -119,12 +119,12 @@ class Trial:
         self._bare.append(bare_rate(self.evaluator, self.positions, self.workers, self.parameters.batch, seconds))
 
     def spread(self) -> float | None:
-        """Half of the 95 % interval of the evaluations a second; None after a single search."""
+        """Compute half of the 95 % interval of the evaluations a second; None after a single search."""
         half = interval(self._searched)[1]
         return round(half, 1) if math.isfinite(half) else None
 
     def outline(self) -> dict[str, Any]:
-        """The setting and its speed, for JSON."""
+        """Describe the setting and its speed, for JSON."""
         return {
             "precision": self.evaluator.attributes.precision,
             "workers": self.workers,
@@ -134,7 +134,7 @@ class Trial:
         }
 
     def figures(self) -> dict[str, Any]:
-        """All that was measured, for JSON."""
+        """Collect all that was measured, for JSON."""
         network = self.evaluator.attributes
         return {
             "network": network.name,
@@ -165,7 +165,7 @@ def measure(trials: Sequence[Trial], seconds: float, tick: Tick) -> None:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """The mean of measurements and half of its 95 % interval, which is infinite for a single one."""
+    """Compute the mean of measurements and half of its 95 % interval, which is infinite for a single one."""
     mean = statistics.fmean(values)
     if len(values) < 2:
         return mean, math.inf
@@ -176,7 +176,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 def bare_rate(
     evaluator: Evaluator, positions: Sequence[RecordedPosition], workers: int, batch: int, seconds: float
 ) -> float:
-    """The evaluations a second of `workers` threads that do nothing else. Raises what the evaluator raises."""
+    """Measure the evaluations a second of `workers` threads that do nothing else. Raises what the evaluator raises."""
     requests = [request_of(positions, batch, i * batch) for i in range(workers)]
     counts = [0] * workers
     begin = threading.Barrier(workers + 1)
@@ -211,7 +211,7 @@ def bare_rate(
 
 
 def request_of(positions: Sequence[RecordedPosition], batch: int, first: int) -> EvaluationRequest:
-    """A request for `batch` of the positions from `first` on, again from the start where they end."""
+    """Make a request for `batch` of the positions from `first` on, again from the start where they end."""
     chosen = [positions[(first + i) % len(positions)] for i in range(batch)]
     spatial = np.stack([each.spatial for each in chosen]).astype(np.float32)
     return EvaluationRequest(spatial, np.stack([each.global_ for each in chosen]))
@@ -225,7 +225,7 @@ def _warm_up(search: Search, game: Game, seconds: float) -> SearchResult:
 
 
 def position(number: int, width: int, height: int) -> Game:
-    """The position after one of the match openings."""
+    """Play one of the match openings, and return the game. Numbers beyond the last opening go on with the first one."""
     choices = openings(width, height)
     game = Game(width, height)
     for i, point in enumerate(choices[number % len(choices)]):

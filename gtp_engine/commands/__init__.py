@@ -117,7 +117,11 @@ LISTED = tuple(name for name in GROUP_OF if name not in UNLISTED)
 
 
 def find_handler(engine: Engine, name: str) -> Handler:
-    """The handler of a command. Waits until what its module needs is loaded. Raises GtpError for an unknown name."""
+    """Find the handler of a command. Raises GtpError for an unknown name.
+
+    Waits until what its module needs is loaded, and asks pondering to end if that may be in its way. Raises GtpError,
+    too, if the session ends meanwhile, and GtpFatalError if loading failed.
+    """
     if not name:
         raise GtpError(SYNTAX_ERROR)
     group = GROUP_OF.get(name)

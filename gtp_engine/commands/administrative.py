@@ -35,7 +35,7 @@ def name(engine: Engine, _call: Call) -> str:
 
 
 def version(_engine: Engine, _call: Call) -> str:
-    """GUIs take it for KataGo's or Leela Zero's (gtp_engine/version.py)."""
+    """Reply with a version that GUIs take for KataGo's or Leela Zero's (gtp_engine/version.py)."""
     return GTP_VERSION
 
 
@@ -58,7 +58,7 @@ def stop(engine: Engine, _call: Call) -> str:
 
 
 def cputime(_engine: Engine, _call: Call) -> str:
-    """The processor time in seconds that this process has used."""
+    """Reply with the processor time in seconds that this process has used."""
     return f"{time.process_time():.3f}"
 
 

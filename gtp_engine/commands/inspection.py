@@ -54,7 +54,8 @@ def debug_moves(engine: Engine, call: Call) -> str:
 
 
 def explanation(engine: Engine, most: int | None = CANDIDATES_SHOWN) -> list[str]:
-    """Lines about the last move that the engine was asked for, with at most so many moves that it thought of."""
+    """Explain the last move that the engine was asked for, in lines. They show at most `most` of the moves that it
+    looked at; None shows all."""
     decision = engine.decision
     if decision is None:
         return ["no move yet"]

@@ -86,34 +86,35 @@ def clear_cache(engine: Engine, _call: Call) -> str:
 
 
 def changeable(engine: Engine) -> list[Parameter]:
-    """The parameters these commands know: the engine's own and the player's that may change while the engine runs."""
+    """List the parameters these commands know: the engine's and the player's that may change while the engine runs."""
     has_profile = human_profile(engine) is not None
     known = (*declared(type(engine.settings)), *declared(type(engine.player.parameters)))
     return [each for each in known if each.live and (has_profile or each.name != PROFILE)]
 
 
 def all_values(engine: Engine) -> dict[str, Any]:
-    """The values of all parameters by name, those that have only one value last."""
+    """Collect the values of all parameters by name, those that have only one value last."""
     values = {shown_name(parameter): value_of(engine, parameter) for parameter in changeable(engine)}
     return values | {name: value for name, (value, _) in FIXED.items() if name not in values}
 
 
 def fixed_parameter(engine: Engine, name: str) -> str | None:
-    """KataGo's name of a parameter that has only one value here; None for any other.
+    """Return KataGo's name of a parameter that has only one value here; None for any other.
 
-    Those of a human network can change where there is one."""
+    Those of a human network can change where there is one.
+    """
     fixed = fixed_name(name)
     return None if fixed in {each.kata for each in changeable(engine)} else fixed
 
 
 def shown_name(parameter: Parameter) -> str:
-    """KataGo's name of a parameter, since clients ask for it; ours if KataGo has no such parameter."""
+    """Return KataGo's name of a parameter, since clients ask for it; ours if KataGo has no such parameter."""
     return parameter.kata or parameter.name
 
 
 def imitator(engine: Engine) -> Evaluator | None:
-    """The network that says what people would play: the human network beside the player's, or the player's own if it is
-    a HumanSL network; None if the player has none of either."""
+    """Find the network that says what people would play: the human network beside the player's, or the player's own if
+    it is a HumanSL network; None if the player has none of either."""
     human = human_network(engine.player)
     if human is not None:
         return human.evaluator
@@ -122,13 +123,13 @@ def imitator(engine: Engine) -> Evaluator | None:
 
 
 def human_profile(engine: Engine) -> HumanProfile | None:
-    """Whom a network of the player's imitates; None if the player has no HumanSL network."""
+    """Return whom a network of the player's imitates; None if the player has no HumanSL network."""
     evaluator = imitator(engine)
     return evaluator.attributes.profile if evaluator is not None else None
 
 
 def value_of(engine: Engine, parameter: Parameter) -> Any:
-    """The present value. None means that there is no limit."""
+    """Read the present value of a parameter. None means that there is no limit."""
     if parameter.name == PROFILE:
         profile = human_profile(engine)
         return profile.name if profile is not None else None

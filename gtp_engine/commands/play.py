@@ -137,8 +137,9 @@ def take_back(game: Game, number: int) -> None:
 
 
 def removal_moves(game: Game, colour: int, dead: set[int]) -> MoveFilter | None:
-    """A filter that allows the next move only on liberties of `dead` stones. Where none of these can be played without
-    being captured, it may be anywhere in the empty regions around them; None if nothing is legal there."""
+    """Make a filter that allows the next move only on liberties of `dead` stones. Where none of these can be played
+    without being captured at once, it may be anywhere in the empty regions around them; None if nothing is legal
+    there."""
     around = {beside for point in dead for beside in neighbours(point)}
     regions = empty_regions(game.position["board"], board_points(game.width, game.height))
     near = [point for region in regions if not region.isdisjoint(around) for point in region]

@@ -53,12 +53,13 @@ def kgs_rules(engine: Engine, call: Call) -> str:
 
 
 def rules_json(rules: Rules, **more: Any) -> str:
-    """Rules as one line of JSON with its keys in alphabetical order, as KataGo prints them. `more` are further keys."""
+    """Write rules as one line of JSON, with its keys in KataGo's order, the alphabetical one. `more` are further
+    keys."""
     return json.dumps({**rules.to_json(), **more}, sort_keys=True, separators=(",", ":"))
 
 
 def interpret_rules(text: str) -> Rules:
-    """Rules from a preset's name, KataGo's notation or a JSON object. Raises GtpError."""
+    """Read rules from a preset's name, KataGo's notation or a JSON object. Raises GtpError."""
     try:
         if not text.startswith("{"):
             return named_rules(text)

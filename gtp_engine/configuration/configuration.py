@@ -42,7 +42,7 @@ class Configuration:
         return self.fill(EngineSettings())
 
     def fill(self, table: T) -> T:
-        """A copy of a table of parameters with the values that were given in place of its own.
+        """Copy a table of parameters, with the values that were given in place of its own.
 
         Defaults are smaller where the machine has little memory. Raises ParameterError for values that do not go
         together, or for which there is no memory.
@@ -73,10 +73,10 @@ class Configuration:
 
 
 def network_path(name: str | None) -> Path | None:
-    """The path of the network that `name` means: an embedded one, the usual one if it is None, or a file, with `~`
-    expanded.
+    """Return the path of the network that `name` means: an embedded one, the usual one if it is None, or a file, with
+    `~` expanded.
 
-    None if it is `none`, or if the installation lacks the embedded network.
+    Return None if it is `none`, or if the installation lacks the embedded network. A file need not exist.
     """
     if name is None:
         return embedded_network()

@@ -72,7 +72,8 @@ _NAMES = {folded(name): name for name in FIXED}
 
 
 def fixed_name(name: str) -> str | None:
-    """KataGo's spelling of such a parameter, whatever the letter case; None for any other."""
+    """Find KataGo's spelling of a parameter with only one value here; None for any other. Case, `-` and `_` are
+    free."""
     return _NAMES.get(folded(name))
 
 

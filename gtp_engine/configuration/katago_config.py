@@ -14,7 +14,7 @@ _LINE = re.compile(r'\s*([A-Za-z0-9_.\-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^#"]*?)\s*(
 
 
 def read_config(path: Path) -> dict[str, str]:
-    """The settings of a file by name; a later line wins. Raises UserError."""
+    """Read the settings of a file: texts by name; a later line wins. Raises UserError."""
     try:
         content = read_regular(path, MOST_BYTES)
     except OSError as error:
@@ -34,7 +34,7 @@ def read_config(path: Path) -> dict[str, str]:
 
 
 def read_overrides(texts: tuple[str, ...]) -> dict[str, str]:
-    """The settings of `-override-config name=value,name=value`. Raises UserError."""
+    """Read settings from `-override-config name=value,name=value`: texts by name; the later wins. Raises UserError."""
     settings = {}
     for part in ",".join(texts).split(","):
         name, equals, value = part.partition("=")

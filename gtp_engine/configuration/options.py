@@ -62,7 +62,7 @@ class Count(click.IntRange):
 def parameter_options(
     command: str, several: tuple[str, ...] = (), absent: Mapping[str, str] = MappingProxyType({})
 ) -> Callable[[F], F]:
-    """A decorator that adds an option for each parameter that this command of `nobi` takes.
+    """Make a decorator that adds an option for each parameter that this command of `nobi` takes.
 
     An option that is not given is None. Those named in `several` may be given several values: theirs is a tuple, empty
     if there is none. `absent` says by parameter what this command does without one, where that is its own.
@@ -78,7 +78,7 @@ def parameter_options(
 
 
 def config_options(function: F) -> F:
-    """A decorator that adds --config and --set."""
+    """Decorate a command with the options --config and --set."""
     function = click.option(
         "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Any parameter; `nobi config` lists them."
     )(function)

@@ -20,7 +20,7 @@ TABLES: tuple[type[ParameterTable], ...] = tuple(
 
 @functools.cache
 def parameters() -> tuple[Parameter, ...]:
-    """All parameters, table by table."""
+    """List all parameters, table by table."""
     return tuple(parameter for table in TABLES for parameter in declared_by(table))
 
 
@@ -31,7 +31,7 @@ def _by_name() -> dict[str, Parameter]:
 
 
 def find_parameter(name: str) -> Parameter:
-    """A parameter by our name or KataGo's; case, `-` and `_` are free. Raises ParameterError."""
+    """Find a parameter by our name or KataGo's; case, `-` and `_` are free. Raises ParameterError."""
     try:
         return _by_name()[folded(name)]
     except KeyError:

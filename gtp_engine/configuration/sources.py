@@ -28,7 +28,7 @@ def load(
     katago: Mapping[str, object] = MappingProxyType({}),
     is_to_be_made: bool = False,
 ) -> Configuration:
-    """The configuration of a run, from a file, KataGo's settings, settings `name=value` and options; the later win.
+    """Load the configuration of a run from a file, KataGo's settings, settings `name=value` and options; the later win.
 
     A path of None stands for the user's file, if there is one. `katago`: checked values by our parameters' names.
     Options that are None were not given. `is_to_be_made`: whether the file may be missing, for it is to be written.
@@ -62,12 +62,13 @@ def _checked(given: Iterable[tuple[str, object]], source: str = "") -> dict[str,
 
 
 def user_file() -> Path:
-    """The user's configuration file, which need not exist, in `$NOBI_CONFIG_DIR` or where the system has such files."""
+    """Return the path of the user's configuration file, which need not exist: in `$NOBI_CONFIG_DIR`, or where the
+    system has such files."""
     return config_root() / "config.toml"
 
 
 def file_to_change(config_file: Path | None) -> Path:
-    """The configuration file to write to: that of --config, or the user's. Raises UserError if there is neither."""
+    """Choose the configuration file to write: that of --config, or the user's. Raises UserError if there is neither."""
     path = config_file or user_file()
     if NOWHERE in path.parents:
         raise UserError("no home is known: say with --config FILE, or with NOBI_CONFIG_DIR, where to write")
@@ -75,7 +76,7 @@ def file_to_change(config_file: Path | None) -> Path:
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """The values in a TOML file by name. Headings such as [search] only group them. Raises ParameterError."""
+    """Read the values in a TOML file by name. Headings such as [search] only group them. Raises ParameterError."""
     values: dict[str, Any] = {}
     for name, value in read_toml(path).items():
         entries = value if isinstance(value, dict) else {name: value}

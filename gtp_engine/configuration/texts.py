@@ -8,7 +8,7 @@ from search.toml import toml_value
 
 
 def template() -> str:
-    """A configuration file that changes nothing: every parameter, explained and commented out."""
+    """Write the text of a configuration file that changes nothing: every parameter, explained and commented out."""
     lines = ["# Nobi's configuration. Remove the # before a line to change a default."]
     for table in TABLES:
         lines += ["", f"[{table.section}]"]

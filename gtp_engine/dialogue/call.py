@@ -49,7 +49,7 @@ class Call:
         return self.command.arguments
 
     def word(self, index: int) -> str:
-        """The argument with this index, from 0. Raises GtpError if there is none."""
+        """Return the argument with this index, from 0. Raises GtpError if there is none."""
         if index >= len(self.words):
             raise GtpError(SYNTAX_ERROR)
         return self.words[index]

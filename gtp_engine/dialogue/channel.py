@@ -83,7 +83,7 @@ class Input:
             yield bytes(line)
 
     def has_listener(self) -> bool:
-        """Whether anybody still reads what we write, as far as the system tells. It does not wait."""
+        """Return, without waiting, whether anybody still reads what we write, as far as the system tells."""
         return not self._listener_is_gone(0)
 
     def _read(self) -> bytes:

@@ -174,7 +174,7 @@ class Engine:
             raise GtpError(f"the moves so far are impossible under these rules: {error}") from None
 
     def white_score(self, score: float) -> float:
-        """A score of the game in points, white's view, with the komi exactly as the controller said it."""
+        """Correct a score of the game, white's points minus black's, to the komi exactly as the controller said it."""
         return score - float(self.game.record["komi"]) + self.komi
 
     # --- Pondering --------------------------------------------------------------------------------------------

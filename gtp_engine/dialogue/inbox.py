@@ -80,7 +80,8 @@ class Inbox:
             return interrupts and quits
 
     def await_room(self, seconds: float) -> bool:
-        """If MOST_WAITING bytes wait, wait so many seconds for half of them to be done. Returns whether to read on.
+        """Wait so many seconds for half of the lines to be done, if MOST_WAITING bytes wait. Returns whether to read
+        on.
 
         What is read after a pause may have been written long ago, so it counts as written with what came before it.
         """

@@ -71,18 +71,18 @@ def clean_line(line: str) -> str:
 
 
 def decode_line(line: bytes) -> str:
-    """The text of a line as it arrived. Bytes that are not UTF-8 are kept the way Python keeps them in names of files,
-    so that any file can be named; no command has them, and in a reply they become `?`."""
+    """Decode a line as it arrived. Bytes that are not UTF-8 are kept the way Python keeps them in names of files, so
+    that any file can be named; no command has them, and in a reply they become `?`."""
     return line.decode("utf-8", "surrogateescape")
 
 
 def is_interrupt(line: str) -> bool:
-    """Whether a raw line is INTERRUPT_COMMENT."""
+    """Return whether a raw line is INTERRUPT_COMMENT, in any letter case and with any spaces."""
     return " ".join(line.lower().split()) == INTERRUPT_COMMENT
 
 
 def parse_line(line: str) -> Command | None:
-    """The command in a raw line, or None for a line that gets no reply because it is blank or only a comment.
+    """Read the command in a raw line; None for a line that gets no reply because it is blank or only a comment.
 
     An identity number without a command, or one of more than 31 bits, gives a Command without name.
     """
@@ -91,9 +91,9 @@ def parse_line(line: str) -> Command | None:
 
 
 def parse_long_line(start: str) -> Command | None:
-    """What to reply to for a line of more than MAX_LINE bytes that begins with `start`: a Command without name.
+    """Make a Command without name that stands for a line of more than MAX_LINE bytes, which begins with `start`.
 
-    It has the identity number of the line. A line that is only a comment gets no reply, as in `parse_line`.
+    It has the identity number of the line. A line that is only a comment gets no reply, as in `parse_line`: None.
     """
     line = clean_line(start)
     if not line:
@@ -115,12 +115,12 @@ def _parse(line: str) -> Command:
 
 
 def format_header(id_: str | None, ok: bool = True) -> str:
-    """The start of a reply: `=` or `?`, and the identity number if there is one."""
+    """Write the start of a reply: `=` or `?`, and the identity number if there is one."""
     return ("=" if ok else "?") + (id_ or "")
 
 
 def format_response(response: Response, id_: str | None) -> str:
-    """The whole reply, with one blank line at its end and none inside."""
+    """Write the whole reply, with one blank line at its end and none inside."""
     lines = [line for line in response.text.splitlines() if line.strip()]
     return f"{format_header(id_, response.ok)} " + "\n".join(lines) + "\n\n"
 
@@ -129,7 +129,7 @@ def format_response(response: Response, id_: str | None) -> str:
 
 
 def interpret_integer(text: str) -> int:
-    """A whole number. Raises GtpError."""
+    """Read a whole number. Raises GtpError if the text is none."""
     try:
         return parse_integer(text)
     except ValueError:
@@ -137,7 +137,7 @@ def interpret_integer(text: str) -> int:
 
 
 def interpret_float(text: str) -> float:
-    """A finite decimal number. Raises GtpError."""
+    """Read a finite decimal number. Raises GtpError if the text is none."""
     try:
         return parse_number(text)
     except ValueError:
@@ -145,7 +145,7 @@ def interpret_float(text: str) -> float:
 
 
 def interpret_boolean(text: str) -> bool:
-    """True for `true` or GoGui's `1`, False for `false` or `0`. Raises GtpError."""
+    """Read `true` or GoGui's `1` as True, `false` or `0` as False. Raises GtpError for any other text."""
     values = {"true": True, "1": True, "false": False, "0": False}
     if text.lower() not in values:
         raise GtpError(SYNTAX_ERROR)
@@ -153,7 +153,7 @@ def interpret_boolean(text: str) -> bool:
 
 
 def interpret_object(text: str) -> dict[str, Any]:
-    """An object in JSON. Raises GtpError."""
+    """Read an object in JSON. Raises GtpError if the text is none."""
     try:
         value = parse_json(text)
     except ValueError:
@@ -164,7 +164,7 @@ def interpret_object(text: str) -> dict[str, Any]:
 
 
 def interpret_colour(text: str) -> int:
-    """BLACK or WHITE. Raises GtpError."""
+    """Read BLACK or WHITE from a colour's name or its first letter. Raises GtpError for any other text."""
     colours = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
     if text.lower() not in colours:
         raise GtpError(SYNTAX_ERROR)
@@ -172,12 +172,12 @@ def interpret_colour(text: str) -> int:
 
 
 def is_colour(text: str) -> bool:
-    """Whether `interpret_colour` accepts this text."""
+    """Return whether `interpret_colour` accepts this text."""
     return text.lower() in ("b", "black", "w", "white")
 
 
 def interpret_vertex(text: str, width: int, height: int) -> int:
-    """A point or PASS. Raises GtpError: text that is no vertex, or a vertex that is not on the board."""
+    """Read a point or PASS. Raises GtpError for text that is no vertex, and for a vertex that is not on the board."""
     if not _VERTEX.fullmatch(text):
         raise GtpError(SYNTAX_ERROR)
     try:
@@ -187,7 +187,7 @@ def interpret_vertex(text: str, width: int, height: int) -> int:
 
 
 def interpret_stones(words: tuple[str, ...], width: int, height: int) -> list[tuple[int, int]]:
-    """Pairs (colour, point) from `B D4 W Q16 ...`. Raises GtpError."""
+    """Read pairs (colour, point) from `B D4 W Q16 ...`. Raises GtpError."""
     if len(words) % 2:
         raise GtpError(SYNTAX_ERROR)
     colours = map(interpret_colour, words[::2])

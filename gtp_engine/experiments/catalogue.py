@@ -26,7 +26,7 @@ class Pairing(enum.Enum):
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is compared. Its numbers are defaults, which the command's options replace."""
+    """An experiment: what is compared, and how. Its numbers are defaults, which the command's options replace."""
 
     question: str
     """What it answers, as the title of its picture."""
@@ -152,7 +152,7 @@ class Plan:
 
 
 def plan(experiment: Experiment, seconds: float | None) -> Plan:
-    """Who plays whom. With `seconds` each move has that time; then visits are a limit only where they are varied."""
+    """Plan who plays whom. With `seconds` each move has that time; then visits limit it only where they are varied."""
     values = experiment.values
     engines = [_engine(experiment, experiment.player, value, seconds) for value in values]
     count = len(engines)

@@ -35,7 +35,7 @@ MISSING = "no picture: pip install matplotlib, or pipx inject nobi matplotlib; t
 
 @dataclass(frozen=True)
 class Finding:
-    """A row of the table."""
+    """A row of an experiment's table: how the engine with one of its values did."""
 
     value: str
     standing: Standing
@@ -55,7 +55,7 @@ class Finding:
 
 
 def findings(plan: Plan, results: Results) -> list[Finding]:
-    """The rows of an experiment's table in the order of its values."""
+    """Collect the rows of an experiment's table, in the order of its values."""
     found = []
     for row in plan.rows:
         if row.base is None:
@@ -67,7 +67,7 @@ def findings(plan: Plan, results: Results) -> list[Finding]:
 
 
 def baseline(experiment: Experiment, plan: Plan) -> str:
-    """What the Elo of an experiment is relative to, in words."""
+    """Say in words what the Elo of an experiment is relative to."""
     if experiment.pairing is Pairing.ALL:
         return "the mean of all"
     if experiment.pairing is Pairing.RIVAL:
@@ -77,14 +77,14 @@ def baseline(experiment: Experiment, plan: Plan) -> str:
 
 
 def as_csv(found: Sequence[Finding]) -> str:
-    """The table as CSV with COLUMNS as its head."""
+    """Write the table as CSV with COLUMNS as its head."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([COLUMNS, *(each.cells for each in found)])
     return text.getvalue()
 
 
 def as_markdown(experiment: Experiment, plan: Plan, found: Sequence[Finding], games: str) -> str:
-    """The table as Markdown under a heading. `games` says on which board and how many."""
+    """Write the table as Markdown under a heading. `games` says how many there were, and on which board."""
     lines = [f"## {experiment.question}", "", games, ""]
     lines += [
         f"| {experiment.axis} | games | won–drawn–lost | Elo against {baseline(experiment, plan)} (95 %) | s/move |"
@@ -100,7 +100,7 @@ def as_markdown(experiment: Experiment, plan: Plan, found: Sequence[Finding], ga
 
 
 def can_draw() -> bool:
-    """Whether matplotlib is installed."""
+    """Return whether matplotlib is installed."""
     return importlib.util.find_spec("matplotlib") is not None
 
 

@@ -121,7 +121,7 @@ class JsonEngine:
         self._schedule.close()
 
     def is_done(self) -> bool:
-        """Whether after `close` the last reply was sent."""
+        """Return whether after `close` the last reply was sent."""
         return not any(thread.is_alive() for thread in self._threads)
 
     def _accept(self, fields: dict[str, Any], size: int) -> None:

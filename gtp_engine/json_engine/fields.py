@@ -31,7 +31,7 @@ class FieldError(Exception):
 
 
 def read_integer(query: Object, name: str, low: int, high: int, text: str) -> int:
-    """A whole number within bounds. Raises FieldError with `text`."""
+    """Read a field that must be a whole number within bounds. Raises FieldError with `text`."""
     value = query.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise FieldError(name, text)
@@ -39,7 +39,7 @@ def read_integer(query: Object, name: str, low: int, high: int, text: str) -> in
 
 
 def read_number(query: Object, name: str, low: float, high: float, text: str) -> float:
-    """A finite number within bounds. Raises FieldError with `text`."""
+    """Read a field that must be a finite number within bounds. Raises FieldError with `text`."""
     value = query.get(name)
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
         raise FieldError(name, text)
@@ -49,7 +49,7 @@ def read_number(query: Object, name: str, low: float, high: float, text: str) ->
 
 
 def read_boolean(query: Object, name: str) -> bool:
-    """True or false; false where it is missing. Raises FieldError."""
+    """Read a field that must be true or false; it is false where it is missing. Raises FieldError."""
     value = query.get(name, False)
     if not isinstance(value, bool):
         raise FieldError(name, "Must be a boolean")
@@ -57,7 +57,7 @@ def read_boolean(query: Object, name: str) -> bool:
 
 
 def read_integers(query: Object, name: str, text: str) -> list[int]:
-    """A list of whole numbers. Raises FieldError with `text`."""
+    """Read a field that must be a list of whole numbers. Raises FieldError with `text`."""
     values = query.get(name)
     if not isinstance(values, list) or not all(isinstance(v, int) and not isinstance(v, bool) for v in values):
         raise FieldError(name, text)
@@ -65,7 +65,7 @@ def read_integers(query: Object, name: str, text: str) -> list[int]:
 
 
 def read_colour(query: Object, name: str) -> int:
-    """BLACK or WHITE. Raises FieldError."""
+    """Read a field that must name BLACK or WHITE. Raises FieldError."""
     colour = colour_of(query.get(name))
     if colour is None:
         raise FieldError(name, 'Must be "b" or "w"')
@@ -73,7 +73,8 @@ def read_colour(query: Object, name: str) -> int:
 
 
 def read_moves(query: Object, name: str, width: int, height: int, *, may_pass: bool) -> list[tuple[int, int]]:
-    """A list of (colour, point). Raises FieldError."""
+    """Read a field that must be a list of moves, (colour, point) each. Raises FieldError; unless `may_pass` for a pass
+    too."""
     pairs = query.get(name)
     if not isinstance(pairs, list):
         raise FieldError(name, MOVES_FORM)
@@ -91,7 +92,7 @@ def read_moves(query: Object, name: str, width: int, height: int, *, may_pass: b
 
 
 def read_points(query: Object, name: str, width: int, height: int) -> frozenset[int]:
-    """A list of points, PASS among them. Raises FieldError."""
+    """Read a field that must be a list of points; PASS may be among them. Raises FieldError."""
     texts = query.get(name)
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise FieldError(name, VERTICES_FORM)
@@ -105,12 +106,15 @@ def read_points(query: Object, name: str, width: int, height: int) -> frozenset[
 
 
 def colour_of(text: object) -> int | None:
-    """The colour that a text names, in any letter case."""
+    """Return the colour that a text names, in any letter case; None if it names none."""
     return _COLOURS.get(text.strip().lower()) if isinstance(text, str) else None
 
 
 def point_of(text: str, width: int, height: int) -> int | None:
-    """The point of a vertex, of `pass`, or of KataGo's `(column,row)`, which count from 0 at the top left."""
+    """Return the point of a vertex, of `pass`, or of KataGo's `(column,row)`, which count from 0 at the top left.
+
+    Return None for any other text, and for what is not on the board.
+    """
     coordinates = _COORDINATES.fullmatch(text.strip().replace(" ", ""))
     if coordinates is not None:
         x, y = int(coordinates[1]), int(coordinates[2])

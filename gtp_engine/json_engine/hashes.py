@@ -21,7 +21,7 @@ _STATE_WORDS = 16
 
 
 def drawn(seed: str) -> Iterator[int]:
-    """The generator's numbers of 128 bits, without an end."""
+    """Yield the numbers of 128 bits that KataGo's generator draws from a seed, without an end."""
     words = _words(seed)
     while True:
         low = next(words) | next(words) << 32
@@ -57,7 +57,7 @@ def _first_state(seed: str) -> list[int]:
 
 
 class Table(NamedTuple):
-    """The numbers of everything that makes up a position."""
+    """The random numbers for all that makes up a position; its hash is the exclusive or of some of them."""
 
     players: list[int]
     """By colour."""
@@ -71,7 +71,7 @@ class Table(NamedTuple):
 
 @functools.cache
 def table() -> Table:
-    """The numbers, which take a moment to draw."""
+    """Draw the numbers of all that makes up a position. This takes a moment, so they are kept."""
     numbers = drawn("Board::initHash()")
     players = [next(numbers) for _ in range(4)]
     for _phase in range(3):
@@ -90,7 +90,7 @@ def table() -> Table:
 
 
 def position_hashes(game: Game) -> tuple[str, str]:
-    """`thisHash` of the present position, and `symHash`: the smallest of those of its eight symmetries."""
+    """Compute `thisHash` of the present position, and `symHash`: the smallest of those of its eight symmetries."""
     position, numbers = game.position, table()
     contents = position["board"]
     points = board_points(game.width, game.height)

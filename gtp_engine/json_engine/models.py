@@ -25,7 +25,7 @@ class Models:
     human_path: Path | None = None
 
     def reason_against(self, profile: HumanProfile) -> str:
-        """Why a query cannot ask for this profile; empty if it can."""
+        """Say why a query cannot ask for this profile; empty if it can."""
         own = self.evaluator.attributes.profile
         if self.human is not None or own == profile:
             return ""
@@ -37,7 +37,7 @@ class Models:
         )
 
     def described(self) -> list[dict[str, Any]]:
-        """The networks as `query_models` lists them."""
+        """Describe the networks as `query_models` lists them, the human network last."""
         models = [described(self.evaluator, self.path, self.batch)]
         if self.human is not None and self.human_path is not None:
             models.append(described(self.human.evaluator, self.human_path, self.batch))

@@ -43,7 +43,7 @@ NEUTRAL = {folded("preventCleanupPhase"): "true", folded("assumeMultipleStarting
 
 @dataclass(frozen=True)
 class Options:
-    """What a query does not say itself."""
+    """What holds for a query where it says nothing else: limits, perspective, lengths and the search's parameters."""
 
     parameters: SearchParameters = field(default_factory=SearchParameters)
     """HumanParameters where there is a human network."""
@@ -59,8 +59,8 @@ class Options:
     """Whether unknown fields of a query are worth a warning."""
 
     def with_settings(self, settings: Mapping[str, str]) -> tuple[Options, list[str], list[str]]:
-        """These options with KataGo's settings in place of their own; the names that mean nothing here; and what to say
-        of settings that are known, but have another value here.
+        """Put KataGo's settings in place of these options' own. Returns the new options; the names that mean nothing
+        here; and what to say of settings that are known, but have another value here.
 
         Raises ParameterError for a value that a setting cannot have.
         """

@@ -76,7 +76,7 @@ class Outbox:
 
 
 def encoded(message: dict[str, Any]) -> str:
-    """The object as one line of JSON, its keys in alphabetical order as KataGo writes them."""
+    """Write an object as one line of JSON, its keys in alphabetical order as KataGo writes them."""
     try:
         return msgspec.json.encode(message, order="sorted").decode()
     except UnicodeEncodeError:  # half of a character, such as "\ud800", that a query had in its id

@@ -76,7 +76,7 @@ MOST_STONES = 2 * MAX_SIZE * MAX_SIZE
 
 @dataclass(frozen=True)
 class Query:
-    """What a query asks for."""
+    """An analysis query that was read and checked: which positions to search, and what to report."""
 
     id: str
     record: Record

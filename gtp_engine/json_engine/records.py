@@ -54,9 +54,9 @@ class Replayer:
         """The moves of that game, as in `Record.moves`."""
 
     def game(self, record: Record, turn: int | None = None) -> Game:
-        """The game after so many moves, or after all, each as `Game.play_lenient` takes it. Raises IllegalMoveError.
+        """Play so many moves of a record, or all, each as `Game.play_lenient` takes it. Raises IllegalMoveError.
 
-        It may be used, and must not be changed, until the next call.
+        The game that is returned may be used, and must not be changed, until the next call.
         """
         wanted = record.moves[:turn]
         common = self._common(wanted) if record.setup == self._setup else 0
@@ -94,13 +94,14 @@ class Replayer:
 
 
 def move_codes(moves: Iterable[tuple[int, int]]) -> array[int]:
-    """Moves, (colour, point) each, as `Record.moves` keeps them."""
+    """Code moves, (colour, point) each, as `Record.moves` keeps them."""
     return array("h", [point if colour == BLACK else ~point for colour, point in moves])
 
 
 def resolved(stones: Iterable[tuple[int, int]], width: int, height: int) -> tuple[tuple[int, int], ...]:
-    """The stones that remain where each, (colour, point), is put in its turn: it replaces what stood there, takes off
-    the opponent's chains that lose their last liberty, and then its own chain if that has none."""
+    """Put stones, (colour, point) each, on an empty board in turn, and return those that remain. Each replaces what
+    stood there, takes off the opponent's chains that lose their last liberty, and then its own chain if that has
+    none."""
     standing: dict[int, int] = {}
     points = frozenset(board_points(width, height))
     for colour, point in stones:

@@ -24,7 +24,8 @@ OWNERSHIP_DECIMALS = 6
 
 
 def no_results(position: Position) -> dict[str, Any]:
-    """The last reply of a position that was terminated before it was searched."""
+    """Write the last reply of a position without results: it was terminated before its evaluation, or its search
+    failed."""
     return {"id": position.query.id, "isDuringSearch": False, "noResults": True, "turnNumber": position.turn}
 
 
@@ -41,7 +42,7 @@ class Subject:
 
 
 def analysis(subject: Subject, result: SearchResult, is_during_search: bool) -> dict[str, Any]:
-    """A report of a search, or its last reply."""
+    """Write a report of a search, or its last reply, from the perspective that the query asks for."""
     position = subject.position
     return {
         "id": position.query.id,
@@ -172,8 +173,8 @@ class _Writer:
 
 
 def ends_at(game: Game, variation: Sequence[int]) -> int:
-    """How many moves of a variation are played before two passes in a row end the game. The search goes on after
-    them, to play out what is dead."""
+    """Count how many moves of a variation are played until two passes in a row end the game, these included; all of
+    them if it does not end. The search goes on after it, to play out what is dead."""
     passes = int(bool(game.moves) and game.moves[-1].point == PASS)
     for index, point in enumerate(variation):
         passes = passes + 1 if point == PASS else 0
@@ -183,7 +184,7 @@ def ends_at(game: Game, variation: Sequence[int]) -> int:
 
 
 def number(value: float) -> float:
-    """A finite number with DIGITS significant digits; JSON has no others."""
+    """Round a number to DIGITS significant digits. What is not finite becomes 0, since JSON has only finite numbers."""
     return float(f"{value:.{DIGITS}g}") + 0.0 if math.isfinite(value) else 0.0
 
 

@@ -142,7 +142,7 @@ class Schedule:
             self._changed.notify_all()
 
     def shares(self) -> dict[int, int]:
-        """How many threads each busy slot may use now."""
+        """Share the threads out: how many each busy slot may use now, one at least."""
         with self._changed:
             busy = sorted(self._running)
             return {

@@ -129,7 +129,10 @@ class GtpClient:
         return text
 
     def knows(self, command: str, seconds: float) -> bool:
-        """Whether `list_commands` names `command`. An engine that refuses `list_commands` knows no command."""
+        """Return whether `list_commands` names `command`. An engine that refuses `list_commands` knows no command.
+
+        The engine is asked once. Raises what `send` raises, but for GtpFailure.
+        """
         if self._commands is None:
             try:
                 self._commands = frozenset(self.send("list_commands", seconds).split())
@@ -140,7 +143,7 @@ class GtpClient:
     def close(self) -> None:
         """End the engine: with `quit`, if that does not help with SIGTERM, and then with SIGKILL.
 
-        Takes at most four times QUIT_GRACE.
+        Takes about five times QUIT_GRACE at most.
         """
         if self.is_running:
             with contextlib.suppress(EngineError, GtpFailure):

@@ -60,7 +60,7 @@ def parse_control(text: str) -> TimeControl:
 
 
 def announcements(control: TimeControl) -> list[str]:
-    """The GTP commands that announce a time control, the best first. An engine gets the first one that it accepts.
+    """List the GTP commands that announce a time control, the best first. An engine gets the first one that it accepts.
 
     The last one is always `time_settings` with whole numbers, which every engine with a clock accepts. It comes as near
     as it can: byo-yomi with all periods but one as main time, Fischer time without its increment.
@@ -88,14 +88,14 @@ class SideClock:
         self.left = full_time(control)
 
     def time_left(self) -> tuple[float, int]:
-        """The arguments of `time_left`: seconds, and stones or periods, which are 0 in main time."""
+        """Return the arguments of `time_left`: seconds, and stones or periods, which are 0 in main time."""
         if not self.left.in_overtime:
             return self.left.main, 0
         count = self.left.periods if self.control.system is System.BYOYOMI else self.left.stones
         return self.left.period, count
 
     def allowance(self) -> float:
-        """The most seconds that the next move may take."""
+        """Compute the most seconds that the next move may take."""
         return most_seconds(self.control, self.left)
 
     def spend(self, seconds: float) -> float:

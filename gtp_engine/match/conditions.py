@@ -127,7 +127,7 @@ class Conditions:
     """The test that ends a match as soon as it has decided."""
 
     def agreed(self, commands: Sequence[list[str]], names: Sequence[str]) -> MatchTerms:
-        """The terms of a match of these two engines, as its record has them."""
+        """Put the terms of a match of these two engines together, as its record has them."""
         terms, conduct = self.terms, self.conduct
         return MatchTerms(
             commands=[[_as_text(word) for word in command] for command in commands],
@@ -194,8 +194,8 @@ def read_conditions(
     sprt: str | None = None,
     handicap: int | None = None,
 ) -> Conditions:
-    """What the values of OPTIONS mean, and for a match the number of black's handicap stones. Raises UserError,
-    click.UsageError, and OSError for a file of openings."""
+    """Read what the values of OPTIONS mean, and for a match the number of black's handicap stones. Raises UserError,
+    RulesError and click.UsageError."""
     rule_set, customary_komi = preset(rules)
     width, height = size
     control = _control(seconds, clock)

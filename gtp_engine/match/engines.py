@@ -77,7 +77,7 @@ class TermsRefused(UserError):
 
 
 def engine_command(text: str) -> list[str]:
-    """The words of an engine's command. `nobi` stands for `nobi gtp` of this installation. Raises UserError."""
+    """Split an engine's command into words. `nobi` stands for `nobi gtp` of this installation. Raises UserError."""
     try:
         words = split_command(text)
     except ValueError as error:
@@ -118,7 +118,8 @@ class Engine:
         return self._client
 
     def name(self) -> str:
-        """The engine's own name and version in printable characters. Raises EngineError.
+        """Ask the engine for its own name and version, in printable characters; its label if it says neither. Raises
+        EngineError.
 
         Some engines answer `version` as clients want to hear it, and gomill's command with what they are.
         """
@@ -199,18 +200,19 @@ class Engine:
             return None
 
     def stderr_lines(self) -> int:
-        """How many lines the engine has written to stderr in this match."""
+        """Count the lines that the engine has written to stderr in this match. Waits a second at most for those of a
+        process that has ended."""
         if self._client is not None:
             self._client.stderr_is_read()
         return self._log.lines()
 
     def last_words(self) -> str:
-        """The last line that the engine has written to stderr, in printable characters; empty if there is none."""
+        """Return the engine's last line on stderr, in printable characters; empty if it has written none."""
         self.stderr_lines()
         return self._log.last_line()
 
     def stray_lines(self) -> int:
-        """How many lines of the present process's stdout belonged to no reply."""
+        """Count the lines of the present process's stdout that belonged to no reply."""
         return self._client.stray_lines if self._client else 0
 
     def discard(self) -> None:

@@ -42,7 +42,7 @@ NO_OPENING: Opening = ()
 
 
 def openings(width: int, height: int) -> list[Opening]:
-    """The built-in openings of a board in their fixed order. A board without any has the empty one."""
+    """List the built-in openings of a board in their fixed order. A board without any has the empty one."""
     if min(width, height) >= FOUR_CORNERS:
         candidates = _corner_openings(width, height)
     elif min(width, height) >= SMALLEST:

@@ -107,13 +107,13 @@ class ErrorLog:
         self._thread.start()
 
     def lines(self, seconds: float = 0.0) -> int:
-        """The number of lines so far. Waits up to `seconds` for the pipe's end, where it is known to come."""
+        """Count the lines so far. Waits up to `seconds` for the pipe's end, where it is known to come."""
         if self._thread is not None and seconds:
             self._thread.join(seconds)
         return self._lines
 
     def last_line(self) -> str:
-        """The last line so far that is not empty, in printable characters; empty if there is none."""
+        """Return the last line so far that is not empty, in printable characters; empty if there is none."""
         text = self._tail.decode("utf-8", "replace").strip()
         return printable(text.splitlines()[-1]) if text else ""
 
@@ -164,5 +164,5 @@ class Readiness:
             self._poll.register(pipe.fileno(), select.POLLIN)
 
     def within(self, seconds: float) -> bool:
-        """Whether a read would return now, or before `seconds` have passed."""
+        """Wait up to `seconds` until a read would return at once, and return whether it would."""
         return self._poll is None or bool(self._poll.poll(1000 * seconds))

@@ -150,7 +150,7 @@ class GameRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tally(games: Iterable[GameRecord], side: int = 0) -> Tally:
-    """The score of the games that count, as one side sees it: 0 is engine A, 1 is B."""
+    """Add up the score of the games that count, as one side sees it: 0 is engine A, 1 is B."""
     winners = [game.winner for game in games if game.counts]
     return Tally(winners.count(side), winners.count(None), winners.count(1 - side))
 
@@ -161,7 +161,7 @@ def faults(games: Iterable[GameRecord], side: int) -> Counter[str]:
 
 
 def has_faults(games: Iterable[GameRecord]) -> bool:
-    """Whether an engine misbehaved in one of these games, or the engines' scores differed."""
+    """Return whether an engine misbehaved in one of these games, or the engines' scores differed."""
     return any(game.reason in FAULTS or game.agreed is False for game in games)
 
 
@@ -191,12 +191,12 @@ class MatchRecord:
         self.games.append(game)
 
     def missing(self, count: int) -> list[int]:
-        """The numbers of the games among the first `count` that have not been played."""
+        """List the numbers of the games among the first `count` that have not been played."""
         played = {game.game for game in self.games}
         return [game for game in range(count) if game not in played]
 
     def stderr_file(self, side: int, table: int) -> Path:
-        """The file for what an engine at a table writes to stderr."""
+        """Return the path of the file for what an engine at a table writes to stderr."""
         return self.folder / "stderr" / f"{SIDES[side]}-{table + 1}.txt"
 
     def _append(self, entry: msgspec.Struct) -> None:

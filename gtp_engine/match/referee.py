@@ -49,7 +49,8 @@ class Conduct:
     """Whether the final position is scored with all stones alive, and the engines are not asked."""
 
     def longest_turn(self, clock: SideClock | None) -> float:
-        """Seconds without an answer that show an engine to hang: well beyond what its clock allows it."""
+        """Compute after how many seconds without an answer an engine counts as hanging: well beyond what its clock
+        allows it."""
         if self.hang_seconds is not None:
             return self.hang_seconds
         return HANG_WITHOUT_CLOCK if clock is None else max(LEAST_HANG, HANG_FACTOR * clock.allowance())

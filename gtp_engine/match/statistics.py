@@ -35,7 +35,7 @@ class Tally:
 
 
 def score_interval(tally: Tally) -> tuple[float, float]:
-    """Wilson's 95 % confidence interval of the expected score."""
+    """Compute Wilson's 95 % confidence interval of the expected score; 0 to 1 without games."""
     n, z = tally.games, Z_95
     if n == 0:
         return 0.0, 1.0
@@ -51,7 +51,7 @@ LARGEST = 1e5
 
 
 def elo(score: float) -> float:
-    """The rating difference in Elo at which this score is expected. It is infinite at 0 and 1."""
+    """Compute the rating difference in Elo at which this score is expected. It is infinite at 0 and 1."""
     if score <= 0:
         return -math.inf
     if score >= 1:
@@ -60,7 +60,7 @@ def elo(score: float) -> float:
 
 
 def expected_score(difference: float) -> float:
-    """The score that is expected at a rating difference in Elo."""
+    """Compute the score, 0 to 1, that is expected at a rating difference in Elo."""
     return 1 / (1 + 10 ** (-max(difference, -LARGEST) / 400))
 
 
@@ -72,9 +72,9 @@ HALVINGS = 50
 
 
 def log_likelihood(tally: Tally, score: float) -> float:
-    """How well an expected score explains a match: the logarithm of the likelihood.
+    """Compute how well an expected score explains a match: the logarithm of the likelihood.
 
-    It is the best that any shares of wins, draws and losses with this expected score explain the match. They are
+    Of all shares of wins, draws and losses with this expected score, those count that explain the match best. They are
     c / (n (1 + t (a - score))) for c of n games of outcome a, where t is such that they have this score.
     """
     score = min(max(score, SURE), 1 - SURE)
@@ -108,11 +108,11 @@ class Sprt:
         return math.log((1 - self.error) / self.error)
 
     def log_likelihood_ratio(self, tally: Tally) -> float:
-        """How much better `elo1` explains the score than `elo0`, as the logarithm of the ratio."""
+        """Compute the logarithm of the likelihood ratio: how much better `elo1` explains the score than `elo0` does."""
         s0, s1 = expected_score(self.elo0), expected_score(self.elo1)
         return log_likelihood(tally, s1) - log_likelihood(tally, s0) if tally.games else 0.0
 
     def decision(self, tally: Tally) -> int | None:
-        """The hypothesis that the test accepts, 1 or 0; None if more games are needed."""
+        """Return the hypothesis that the test accepts: 1 for `elo1`, 0 for `elo0`; None if more games are needed."""
         ratio = self.log_likelihood_ratio(tally)
         return 1 if ratio >= self.bound else 0 if ratio <= -self.bound else None

@@ -84,7 +84,7 @@ def kill_children(engine: int) -> int:
 
 
 def children() -> list[int]:
-    """The processes whose parent is this one, by /proc."""
+    """List the processes whose parent is this one, by /proc."""
     own = os.getpid()
     found = []
     for name in os.listdir("/proc"):

@@ -57,8 +57,8 @@ class Progress:
 
 
 def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = None) -> dict[str, Any]:
-    """A match in numbers for JSON. Numbers of one side are engine A's. An infinite Elo is None, and so are the score
-    and its Elo where no game counts."""
+    """Sum a match up in numbers for JSON. Numbers of one side are engine A's. An infinite Elo is None, and so are the
+    score and its Elo where no game counts."""
     score = tally(games)
     low, high = score_interval(score)
     out: dict[str, Any] = {
@@ -127,18 +127,18 @@ def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | Non
 
 
 def points(wins: int, draws: int) -> str:
-    """The points of a score as text: `12`, `12½` or `½`."""
+    """Write the points of a score as text: `12`, `12½` or `½`."""
     whole, half = divmod(2 * wins + draws, 2)
     return f"{whole or ''}½" if half else str(whole)
 
 
 def faults_text(counts: Mapping[str, int]) -> str:
-    """How often each fault lost a game, as text; empty if none did."""
+    """Write how often each fault lost a game, as text; empty if none did."""
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 
 def duration(seconds: float) -> str:
-    """Seconds as text: `45 s`, `12 min` or `3.2 h`."""
+    """Write seconds as text: `45 s`, `12 min` or `3.2 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

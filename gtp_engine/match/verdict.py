@@ -60,17 +60,17 @@ class Outcome:
 
 
 def scores_on_board(rules: Rules) -> bool:
-    """Whether these rules score the board as it stands, with no dead stones taken off."""
+    """Return whether these rules score the board as it stands, with no dead stones taken off."""
     return rules.scoring == SCORING_AREA and not rules.friendly_pass
 
 
 def counted(game: Game, dead: frozenset[int] = frozenset()) -> str:
-    """The result of the position, after the chains at `dead` are taken off."""
+    """Count the position, after the chains at `dead` are taken off, and return the result as text."""
     return result_text(agreed_score(game, dead))
 
 
 def safe_owners(game: Game) -> NDArray[np.int8]:
-    """Who owns each point for certain: int8[N_POINTS] of BLACK, WHITE, or EMPTY for points that may be disputed."""
+    """Find who owns each point for certain: int8[N_POINTS] of BLACK, WHITE, or EMPTY where it may be disputed."""
     work = new_life_work()[0]
     safe_area(game.position, bool(game.rules.suicide), work)
     owners: NDArray[np.int8] = work["area"]
@@ -78,7 +78,8 @@ def safe_owners(game: Game) -> NDArray[np.int8]:
 
 
 def final_range(game: Game) -> Range:
-    """The range of the scores that this final position can have, whichever of its stones are dead."""
+    """Compute the range of the scores, white's points minus black's, that this final position can have, whichever of
+    its stones are dead."""
     safe = safe_owners(game)
     disputable = game.width * game.height - int(np.count_nonzero(safe))
     if disputable == 0:
@@ -97,10 +98,10 @@ def settle(
     dead: Sequence[frozenset[int] | None],
     possible: Range,
 ) -> Outcome:
-    """The outcome of a game by what its engines say.
+    """Decide how a game ended by what its engines say.
 
     `scores` and `dead` have an entry for each engine: its score and its dead stones, None where it says nothing.
-    `possible` is the game's final_range.
+    `possible` is the game's final_range. The result is `?` where all this shows no winner.
     """
     outcome = Outcome("?", reason, scores=list(scores))
     believed = [score if score is not None and is_within(score, possible) else None for score in scores]
@@ -124,7 +125,7 @@ def settle(
 
 
 def judged(outcome: Outcome, judge: Engine, terms: Terms, game: Game, possible: Range) -> Outcome:
-    """The outcome of a disputed game after a third engine was asked. If that fails, the outcome stays."""
+    """Ask a third engine about a disputed game. If that fails, the outcome stays, and its detail says why."""
     try:
         judge.prepare(dataclasses.replace(terms, control=None, visits=None))
         for move in game.moves:
@@ -142,18 +143,18 @@ def judged(outcome: Outcome, judge: Engine, terms: Terms, game: Game, possible: 
 
 
 def is_within(score: str, possible: Range) -> bool:
-    """Whether a score, as engines.parse_score returns it, is possible."""
+    """Return whether a score, as engines.parse_score returns it, is possible. It may be rounded."""
     margin = 0.0 if score == "0" else float(score[2:]) if score[0] == "W" else -float(score[2:])
     return possible[0] - ROUNDING <= margin <= possible[1] + ROUNDING
 
 
 def same_winner(first: str | None, second: str | None) -> bool:
-    """Whether two scores name the same winner."""
+    """Return whether two scores name the same winner, or both a draw; False if one is missing."""
     return first is not None and second is not None and first[:2] == second[:2]
 
 
 def may_be_dead(game: Game, dead: frozenset[int]) -> bool:
-    """Whether all these points have stones, and none of them is unconditionally alive."""
+    """Return whether all these points have stones, and none of them is unconditionally alive."""
     safe, stones = safe_owners(game), game.position["board"]
     return all(point != PASS and stones[point] in (BLACK, WHITE) and safe[point] != stones[point] for point in dead)
 

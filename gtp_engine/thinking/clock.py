@@ -49,21 +49,22 @@ class TimeControl:
 
     @classmethod
     def absolute(cls, main: float) -> TimeControl:
-        """A game with main time only, in seconds.
+        """Make a time control of main time only, in seconds.
 
-        Nobody can play in no time at all: programs that send zeros mean that there is no clock."""
+        Nobody can play in no time at all: programs that send zeros mean that there is no clock.
+        """
         return cls(System.ABSOLUTE, main) if main > 0 else cls()
 
     @classmethod
     def byoyomi(cls, main: float, period: float, periods: int) -> TimeControl:
-        """Main time, and then a number of periods. Without periods this is absolute time."""
+        """Make a time control of main time, and then a number of periods. Without periods this is absolute time."""
         if period <= 0 or periods <= 0:
             return cls.absolute(main)
         return cls(System.BYOYOMI, main, period=period, periods=periods)
 
     @classmethod
     def canadian(cls, main: float, period: float, stones: int) -> TimeControl:
-        """Main time, and then periods for a number of stones, as in `time_settings`.
+        """Make a time control of main time, and then periods for a number of stones, as in `time_settings`.
 
         Without stones in a period there is no clock; without a period there is main time only.
         """
@@ -75,12 +76,12 @@ class TimeControl:
 
     @classmethod
     def fischer(cls, main: float, increment: float) -> TimeControl:
-        """Main time, and an increment after each move. Without both there is no clock."""
+        """Make a time control of main time, and an increment after each move. Without both there is no clock."""
         return cls(System.FISCHER, main, increment=increment) if main > 0 or increment > 0 else cls()
 
     @classmethod
     def fischer_capped(cls, main: float, increment: float, cap: float, move_maximum: float) -> TimeControl:
-        """Fischer time with a cap on the clock and a maximum for a move. If one is negative, there is none.
+        """Make Fischer time with a cap on the clock and a maximum for a move. If one is negative, there is none.
 
         Without time and without an increment there is no clock.
         """
@@ -163,7 +164,7 @@ def _unannounced(main: float, seconds: float, stones: int) -> TimeControl:
 
 
 def full_time(control: TimeControl) -> TimeLeft:
-    """What a side has at the start of a game."""
+    """Return what a side has at the start of a game."""
     left = TimeLeft(main=control.main)
     if control.main <= 0 and control.system in (System.BYOYOMI, System.CANADIAN):
         return enter_overtime(control, left)
@@ -171,14 +172,14 @@ def full_time(control: TimeControl) -> TimeLeft:
 
 
 def enter_overtime(control: TimeControl, left: TimeLeft) -> TimeLeft:
-    """What is left when the main time is over and the first period begins."""
+    """Return what is left when the first period begins, after the main time, or when a Canadian period begins anew."""
     return replace(
         left, main=0.0, in_overtime=True, period=control.period, periods=control.periods, stones=control.stones
     )
 
 
 def after_move(control: TimeControl, left: TimeLeft, seconds: float) -> TimeLeft:
-    """What is left after a move that took `seconds`. It is never negative, even if the game was lost on time."""
+    """Compute what is left after a move of `seconds`. It is never negative, even if the game was lost on time."""
     if control.system is System.NONE:
         return left
     if control.system in (System.FISCHER, System.FISCHER_CAPPED):

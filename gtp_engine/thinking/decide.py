@@ -26,7 +26,8 @@ OGS_OPENING = "variations follow as KataGo writes them"
 
 
 def move_limits(engine: Engine, colour: int, used: float = 0.0) -> Limits:
-    """The limits of the next search, from the clock and the user's settings. `used`: the turn's seconds so far."""
+    """Compute the limits of the next search, from the clock and the user's settings. `used`: the turn's seconds so far,
+    which count only where there is a clock."""
     game, settings = engine.game, engine.settings
     seconds = seconds_for_move(
         engine.clock.control,
@@ -146,7 +147,8 @@ def held_back(settings: EngineSettings, game: Game, decision: Decision, luck: fl
 
 
 def legal_choice(game: Game, colour: int, point: int, result: SearchResult, filter: MoveFilter | None = None) -> int:
-    """The chosen point if it is legal and `filter` allows it, else the best such one of the search's result."""
+    """Return the chosen point if it is legal and `filter` allows it, else the best such one of the search's result,
+    else PASS. RESIGN is always allowed."""
     excluded = excluded_until(filter)[colour]
     for each in (point, *(move.point for move in result.moves)):
         if each == RESIGN or (not excluded[each] and (each == PASS or game.is_legal(colour, each))):
@@ -155,17 +157,17 @@ def legal_choice(game: Game, colour: int, point: int, result: SearchResult, filt
 
 
 def move_text(point: int, height: int) -> str:
-    """A move as GTP text: a vertex, `pass` or `resign`."""
+    """Write a move as GTP text: a vertex, `pass` or `resign`."""
     return "resign" if point == RESIGN else to_vertex(point, height)
 
 
 def pv_text(points: tuple[int, ...], height: int, most: int) -> str:
-    """The first `most` moves of a variation as vertices with spaces between."""
+    """Write the first `most` moves of a variation as vertices with spaces between."""
     return " ".join(to_vertex(point, height) for point in points[:most])
 
 
 def ogs_line(result: SearchResult, height: int) -> str:
-    """The line that gtp2ogs shows under the board, in the form in which KataGo writes it."""
+    """Write the line that gtp2ogs shows under the board, in the form in which KataGo writes it."""
     pv = pv_text(result.moves[0].pv, height, 20) if result.moves else ""
     doublings = f"(PDA {result.doublings:.2f}) " if result.doublings else ""
     return (

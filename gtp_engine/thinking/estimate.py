@@ -96,15 +96,17 @@ def short_search(engine: Engine, call: Call, game: Game, colour: int, seconds: f
 
 
 def is_finished(game: Game) -> bool:
-    """Whether both players have passed, so that they only have to agree on the dead stones."""
+    """Return whether only dead stones are left to settle: both have passed, or the game is over or in its clean-up."""
     passed = len(game.moves) >= 2 and all(move.point == PASS for move in game.moves[-2:])
     return passed or game.is_over or int(game.position["phase"]) != PHASE_MAIN
 
 
 def lost_chains(game: Game, colour: int, ownership: NDArray[np.float32]) -> dict[int, float]:
-    """The chains of `colour` that the opponent owns on average, by their first points, and how sure that is, 0 to 1.
+    """Find the chains of `colour` that the opponent owns on average. Returns how sure that is, 0 to 1, by their first
+    points.
 
-    `ownership`: [H*W], +1 for `colour`."""
+    `ownership`: [H*W], +1 for `colour`.
+    """
     own = dict(zip(board_points(game.width, game.height), ownership.tolist(), strict=True))
     means = {
         chain[0]: sum(own[point] for point in chain) / len(chain)
@@ -115,7 +117,7 @@ def lost_chains(game: Game, colour: int, ownership: NDArray[np.float32]) -> dict
 
 
 def dead_stones(game: Game, black: Mapping[int, float], white: Mapping[int, float]) -> frozenset[int]:
-    """The points of the chains that are dead, of those that `lost_chains` found for black and for white.
+    """Find the points of the chains that are dead, of those that `lost_chains` found for black and for white.
 
     Of two that touch only one can be dead: that which is SETTLED where the other is not. Else neither is, as in a seki.
     """

@@ -44,7 +44,7 @@ class Turn:
         self._told = (arrived, replied)
 
     def began(self, arrived: float) -> float:
-        """When the turn began whose request for a move arrived at this time.
+        """Return when the turn began whose request for a move arrived at this time.
 
         A controller that waits longer than SAME_TURN after it told of a move is no controller of a game with a clock.
         """

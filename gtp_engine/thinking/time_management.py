@@ -73,13 +73,13 @@ SMALLEST = 0.01
 
 
 def moves_to_go(moves_played: int, area: int) -> float:
-    """How many of our own moves still have to be provided for (R above)."""
+    """Estimate how many of our own moves still have to be provided for (R in the text of this module)."""
     floor = FEWEST_MOVES + FEWEST_MOVES_PER_POINT * area
     return max(floor, (GAME_LENGTH * area - moves_played) / 2)
 
 
 def opening_share(moves_played: int, area: int) -> float:
-    """The share of its time that an early move gets."""
+    """Compute the share of its time that a move gets: OPENING_SHARE on the empty board, 1 after the opening."""
     progress = min(1.0, moves_played / max(1.0, OPENING * area))
     return OPENING_SHARE + (1 - OPENING_SHARE) * progress
 
@@ -87,7 +87,7 @@ def opening_share(moves_played: int, area: int) -> float:
 def seconds_for_move(
     control: TimeControl, left: TimeLeft, moves_played: int, area: int, lag: float, late: float = 0.0
 ) -> float | None:
-    """The seconds to think about the next move; None if there is no clock. `area` is the number of points.
+    """Compute the seconds to think about the next move; None if there is no clock. `area` is the number of points.
 
     `lag`: seconds that each move costs besides. `late`: seconds by which it is expected to be late at worst.
     """
@@ -127,7 +127,7 @@ def is_time_kept(control: TimeControl, left: TimeLeft) -> bool:
 
 
 def bank_and_allowance(control: TimeControl, left: TimeLeft) -> tuple[float, float]:
-    """The bank and the allowance: seconds that are gone once spent, and seconds that each move gets anew."""
+    """Compute the bank and the allowance: seconds that are gone once spent, and seconds that each move gets anew."""
     if control.system is System.BYOYOMI:
         if not left.in_overtime:
             return left.main + control.period * max(0, control.periods - SPARE_PERIODS), control.period
@@ -140,7 +140,7 @@ def bank_and_allowance(control: TimeControl, left: TimeLeft) -> tuple[float, flo
 
 
 def most_seconds(control: TimeControl, left: TimeLeft) -> float:
-    """The seconds after which the next move loses the game on time."""
+    """Compute the seconds after which the next move loses the game on time; they are infinite without a clock."""
     if control.system is System.BYOYOMI:
         most = (
             left.period + control.period * (left.periods - 1)

@@ -98,7 +98,7 @@ class Check:
 
 
 def package_versions() -> dict[str, str]:
-    """The installed versions of the packages that the engine uses."""
+    """Look up the versions of the packages that the engine uses: by name, `missing` for one that is not installed."""
     return {name: _version(name) for name in PACKAGES}
 
 

@@ -48,7 +48,7 @@ COLOURS = {"wood": ("#ebc988", "#dbb068"), "black": ("#666", "#111"), "white": (
 
 
 def draw(game: Game, result: SearchResult, title: str) -> str:
-    """The analysis of a game's present position as the text of an SVG file. `title` is shown above the board."""
+    """Draw the analysis of a game's present position as the text of an SVG file. `title` is shown above the board."""
     board, height = CELL * (game.width - 1) + 2 * EDGE, CELL * (game.height - 1) + 2 * EDGE
     width = max(board, NARROWEST)
     size = f"{width} {height + TITLE + CAPTION}"

@@ -19,7 +19,7 @@ GOOD, BAD = (46, 160, 67), (180, 60, 60)
 
 @dataclass(eq=False)
 class Place:
-    """A node in the picture."""
+    """A node of the tree and its place in the picture."""
 
     node: Node
     level: int

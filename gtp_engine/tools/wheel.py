@@ -61,7 +61,7 @@ HOUR = 3600.0
 
 
 class Session(NamedTuple):
-    """A run of one of our modules."""
+    """A run of one of our modules, by which its kernels are compiled."""
 
     arguments: tuple[str, ...]
     text: str = ""

@@ -77,7 +77,7 @@ def tournament(engines: tuple[str, ...], games: int, out: Path | None, prints_js
 
 
 def distinct(names: list[str], commands: list[str]) -> list[str]:
-    """Names of which no two are equal: those that are become the engine's command, and then get a number."""
+    """Make names different: those that are equal become the engine's command, and then get a number."""
     counted = [names.count(name) for name in names]
     named = [
         name if count == 1 else printable(text) for name, count, text in zip(names, counted, commands, strict=True)

@@ -38,18 +38,19 @@ class Ratings:
     """The covariance of their errors, float64[n, n] in Elo squared."""
 
     def margin(self, engine: int) -> float:
-        """Half the width of the 95 % interval of an engine's rating, in Elo."""
+        """Compute half the width of the 95 % interval of an engine's rating, in Elo."""
         return Z_95 * math.sqrt(max(0.0, float(self.covariance[engine, engine])))
 
     def difference(self, first: int, second: int) -> tuple[float, float]:
-        """How much higher the first engine's rating is, and half the width of the 95 % interval of that, in Elo."""
+        """Compute how much higher the first engine's rating is, and half of the 95 % interval of that difference, in
+        Elo."""
         c = self.covariance
         variance = c[first, first] + c[second, second] - 2 * c[first, second]
         return float(self.elo[first] - self.elo[second]), Z_95 * math.sqrt(max(0.0, float(variance)))
 
 
 def rate(points: NDArray[np.float64], prior_draws: float = PRIOR_DRAWS) -> Ratings:
-    """The ratings of n engines.
+    """Estimate the ratings of n engines from all their games.
 
     `points` is float64[n, n]: the points that the engine of the row scored against that of the column, where a draw is
     half a point for both. `prior_draws` must be above 0. Without engines there are no ratings.

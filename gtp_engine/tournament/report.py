@@ -76,7 +76,7 @@ def _differences(found: Results) -> list[str]:
 
 
 def page(terms: MatchTerms, commands: list[str], found: Results) -> str:
-    """The results as a page of HTML. `commands` are the engines' in the order of the command line."""
+    """Write the results as a page of HTML. `commands` are the engines' in the order of the command line."""
     title = _title(terms, found)
     ranking = found.ranking
     head = _html_row(COLUMNS, "th")
@@ -142,7 +142,7 @@ class Cell:
 
 
 def points_text(scored: float) -> str:
-    """Points as text: `12` or `12½`."""
+    """Write points as text: `12`, `12½` or `½`."""
     return points(0, round(2 * scored))
 
 

@@ -69,7 +69,8 @@ class Results:
         return any(has_faults(contest.record.games) for contest in self.contests)
 
     def lead(self, rank: int) -> tuple[float, float] | None:
-        """How far an engine of the ranking is above the next one, and the margin of that in Elo; None for the last."""
+        """Compute how far the engine at a rank, from 0, is above the next one, and the margin of that in Elo. The last
+        has None."""
         ranking = self.ranking
         return self.ratings.difference(ranking[rank], ranking[rank + 1]) if rank + 1 < len(ranking) else None
 
@@ -87,7 +88,8 @@ def results(names: Sequence[str], contests: Sequence[Contest]) -> Results:
 
 
 def as_json(found: Results) -> dict[str, Any]:
-    """The results for JSON: the engines, the best first, and the summary of each match as `nobi match` has it."""
+    """Collect the results for JSON: the engines, the best first, and each match as `nobi match` sums it up, but for
+    --sprt."""
     return {
         "engines": [_engine_as_json(found, rank) for rank in range(len(found.standings))],
         "games": found.games,

@@ -24,7 +24,7 @@ all its matches, and engines start once for so many games."""
 
 @dataclass(frozen=True)
 class Contest:
-    """A match of a series."""
+    """A match of a series: its two engines, and its record."""
 
     sides: tuple[int, int]
     """The numbers of the two engines, from 0."""

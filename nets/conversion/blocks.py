@@ -8,6 +8,7 @@ from nets.katago.model import OrdinaryBlock, PoolingBlock
 
 
 def write_ordinary(graph: Graph, block: OrdinaryBlock, x: str, label: str) -> str:
+    """Write a block that reads the board `x`, and return the name of its result."""
     hidden = graph.taps[f"{label}_before"] = graph.normed(x, block.before, f"{label}_before")
     hidden = graph.convolve(hidden, block.first, block.between, f"{label}_first")
     hidden = graph.taps[f"{label}_between"] = graph.activate(hidden, block.between.activation)
@@ -16,6 +17,7 @@ def write_ordinary(graph: Graph, block: OrdinaryBlock, x: str, label: str) -> st
 
 
 def write_pooling(graph: Graph, board: Board, block: PoolingBlock, x: str, label: str) -> str:
+    """Write a block that reads the board `x` and pools it, and return the name of its result."""
     hidden = graph.taps[f"{label}_before"] = graph.normed(x, block.before, f"{label}_before")
     pooled = graph.convolve(hidden, block.pooled, block.pooled_norm, f"{label}_pooled")
     pooled = graph.taps[f"{label}_pooled"] = graph.activate(pooled, block.pooled_norm.activation)

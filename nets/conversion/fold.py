@@ -60,7 +60,10 @@ def fold_norms(model: Model) -> Model:
 
 
 def is_convolutional(model: Model) -> bool:
-    """Whether all residual blocks, also those inside bottlenecks, consist of convolutions and batch norms."""
+    """Return whether a network is all of convolutions and batch norms.
+
+    That means its residual blocks, those inside bottlenecks too, and the norm at the trunk's end.
+    """
     return isinstance(model.trunk.tip, Normed) and _are_convolutional(model.trunk.blocks)
 
 

@@ -29,10 +29,12 @@ class Graph:
         self._count = 0
 
     def input(self, name: str, shape: list[int | str]) -> str:
+        """Declare a float32 input of the graph and return its name. Sides that vary have names in `shape`."""
         self.inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
         return name
 
     def output(self, name: str, value: str, shape: list[int | str] | None) -> None:
+        """Make `value` a float32 output of the graph, called `name`. `shape`: None if it is not to be declared."""
         self.nodes.append(helper.make_node("Identity", [value], [name], name=f"{name}_out"))
         self.outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
 
@@ -41,6 +43,7 @@ class Graph:
         return self.add_many(op, 1, *inputs, label=label, **attributes)[0]
 
     def add_many(self, op: str, outputs: int, *inputs: str, label: str = "", **attributes: Any) -> list[str]:
+        """Append a node with so many outputs and return their names."""
         self._count += 1
         name = f"{label or op}_{self._count}"
         names = [name] if outputs == 1 else [f"{name}_{i}" for i in range(outputs)]
@@ -108,6 +111,7 @@ class Graph:
         return self.add("Gemm", x, self.weights(matrix, f"{label}_weights"), *operands, label=label)
 
     def activate(self, x: str, activation: Activation, label: str = "act") -> str:
+        """Add an activation and return the name of its result, which is `x` where nothing changes."""
         if activation is Activation.IDENTITY:
             return x
         if activation is Activation.RELU:

@@ -25,6 +25,7 @@ def write_products(graph: Graph, x: str, block: FeedForwardBlock, matrices: list
 
 
 def write_attention(graph: Graph, board: Board, block: AttentionBlock, x: str, label: str) -> str:
+    """Write a block that reads the tokens `x`, and return the name of its result."""
     normed = graph.taps[f"{label}{NORMED}"] = rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
     query = block.query / np.float32(np.sqrt(block.query_dimension))  # the scale of the scores, taken here once
     queries, keys, values = (
@@ -61,6 +62,7 @@ def _for_each_query(graph: Graph, x: str, block: AttentionBlock, size: int) -> s
 
 
 def write_feed_forward(graph: Graph, block: FeedForwardBlock, x: str, label: str, write: ProductsWriter) -> str:
+    """Write a block that reads the tokens `x`, its first products by `write`; return the name of its result."""
     matrices = [block.first] if block.gate is None else [block.first, block.gate]
     hidden, *gate = write(graph, x, block, matrices, label)
     hidden = graph.add("Mul", hidden, graph.add("Sigmoid", hidden))

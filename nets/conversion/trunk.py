@@ -26,6 +26,7 @@ heads read, [N, C, H, W]."""
 
 
 def write_trunk(graph: Graph, board: Board, trunk: Trunk, spatial: str, features: str) -> str:
+    """Write a trunk as plain layers: a TrunkWriter."""
     return PlainTrunk(graph, board, trunk.channels).write(trunk, spatial, features)
 
 
@@ -43,6 +44,7 @@ class PlainTrunk:
         self._count = 0
 
     def write(self, trunk: Trunk, spatial: str, features: str) -> str:
+        """Write a whole trunk, and return the name of what the heads read, as a TrunkWriter does."""
         graph = self._graph
         stem = graph.taps["stem"] = graph.convolve(spatial, trunk.stem, label="stem")
         self.start(graph.add("Add", stem, graph.per_channel(features), label="stem"))
@@ -50,19 +52,23 @@ class PlainTrunk:
         return self._tip(trunk.tip)
 
     def start(self, planes: str) -> None:
+        """Let what is written next read the board `planes` [N, C, H, W]."""
         self._planes, self._tokens = planes, None
 
     def blocks(self, blocks: tuple[Block, ...], prefix: str) -> None:
+        """Write some blocks, which are labelled `prefix` and a number from 0 on."""
         for number, block in enumerate(blocks):
             self._block(block, f"{prefix}{number}")
 
     def planes(self) -> str:
+        """Return the name of what was written last, as a board [N, C, H, W]."""
         if self._planes is None:
             assert self._tokens is not None
             self._planes = self._board.to_planes(self._tokens, self._channels)
         return self._planes
 
     def tokens(self) -> str:
+        """Return the name of what was written last, as tokens [N, H*W, C]."""
         if self._tokens is None:
             assert self._planes is not None
             self._tokens = self._board.to_tokens(self._planes, self._channels)

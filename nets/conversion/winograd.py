@@ -61,7 +61,7 @@ FEWEST_ROWS = 36
 
 
 def suits(m: int, count: int, height: int, width: int) -> bool:
-    """Whether tiles of m×m points are the fastest way to compute a batch of `count` boards."""
+    """Return whether tiles of m×m points are the fastest way to compute a batch of `count` boards of this size."""
     tiles = math.ceil(height / m) * math.ceil(width / m)
     return m == min(TILES, key=lambda other: tile_cost(other, height, width)) and count * tiles >= FEWEST_ROWS
 

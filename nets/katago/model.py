@@ -40,10 +40,12 @@ class Convolution:
 
     @property
     def inputs(self) -> int:
+        """The number of channels that it reads."""
         return self.weights.shape[1]
 
     @property
     def outputs(self) -> int:
+        """The number of channels that it writes."""
         return self.weights.shape[0]
 
     @property
@@ -69,6 +71,7 @@ class Normed:
 
     @property
     def channels(self) -> int:
+        """The number of channels that it scales."""
         return self.scale.size
 
     @property
@@ -160,10 +163,12 @@ class AttentionBlock:
 
     @property
     def query_dimension(self) -> int:
+        """The length of each head's queries and keys."""
         return self.query.shape[1] // self.heads
 
     @property
     def value_dimension(self) -> int:
+        """The length of each head's values."""
         return self.value.shape[1] // self.kv_heads
 
 
@@ -204,6 +209,7 @@ class MetadataEncoder:
 
     @property
     def inputs(self) -> int:
+        """How many numbers describe the players."""
         return self.first.shape[0]
 
 
@@ -240,6 +246,7 @@ class Trunk:
 
     @property
     def channels(self) -> int:
+        """The number of channels of the stream that the blocks read and write."""
         return self.stem.outputs
 
 
@@ -266,6 +273,7 @@ class PolicyHead:
 
     @property
     def channels(self) -> int:
+        """How many logits it has for each point."""
         return self.second.outputs
 
 

@@ -121,6 +121,7 @@ class Reader:
             raise ModelFormatError(f"more than {most} {what}")
 
     def flag(self, what: str) -> bool:
+        """Read the next token as a truth value, 0 or 1."""
         return self.integer(what, 0, 1) == 1
 
     def zero(self, what: str) -> None:

@@ -87,6 +87,7 @@ class Verdict:
     """Whether convolutions are in bf16, see `pack`; not if the loss or the processor does not allow it."""
 
     def to_bytes(self) -> bytes:
+        """Write the verdict as the content of an .npz file, for `from_bytes`."""
         facts = {
             "loss": dict(self.loss),
             "reason_against": self.reason_against,

@@ -48,10 +48,12 @@ def aligned(size: int) -> NDArray[np.uint8]:
 
 
 def padded(channels: int) -> int:
+    """Round a number of channels up to a multiple of OUTPUTS."""
     return -(-channels // OUTPUTS) * OUTPUTS
 
 
 def pad(values: FloatArray, channels: int) -> FloatArray:
+    """Add zeros to an array until it has so many channels, and return it as float32."""
     return np.pad(values.astype(np.float32), (0, channels - len(values)))
 
 

@@ -75,11 +75,11 @@ class Workspace:
         """Evaluate a batch, with the arguments of `steps`."""
 
     def steps(self, count: Any, spatial: Any, global_: Any, optimism: Any, *evaluation: Any) -> list[Step]:
-        """The calls that evaluate `count` boards, a multiple of `boards`: from their features to the fields of an
-        `Evaluation`.
+        """Return the calls that evaluate `count` boards, a multiple of `boards`.
 
-        `optimism` [N] are the shares of the optimistic policy. All arrays are np.float32 in C order. `profile_bias` is
-        added to the stream at every point. The last call raises FloatingPointError if an output is not finite.
+        They go from the boards' features to the fields of an `Evaluation`, the arrays `evaluation`. `optimism` [N] are
+        the shares of the optimistic policy. All arrays are np.float32 in C order. `profile_bias` is added to the stream
+        at every point. The last call raises FloatingPointError if an output is not finite.
         """
         run = *self._memory, count, spatial, global_
         finish = *self._outputs, count, global_, optimism, *evaluation

@@ -168,9 +168,11 @@ def _metadata(profile: HumanProfile, points: int) -> NDArray[np.float32]:
 def open_recorder(
     content: bytes, source: str, wanted: Collection[str] | None = None
 ) -> Callable[..., dict[str, NDArray[np.float32]]]:
-    """Opens an ONNX model of our own making with the `wanted` ones of its outputs, or all: a function of `spatial` and
-    `global_`, and of `meta` [N, 192] for HumanSL networks, that returns them by name. Where the network takes a share
-    of the optimistic policy it is given 0. Raises EvaluatorError."""
+    """Open an ONNX model of our own making with the `wanted` ones of its outputs, or all.
+
+    Returns a function of `spatial` and `global_`, and of `meta` [N, 192] for HumanSL networks, that returns the outputs
+    by name. Where the network takes a share of the optimistic policy it is given 0. Raises EvaluatorError.
+    """
     session = _open_session(content, source, threads=1)
     names = [output.name for output in session.get_outputs() if wanted is None or output.name in wanted]
     inputs = {each.name for each in session.get_inputs()}

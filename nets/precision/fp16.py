@@ -62,11 +62,12 @@ def fingerprint() -> str:
 
 
 def to_verdict(objected: str) -> bytes:
-    """What `reason_against_fp16` returned, as it is kept in the cache."""
+    """Encode what `reason_against_fp16` returned as it is kept in the cache."""
     return json.dumps({"reason_against": objected}).encode()
 
 
 def from_verdict(content: bytes) -> str:
+    """Decode what `to_verdict` encoded."""
     return str(json.loads(content)["reason_against"])
 
 

@@ -72,7 +72,7 @@ def quantize(
 
 
 def reason_against_int8(content: bytes) -> str:
-    """Why `auto` does not use a model that `quantize` wrote; empty if it may use it."""
+    """Return why `auto` does not use a model that `quantize` wrote; empty if it may use it."""
     return str(_loss_of(content).get("reason_against", "what it loses was never measured"))
 
 

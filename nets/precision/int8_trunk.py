@@ -50,6 +50,7 @@ class Calibration:
     by them."""
 
     def activation_steps(self, tap: str) -> FloatArray:
+        """Return the steps [C] of an activation that passed a ReLU, whose lowest value is 0."""
         high = self.ranges[tap][1]
         high = np.maximum(high, max(NARROWEST * float(high.max()), 1e-6))
         return (high**EQUALIZATION * high.max() ** (1 - EQUALIZATION) / LEVELS).astype(np.float32)
@@ -70,13 +71,16 @@ class Calibration:
 
 
 def can_be_quantized(model: Model) -> bool:
-    """Whether a prepared network has an int8 version: it has feed-forward blocks, or it `is_plain`."""
+    """Return whether a prepared network has an int8 version: it has feed-forward blocks, or it `is_plain`.
+
+    HumanSL networks have none.
+    """
     has_feed_forward = any(isinstance(block, FeedForwardBlock) for block in model.trunk.blocks)
     return model.trunk.metadata is None and (has_feed_forward or is_plain(model))
 
 
 def is_plain(model: Model) -> bool:
-    """Whether IntegerTrunk can write all blocks of a prepared network's trunk."""
+    """Return whether IntegerTrunk can write all blocks of a prepared network's trunk."""
     trunk = model.trunk
     if not isinstance(trunk.tip, Normed):
         return False

@@ -86,7 +86,7 @@ def shared_out(kept: Sequence[Positions]) -> tuple[list[Positions], list[Positio
 
 
 def reason_against(loss: Loss, share: float, tolerance: float = 1.0, limits: Loss = LIMITS) -> str:
-    """Why `auto` does not use a network with this loss, in a few words; empty if it may use it.
+    """Return why `auto` does not use a network with this loss, in a few words; empty if it may use it.
 
     `share` is its time as a share of fp32's time. `tolerance` times the `limits` are allowed.
     """

@@ -128,7 +128,7 @@ class AlphaZeroParameters(ParameterTable, section="alphazero", title="The textbo
         require_memory({"tree_memory": self.tree_memory * MEGABYTE}, {"tree_memory": self.tree_memory})
 
     def suited(self) -> AlphaZeroParameters:
-        """These parameters with less memory where the machine has little."""
+        """Return these parameters, with less memory where the machine has little."""
         return dataclasses.replace(self, tree_memory=min(self.tree_memory, max(4, (memory_for_search() >> 20) // 2)))
 
 

@@ -81,7 +81,7 @@ class NoPlan:
         return NONE
 
     def begun(self, edge: int) -> None:
-        """Nothing has to be remembered here."""
+        """Remember nothing: without a plan it makes no difference."""
 
     def most_in_flight(self, visits: int) -> int:
         """Return a share of the root's visits."""
@@ -93,7 +93,7 @@ class NoPlan:
         return np.asarray(edges["visits"] + 0.5 * edges["prior"], np.float64)
 
     def choice(self, tree: Tree) -> NDArray[np.float64]:
-        """Moves are drawn by their visits."""
+        """Return the visits: moves are drawn by them."""
         return edges_of(tree)["visits"].astype(np.float64)
 
 

@@ -101,7 +101,10 @@ class MonteCarloPlayer:
     # --- Inside -----------------------------------------------------------------------------------------------
 
     def candidates(self, request: SearchRequest) -> NDArray[np.int16]:
-        """The moves that a search of the request gives playouts to; the pass is the last, or alone."""
+        """Set up the threads' shared memory for a request, and return the moves to play out: int16, the pass last.
+
+        An excluded pass is among them only where there is no other move.
+        """
         game = request.game
         set_root(self._position.root[0], game, request.colour)
         self._position.rules[0] = game.record

@@ -52,7 +52,7 @@ class MonteCarloBuffers(NamedTuple):
 
 
 def new_position() -> Position:
-    """The shared memory of a search, with no position in it yet."""
+    """Make the memory that the threads of a search share, with no position in it yet."""
     return Position(
         root=new_stack(1),
         rules=np.zeros(1, RULES),
@@ -63,7 +63,7 @@ def new_position() -> Position:
 
 
 def new_buffers(tools: PlayoutTools) -> MonteCarloBuffers:
-    """The memory of one thread, whose playouts use these tools."""
+    """Make the memory of one thread, whose playouts use these tools."""
     return MonteCarloBuffers(
         position=new_stack(1),
         playouts=new_playout_buffers(tools),
@@ -77,7 +77,8 @@ def new_buffers(tools: PlayoutTools) -> MonteCarloBuffers:
 def list_candidates(position, buffers, no_path, found):
     """Write to `found` the legal moves that fill no own eye, row by row, and the pass; return their number.
 
-    `no_path`: uint64[1], the empty path of a search without a tree. `found`: int16[N_POINTS].
+    Excluded moves are left out, the pass only where there is another move. `no_path`: uint64[1], the empty path of a
+    search without a tree. `found`: int16[N_POINTS].
     """
     pos = position.root[0]
     rules = position.rules[0]

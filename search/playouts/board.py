@@ -54,12 +54,12 @@ AROUND_OFFSETS = np.array(AROUND).astype(np.uint64)
 
 @kernel
 def beside(point, i):
-    """The neighbour of `point` to the north (i = 0), west (1), east (2) or south (3), as an unsigned index."""
+    """Return the neighbour of `point` to the north (i = 0), west (1), east (2) or south (3), as an unsigned index."""
     return np.uint64(point) + AROUND_OFFSETS[i]
 
 
 def new_playout_boards(n: int) -> np.ndarray:
-    """An array of `n` playout boards, not ready for use: `load_position` fills one."""
+    """Make an array of `n` playout boards, not ready for use: `load_position` fills one."""
     return np.zeros(n, PLAYOUT_BOARD)
 
 
@@ -120,22 +120,22 @@ def copy_board(target, source):
 
 @kernel
 def in_atari(b, head):
-    """Whether the chain has exactly one liberty."""
+    """Return whether the chain with this head has exactly one liberty."""
     return _is_one_point(b.liberties[head])
 
 
 @kernel
 def last_liberty(b, head):
-    """The one liberty of a chain in atari."""
+    """Find the one liberty of the chain with this head, which must be in atari."""
     packed = b.liberties[head]
     return np.int64(((packed >> SUM_SHIFT) & SUM_MASK) // (packed >> NUMBER_SHIFT))
 
 
 @kernel
 def is_capture_or_joins(b, point, colour):
-    """Whether a move without empty neighbours is legal: it takes something or joins a chain with other liberties.
+    """Return whether a move without empty neighbours takes something or joins a chain with other liberties.
 
-    Simple ko aside.
+    If it does neither, it is suicide. Simple ko is not looked at.
     """
     for i in range(4):
         q = beside(point, i)
@@ -147,7 +147,7 @@ def is_capture_or_joins(b, point, colour):
 
 @kernel
 def is_self_atari(b, point, colour):
-    """Whether a stone at the empty `point` would take nothing and its chain have at most one liberty."""
+    """Return whether a stone at the empty `point` would take nothing and its chain have at most one liberty."""
     packed = NO_LIBERTIES
     for i in range(4):
         q = beside(point, i)
@@ -210,7 +210,7 @@ def place(b, point, colour):
 
 @kernel
 def area_score(b):
-    """White's points minus black's, counting an empty point for the colour that alone is beside it.
+    """Count white's points minus black's, komi aside. An empty point counts for the colour that alone is beside it.
 
     At the end of a playout that is the area score: no two empty points touch there.
     """
@@ -226,7 +226,7 @@ def area_score(b):
 
 @kernel
 def stones_beside(around):
-    """Which colours have stones beside a point, one bit for each: EMPTY, BLACK, WHITE or BLACK | WHITE."""
+    """Find which colours have stones beside a point, from its `around`: EMPTY, BLACK, WHITE or BLACK | WHITE."""
     sides = 0
     for i in range(4):
         content = (around >> (2 * i)) & 3
@@ -237,7 +237,7 @@ def stones_beside(around):
 
 @kernel
 def owner_of_empty(around):
-    """The colour that alone has stones beside an empty point, else EMPTY."""
+    """Return the colour that alone has stones beside an empty point, from its `around`; else EMPTY."""
     sides = stones_beside(around)
     return sides if sides != BLACK | WHITE else EMPTY
 

@@ -34,7 +34,7 @@ class PlayoutBuffers(NamedTuple):
 
 
 def new_playout_buffers(tools: PlayoutTools) -> PlayoutBuffers:
-    """The memory of one thread, whose playouts use these tools."""
+    """Make the memory of one thread, whose playouts use these tools."""
     return PlayoutBuffers(
         board=new_playout_boards(1),
         tools=tools,
@@ -46,9 +46,10 @@ def new_playout_buffers(tools: PlayoutTools) -> PlayoutBuffers:
 
 @kernel
 def evaluate(pos, rules, buffers):
-    """The score of the POSITION `pos`, white minus black: of the finished game, or at the end of a playout.
+    """Compute the score of the POSITION `pos`, white minus black, at the end of one playout.
 
-    Adds to the ownership and totals of `buffers`, and leaves in `tools.first` who first played where.
+    A game that is over under area rules is counted as it stands. Adds to the ownership and totals of `buffers`, and
+    leaves in `tools.first` who first played where.
     """
     if pos.phase == PHASE_OVER and rules.scoring == SCORING_AREA:
         score = final_score(pos, rules, buffers.area)
@@ -73,7 +74,7 @@ def evaluate(pos, rules, buffers):
 
 @kernel
 def final_score(pos, rules, area):
-    """The score (white minus black) of a position as it stands. Fills `area` [N_POINTS] with owners."""
+    """Count the score (white minus black, with komi) of a position as it stands. Fills `area` [N_POINTS]: owners."""
     return tromp_taylor_area(pos, area) + pos.white_bonus + rules.komi + rules.handicap_bonus
 
 
@@ -94,6 +95,6 @@ def add_ownership(b, pos, ownership):
 
 @kernel
 def value_of(score, score_weight):
-    """The value to white, 0..1, of a score (white minus black): mostly the win, and a little the size of the score."""
+    """Turn a score (white minus black) into a value to white, 0..1: mostly the win, and a little the score's size."""
     win = 1.0 if score > 0.0 else 0.0 if score < 0.0 else 0.5
     return win + score_weight * (0.5 + 0.5 * score / (abs(score) + SCORE_SCALE) - win)

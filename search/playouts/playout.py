@@ -60,7 +60,7 @@ class PlayoutTools(NamedTuple):
 
 
 def new_tools(seed: int, policy: np.ndarray) -> PlayoutTools:
-    """The tools of one thread. `seed`: for its random moves; `policy`: POLICY[1]."""
+    """Make the tools of one thread. `seed`: for its random moves; `policy`: POLICY[1], which is not copied."""
     return PlayoutTools(
         playout_table(), policy, seed_state(seed), np.zeros(N_POINTS, np.int8), np.zeros(N_POINTS, np.int16)
     )
@@ -69,12 +69,12 @@ def new_tools(seed: int, policy: np.ndarray) -> PlayoutTools:
 def new_policy(
     capture_rate: float = 0.0, pattern_rate: float = 0.0, self_atari_rate: float = 1.0, vital_rate: float = 0.0
 ) -> np.ndarray:
-    """A POLICY[1] with these rates; without any, it is uniformly random."""
+    """Make a POLICY[1] with these rates; without any, it is uniformly random."""
     return np.array([(capture_rate, vital_rate, pattern_rate, self_atari_rate)], POLICY)
 
 
 def policy_of(parameters: PlayoutParameters) -> np.ndarray:
-    """A POLICY[1] with the rates that a player's parameters name."""
+    """Make a POLICY[1] with the rates that a player's parameters name."""
     return new_policy(
         parameters.capture_rate, parameters.pattern_rate, parameters.self_atari_rate, parameters.vital_rate
     )
@@ -108,7 +108,7 @@ def playout(b, colour, last, tools, max_moves):
 
 @kernel
 def choose_move(b, colour, last, tools):
-    """The policy's next move: a playable point, or PASS if there is none."""
+    """Choose the policy's next move: a playable point, or PASS if there is none."""
     policy = tools.policy[0]
     random = tools.random
     if last > PASS:
@@ -206,7 +206,7 @@ def vital_points(b, last, table, found):
 
 @kernel
 def is_vital(b, point, table):
-    """Whether `point` is the middle of a space of three to five that one colour encloses: two eyes, or one.
+    """Return whether `point` is the middle of a space of three to five that one colour encloses: two eyes, or one.
 
     The middle has two empty neighbours or more, none of which has another empty neighbour.
     """
@@ -226,7 +226,7 @@ def is_vital(b, point, table):
 
 @kernel
 def random_move(b, colour, table, self_atari_rate, random):
-    """A move drawn uniformly from all playable ones, PASS if there is none.
+    """Draw a move uniformly from all playable ones; return PASS if there is none.
 
     A move that puts its own chain in atari is dropped with probability 1 - `self_atari_rate`.
     """
@@ -253,7 +253,7 @@ def random_move(b, colour, table, self_atari_rate, random):
 
 @kernel
 def is_playable(b, point, colour, flags):
-    """Whether a playout may play the empty `point`: legal, no suicide, no own eye. `flags`: its table entry."""
+    """Tell whether a playout may play the empty `point`: legal, no suicide, no own eye. `flags`: its table entry."""
     if flags & colour != 0:
         return False
     if flags & EMPTY_NEIGHBOURS != 0:
@@ -263,5 +263,5 @@ def is_playable(b, point, colour, flags):
 
 @kernel
 def puts_itself_in_atari(b, point, colour, flags):
-    """Whether the legal move at `point` takes nothing and leaves its own chain one liberty."""
+    """Return whether the legal move at `point` takes nothing and leaves its own chain one liberty."""
     return flags & EMPTY_NEIGHBOURS < 2 * EMPTY_NEIGHBOUR and is_self_atari(b, point, colour)

@@ -45,14 +45,14 @@ def choose_move(
 
 
 def temperature(game: Game, parameters: SearchParameters) -> float:
-    """The move's temperature at this stage of the game."""
+    """Compute the temperature at this stage of the game: from `temperature_early` it goes towards `temperature`."""
     halflife = parameters.temperature_halflife * (game.width * game.height) ** 0.5 / 19.0
     share = 0.5 ** (len(game.moves) / halflife)
     return parameters.temperature + (parameters.temperature_early - parameters.temperature) * share
 
 
 def odds(moves: Sequence[MoveInfo]) -> list[float]:
-    """Each move's weight in the choice. These are the priors where no move was visited often enough."""
+    """Return each move's weight in the choice: `choice`, or the prior where no move was visited often enough."""
     wanted = [move.choice for move in moves]
     return wanted if max(wanted, default=0.0) > 0 else [move.prior for move in moves]
 
@@ -77,7 +77,10 @@ def _by_temperature(
 
 
 def should_resign(game: Game, result: SearchResult, parameters: SearchParameters, recent: Sequence[float]) -> bool:
-    """Whether to resign: the game has looked lost for several moves, is not close, and is old enough."""
+    """Return whether to resign: the game has looked lost for several moves, is not close, and is old enough.
+
+    `recent`: as in `choose_move`. White, if behind from the start, gets time to catch up.
+    """
     if len(recent) < parameters.resign_turns:
         return False
     area = game.width * game.height

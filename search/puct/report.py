@@ -59,7 +59,7 @@ def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -
 
 
 def nothing_known(run: Run) -> SearchResult:
-    """The result of a search that ended before anything was evaluated: no moves, and an even game."""
+    """Make the result of a search that ended before anything was evaluated: no moves, and an even game."""
     return SearchResult(
         colour=run.request.colour,
         visits=0,

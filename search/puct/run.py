@@ -44,7 +44,7 @@ class Run:
         """How many workers may search: with few visits to come, workers in parallel select without knowing enough."""
 
     def room(self) -> int:
-        """How many more visits may begin."""
+        """Return how many more visits may begin; 2^30 without a limit of visits."""
         if self._visits is None:
             return 1 << 30
         return self._visits - self.visits - self.in_flight
@@ -69,15 +69,15 @@ class Run:
             self.end(StopReason.TIME)
 
     def seconds(self) -> float:
-        """The seconds since the search was asked for."""
+        """Return the seconds since the search was asked for."""
         return time.perf_counter() - self.started
 
     def seconds_left(self) -> float:
-        """The seconds until the time limit; infinite where there is none."""
+        """Return the seconds until the time limit: infinite where there is none, negative after it."""
         return float("inf") if self._deadline is None else self._deadline - time.perf_counter()
 
     def visits_left(self, more: int) -> float:
-        """The most visits that may still come before a limit, estimated by the speed so far; infinite without limits.
+        """Estimate by the speed so far the most visits that may still come before a limit; infinite without limits.
 
         `more`: visits that are about to be counted.
         """

@@ -18,7 +18,10 @@ TIE_BREAK = 1e-3
 
 @kernel
 def selection_value(node, log_parent_visits, settings):
-    """What the search maximises over a node's children: the value, 0..1, and UCB1's exploration term."""
+    """Compute what the search maximises over a node's children: the value, 0..1, and UCB1's exploration term.
+
+    A child (`node`) without visits, those of its prior included, has the first-play urgency and a little of its prior.
+    """
     visits = node.visits + settings.prior_weight * node.prior_visits
     if visits <= 0.0:
         return settings.first_play_urgency + TIE_BREAK * node.prior_wins / (node.prior_visits + 1.0)

@@ -71,7 +71,7 @@ class ThreadBuffers(NamedTuple):
 
 
 def new_context(parameters: UctParameters) -> UctContext:
-    """A context with these parameters and no position yet."""
+    """Make a context with these parameters and no position yet."""
     return UctContext(
         root=new_stack(1),
         rules=np.zeros(1, RULES),
@@ -83,7 +83,7 @@ def new_context(parameters: UctParameters) -> UctContext:
 
 
 def new_buffers(tools: PlayoutTools) -> ThreadBuffers:
-    """The memory of one thread, whose playouts use these tools."""
+    """Make the memory of one thread, whose playouts use these tools."""
     return ThreadBuffers(
         position=new_stack(1),
         playouts=new_playout_buffers(tools),
@@ -147,7 +147,7 @@ def select(nodes, ctx, buffers):
 
 @kernel
 def select_child(nodes, ctx, index, children, colour, depth):
-    """The child with the highest value among those that may be played, or NO_CHILD.
+    """Choose the child with the highest value among those that may be played; return NO_CHILD if there is none.
 
     With progressive widening only the first children are looked at, more with every visit of the node.
     """
@@ -172,7 +172,7 @@ def select_child(nodes, ctx, index, children, colour, depth):
 
 @kernel
 def expand(nodes, ctx, buffers, index, depth):
-    """Give a node its children with their priors: every legal move but own eyes, and the pass.
+    """Give a node its children with their priors: every legal move that `is_worth_trying`, and the pass.
 
     Returns the packed `children`, 0 if there is no room.
     """
@@ -219,7 +219,10 @@ def expand(nodes, ctx, buffers, index, depth):
 
 @kernel
 def is_worth_trying(b, point, colour, flags):
-    """Whether a move is neither suicide nor the filling of an own eye that nothing threatens."""
+    """Return whether a move is neither suicide nor the filling of an own eye that nothing threatens.
+
+    `flags`: the point's entry in the playouts' table (patterns.py).
+    """
     if flags & EMPTY_NEIGHBOURS == 0 and not is_capture_or_joins(b, point, colour):
         return False
     if flags & colour == 0:

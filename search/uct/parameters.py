@@ -92,7 +92,7 @@ class UctParameters(PlayoutParameters, section="uct", title="The players rave an
     )
 
     def suited(self) -> UctParameters:
-        """These parameters with less memory where the machine has little."""
+        """Return these parameters, with less memory where the machine has little."""
         return dataclasses.replace(self, memory_mb=min(self.memory_mb, memory_for_search() // 4 / 1e6))
 
     def check_memory(self) -> None:

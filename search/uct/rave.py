@@ -11,7 +11,10 @@ from go_rules.compilation.jit import kernel
 
 @kernel
 def rave_weight(visits, amaf_visits, equivalence):
-    """The share of the all-moves-as-first value, 0..1: near 1 for few visits, 0 for many more than `equivalence`."""
+    """Compute the share of the all-moves-as-first value, 0..1.
+
+    It is near 1 for few visits, and 0 for many more than `equivalence`.
+    """
     return amaf_visits / (amaf_visits + visits + visits * amaf_visits / equivalence)
 
 

@@ -20,7 +20,7 @@ PV_VISITS = 4
 
 
 def visits_lead(nodes: NDArray[np.void]) -> int:
-    """By how many visits the root's first move is ahead of the second."""
+    """Count by how many visits the root's first move is ahead of the second; a single move by all it has."""
     visits = np.sort(nodes["visits"][children_of(nodes, ROOT)])
     return int(visits[-1] - visits[-2]) if len(visits) > 1 else int(visits.sum())
 

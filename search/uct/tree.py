@@ -34,7 +34,7 @@ NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
 
 def new_nodes(n: int) -> np.ndarray:
-    """An array of `n` nodes, of which only the root is in use. Memory is taken as nodes are first written to."""
+    """Make an array of `n` nodes, of which only the root is in use. Memory is taken as nodes are first written to."""
     nodes = np.zeros(max(1, n), NODE)
     nodes[ROOT]["move"] = NO_POINT
     return nodes
@@ -42,18 +42,18 @@ def new_nodes(n: int) -> np.ndarray:
 
 @kernel
 def first_child(children):
-    """The index of the first child, from a packed `children`."""
+    """Read the index of the first child from a packed `children`."""
     return children >> NUMBER_BITS
 
 
 @kernel
 def number_of_children(children):
-    """The number of children, from a packed `children`."""
+    """Read the number of children from a packed `children`."""
     return children & NUMBER_MASK
 
 
 def children_of(nodes: NDArray[np.void], index: int) -> slice:
-    """Where a node's children are in the array of nodes, as they are at this moment."""
+    """Return where a node's children are in the array at this moment; an empty slice if it has none."""
     children = int(nodes[index]["children"])
     first = int(first_child(children))
     return slice(first, first + int(number_of_children(children)))

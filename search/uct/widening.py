@@ -14,9 +14,9 @@ from go_rules.compilation.jit import kernel
 
 @kernel
 def number_considered(visits, number, settings):
-    """How many of a node's `number` children are looked at after so many visits: ceil(widening * visits^exponent).
+    """Compute how many of a node's `number` children are looked at after so many visits.
 
-    At least one is. A `widening` of 0 looks at all of them.
+    That is ceil(widening * visits^exponent), but at least one. A `widening` of 0 looks at all of them.
     """
     if settings.widening <= 0.0:
         return number

@@ -107,6 +107,8 @@ def store_as_shorts(_context: Any, address: Any, offset: Any, floats: Any) -> An
 
 @intrinsic
 def to_floats(_context: Any, ints: Any) -> Any:
+    """Convert sixteen integers of 32 bits to floats."""
+
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         return builder.sitofp(values[0], FLOATS.llvm)
 
@@ -145,7 +147,7 @@ def load_float(_context: Any, address: Any, offset: Any) -> Any:
 
 @intrinsic
 def times(_context: Any, factor: Any, shorts: Any) -> Any:
-    """Multiply 16-bit integers by one."""
+    """Multiply 32 integers of 16 bits by the same one, and keep the lower 16 bits."""
 
     def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
         return builder.mul(spread(builder, builder.trunc(values[0], I16), SHORTS.llvm), values[1])

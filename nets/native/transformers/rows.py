@@ -62,6 +62,7 @@ def sum_of_squares(values, length):
 
 @kernel
 def reciprocal_root(mean, epsilon):
+    """Compute 1 / sqrt(mean + epsilon) as float32."""
     return np.float32(1.0 / math.sqrt(mean + epsilon))
 
 

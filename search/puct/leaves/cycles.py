@@ -16,7 +16,7 @@ from search.puct.memory.context import MAX_CYCLE, MAX_PASSES
 
 @kernel
 def cycle_key(pos, rules):
-    """The hash of a position and the side to move."""
+    """Compute the key by which repetition is found: of the situation (`situation_key`) and the side to move."""
     return situation_key(pos, rules) ^ TO_PLAY_KEYS[pos.to_play]
 
 
@@ -45,7 +45,10 @@ def set_cycles(ctx, stack, length, passes):
 
 @kernel
 def has_passed_before(nodes, edges, ctx, leaf, level):
-    """Whether the side to move at a level of the path has passed in that very situation before."""
+    """Return whether the side to move at a level of the path has passed in that very situation before.
+
+    Passes of the path before that level count, and those of the game.
+    """
     key = leaf.cycle_keys[level]
     for i in range(level):
         if leaf.cycle_keys[i] == key and _is_pass(nodes, edges, ctx, leaf, i):
@@ -58,7 +61,7 @@ def has_passed_before(nodes, edges, ctx, leaf, level):
 
 @kernel_part
 def completes_cycle(nodes, edges, ctx, leaf):
-    """Whether the leaf's position came about for the third time, without a pass since the first."""
+    """Return whether the leaf's position came about for the third time, without a pass since the first."""
     depth = leaf.depth
     key = leaf.cycle_keys[depth]
     times = 1

@@ -28,13 +28,16 @@ CENTRE_WEIGHT = 0.7
 
 @kernel
 def image_of(ctx, point):
-    """The point at the other end of the board, as turning the board by half a circle takes `point` there."""
+    """Return the point where turning the board by half a circle takes `point`, which must not be PASS."""
     return ctx.points[0] + ctx.points[ctx.moves - 2] - point
 
 
 @kernel
 def is_mirroring(ctx, pos):
-    """Whether the last moves that the position remembers were mirrored."""
+    """Return whether the last moves that the position remembers were mirrored.
+
+    It looks back as far as the last of our own passes. Where it finds none of our moves, the answer is yes.
+    """
     first = 1 if pos.to_play == ctx.settings.mirroring else 0
     for j in range(first, HISTORY_MOVES - 1, 2):
         theirs, ours = pos.recent[j], pos.recent[j + 1]
@@ -47,7 +50,7 @@ def is_mirroring(ctx, pos):
 
 @kernel
 def has_centre(ctx, pos):
-    """Whether the mirroring side has a stone in the centre, and mirror play would not lose by the komi."""
+    """Return whether the mirroring side has a stone in the centre, and mirror play would not lose by the komi."""
     if ctx.settings.mirror_wins == 0:
         return False
     centre = ctx.points[(ctx.moves - 1) // 2]
@@ -102,9 +105,9 @@ def _centre_share(pos, i, hopeless):
 
 @kernel_part
 def with_centre(ctx, pos, win_loss, decided, centre):
-    """Win minus loss (white's view) of a position, with the ownership of the centre (white's view) taken into account.
+    """Correct win minus loss by the ownership of the centre, both white's view, where mirror play depends on it.
 
-    `decided`: win plus loss.
+    `decided`: win plus loss. Elsewhere win minus loss comes back unchanged.
     """
     if not has_centre(ctx, pos) or not is_mirroring(ctx, pos) or decided <= 0.0:
         return win_loss

@@ -37,7 +37,7 @@ class Cache(NamedTuple):
 
 
 def new_cache(points: int, memory: int) -> Cache:
-    """An empty cache of at most `memory` bytes, at least two entries."""
+    """Make an empty cache of at most `memory` bytes, but of two entries at least."""
     entry = 8 + 2 * (points + 1) + 4 * VALUES + points
     entries = 1 << max(1, (memory // entry).bit_length() - 1)
     return Cache(

@@ -10,7 +10,7 @@ from go_rules.tactics.life import final_area
 
 @kernel_part
 def ends_game(ctx, pos, depth):
-    """Whether the passes that brought `pos` about, `depth` moves from the root, end the game for the search.
+    """Return whether the passes that ended the game at `pos`, `depth` moves from the root, end it for the search too.
 
     With conservative passing the root's own pass never does.
     """

@@ -66,7 +66,7 @@ def replay(nodes, edges, ctx, scratch, leaf):
 
 @kernel
 def mark_banned(ctx, leaf):
-    """Find the points where superko forbids the side to move to play."""
+    """Mark in `leaf.banned` the points where superko forbids the side to move to play."""
     banned = leaf.banned
     for i in range(N_POINTS):
         banned[i] = 0
@@ -108,10 +108,10 @@ def _only_adds(pos, point, colour):
 
 @kernel
 def graph_key(ctx, scratch, leaf, over, parent_key):
-    """The hash by which other move orders find a leaf's position. It contains all that decides the rest of the game.
+    """Compute the key by which other move orders find a leaf's position. Never 0.
 
-    Where superko may tell histories apart, because few points are left around the last move, the parent's key is in
-    it too, and with it the whole path (after KataGo). Never 0.
+    It contains all that decides the rest of the game. Where superko may tell histories apart, because few points are
+    left around the last move, the parent's key is in it too, and with it the whole path (after KataGo).
     """
     rules = ctx.rules
     pos = leaf.stack[leaf.last]

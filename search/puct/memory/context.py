@@ -123,7 +123,7 @@ class Work(NamedTuple):
 
 
 def new_context(width: int, height: int, exponent: float) -> NDArray[np.void]:
-    """A CONTEXT[1] for boards of this size. Settings, rules and root must still be filled in.
+    """Make a CONTEXT[1] for boards of this size. Settings, rules and root must still be filled in.
 
     `exponent`: SearchParameters.value_weight_exponent.
     """
@@ -138,7 +138,7 @@ def new_context(width: int, height: int, exponent: float) -> NDArray[np.void]:
 
 
 def uniform_share(width: int, height: int) -> float:
-    """How much of a policy all legal moves share equally: nothing on boards that networks know.
+    """Return how much of a policy all legal moves share equally, 0..1: nothing on boards that networks know.
 
     On smaller boards a network can be sure of a move that is wrong, such as a pass at the start on 2x2, and thousands
     of visits never look at another. The fewer the points, the fewer visits it takes to look at all moves. On 2x2 and
@@ -150,7 +150,7 @@ def uniform_share(width: int, height: int) -> float:
 
 
 def new_work(batch: int, seed: int) -> Work:
-    """The records of a worker that has up to `batch` leaves at a time. `seed`: for its random choices."""
+    """Make the records of a worker that has up to `batch` leaves at a time. `seed`: for its random choices."""
     work = Work(np.zeros(batch, LEAF), np.zeros(1, SCRATCH))
     work.scratch["random"][0] = seed_state(seed)
     return work

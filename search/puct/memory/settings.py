@@ -37,7 +37,7 @@ SETTINGS = np.dtype(
 
 
 def make_settings(parameters: SearchParameters, points: int, analysis: bool = False) -> np.void:
-    """The record for searching a board of `points` points; the score's centre is still 0."""
+    """Make the record for searching a board of `points` points. What depends on the root, as `score_center`, is 0."""
     out = record_of(parameters, SETTINGS)
     if parameters.root_noise:
         out["root_fpu_reduction"] = 0.0

@@ -150,9 +150,9 @@ def _policy(average: Evaluation, moves: NDArray[np.bool_], uniform_share: float)
 
 
 def score_center(parameters: SearchParameters, expected: float, sqrt_area: float) -> float:
-    """The centre of the dynamic score's S curve, in points: the expected score moved towards 0, but not far.
+    """Compute the centre of the dynamic score's S curve: the expected score moved towards 0, but not far.
 
-    `sqrt_area`: the square root of the board's number of points.
+    `expected` and the result: points, white's view. `sqrt_area`: the square root of the board's number of points.
     """
     center = expected * (1.0 - parameters.dynamic_score_center_zero_weight)
     reach = sqrt_area * parameters.dynamic_score_center_scale

@@ -42,7 +42,7 @@ def root_priors(
 
 
 def noise_shape(priors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The shares of the legal moves in the Dirichlet noise: half is even, half goes to moves with a good policy.
+    """Compute the legal moves' shares of the Dirichlet noise: half is even, half goes to moves with a good policy.
 
     "Good" is the logarithm of the policy, capped at 1 %, above its mean (Wu 2019, "shaped Dirichlet noise").
     """
@@ -53,7 +53,7 @@ def noise_shape(priors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def pass_alive(position: np.void, rules: np.void) -> NDArray[np.int8]:
-    """The owner of the pass-alive area that each point [N_POINTS] is in, or EMPTY."""
+    """Find the owner of the pass-alive area that each point is in, EMPTY where it is in none: int8[N_POINTS]."""
     work = new_life_work()
     pass_alive_area(position, bool(rules["suicide"]), work[0])
     owned: NDArray[np.int8] = work[0]["owned"]
@@ -61,10 +61,11 @@ def pass_alive(position: np.void, rules: np.void) -> NDArray[np.int8]:
 
 
 def useless_moves(game: Game, colour: int, safe: NDArray[np.int8], points: Sequence[int]) -> list[int]:
-    """The moves (as network positions) that are never better than a pass.
+    """List the moves (as network positions) that are never better than a pass.
 
-    Under area scoring, without a ko and a button: stones inside the opponent's pass-alive area, and inside one's own
-    unless they touch the opponent's. Otherwise: only once the opponent's last USELESS_PASSES moves were passes.
+    Under area scoring, without a ko and a button: moves inside the opponent's pass-alive area, and inside one's own
+    unless they touch the opponent's stones. Otherwise: moves inside either, and only once the opponent's last
+    USELESS_PASSES moves were passes. `safe`: what `pass_alive` found.
     """
     position = game.position
     other = 3 - colour
@@ -81,7 +82,7 @@ def useless_moves(game: Game, colour: int, safe: NDArray[np.int8], points: Seque
 
 
 def touches(position: np.void, point: int, colour: int) -> bool:
-    """Whether a stone of `colour` is next to the point."""
+    """Return whether a stone of `colour` is next to the point."""
     board = position["board"]
     return any(board[point + step] == colour for step in (-STRIDE, -1, 1, STRIDE))
 
@@ -89,11 +90,12 @@ def touches(position: np.void, point: int, colour: int) -> bool:
 def ending_bonuses(
     game: Game, colour: int, ownership: NDArray[np.float64], safe: NDArray[np.int8], points: Sequence[int], bonus: float
 ) -> NDArray[np.float32]:
-    """The points [P] that are added to white's score after each root move, to end a settled game well.
+    """Compute the points [P] that are added to white's score after each root move, to end a settled game well.
 
-    `ownership` [H*W] is the mover's view. Discouraged are moves inside areas that are settled for certain: the
-    opponent's, unless they capture, and one's own where they touch no opponent's stone and connect nothing in danger.
-    Under territory rules passing is discouraged too, so that neutral points are filled first. A ko changes all this.
+    `ownership` [H*W] is the mover's view. Without a ko, moves inside areas that are settled for certain are
+    discouraged: the opponent's, unless they capture under area rules, and one's own where they touch no opponent's
+    stone and connect nothing in danger. Passing is discouraged too under territory rules, so that neutral points are
+    filled first, and while the button is there.
     """
     own = np.zeros(len(points) + 1, np.float32)
     position = game.position
@@ -118,7 +120,7 @@ def ending_bonuses(
 
 
 def captures(position: np.void, point: int, colour: int) -> bool:
-    """Whether a stone of `colour` at an empty point captures something."""
+    """Return whether a stone of `colour` at an empty point captures something."""
     for step in (-STRIDE, -1, 1, STRIDE):
         q = point + step
         if position["board"][q] == 3 - colour and position["liberties"][position["chain"][q]] == 1:
@@ -127,7 +129,7 @@ def captures(position: np.void, point: int, colour: int) -> bool:
 
 
 def connects(position: np.void, point: int, colour: int, safe: NDArray[np.int8]) -> bool:
-    """Whether a stone of `colour` joins two of its chains that are not both pass-alive."""
+    """Return whether a stone of `colour` joins two or more of its chains, not all of them pass-alive (`safe`)."""
     chains = set()
     for step in (-STRIDE, -1, 1, STRIDE):
         q = point + step
@@ -137,7 +139,7 @@ def connects(position: np.void, point: int, colour: int, safe: NDArray[np.int8])
 
 
 def board_symmetries(position: np.void, permutations: NDArray[np.int16], points: Sequence[int]) -> tuple[int, ...]:
-    """The symmetries (rows of `permutations`) that leave the position as it is, the identity first."""
+    """Find the symmetries (rows of `permutations`) that leave the position as it is, the identity first."""
     if position["ko"] != NO_POINT:
         return (0,)
     contents = position["board"][np.asarray(points)]
@@ -146,6 +148,6 @@ def board_symmetries(position: np.void, permutations: NDArray[np.int16], points:
 
 
 def symmetric_duplicates(permutations: NDArray[np.int16], symmetries: Sequence[int]) -> list[int]:
-    """The moves (as network positions) that one of these symmetries makes equal to a move with a smaller position."""
+    """List the moves (network positions) that one of these symmetries makes equal to a move with a smaller one."""
     kept = permutations[list(symmetries), :-1].min(axis=0)
     return np.flatnonzero(kept != np.arange(len(kept))).tolist()

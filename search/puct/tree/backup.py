@@ -28,7 +28,7 @@ REFRESH_VISITS = 128
 
 @kernel
 def set_own_evaluation(ctx, node):
-    """Compute weight and utility of a node's own evaluation from its own_* fields."""
+    """Compute weight and utility of a node's own evaluation from its other eval_* fields."""
     s = ctx.settings
     node.eval_utility = utility_of(
         s, ctx.score_table, node.eval_win_loss, node.eval_no_result, node.eval_score, node.eval_score_sq
@@ -59,7 +59,7 @@ def count_own_evaluation(ctx, biases, node):
 
 @kernel
 def counts(leaf):
-    """Whether a visit uses up one of those that a search may make: not if it was forced on a node."""
+    """Return whether a visit uses up one of those that a search may make: not if it was forced on a node."""
     return leaf.counted_from == 0 or leaf.weightless == 1
 
 
@@ -93,7 +93,7 @@ def back_up(nodes, edges, biases, ctx, scratch, leaf, child_before):
 
 @kernel
 def averages(node):
-    """A node's weight, weight_sq and seven averages. `back_up` needs them as they were before a visit."""
+    """Return a node's weight, weight_sq and seven averages. `back_up` needs them as they were before a visit."""
     return (
         node.weight,
         node.weight_sq,

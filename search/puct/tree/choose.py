@@ -145,7 +145,7 @@ def choose_as_people(nodes, edges, priors, ctx, node, weightless):
 
 @kernel
 def ending_gain(ctx, edge, child):
-    """The utility (white's view) that the ending bonus adds to a root move."""
+    """Compute the utility (white's view) that the ending bonus adds to a root move."""
     points = ctx.bonuses[edge.move]
     if points == 0.0:
         return 0.0
@@ -165,10 +165,10 @@ def _widened(s, scratch, utility, explore, prior, weight):
 
 @kernel_part
 def forced_choice(edges, priors, pass_move, node, slot, move):
-    """The move that a node must try because a pass may end the game: the pass, or the best other move.
+    """Choose the move that a node must try because a pass may end the game: the pass, or the best other move.
 
-    A node of one or two visits need not yet, as in KataGo. Returns a move that has no edge yet, or NONE. `slot` is what
-    was chosen, `move` that move if it is untried, `priors` the node's row.
+    Returns a move that has no edge yet, or NONE where nothing is forced, as at a node of one or two visits (as in
+    KataGo). `slot` is what was chosen, `move` that move if it is untried, `priors` the node's row.
     """
     if node.visits < 3 or slot == NO_MOVE:
         return NONE

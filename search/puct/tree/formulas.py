@@ -31,9 +31,10 @@ EXPLORE_OFFSET = 0.01
 
 @kernel
 def explore_scaling(s, child_weight, stdev_factor):
-    """The exploration factor E in U + E * P / (1 + w). It grows with the children's weight W and the values' spread.
+    """Compute the exploration factor E in U + E * P / (1 + w).
 
     E = (cpuct + cpuct_log * ln((W + cpuct_base) / cpuct_base)) * sqrt(W + 0.01) * f, with f of `utility_stdev_factor`.
+    It grows with the children's weight W and the spread of the values.
     """
     growth = s.cpuct + s.cpuct_log * math.log((child_weight + s.cpuct_base) / s.cpuct_base)
     return growth * math.sqrt(child_weight + EXPLORE_OFFSET) * stdev_factor
@@ -41,7 +42,7 @@ def explore_scaling(s, child_weight, stdev_factor):
 
 @kernel
 def explore_scaling_of_people(s, child_weight):
-    """The factor E where moves are looked at because people might play them (KataGo's `humanSLCpuct...`).
+    """Compute the factor E where moves are looked at because people might play them (KataGo's `humanSLCpuct...`).
 
     E = (human_cpuct + human_cpuct_permanent * sqrt(W)) * sqrt(W + 0.01): the second part does not fade with visits.
     """
@@ -51,7 +52,7 @@ def explore_scaling_of_people(s, child_weight):
 
 @kernel
 def utility_stdev_factor(s, weight, utility, utility_sq):
-    """The factor f on exploration at a node: above 1 where utilities vary more than usual, below 1 where less.
+    """Compute the factor f on exploration at a node: above 1 where utilities vary more than usual, below 1 where less.
 
     f = 1 + scale * (sigma / sigma_0 - 1), where sigma^2 = (n_0 (U^2 + sigma_0^2) + W mean(u^2)) / (n_0 + W - 1) - U^2:
     U is the mean of the utilities u, W their weight, and n_0 the weight of the prior sigma_0. Up to W = 1 f is 1.
@@ -67,7 +68,7 @@ def utility_stdev_factor(s, weight, utility, utility_sq):
 
 @kernel
 def first_play_urgency(s, mover_average, mover_evaluation, mass, is_root):
-    """The mover's utility assumed for an untried move of a node with this average and evaluation.
+    """Compute the mover's utility assumed for an untried move of a node with this average and evaluation.
 
     lam * average + (1 - lam) * evaluation - r * sqrt(m), with lam = min(1, m ** power). m (`mass`) is the sum of the
     tried moves' priors: the larger it is, the more the average counts and the worse the rest must be. A share of a
@@ -82,13 +83,13 @@ def first_play_urgency(s, mover_average, mover_evaluation, mass, is_root):
 
 @kernel
 def puct(mover_utility, explore, prior, weight):
-    """The value that selection maximises: Q + U in the papers' notation."""
+    """Compute the value that selection maximises: Q + U in the papers' notation."""
     return mover_utility + explore * prior / (1.0 + weight)
 
 
 @kernel
 def puct_weight(value, mover_utility, explore, prior):
-    """The weight at which `puct` would come to `value`; 0 if it never is so high, 1e100 if it always is."""
+    """Compute the weight at which `puct` would come to `value`; 0 if it never is so high, 1e100 if it always is."""
     needed = value - mover_utility
     if needed <= 0.0:
         return 1e100
@@ -97,9 +98,10 @@ def puct_weight(value, mover_utility, explore, prior):
 
 @kernel
 def with_virtual_losses(s, mover_utility, weight, losses):
-    """A move's utility U and weight w as if the `losses` visits on their way had been lost, v = losses * virtual_loss.
+    """Return a move's utility U and weight w as if the `losses` visits on their way had been lost.
 
-    U + (-R - U) * v / (v + max(0.25, w)) and w + v, where R is the largest utility.
+    They are U + (-R - U) * v / (v + max(0.25, w)) and w + v, where v = losses * virtual_loss and R is the largest
+    utility.
     """
     extra = losses * s.virtual_loss
     share = extra / (extra + max(0.25, weight))
@@ -108,7 +110,7 @@ def with_virtual_losses(s, mover_utility, weight, losses):
 
 @kernel
 def expected_score_value(table, mean, stdev):
-    """E[(2/pi) atan(x)] for x ~ N(mean, stdev), interpolated between the entries of the score table (tables.py)."""
+    """Interpolate E[(2/pi) atan(x)] for x ~ N(mean, stdev) between the entries of the score table (tables.py)."""
     row = min(abs(mean) / SCORE_STEP, SCORE_MEANS - 1.001)
     column = min(stdev / SCORE_STEP, SCORE_STDEVS - 1.001)
     i = int(row)
@@ -123,7 +125,7 @@ def expected_score_value(table, mean, stdev):
 
 @kernel
 def score_utility(s, table, score, score_sq):
-    """The score's part of white's utility: a static S curve around 0 and a dynamic one around the game's centre c.
+    """Compute the score's part of white's utility: a static S curve around 0, a dynamic one around the game's centre c.
 
     static_factor * S(0, 2) + dynamic_factor * S(c, 0.75), where S(c, k) averages (2/pi) atan((x - c) / (k sqrt(A)))
     over normally distributed scores x, and A is the number of points.
@@ -138,7 +140,7 @@ def score_utility(s, table, score, score_sq):
 
 @kernel
 def score_utility_gain(s, table, score, score_sq, points):
-    """How much white's utility grows with `points` more points."""
+    """Compute how much white's utility grows with `points` more points."""
     mean = np.float64(score)
     square = np.float64(score_sq)
     shifted = square + 2.0 * mean * points + points * points
@@ -147,7 +149,7 @@ def score_utility_gain(s, table, score, score_sq, points):
 
 @kernel
 def score_utility_slope(s, score):
-    """The derivative of white's utility by the score, as if the score had no spread."""
+    """Compute the derivative of white's utility by the score, as if the score had no spread."""
     static = STATIC_SCORE_SCALE * s.sqrt_area
     dynamic = s.dynamic_score_center_scale * s.sqrt_area
     off = score - s.score_center
@@ -158,14 +160,17 @@ def score_utility_slope(s, score):
 
 @kernel_part
 def utility_of(s, table, win_loss, no_result, score, score_sq):
-    """White's utility of an outcome or of an average of outcomes."""
+    """Compute white's utility of an outcome or of an average of outcomes."""
     result = win_loss * s.win_loss_factor + no_result * s.no_result_utility
     return result + score_utility(s, table, np.float64(score), np.float64(score_sq))
 
 
 @kernel
 def evaluation_weight(s, score, winloss_error, score_error):
-    """The weight of a network's evaluation: less, the larger it thinks its error. 1 if it does not say (error < 0)."""
+    """Compute the weight of a network's evaluation: less, the larger it thinks its error.
+
+    1 if it does not say (error < 0), and without the parameter `uncertainty`.
+    """
     if s.uncertainty == 0 or winloss_error < 0.0:
         return 1.0
     error = s.win_loss_factor * winloss_error + score_utility_slope(s, score) * score_error
@@ -174,7 +179,7 @@ def evaluation_weight(s, score, winloss_error, score_error):
 
 @kernel
 def terminal_weight(s, errors_known):
-    """The weight of a finished game: that of an evaluation without error, if the network's have errors at all."""
+    """Return the weight of a finished game: that of an evaluation without error, or 1 where errors do not count."""
     if s.uncertainty == 1 and errors_known == 1:
         return s.uncertainty_max_weight
     return 1.0
@@ -182,7 +187,7 @@ def terminal_weight(s, errors_known):
 
 @kernel
 def value_weight(table, mover_utility, mean, weight):
-    """The factor on a child's weight in its parent's average: less, the worse it is than its siblings' `mean`.
+    """Compute the factor on a child's weight in its parent's average: less, the worse it is than the children's `mean`.
 
     (F(z) + 1e-4) ** value_weight_exponent, where F is the distribution function of Student's t with three degrees of
     freedom (`table`), z = (U - mean) / sd and sd^2 = 1e-8 + 1 / (1.5 sqrt(weight)).
@@ -196,7 +201,7 @@ def value_weight(table, mover_utility, mean, weight):
 
 @kernel
 def noise_pruned(s, weight, fair_share, gap):
-    """The weight left to a child whose utility is `gap` below the average of those before it.
+    """Compute the weight left to a child whose utility is `gap` below the average of those before it.
 
     `fair_share` is the weight that its prior would give it. Up to twice that stays; of the rest a share of
     exp(-gap / noise_prune_scale).
@@ -209,11 +214,11 @@ def noise_pruned(s, weight, fair_share, gap):
 
 @kernel
 def confidence_radius(s, weight, weight_sq, utility, utility_sq):
-    """Half width of a confidence interval of a mean utility: `lcb_stdevs` standard errors. After Leela Zero and KataGo.
+    """Compute half the width of a confidence interval of a mean utility: `lcb_stdevs` standard errors.
 
-    `weight` and `weight_sq` are the sums of the evaluations' weights and of their squares; weight^2 / weight_sq is the
-    effective number of evaluations. A prior of the largest possible variance is added. Its weight falls with the cube
-    of that number, so it widens the interval of moves with few evaluations only.
+    After Leela Zero and KataGo. `weight` and `weight_sq` are the sums of the evaluations' weights and of their squares;
+    weight^2 / weight_sq is the effective number of evaluations. A prior of the largest possible variance is added. Its
+    weight falls with the cube of that number, so it widens the interval of moves with few evaluations only.
     """
     if weight <= 0.0 or weight_sq <= 0.0:
         return 2.0 * s.utility_radius * s.lcb_stdevs

@@ -132,14 +132,17 @@ class Tree(NamedTuple):
 
 
 def node_bytes(points: int, with_ownership: bool) -> int:
-    """The bytes that one node takes, with its share of all arrays."""
+    """Compute how many bytes one node takes, with its share of all arrays."""
     tables = 4 * 4 + BIAS.itemsize // 2
     kept = points if with_ownership else 0
     return int(NODE.itemsize + 2 * (points + 1) + EDGES_PER_NODE * EDGE.itemsize + tables + kept)
 
 
 def new_tree(points: int, memory: int, with_ownership: bool = False) -> Tree:
-    """An empty tree for boards of `points` points, in at most `memory` bytes: less where the machine has less."""
+    """Make an empty tree for boards of `points` points, in at most `memory` bytes: less where the machine has less.
+
+    It has room for 64 nodes at least. Raises MemoryError where the machine has almost nothing left.
+    """
     capacity = max(64, memory // node_bytes(points, with_ownership))
     while True:
         try:
@@ -220,7 +223,7 @@ def new_node(tree, key, to_play):
 
 @kernel
 def find_key(table, nodes, key):
-    """The node with this key, or NONE."""
+    """Find the node with this key; return NONE if there is none."""
     mask = len(table) - 1
     slot = np.int64(key & np.uint64(mask))
     while table[slot] != NONE:
@@ -258,7 +261,7 @@ def allocate_edges(tree, size):
 
 @kernel_part
 def room_class(edges):
-    """The smallest `size` of `allocate_edges` that has room for so many edges."""
+    """Return the smallest `size` of `allocate_edges` that has room for so many edges."""
     size = 0
     while SMALLEST_ROOM << size < edges:
         size += 1
@@ -309,7 +312,7 @@ def _grow(tree, index):
 
 @kernel
 def copy_edge(target, source):
-    """Copy a EDGE field by field, because numba assigns whole records slowly."""
+    """Copy an EDGE field by field, because numba assigns whole records slowly."""
     target.child = source.child
     target.visits = source.visits
     target.prior = source.prior

@@ -13,7 +13,7 @@ SMALLEST_SHARE = 1e-4
 
 
 def tree_ownership(tree: Tree, index: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Mean and standard deviation [H*W] of the ownership below a node, white's view, -1..1.
+    """Compute mean and standard deviation [H*W] of the ownership below a node, white's view, -1..1.
 
     Each evaluation counts as it does in the node's utility. The tree must keep ownership.
     """

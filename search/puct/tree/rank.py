@@ -152,10 +152,10 @@ def _best_slot(nodes, edges, ctx, node, ranks):
 
 @kernel
 def is_decided(tree, ctx, visits_left):
-    """Whether `visits_left` more visits of the root cannot change which of its moves has the most visits, and no other
-    move that looks better may yet have enough of them to be chosen by its confidence bound.
+    """Return whether `visits_left` more visits of the root can no longer change which of its moves is chosen.
 
-    True also where there is only one move.
+    No other move may come to have as many visits as the most visited one, and none that looks better enough of them to
+    be chosen by its confidence bound. True also where there is only one move.
     """
     nodes, edges = tree.nodes, tree.edges
     node = nodes[tree.used[ROOT]]

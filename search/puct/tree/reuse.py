@@ -35,7 +35,7 @@ MOST_BIASES = 0.25
 
 @kernel
 def child_after(tree, index, move):
-    """The node that `move` (a move index) leads to from a node, if it was evaluated, else NONE."""
+    """Find the expanded node that `move` (a move index) leads to from a node; return NONE if there is none."""
     node = tree.nodes[index]
     for i in range(node.n_edges):
         edge = tree.edges[node.edges + i]

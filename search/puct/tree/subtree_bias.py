@@ -34,7 +34,10 @@ MOVE_KEYS = _generator.integers(1, 2**64, size=(2, N_POINTS), dtype=np.uint64)
 
 @kernel
 def bias_key(before, after):
-    """The hash of the local situation of the move that led from `before` to `after`; 0 if there is none (a pass)."""
+    """Compute the key of the local situation of the move that led from `before` to `after`; 0 if there is none.
+
+    There is none after a pass, and after a move before which no other is remembered.
+    """
     point = np.int64(after.recent[0])
     earlier = np.int64(before.recent[0])
     if point <= PASS or earlier == NO_POINT:
@@ -59,7 +62,7 @@ def bias_key(before, after):
 
 @kernel_part
 def find_bias(tree, key):
-    """The index of the entry with this key, a new one if there is room, or NONE."""
+    """Find the entry with this key, or begin a new one; return its index, or NONE where there is no room."""
     biases = tree.biases
     mask = len(biases) - 1
     slot = np.int64(key & np.uint64(mask))
@@ -76,7 +79,7 @@ def find_bias(tree, key):
 
 @kernel
 def corrected(s, biases, node):
-    """A node's own utility, corrected by its bias entry."""
+    """Return a node's own utility (white's view), corrected by its bias entry if that has weight enough."""
     if node.bias == NONE or biases[node.bias].weight <= MIN_WEIGHT:
         return np.float64(node.eval_utility)
     entry = biases[node.bias]

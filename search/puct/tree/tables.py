@@ -19,7 +19,7 @@ WEIGHT_HALF = 1000
 
 @lru_cache(maxsize=1)
 def score_table() -> NDArray[np.float32]:
-    """The table [SCORE_MEANS, SCORE_STDEVS] of E[(2/pi) atan(x)] for x ~ N(mean, stdev).
+    """Compute the table [SCORE_MEANS, SCORE_STDEVS] of E[(2/pi) atan(x)] for x ~ N(mean, stdev).
 
     Rows are mean = i * SCORE_STEP >= 0, columns stdev = j * SCORE_STEP; negative means follow from symmetry. Summed
     over five standard deviations to both sides.
@@ -36,9 +36,9 @@ def score_table() -> NDArray[np.float32]:
 
 @lru_cache(maxsize=8)
 def weight_table(exponent: float) -> NDArray[np.float32]:
-    """The table [2 * WEIGHT_HALF + 1] of (cdf(z) + 0.0001) ** exponent, for Student's t with 3 degrees of freedom.
+    """Compute the table [2 * WEIGHT_HALF + 1] of (cdf(z) + 0.0001) ** exponent.
 
-    Entry i is z = (i - WEIGHT_HALF) * WEIGHT_STEP.
+    cdf is that of Student's t with 3 degrees of freedom. Entry i is z = (i - WEIGHT_HALF) * WEIGHT_STEP.
     """
     z = WEIGHT_STEP * np.arange(-WEIGHT_HALF, WEIGHT_HALF + 1) / np.sqrt(3.0)
     cdf = 0.5 + (z / (1.0 + z * z) + np.arctan(z)) / np.pi
