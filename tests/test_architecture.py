@@ -124,16 +124,18 @@ def test_every_module_says_what_it_is_for(path: Path) -> None:
 
 
 FEWEST_WORDS = 4
+NO_VERBS = {"A", "All", "An", "Each", "Every", "How", "Its", "The", "What", "Where", "Whether", "Which", "Who", "Whose"}
+"""With one of these a title begins, or a clause; a function is told by what it does."""
 
 
-def public_docstrings(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """(name, docstring) of a module, and of the public classes, functions and methods in it that have one."""
+def public_docstrings(node: ast.AST) -> Iterator[tuple[ast.AST, str, str]]:
+    """(node, name, docstring) of a module, and of the public classes, functions and methods in it that have one."""
     if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
         called = "the module" if isinstance(node, ast.Module) else node.name
         if called.startswith("_"):
             return
         if text := ast.get_docstring(node):
-            yield called, text
+            yield node, called, text
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         for child in ast.iter_child_nodes(node):
             yield from public_docstrings(child)
@@ -142,10 +144,16 @@ def public_docstrings(node: ast.AST) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("path", sources(), ids=name)
 def test_public_docstrings_are_sentences(path: Path) -> None:
     """Who sees only the docstring, in a hover, must be told something: no shape alone, no end of another sentence."""
-    for called, text in public_docstrings(ast.parse(path.read_text(encoding="utf-8"))):
+    for node, called, text in public_docstrings(ast.parse(path.read_text(encoding="utf-8"))):
         first = text.split("\n\n")[0].strip()
         is_sentence = re.fullmatch("[A-Z0-9`'\"].*[.:?]", first, re.DOTALL) and len(text.split()) >= FEWEST_WORDS
         assert is_sentence, f"{name(path)}: {called}: {first}"
+        is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not is_property(node)
+        assert not is_function or first.split()[0] not in NO_VERBS, f"{name(path)}: {called}: {first}"
+
+
+def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any("property" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 
 def test_nothing_heavy_is_loaded_before_the_first_answer() -> None:

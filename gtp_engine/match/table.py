@@ -144,6 +144,15 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def sprt_text(test: Mapping[str, Any]) -> str:
+    """Write as a sentence what a sequential test says, from its part of `summary`."""
+    verdict = {None: "undecided", 0: f"{test['elo0']:+g} accepted", 1: f"{test['elo1']:+g} accepted"}
+    return (
+        f"SPRT {test['elo0']:+g} against {test['elo1']:+g} Elo: {verdict[test['accepted']]} "
+        f"(ratio {test['log_likelihood_ratio']:+.2f}, bounds ±{test['bound']:.2f})."
+    )
+
+
 def _conclusions(terms: MatchTerms, facts: dict[str, Any], games: Sequence[GameRecord]) -> list[str]:
     low, high = facts["elo_interval"]
     lines = [f"No game counts, so nothing is known of {terms.names[0]} against {terms.names[1]}."]
@@ -163,12 +172,7 @@ def _conclusions(terms: MatchTerms, facts: dict[str, Any], games: Sequence[GameR
     if facts["uncounted"]:
         lines.append(f"{_games(facts['uncounted'])} for nobody: the engines did not agree on a winner.")
     if "sprt" in facts:
-        test = facts["sprt"]
-        verdict = {None: "undecided", 0: f"{test['elo0']:+g} accepted", 1: f"{test['elo1']:+g} accepted"}
-        lines.append(
-            f"SPRT {test['elo0']:+g} against {test['elo1']:+g} Elo: {verdict[test['accepted']]} "
-            f"(ratio {test['log_likelihood_ratio']:+.2f}, bounds ±{test['bound']:.2f})."
-        )
+        lines.append(sprt_text(facts["sprt"]))
     lines += [f"Game {game.game + 1}: {game.result}, {game.reason}: {game.detail}" for game in games if game.detail]
     return lines
 

@@ -121,7 +121,10 @@ def settle(
         return dataclasses.replace(outcome, result=result, settled_by=record.BY_PROOF)
     if len(known) == 1:
         return dataclasses.replace(outcome, result=known[0], settled_by=record.BY_ONE_SCORE)
-    return outcome if known else dataclasses.replace(outcome, detail="neither engine gave a score")
+    if known or outcome.detail:
+        return outcome
+    why = "no engine gave a possible score" if any(scores) else "neither engine gave a score"
+    return dataclasses.replace(outcome, detail=why)
 
 
 def judged(outcome: Outcome, judge: Engine, terms: Terms, game: Game, possible: Range) -> Outcome:

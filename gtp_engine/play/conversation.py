@@ -25,6 +25,7 @@ from search.result import RESIGN
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.status import Status
 
 PERSON = "Person"
 """The person's name in game records."""
@@ -182,7 +183,8 @@ class Conversation:
             self._decide(f"{COLOUR_LETTERS[self._person]}{RESIGNED}")
         else:
             self._moved()
-            self._show_board()
+            if self.result == UNDECIDED:
+                self._show_board()
 
     # --- Both -------------------------------------------------------------------------------------------------
 
@@ -214,7 +216,7 @@ class Conversation:
     def _say(self, text: str) -> None:
         self._console.print(text)
 
-    def _thinking(self) -> object:
+    def _thinking(self) -> Status:
         return self._console.status("thinking")
 
 

@@ -65,9 +65,9 @@ def tournament(engines: tuple[str, ...], games: int, out: Path | None, prints_js
         try:
             play_series("tournament", f"{len(names)} engines", contests, conditions, games, folder)
         except KeyboardInterrupt:
-            write_results(folder, names, commands, contests)
+            write_results(folder, names, commands, contests, conditions.sprt)
             raise
-        found = write_results(folder, names, commands, contests)
+        found = write_results(folder, names, commands, contests, conditions.sprt)
     if prints_json:
         click.echo(msgspec.json.encode(as_json(found)).decode())
     else:

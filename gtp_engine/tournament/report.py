@@ -18,8 +18,9 @@ from go_rules.machine.files import PUBLIC, write_whole
 from go_rules.machine.printable import printable
 from gtp_engine.errors import UserError
 from gtp_engine.match.record import MatchTerms
+from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.table import METHOD as METHOD_OF_A_MATCH
-from gtp_engine.match.table import faults_text, points
+from gtp_engine.match.table import faults_text, points, sprt_text, summary
 from gtp_engine.terminal import tables_console
 from gtp_engine.tournament.results import METHOD, Results, as_json, results
 from gtp_engine.tournament.series import Contest
@@ -59,19 +60,23 @@ def print_results(terms: MatchTerms, found: Results) -> None:
         texts = [cell.text if cell else "" for cell in cells]
         cross.add_row(str(place + 1), Text(name), *(Text(text) for text in texts))
     console.print(cross)
-    for line in _differences(found):
+    for line in _remarks(found):
         console.print(line, markup=False)
     console.print(METHOD, markup=False)
 
 
-def _differences(found: Results) -> list[str]:
-    """A line for each match in whose games the engines did not agree on the score."""
+def _remarks(found: Results) -> list[str]:
+    """A line for each match in whose games the engines did not agree on the score, and for each sequential test."""
     lines = []
     for contest in found.contests:
-        count = sum(game.agreed is False for game in contest.record.games)
-        if count:
-            first, second = contest.record.terms.names
-            lines.append(f"{first} and {second} gave different final scores in {count} of their games.")
+        first, second = contest.record.terms.names
+        facts = summary(contest.record.terms, contest.record.games, found.sprt)
+        if facts["scores_differ"]:
+            lines.append(
+                f"{first} and {second} gave different final scores in {facts['scores_differ']} of their games."
+            )
+        if "sprt" in facts:
+            lines.append(f"{first} against {second}: {sprt_text(facts['sprt'])}")
     return lines
 
 
@@ -100,20 +105,25 @@ def page(terms: MatchTerms, commands: list[str], found: Results) -> str:
         f'<div class="wide"><table id="cross"><tr><th></th><th>engine</th>{places}<th>points</th></tr>\n'
         f"{cross}</table></div>\n"
         f'<h2>Commands</h2>\n<div class="wide"><table id="commands">{listed}</table></div>\n'
-        f"{''.join(f'<p>{html.escape(line)}</p>' for line in _differences(found))}"
+        f"{''.join(f'<p>{html.escape(line)}</p>' for line in _remarks(found))}"
         f'<p class="small">{html.escape(METHOD)}</p>\n<p class="small">{html.escape(METHOD_OF_A_MATCH)}</p>\n'
         "</body></html>\n"
     )
 
 
 def write_results(
-    folder: Path, names: Sequence[str], commands: Sequence[list[str]], contests: Sequence[Contest]
+    folder: Path,
+    names: Sequence[str],
+    commands: Sequence[list[str]],
+    contests: Sequence[Contest],
+    sprt: Sprt | None = None,
 ) -> Results:
     """Write results.html and results.json beside the records of the contests, and return what they say.
 
-    `names` and `commands` have an entry for each engine. Raises UserError.
+    `names` and `commands` have an entry for each engine; `sprt` is the test that each match ends with. Raises
+    UserError.
     """
-    found = results(names, contests)
+    found = results(names, contests, sprt)
     texts = [printable(shlex.join(command), MOST_OF_A_COMMAND) for command in commands]
     try:
         write_whole(folder / "results.html", page(contests[0].record.terms, texts, found).encode(), PUBLIC)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.match.record import faults, has_faults, tally
-from gtp_engine.match.statistics import Tally
+from gtp_engine.match.statistics import Sprt, Tally
 from gtp_engine.match.table import METHOD as METHOD_OF_A_MATCH
 from gtp_engine.match.table import summary
 from gtp_engine.tournament.ratings import Ratings, rate
@@ -52,6 +52,8 @@ class Results:
     """float64[n, n]: the points of the row's engine against the column's."""
     ratings: Ratings
     contests: Sequence[Contest]
+    sprt: Sprt | None = None
+    """The sequential test that each match ends with."""
 
     @property
     def ranking(self) -> list[int]:
@@ -75,8 +77,8 @@ class Results:
         return self.ratings.difference(ranking[rank], ranking[rank + 1]) if rank + 1 < len(ranking) else None
 
 
-def results(names: Sequence[str], contests: Sequence[Contest]) -> Results:
-    """Work out the results from the records of all matches."""
+def results(names: Sequence[str], contests: Sequence[Contest], sprt: Sprt | None = None) -> Results:
+    """Work out the results from the records of all matches, each of which ends with the test `sprt`."""
     points = np.zeros((len(names), len(names)))
     for contest in contests:
         for side in (0, 1):
@@ -84,18 +86,17 @@ def results(names: Sequence[str], contests: Sequence[Contest]) -> Results:
             score = tally(contest.record.games, side)
             points[own, other] += score.wins + score.draws / 2
     standings = [_standing(name, engine, contests) for engine, name in enumerate(names)]
-    return Results(standings, points, rate(points), contests)
+    return Results(standings, points, rate(points), contests, sprt)
 
 
 def as_json(found: Results) -> dict[str, Any]:
-    """Collect the results for JSON: the engines, the best first, and each match as `nobi match` sums it up, but for
-    --sprt."""
+    """Collect the results for JSON: the engines, the best first, and each match as `nobi match` sums it up."""
     return {
         "engines": [_engine_as_json(found, rank) for rank in range(len(found.standings))],
         "games": found.games,
         "method": METHOD,
         "method_of_a_match": METHOD_OF_A_MATCH,
-        "matches": [summary(contest.record.terms, contest.record.games) for contest in found.contests],
+        "matches": [summary(contest.record.terms, contest.record.games, found.sprt) for contest in found.contests],
     }
 
 

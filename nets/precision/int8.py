@@ -31,7 +31,10 @@ PLAYING_SECONDS = 40.0
 LOSS_KEY = "nobi.int8_loss"
 """The key in a quantized network's metadata for its loss, and for why `auto` does not use it, as JSON."""
 
-NOT_QUANTIZABLE = "int8 is only for networks of plain convolution blocks with ReLU, or with transformer blocks"
+NOT_QUANTIZABLE = (
+    "int8 is only for networks of plain convolution blocks with ReLU, or with transformer blocks, "
+    "and not for HumanSL networks"
+)
 
 Progress = Callable[[float], None]
 

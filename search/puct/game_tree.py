@@ -120,7 +120,7 @@ class GameTree:
                 self._collect_garbage(places, may_take)
         self.symmetries = (0,)
         if parameters.root_symmetry_pruning and request.filter is None:
-            self.symmetries = board_symmetries(game.position, space.permutations, space.points)
+            self.symmetries = board_symmetries(game, colour, space.permutations, space.points)
         self.raw = None
         self.raw = evaluate_root(
             space,

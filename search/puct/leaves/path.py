@@ -9,7 +9,7 @@ from go_rules.compilation.jit import kernel, kernel_part
 from go_rules.phases import live_phase
 from go_rules.points import EMPTY, N_POINTS, NO_POINT, PASS
 from go_rules.position import PHASE_MAIN
-from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY
+from go_rules.rules import KO_SIMPLE
 from go_rules.superko import NO_KEY, history_key, is_superko_banned, position_key, situation_key
 from go_rules.zobrist import KO_KEYS, TO_PLAY_KEYS
 from nets.features import HISTORY
@@ -119,8 +119,7 @@ def graph_key(ctx, scratch, leaf, over, parent_key):
     if pos.ko != NO_POINT:
         key ^= KO_KEYS[pos.ko]
     extra = np.uint64(4 * pos.passes + 2 * leaf.no_result + (1 if over else 0))
-    if rules.scoring == SCORING_TERRITORY:
-        extra += np.uint64(16) * np.uint64(np.int64(2.0 * pos.white_bonus) + 4096)
+    extra += np.uint64(16) * np.uint64(np.int64(2.0 * pos.white_bonus) + 4096)
     # The largest bonus leaves this bit free.
     extra += np.uint64(pos.passed_here) << np.uint64(32)
     key = mix(key + extra)

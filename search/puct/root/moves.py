@@ -138,13 +138,18 @@ def connects(position: np.void, point: int, colour: int, safe: NDArray[np.int8])
     return len(chains) >= 2 and not all(alive for _, alive in chains)
 
 
-def board_symmetries(position: np.void, permutations: NDArray[np.int16], points: Sequence[int]) -> tuple[int, ...]:
-    """Find the symmetries (rows of `permutations`) that leave the position as it is, the identity first."""
+def board_symmetries(
+    game: Game, colour: int, permutations: NDArray[np.int16], points: Sequence[int]
+) -> tuple[int, ...]:
+    """Find the symmetries (rows of `permutations`) that leave the position and the moves of `colour` as they are, the
+    identity first."""
+    position, places = game.position, np.asarray(points)
     if position["ko"] != NO_POINT:
         return (0,)
-    contents = position["board"][np.asarray(points)]
-    assert WALL not in contents
-    return (0, *(i for i in range(1, len(permutations)) if (contents[permutations[i, :-1]] == contents).all()))
+    legal = np.isin(places, game.legal_moves(colour))  # superko may forbid one of two equal moves
+    contents = np.stack([position["board"][places], position["marks"][places], legal])
+    assert WALL not in contents[0]
+    return (0, *(i for i in range(1, len(permutations)) if (contents[:, permutations[i, :-1]] == contents).all()))
 
 
 def symmetric_duplicates(permutations: NDArray[np.int16], symmetries: Sequence[int]) -> list[int]:

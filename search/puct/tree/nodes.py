@@ -26,7 +26,7 @@ NONE = -1
 NEW = 0  # never evaluated, nobody is at it
 WAITING = 1  # its evaluation is under way
 EXPANDED = 2  # evaluated: statistics and priors are valid
-TERMINAL = 3  # the game is over here: the own_* fields hold the result
+TERMINAL = 3  # the game is over here: the eval_* fields hold the result
 
 # Bits of `flags`.
 HAS_OWNERSHIP = 1

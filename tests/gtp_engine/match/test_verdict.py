@@ -129,6 +129,21 @@ def test_half_a_point_for_certain_is_enough(possible: tuple[float, float], resul
     assert outcome.is_disputed is (result == "?")
 
 
+@pytest.mark.parametrize(
+    ("scores", "detail"),
+    [
+        ([None, None], "neither engine gave a score"),
+        (["W+99", None], "no engine gave a possible score"),
+        (["W+99", "W+99"], "no engine gave a possible score"),
+        (["W+99", "B+99"], "winners differ"),
+        (["W+98", "W+99"], "scores differ"),
+    ],
+)
+def test_why_there_is_no_result(scores: list[str | None], detail: str) -> None:
+    outcome = settle(position(DISPUTED), record.WON_BY_SCORE, scores, [None, None], (-9.0, 9.0))
+    assert (outcome.result, outcome.detail) == ("?", detail)
+
+
 def test_dead_stones() -> None:
     game = position(ALIVE)
     assert may_be_dead(game, points("B3"))

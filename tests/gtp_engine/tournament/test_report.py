@@ -7,11 +7,13 @@ import re
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gtp_engine.errors import UserError
 from gtp_engine.match.conditions import read_conditions
-from gtp_engine.match.record import GameRecord
+from gtp_engine.match.record import GameRecord, tally
+from gtp_engine.match.statistics import Sprt
 from gtp_engine.terminal import progress_bar
 from gtp_engine.tournament.report import page, print_results, write_results
 from gtp_engine.tournament.results import as_json, results
@@ -119,6 +121,20 @@ def test_the_page(tmp_path: Path, contests: list[Contest]) -> None:
     ]
     assert text.count("different final scores") == 1
     assert "Weak and Middle gave different final scores in 1 of their games." in text
+
+
+def test_what_sequential_tests_decided(
+    tmp_path: Path, contests: list[Contest], capsys: pytest.CaptureFixture[str]
+) -> None:
+    test = Sprt(0, 400)
+    found = write_results(tmp_path, NAMES, COMMANDS, contests, test)
+    ratios = [test.log_likelihood_ratio(tally(contest.record.games)) for contest in contests]
+    told = msgspec.json.decode((tmp_path / "results.json").read_bytes())["matches"]
+    assert [match["sprt"]["log_likelihood_ratio"] for match in told] == [round(ratio, 3) for ratio in ratios]
+    print_results(contests[0].record.terms, found)
+    line = f"Weak against Strong: SPRT +0 against +400 Elo: +0 accepted (ratio {ratios[0]:+.2f}, bounds ±2.94)."
+    assert line in " ".join(capsys.readouterr().out.split())
+    assert line in (tmp_path / "results.html").read_text(encoding="utf-8")
 
 
 def test_the_table_on_a_terminal(contests: list[Contest], capsys: pytest.CaptureFixture[str]) -> None:

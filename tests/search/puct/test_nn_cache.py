@@ -1,4 +1,4 @@
-"""Remembered evaluations: found again where everything is the same, and nowhere else."""
+"""Remembered evaluations, and nodes of other move orders: found where all that matters is the same, nowhere else."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from go_rules.rule_names import preset
 from search.puct.leaves.nn_cache import look_up, new_cache, remember
+from search.puct.leaves.path import graph_key
 from search.puct.memory.context import LEAF, Work, new_context, new_work
 from search.puct.memory.settings import make_settings
 from search.puct.parameters import SearchParameters
@@ -81,3 +82,15 @@ def test_memory_is_bounded(memory: int) -> None:
     cache = new_cache(361, memory)
     assert sum(array.nbytes for array in cache) <= max(memory, 4 * 1200)
     assert LEAF.itemsize < 64_000
+
+
+def key_in_graph(moves: str, rules: str) -> int:
+    context, work = work_at(game_of(moves, rules))
+    return int(graph_key(context[0], work.scratch[0], work.leaves[0], False, np.uint64(0)))
+
+
+@pytest.mark.parametrize(("rules", "are_one"), [("aga-button", False), ("tromp-taylor", True)])
+def test_nodes_are_one_only_if_the_same_side_has_the_button(rules: str, are_one: bool) -> None:
+    """Black or white passes first; the stones, the side to move and the number of passes are the same in the end."""
+    black_has_it, white_has_it = "pass pass B2 D4", "B2 pass pass D4"
+    assert (key_in_graph(black_has_it, rules) == key_in_graph(white_has_it, rules)) is are_one

@@ -6,6 +6,7 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, column_of, from_vertex, row_of
+from go_rules.rule_names import preset
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from search.result import MoveInfo, SearchResult
 from tests.search.evaluators import FancifulEvaluator
@@ -58,6 +59,34 @@ def test_only_the_symmetries_of_the_position_count(make: Maker, moves: list[str]
     assert len({move.point for move in result.moves}) == len(result.moves) == 26 - len(moves)
     searched = sum(move.symmetry_of is None for move in result.moves)
     assert searched == {"C3": 6, "B2": 14, "A1": 15}[moves[0]]
+
+
+def test_superko_may_forbid_one_of_two_equal_moves(make: Maker) -> None:
+    """The position is its own mirror image, but white may not play at every pair of mirrored points."""
+    game = Game(4, 4, preset("tromp-taylor")[0])
+    for vertex in [
+        "B2",
+        "A2",
+        "D1",
+        "A1",
+        "A3",
+        "A4",
+        "B4",
+        "B3",
+        "C3",
+        "C4",
+        "B3",
+        "pass",
+        "D3",
+        "C2",
+        "B1",
+        "A2",
+        "pass",
+    ]:
+        game.play(game.to_play, from_vertex(vertex, 4, 4))
+    moves = analysed(make, game, root_prune_useless=False).moves
+    assert {move.point for move in moves} == set(game.legal_moves(WHITE))
+    assert all(move.symmetry_of is None for move in moves)
 
 
 def test_without_symmetry_or_where_it_is_not_wanted_all_moves_are_searched(make: Maker) -> None:
