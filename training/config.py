@@ -180,7 +180,7 @@ class LossWeights(ParameterTable, section="loss"):
     value: float = parameter(1.5, "winning, losing, no result", low=0)
     ownership: float = parameter(1.0, "the owner of each point", low=0)
     score: float = parameter(0.6, "lead, expected score and its deviation", low=0)
-    errors: float = parameter(0.1, "short-term errors and the time left", low=0)
+    errors: float = parameter(0.1, "how wrong its own value and score are soon after, and the time left", low=0)
 
 
 @dataclass(frozen=True)
@@ -189,8 +189,9 @@ class OptimiserConfig(ParameterTable, section="optimiser"):
 
     learns: str = parameter(
         "all",
-        "the weights that learn; doublings: those alone that playout doublings come in by, which changes no other game",
-        choices=("all", "doublings"),
+        "the weights that learn. doublings: those alone that playout doublings come in by, which changes no other "
+        "game; errors: those alone that say how wrong its value and score are, by which searches weigh them",
+        choices=("all", "doublings", "errors"),
     )
     rate: float = parameter(0.005, "the full learning rate", above=0)
     momentum: float = parameter(0.95, "momentum of muon", low=0, below=1)

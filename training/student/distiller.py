@@ -49,16 +49,21 @@ LEAST_RATE = 0.2
 """Dormant units are reset only at this share of the full learning rate or more; below, they could learn too little."""
 
 
-def _require_doublings(config: TrainingConfig) -> None:
-    """Raise TrainingError where doublings alone are to be learned, and nothing tells them or more would change."""
-    if config.optimiser.learns != "doublings":
+def _require_source(config: TrainingConfig) -> None:
+    """Raise TrainingError where a part of the weights alone is to learn, and nothing tells it or more would change."""
+    learns = config.optimiser.learns
+    if learns == "all":
         return
     if config.network.norm == "batch":
-        raise TrainingError("optimiser.learns: batch norm learns whatever it sees; doublings want another network.norm")
+        raise TrainingError(f"optimiser.learns: batch norm learns whatever it sees; {learns} want another network.norm")
     data = config.data
-    told = data.teacher and data.balanced_share and data.doublings_share and data.records_share + data.play_share
+    told = data.teacher and data.records_share + data.play_share
+    wanted = "data.teacher"
+    if learns == "doublings":
+        told = told and data.balanced_share and data.doublings_share
+        wanted = "data.teacher, data.balanced_share and data.doublings_share"
     if not told and not data.samples_share + data.fresh_share:
-        raise TrainingError("optimiser.learns: set data.teacher, data.balanced_share and data.doublings_share")
+        raise TrainingError(f"optimiser.learns: set {wanted}")
 
 
 class LabelledBatch(NamedTuple):
@@ -79,7 +84,7 @@ class Distiller:
 
     def __init__(self, config: TrainingConfig) -> None:
         """Open the teacher and create the student with random weights. Raises TrainingError."""
-        _require_doublings(config)
+        _require_source(config)
         self.config = config
         self.device = choose_device(config.run.device)
         if self.device.type == "cpu":

@@ -8,7 +8,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from nets.evaluator import LEAD, SCORE_MEAN, SCORE_STDEV, SHORTTERM_SCORE_ERROR, SHORTTERM_WINLOSS_ERROR, VAR_TIME_LEFT
+from nets.evaluator import (
+    LEAD,
+    LOSS,
+    SCORE_MEAN,
+    SCORE_STDEV,
+    SHORTTERM_SCORE_ERROR,
+    SHORTTERM_WINLOSS_ERROR,
+    VAR_TIME_LEFT,
+    WIN,
+)
 from training.config import LossWeights
 from training.student.network import OPTIMISTIC, PLAIN, REPLY, SCORE_UNITS, SOFT, Outputs
 
@@ -18,9 +27,10 @@ SOFT_FLOOR = 1e-7
 """Added to probabilities before the soft policy takes their fourth root (KataGo, docs/KataGoMethods.md)."""
 
 SCORE_PARTS = (SCORE_MEAN, SCORE_STDEV, LEAD)
-ERROR_PARTS = (VAR_TIME_LEFT, SHORTTERM_WINLOSS_ERROR, SHORTTERM_SCORE_ERROR)
 HUBER = 0.5
 """Errors above half a unit (10 points) count linearly."""
+VALUE_SQUARES, SCORE_SQUARES = 0.4, 0.25
+"""Differences of squared errors above these count linearly: of win minus loss, and of the score in units."""
 
 
 class Targets(NamedTuple):
@@ -77,7 +87,8 @@ def loss_of(outputs: Outputs, targets: Targets, mask: Tensor, weights: LossWeigh
             _cross_entropy(functional.log_softmax(outputs.value, dim=1), targets.value), targets.value_weight
         ),
         "score": _mean(_distance(outputs.score, targets.score, SCORE_PARTS), targets.score_weight),
-        "errors": _mean(_distance(outputs.score, targets.score, ERROR_PARTS), targets.errors_weight),
+        "errors": _mean(_distance(outputs.score, targets.score, (VAR_TIME_LEFT,)), targets.errors_weight)
+        + _mean(_own_errors(outputs, targets), targets.score_weight),
         "ownership": _mean(_ownership(outputs.ownership, targets.ownership, on_board), targets.ownership_weight),
     }
     total = torch.stack([getattr(weights, name) * part for name, part in parts.items()]).sum()
@@ -111,6 +122,28 @@ def _distance(given: Tensor, wanted: Tensor, columns: tuple[int, ...]) -> Tensor
         for i, unit in ((column, SCORE_UNITS[column]) for column in columns)
     ]
     return torch.stack(errors).sum(0)
+
+
+def _own_errors(outputs: Outputs, targets: Targets) -> Tensor:
+    """Return [N]: how far the squares of the short-term errors that the student says are from those that it has.
+
+    These are not the teacher's, which is right where a student is wrong. What the teacher says of its own, if it does,
+    is added, since that is how far its opinion is from what comes (after KataGo's training, which has the game itself).
+    """
+    told = outputs.score
+    value = outputs.value.detach().softmax(1)
+    missed = (value[:, WIN] - value[:, LOSS]) - (targets.value[:, WIN] - targets.value[:, LOSS])
+    unit = SCORE_UNITS[SCORE_MEAN]
+    missed_score = (told[:, SCORE_MEAN].detach() - targets.score[:, SCORE_MEAN]) / unit
+    distance = torch.zeros_like(missed)
+    for column, own, scale, delta in (
+        (SHORTTERM_WINLOSS_ERROR, missed, 1.0, VALUE_SQUARES),
+        (SHORTTERM_SCORE_ERROR, missed_score, unit, SCORE_SQUARES),
+    ):
+        wanted = own.square() + targets.errors_weight * (targets.score[:, column] / scale).square()
+        said = (told[:, column] / scale).square()
+        distance = distance + functional.huber_loss(said, wanted, reduction="none", delta=delta)
+    return distance
 
 
 def _ownership(logits: Tensor, wanted: Tensor, on_board: Tensor) -> Tensor:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from nets.evaluator import SHORTTERM_SCORE_ERROR, SHORTTERM_WINLOSS_ERROR
 from nets.features import GLOBAL_ADVANTAGE, GLOBAL_HAS_ADVANTAGE
 from training.config import OptimiserConfig
 from training.devices import is_faster_in_bf16
@@ -28,6 +30,8 @@ POOLED = "to_bias.weight"
 """End of the names of the matrices that turn pooled values into biases."""
 GLOBAL_MATRIX = "stem_global.weight"
 """Name of the matrix [C, 19] of the global features."""
+SCORE_LAYER = ("value.score.weight", "value.score.bias")
+"""Names of the matrix and the bias of the last layer of the scores, a row for each column of `Evaluation.score`."""
 POOLED_RATE = 0.005
 """Share of the learning rate for these matrices. AdamW moves each weight by about the rate, and the inputs of these add
 up to 200 and more: at the full rate a bias would move by a fifth in one step, and its channel soon never fire again."""
@@ -116,6 +120,17 @@ def _only_doublings(network: nn.Module) -> nn.Parameter:
     return weight
 
 
+def _only_errors(network: nn.Module) -> list[nn.Parameter]:
+    """Let nothing learn but how wrong the network says that it is, and return the layer that this is a part of."""
+    network.requires_grad_(False)
+    layer = [network.get_parameter(name).requires_grad_(True) for name in SCORE_LAYER]
+    for parameter in layer:
+        learned = torch.zeros_like(parameter)
+        learned[[SHORTTERM_WINLOSS_ERROR, SHORTTERM_SCORE_ERROR]] = 1.0
+        parameter.register_hook(partial(torch.mul, learned))
+    return layer
+
+
 class Optimisers:
     """The optimisers of a run, used as one."""
 
@@ -125,12 +140,12 @@ class Optimisers:
         Parameters that are not to learn (`config.learns`) need no gradients from now on.
         """
         self._config = config
-        if config.learns == "doublings":
-            weight = _only_doublings(network)
+        if config.learns != "all":
+            alone = [_only_doublings(network)] if config.learns == "doublings" else _only_errors(network)
             self.parts: list[torch.optim.Optimizer] = [
-                torch.optim.AdamW([weight], config.rate, ADAM_BETAS, weight_decay=0.0)
+                torch.optim.AdamW(alone, config.rate, ADAM_BETAS, weight_decay=0.0)
             ]
-            self._parameters = [weight]
+            self._parameters = alone
             return
         large, matrices, pooled, vectors = [], [], [], []
         for name, parameter in network.named_parameters():

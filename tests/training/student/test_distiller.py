@@ -26,8 +26,9 @@ TOLD = DataConfig(teacher="teacher.bin.gz", doublings_share=0.5)
         (replace(LEARNING, data=replace(TOLD, teacher="")), "data.teacher"),
         (replace(LEARNING, data=replace(TOLD, records_share=0.0, play_share=0.0)), "data.teacher"),
         (replace(LEARNING, data=TOLD, network=NetworkConfig(norm="batch")), "batch norm"),
+        (TrainingConfig(optimiser=OptimiserConfig(learns="errors")), "data.teacher"),
     ],
 )
-def test_doublings_alone_are_not_learned_from_nothing(config: TrainingConfig, reason: str) -> None:
+def test_a_part_alone_is_not_learned_from_nothing(config: TrainingConfig, reason: str) -> None:
     with pytest.raises(TrainingError, match=f"optimiser.learns: .*{reason}"):
         Distiller(config)

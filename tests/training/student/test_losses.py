@@ -14,6 +14,8 @@ from training.student.network import POLICIES, Outputs
 from training.teacher.labels import targets_from_records
 
 CANVAS, SIZE, COUNT = 9, 7, 4
+OTHERS = ("policy", "optimistic", "soft", "reply", "value", "ownership", "score")
+"""All parts of the loss but the errors."""
 
 
 def board_mask() -> torch.Tensor:
@@ -79,6 +81,25 @@ def test_every_part_pulls_toward_its_label() -> None:
         assert loss_of(outputs, changed, mask, LossWeights()).parts[name] > 0.0
         if name == "score":
             assert best["score"] == 0.0
+
+
+@pytest.mark.parametrize("teacher_tells", [True, False])
+def test_a_student_says_how_wrong_it_is_itself(teacher_tells: bool) -> None:
+    """Its error is what its label is off by, and what the teacher says that the label is off by."""
+    outputs, mask = random_outputs(), board_mask()
+    labels = same_as(outputs, mask)._replace(value=outputs.value.detach().softmax(1).roll(1, 1))
+    if not teacher_tells:
+        labels = labels._replace(errors_weight=torch.zeros(COUNT))
+    wins = [value[:, 0] - value[:, 1] for value in (outputs.value.detach().softmax(1), labels.value)]
+    squares = (wins[0] - wins[1]).square() + teacher_tells * labels.score[:, 4].square()
+    scores = teacher_tells * labels.score[:, 5]
+    right = torch.column_stack([labels.score[:, :4], squares.sqrt(), scores])
+    assert loss_of(outputs._replace(score=right), labels, mask, LossWeights()).parts["errors"] < 1e-6
+    wrong = right + torch.tensor([0.0, 0.0, 0.0, 0.0, 0.3, 5.0])
+    assert loss_of(outputs._replace(score=wrong), labels, mask, LossWeights()).parts["errors"] > 0.01
+    loss_of(outputs, labels, mask, LossWeights(**dict.fromkeys(OTHERS, 0.0))).total.backward()
+    assert not outputs.value.grad.any()
+    assert not outputs.score.grad[:, :3].any()
 
 
 def test_points_outside_the_board_do_not_count() -> None:

@@ -61,6 +61,26 @@ def test_doublings_can_be_learned_alone() -> None:
     assert columns == [GLOBAL_HAS_ADVANTAGE, GLOBAL_ADVANTAGE]
 
 
+def test_errors_can_be_learned_alone() -> None:
+    torch.manual_seed(1)
+    student = Student(SHAPE)
+    spatial, global_ = torch.rand(4, 22, 9, 9), torch.rand(4, 19)
+    spatial[:, 0] = 1
+    before = [output.detach() for output in student(spatial, global_)]
+    weights = deepcopy(student.state_dict())
+    optimisers = Optimisers(student, OptimiserConfig(learns="errors", rate=0.01, weight_decay=0.5))
+    for _ in range(20):
+        outputs = student(spatial, global_)
+        ((outputs.score - 1.0).square().mean() + outputs.value.square().mean()).backward()
+        optimisers.step(1.0)
+    policy, value, score, ownership = student(spatial, global_)
+    assert all(torch.equal(*pair) for pair in zip(before, (policy, value, before[2], ownership), strict=True))
+    assert (score != before[2]).all(0).tolist() == [False] * 4 + [True] * 2
+    assert torch.equal(score[:, :4], before[2][:, :4])
+    changed = {name for name, tensor in student.state_dict().items() if not torch.equal(tensor, weights[name])}
+    assert changed == {"value.score.weight", "value.score.bias"}
+
+
 def test_a_step_goes_downhill_and_moves_everything() -> None:
     torch.manual_seed(1)
     student = Student(SHAPE)
