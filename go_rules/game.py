@@ -63,8 +63,7 @@ class Game:
     moves: list[Move]
     """The moves since the setup, passes included; `moves[i]` led from `stack[i]` to `stack[i + 1]`."""
     stack: NDArray[np.void]
-    """POSITION[room]: the first `length` are the positions since the setup. A longer array replaces it as the game
-    grows."""
+    """POSITION[room]: the first `length` are the positions since the setup. A longer game has a longer array."""
     length: int
     """len(moves) + 1."""
 
@@ -118,6 +117,11 @@ class Game:
     def keys(self) -> NDArray[np.uint64]:
         """Superko keys of the positions since the setup, uint64[length]: NO_KEY where a position may come back."""
         return self._keys[: self.length]
+
+    @property
+    def turn(self) -> int:
+        """The number of the next turn, from 0. Stones of the setup count as turns, as in KataGo."""
+        return len(self.setup) + len(self.moves)
 
     @property
     def is_over(self) -> bool:
@@ -206,10 +210,7 @@ class Game:
 
     @property
     def handicap_stones(self) -> int:
-        """The number of black's handicap stones, for rules that give white points for them; never 1.
-
-        HandicapCount says which stones these are.
-        """
+        """The number of black's handicap stones, as HandicapCount counts them; never 1."""
         return self._handicap_count.stones
 
     # --- Moves ------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from go_rules.machine.printable import shown
-from go_rules.machine.texts import parse_number
+from go_rules.machine.texts import parse_json, parse_number
 from go_rules.rules import (
     BONUS_N,
     BONUS_N_MINUS_1,
@@ -51,6 +51,9 @@ PRESETS: dict[str, tuple[Rules, float]] = {
 
 OTHER_NAMES = {"nz": "new-zealand", "french": "aga", "goe": "ing", "ancient-area": "stone-scoring"}
 """Further names of presets, as KataGo and SGF have them."""
+
+KOMI_KEY = "komi"
+"""The key of an object of rules that is no rule."""
 
 LONGEST_NAME = 200
 """Characters of a text that may name rules."""
@@ -114,6 +117,43 @@ def notation_komi(text: str) -> str | None:
     return None if found is None else found.group(1)
 
 
+def rules_and_komi(text: str) -> tuple[Rules, float]:
+    """Return the rules that a configuration names, and the komi that goes with them: that of the preset, or the one
+    that the text says, or KataGo's for such rules.
+
+    The text is what `named_rules` reads, or the object of `rules_from_object` in JSON, which may have a komi. Raises
+    RulesError.
+    """
+    if text.lstrip().startswith("{"):
+        return _rules_and_komi_in_json(text)
+    rules = named_rules(text)
+    with contextlib.suppress(RulesError):
+        return preset(text)
+    return rules, _komi(notation_komi(text), rules)
+
+
+def _rules_and_komi_in_json(text: str) -> tuple[Rules, float]:
+    try:
+        values = parse_json(text)
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        raise RulesError(f"no object in JSON: {shown(text)}")
+    rules = rules_from_object({key: value for key, value in values.items() if key.strip().lower() != KOMI_KEY})
+    said = [value for key, value in values.items() if key.strip().lower() == KOMI_KEY]
+    return rules, _komi(said[0] if said else None, rules)
+
+
+def _komi(said: object, rules: Rules) -> float:
+    """The komi as a text or a number, or KataGo's for such rules where it is None. Raises RulesError."""
+    if said is None:
+        return 7.0 if rules.has_button else 6.5 if rules.scoring == SCORING_TERRITORY else 7.5
+    try:
+        return parse_number(str(said))
+    except ValueError as error:
+        raise RulesError(f"{KOMI_KEY} must be {error}, not {shown(said)}") from None
+
+
 _KEYS = {"sui": "suicide", "whb": "whiteHandicapBonus", "fpok": "friendlyPassOk", "scoring": "score"}
 _PARTS = (
     r"(?:komi[-+.0-9]+|(ko|score|scoring|tax|sui|button|whb|fpok)\s*"
@@ -142,14 +182,12 @@ def rules_from_sgf(text: str) -> Rules | None:
 def komi_from_sgf(text: str) -> float | None:
     """Return the komi that goes with an RU property, for a file without one: that of the preset, or of the notation, or
     KataGo's for such rules; None if the rules are unknown."""
-    rules, said = rules_from_sgf(text), notation_komi(text)
+    rules = rules_from_sgf(text)
     if rules is None:
         return None
     with contextlib.suppress(RulesError):
-        return preset(text)[1]
-    with contextlib.suppress(ValueError):
-        return parse_number(said or "")
-    return 7.0 if rules.has_button else 6.5 if rules.scoring == SCORING_TERRITORY else 7.5
+        return rules_and_komi(text)[1]
+    return _komi(None, rules)  # the notation has one that is no number
 
 
 def rules_to_sgf(rules: Rules) -> str:

@@ -60,7 +60,7 @@ class Parameter:
     below: float | None = None
     """Values are smaller than this."""
     choices: tuple[str, ...] = ()
-    """The values of a str, where only these are allowed."""
+    """The values of a str, where only these are allowed; where there is a `check` too, it decides on any other."""
     absent: str = ""
     """What a default of None means."""
     example: Any = None
@@ -107,7 +107,7 @@ class Parameter:
         if self.kind in (int, float):
             allowed = self._is_within(value)
         else:
-            allowed = not self.choices or value in self.choices
+            allowed = not self.choices or value in self.choices or self.check is not None
         if not allowed:
             raise ParameterError(
                 f"{named or self.name} must be {self.bounds()}, not {shown(value if written is None else written)}"
@@ -119,9 +119,10 @@ class Parameter:
                 raise ParameterError(f"{named or self.name}: {error}") from None
 
     def bounds(self) -> str:
-        """Describe the allowed values: `0 to 1`, `at least 1`, `true or false`, `one of ...`. Empty for any text."""
+        """Describe the allowed values: `0 to 1`, `at least 1`, `true or false`, `one of ...`,
+        `names: ...`. Empty for any text."""
         if self.choices:
-            return f"one of {', '.join(self.choices)}"
+            return f"{'one of' if self.check is None else 'names:'} {', '.join(self.choices)}"
         if self.kind is bool:
             return "true or false"
         if self.kind not in (int, float):

@@ -91,7 +91,8 @@ def interpret_request(
             max_moves = _count(_pop(rest))
         elif key in ("avoid", "allow"):
             side = interpret_colour(_pop(rest))
-            points = frozenset(interpret_vertex(vertex, width, height) for vertex in _pop(rest).split(","))
+            vertices = [vertex for vertex in _pop(rest).split(",") if vertex]  # `D4, 1`: nothing behind the comma
+            points = frozenset(interpret_vertex(vertex, width, height) for vertex in vertices)
             depth = _count(_pop(rest))
             if depth < 1:
                 raise GtpError(SYNTAX_ERROR)

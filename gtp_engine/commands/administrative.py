@@ -8,7 +8,6 @@ from gtp_engine import commands
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import GtpQuit
-from gtp_engine.version import GTP_VERSION
 
 ANALYZE_COMMANDS = """\
 gfx/Principal Variation/nobi-variation/The best line of play, by a short search
@@ -34,9 +33,9 @@ def name(engine: Engine, _call: Call) -> str:
     return engine.settings.gtp_name
 
 
-def version(_engine: Engine, _call: Call) -> str:
+def version(engine: Engine, _call: Call) -> str:
     """Reply with a version that GUIs take for KataGo's or Leela Zero's (gtp_engine/version.py)."""
-    return GTP_VERSION
+    return engine.settings.gtp_version
 
 
 def known_command(_engine: Engine, call: Call) -> str:

@@ -22,6 +22,7 @@ from gtp_engine.thinking.decide import CANCELLED, decide, move_text, play_decisi
 from nets.bare_evaluation import OPTIMISM
 from nets.evaluator import Evaluator
 from nets.symmetry import SYMMETRIES
+from search.puct.parameters import SearchParameters
 from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
 from search.result import SearchResult
 
@@ -165,7 +166,8 @@ def _reporter(engine: Engine, call: Call, kata: bool) -> Reporter:
 def _raw_texts(engine: Engine, call: Call, of_people: Evaluator | None = None) -> str:
     words = list(call.words)
     colour = interpret_colour(words.pop(0)) if words and is_colour(words[0]) else engine.game.to_play
-    optimism = OPTIMISM
+    parameters = engine.player.parameters
+    optimism = parameters.root_policy_optimism if isinstance(parameters, SearchParameters) else OPTIMISM
     if len(words) == 2 and of_people is None:
         optimism = interpret_float(words.pop())
     if len(words) > 1 or not 0 <= optimism <= 1:

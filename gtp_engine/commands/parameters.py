@@ -7,6 +7,7 @@ from typing import Any
 
 from go_rules.machine.printable import shown
 from gtp_engine.configuration.fixed import FIXED, fixed_name, require_fixed, value_text
+from gtp_engine.configuration.katago_settings import implied
 from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
@@ -152,6 +153,7 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
     after = list(before)
     evaluator, profile = imitator(engine), None
     found: set[str] = set()
+    besides: dict[str, Any] = {}
     for name, value in values.items():
         fixed = fixed_parameter(engine, name)
         if fixed is not None:
@@ -170,8 +172,12 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
             after[which] = after[which].with_value(parameter.name, "none" if value is None else value, name)
         except ParameterError as error:
             raise GtpError(str(error)) from None
+        besides |= implied(name, getattr(after[which], parameter.name))
         if parameter.name == PROFILE:
             profile = parse_profile(parameter.convert(value))
+    for name, value in besides.items():
+        if name not in engine.named | found:
+            after[1] = after[1].with_value(name, value)  # all that is implied is about the search
     settings, of_player = after
     for table, was in zip(after, before, strict=True):
         if table != was:
@@ -181,6 +187,7 @@ def _change(engine: Engine, values: dict[str, object]) -> None:
                 raise GtpError(str(error)) from None
     assert isinstance(settings, EngineSettings)
     engine.settings = settings
+    engine.named |= found
     if of_player != before[1]:
         engine.player.parameters = of_player
     if evaluator is not None and profile is not None:

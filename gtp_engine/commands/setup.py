@@ -48,9 +48,11 @@ def clear_board(engine: Engine, _call: Call) -> str:
 
 
 def komi(engine: Engine, call: Call) -> str:
-    """Set the komi to any finite number."""
+    """Set the komi to any finite number. In a game pondering goes on: some controllers tell the komi at every move."""
     call.expect(1)
     engine.set_komi(interpret_float(call.word(0)))
+    if engine.decision is not None:
+        engine.ponder_next()
     return ""
 
 
@@ -63,7 +65,7 @@ def get_komi(engine: Engine, _call: Call) -> str:
 def set_position(engine: Engine, call: Call) -> str:
     """Set up a position without history from pairs of colour and vertex. Black is to play."""
     game = engine.game
-    _set_up(game, _distinct(interpret_stones(call.words, game.width, game.height)), BLACK)
+    _set_up(engine, _distinct(interpret_stones(call.words, game.width, game.height)), BLACK)
     return ""
 
 
@@ -79,7 +81,7 @@ def gogui_setup(engine: Engine, call: Call) -> str:
         if point == PASS:
             raise GtpError(SYNTAX_ERROR)
         stones[point] = colour
-    _set_up(game, {point: colour for point, colour in stones.items() if colour != EMPTY}, game.to_play)
+    _set_up(engine, {point: colour for point, colour in stones.items() if colour != EMPTY}, game.to_play)
     return ""
 
 
@@ -88,7 +90,7 @@ def gogui_setup_player(engine: Engine, call: Call) -> str:
     call.expect(1)
     colour = interpret_colour(call.word(0))
     if colour != engine.game.to_play:
-        _set_up(engine.game, _stones_on_board(engine.game), colour)
+        _set_up(engine, _stones_on_board(engine.game), colour)
     return ""
 
 
@@ -168,8 +170,10 @@ def _distinct(stones: list[tuple[int, int]]) -> dict[int, int]:
     return by_point
 
 
-def _set_up(game: Game, stones: dict[int, int], to_play: int) -> None:
+def _set_up(engine: Engine, stones: dict[int, int], to_play: int) -> None:
+    """Begin anew with these stones, colours by point. Raises GtpError, and then changes nothing."""
     try:
-        game.set_position([(colour, point) for point, colour in stones.items()], to_play)
+        engine.game.set_position([(colour, point) for point, colour in stones.items()], to_play)
     except RuleViolation:
         raise GtpError(ILLEGAL_POSITION) from None
+    engine.decision = None

@@ -35,6 +35,13 @@ class Configuration:
     """Checked values by parameter name."""
     by_hand: frozenset[str] = frozenset()
     """The names of those that come from the command line, not from a file."""
+    implied: frozenset[str] = frozenset()
+    """The names of those that nobody named: another setting of KataGo's gave them their value."""
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The names of the parameters that somebody gave a value to."""
+        return frozenset(self.values) - self.implied
 
     @functools.cached_property
     def engine(self) -> EngineSettings:

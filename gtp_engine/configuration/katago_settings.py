@@ -5,10 +5,12 @@ What KataGo's users tune for a graphics card, such as the number of threads, say
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gtp_engine.configuration.fixed import fixed_name, require_fixed
+from gtp_engine.configuration.katago_config import told_of
 from gtp_engine.configuration.parameters import find_parameter
 from search.parameters import ParameterError, folded
 from search.puct.human_parameters import HumanParameters
@@ -19,23 +21,46 @@ MACHINE = frozenset({"workers", "batch", "memory", "cache_memory", "seed"})
 OTHER_NAMES = {folded("defaultBoardSize"): "size"}
 """Our parameters by names of KataGo's that GTP does not know."""
 
+_ALSO: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    # A fixed advantage takes the place of the one by handicap, even if it is 0.
+    folded("playoutDoublingAdvantage"): ("handicap_doublings", lambda _doublings: 0.0),
+    # The setting for analysis is that for games too.
+    folded("antiMirror"): ("counter_mirror", lambda is_on: is_on),
+}
+"""By KataGo's name, in files and in commands alike: the parameter of ours that it sets too, and to what. The analysis
+engine plays no games, so there these two mean nothing."""
+
+
+def implied(name: str, value: Any) -> dict[str, Any]:
+    """Return what KataGo's setting of this name sets besides: values by our parameters' names, of those that nobody has
+    named. `value` is the setting's own, of its type."""
+    if folded(name) not in _ALSO:
+        return {}
+    target, make = _ALSO[folded(name)]
+    return {target: make(value)}
+
 
 class Adopted(NamedTuple):
     """What was made of KataGo's settings."""
 
     values: dict[str, Any]
     """Checked values by our parameters' names."""
+    implied: dict[str, Any]
+    """Further values, for parameters that are named nowhere."""
     unused: list[str]
     """Names that mean nothing here."""
     reasons: list[str]
     """Lines about settings that have one other value here."""
 
 
-def adopt(given: Mapping[str, str], has_human_net: bool = False) -> Adopted:
+def adopt(
+    given: Mapping[str, str], has_human_net: bool = False, places: Mapping[str, str] = MappingProxyType({})
+) -> Adopted:
     """Sort KataGo's settings. Those of a human network have one value where there is none.
 
-    Raises ParameterError for a value that a parameter cannot have."""
-    adopted = Adopted({}, [], [])
+    `places` says by name where a setting comes from, for messages. Raises ParameterError for a value that a parameter
+    cannot have."""
+    adopted = Adopted({}, {}, [], [])
     for name, value in given.items():
         fixed = fixed_name(name)
         try:
@@ -46,7 +71,9 @@ def adopt(given: Mapping[str, str], has_human_net: bool = False) -> Adopted:
             parameter = None
         if parameter is not None and parameter.name not in MACHINE:
             if value or fixed is None:  # an empty humanSLProfile is no profile
-                adopted.values[parameter.name] = parameter.convert(value, name)
+                with told_of(places.get(name)):
+                    adopted.values[parameter.name] = parameter.convert(value, name)
+                adopted.implied.update(implied(name, adopted.values[parameter.name]))
         elif fixed is None:
             adopted.unused.append(name)
         else:
@@ -54,6 +81,4 @@ def adopt(given: Mapping[str, str], has_human_net: bool = False) -> Adopted:
                 require_fixed(fixed, value)
             except ParameterError as error:
                 adopted.reasons.append(str(error))
-    if "playout_doublings" in adopted.values:
-        adopted.values.setdefault("handicap_doublings", 0.0)  # as in KataGo, where one alone takes the other's place
     return adopted

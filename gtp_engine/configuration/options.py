@@ -94,7 +94,7 @@ def _option(parameter: Parameter, several: bool, absent: str | None) -> Callable
         return click.option(flag, parameter.name, is_flag=True, default=None, help=parameter.help)
     shown = absent or (parameter.absent if parameter.default is None else parameter.default)
     has_many = len(parameter.choices) >= MANY_CHOICES
-    listed = f" One of {', '.join(parameter.choices)}." if has_many else ""
+    listed = f" {parameter.bounds()[0].upper()}{parameter.bounds()[1:]}." if has_many else ""
     metavar = parameter.metavar if has_many or not parameter.choices else "|".join(parameter.choices)
     repeatable: dict[str, Any] = {"multiple": True, "callback": _flattened} if several else {}
     return click.option(

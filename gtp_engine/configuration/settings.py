@@ -10,6 +10,7 @@ from pathlib import Path
 
 from go_rules.machine.directories import expand_home
 from go_rules.machine.printable import shown
+from gtp_engine.version import GTP_VERSION
 from nets.devices import AUTO
 from nets.devices import NAMES as DEVICE_NAMES
 from nets.human_profile import parse_profile
@@ -36,6 +37,16 @@ RULE_NAMES = (
     "ing",
 )
 """The presets of go_rules/rule_names.py, which imports numpy. A test compares them."""
+OTHER_RULE_NAMES = ("nz", "french", "goe", "ancient-area")
+"""Its further names of presets; the same test compares these."""
+
+
+def check_rules(text: str) -> None:
+    """Raise ValueError with the reason if `text` names no rules in any of the ways that `rules_and_komi` reads."""
+    if text not in RULE_NAMES and text.lower() not in OTHER_RULE_NAMES:
+        from go_rules.rule_names import rules_and_komi  # numpy comes with it, which the usual names can do without
+
+        rules_and_komi(text)
 
 
 def parse_size(text: str) -> tuple[int, int]:
@@ -110,7 +121,8 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         commands=("gtp", "play", "picture", "review"),
     )
     rules: str = parameter(
-        "chinese-ogs", "The rule set.", choices=RULE_NAMES, metavar="NAME",
+        "chinese-ogs", "The rule set, by name, in KataGo's notation (koSIMPLEscoreTERRITORY) or as JSON.",
+        choices=RULE_NAMES, check=check_rules, metavar="NAME",
         commands=("gtp", "play", "picture", "review"),
     )
     ponder: bool = parameter(
@@ -142,6 +154,10 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     )
     gtp_name: str = parameter(
         "Nobi", "What `name` answers; some GUIs choose their dialect by it.", metavar="NAME", commands=("gtp",)
+    )
+    gtp_version: str = parameter(
+        GTP_VERSION, "What `version` answers, in KataGo's or Leela Zero's count; GUIs leave out what that one lacked.",
+        metavar="VERSION",
     )
     analysis_pv: int = parameter(
         20, "Moves of a principal variation shown at most.", unit="moves", low=1, high=1000, kata="analysisPVLen",

@@ -27,12 +27,13 @@ def load(
     options: Mapping[str, object],
     katago: Mapping[str, object] = MappingProxyType({}),
     is_to_be_made: bool = False,
+    implied: Mapping[str, object] = MappingProxyType({}),
 ) -> Configuration:
     """Load the configuration of a run from a file, KataGo's settings, settings `name=value` and options; the later win.
 
     A path of None stands for the user's file, if there is one. `katago`: checked values by our parameters' names.
     Options that are None were not given. `is_to_be_made`: whether the file may be missing, for it is to be written.
-    Raises ParameterError.
+    `implied`: values, such as `katago`, of parameters that no source names. Raises ParameterError.
     """
     file = path or user_file()
     values = (
@@ -43,7 +44,8 @@ def load(
     values |= katago
     by_hand = _checked(map(_setting, settings), "--set: ")
     by_hand |= _checked((name, value) for name, value in options.items() if value is not None)
-    return Configuration(values | by_hand, frozenset(by_hand))
+    values |= by_hand
+    return Configuration({**implied, **values}, frozenset(by_hand), frozenset(implied) - frozenset(values))
 
 
 def _checked(given: Iterable[tuple[str, object]], source: str = "") -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,8 @@ class Engine:
 
     settings: EngineSettings
     """Replaced as a whole when a parameter changes."""
+    named: set[str]
+    """The names of the parameters that somebody gave a value to, here or before the session."""
     clock: Clock
     komi: float
     """The komi as the controller said it; the game's may be clamped. It is known once the rules are loaded."""
@@ -77,9 +79,14 @@ class Engine:
     """Whether the session is ending, so that nothing new may begin."""
 
     def __init__(
-        self, settings: EngineSettings, make_player: Callable[[], Player], on_compile: Callable[[], None] = lambda: None
+        self,
+        settings: EngineSettings,
+        make_player: Callable[[], Player],
+        on_compile: Callable[[], None] = lambda: None,
+        named: Iterable[str] = (),
     ) -> None:
         self.settings = settings
+        self.named = set(named)
         self.log = DialogueLog(settings.log_file)
         self.loader = Loader(make_player, *settings.board, on_compile)
         self.clock = Clock()
@@ -104,9 +111,9 @@ class Engine:
         if self._game is None:
             self.loader.await_rules()
             from go_rules.game import Game
-            from go_rules.rule_names import preset
+            from go_rules.rule_names import rules_and_komi
 
-            rules, komi = preset(self.settings.rules)
+            rules, komi = rules_and_komi(self.settings.rules)
             self.komi = komi if self.settings.komi is None else self.settings.komi
             self._game = Game(*self.settings.board, rules, self.komi)
         return self._game

@@ -11,7 +11,7 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from go_rules.machine.private_streams import guard_stdin, guard_stdout
@@ -122,7 +122,11 @@ class Loop:
         goes_on = carry_out(self._engine, call)
         self._last_reply = time.monotonic()
         if goes_on:
-            self._engine.after_reply()
+            try:
+                self._engine.after_reply()
+            except Exception as error:  # such as no room for another thread: without pondering the dialogue goes on
+                self._engine.log.failure(error)
+                note(explain(error))
         return goes_on
 
     def _write(self, text: str) -> None:
@@ -143,12 +147,16 @@ class Loop:
 
 
 def run_gtp(
-    settings: EngineSettings, make_player: Callable[[], Player], on_compile: Callable[[], None] = lambda: None
+    settings: EngineSettings,
+    make_player: Callable[[], Player],
+    on_compile: Callable[[], None] = lambda: None,
+    named: Iterable[str] = (),
 ) -> NoReturn:
     """Speak GTP on stdin and stdout, and end the process; this function does not return.
 
     `make_player` is called in another thread. `on_compile` is called there once, if anything has to be compiled.
+    `named`: as in `Engine`.
     """
-    loop = Loop(Engine(settings, make_player, on_compile), guard_stdin(), guard_stdout())
+    loop = Loop(Engine(settings, make_player, on_compile, named), guard_stdin(), guard_stdout())
     loop.end_on_signals()
     leave(loop.run())

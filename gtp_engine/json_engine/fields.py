@@ -57,11 +57,20 @@ def read_boolean(query: Object, name: str) -> bool:
 
 
 def read_integers(query: Object, name: str, text: str) -> list[int]:
-    """Read a field that must be a list of whole numbers. Raises FieldError with `text`."""
-    values = query.get(name)
-    if not isinstance(values, list) or not all(isinstance(v, int) and not isinstance(v, bool) for v in values):
+    """Read a field that must be a list of whole numbers, be they written as `1` or as `1.0`. Raises FieldError with
+    `text`."""
+    given = query.get(name)
+    values = [_whole(value) for value in given] if isinstance(given, list) else [None]
+    if None in values:
         raise FieldError(name, text)
-    return values
+    return [value for value in values if value is not None]
+
+
+def _whole(value: object) -> int | None:
+    """A whole number, or None for anything else."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def read_colour(query: Object, name: str) -> int:

@@ -7,12 +7,14 @@ KataGo's names of settings come from its configuration files, from `-override-co
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from go_rules.machine.printable import shown
 from go_rules.points import BLACK, EMPTY, WHITE
 from gtp_engine.configuration.fixed import fixed_name, require_fixed
+from gtp_engine.configuration.katago_config import told_of
 from gtp_engine.configuration.katago_settings import MACHINE
 from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.settings import LONGEST, MOST_VISITS
@@ -58,16 +60,20 @@ class Options:
     warn_unused: bool = True
     """Whether unknown fields of a query are worth a warning."""
 
-    def with_settings(self, settings: Mapping[str, str]) -> tuple[Options, list[str], list[str]]:
+    def with_settings(
+        self, settings: Mapping[str, str], places: Mapping[str, str] = MappingProxyType({})
+    ) -> tuple[Options, list[str], list[str]]:
         """Put KataGo's settings in place of these options' own. Returns the new options; the names that mean nothing
         here; and what to say of settings that are known, but have another value here.
 
-        Raises ParameterError for a value that a setting cannot have.
+        `places` says by name where a setting comes from, for messages. Raises ParameterError for a value that a setting
+        cannot have.
         """
         options, unknown, other = self, list[str](), list[str]()
         for name, value in settings.items():
             fixed = fixed_name(name)
-            changed = options._with(name, value.strip())
+            with told_of(places.get(name)):
+                changed = options._with(name, value.strip())
             if changed is not None:
                 options = changed
             elif fixed is None:
@@ -93,9 +99,8 @@ class Options:
                 raise ParameterError(f"{name}: {error}") from None
         if key in _OWN:
             return dataclasses.replace(self, **{_OWN[key].name: _OWN[key].convert(value, name)})
-        try:
-            parameter = find_parameter(IN_ANALYSIS.get(key, name))
-        except ParameterError:
+        parameter = _parameter(name)
+        if parameter is None:
             return self if NEUTRAL.get(key) == value.lower() else None
         if parameter.name in MACHINE or parameter not in declared(type(self.parameters)):
             return None
@@ -111,3 +116,22 @@ _OWN = {
     "warnunusedfields": Parameter("", True, "warn_unused", bool),
 }
 """Our own fields by KataGo's folded name."""
+
+
+def without(settings: Mapping[str, str], decided: Set[str]) -> dict[str, str]:
+    """Return KataGo's settings without those that mean a parameter in `decided`, our names: a source that counts more
+    has given it a value."""
+    kept = dict(settings)
+    for name in settings:
+        parameter = _parameter(name)
+        if parameter is not None and parameter.name in decided:
+            del kept[name]
+    return kept
+
+
+def _parameter(name: str) -> Parameter | None:
+    """What KataGo's setting means in this engine, where we have such a parameter."""
+    try:
+        return find_parameter(IN_ANALYSIS.get(folded(name), name))
+    except ParameterError:
+        return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,7 @@ from gtp_engine.json_engine.fields import (
     read_points,
 )
 from gtp_engine.json_engine.options import LONGEST_VARIATION, Options
-from gtp_engine.json_engine.records import IllegalMoveError, Record, Replayer, move_codes
+from gtp_engine.json_engine.records import IllegalMoveError, Record, Replayer, move_codes, resolved
 from nets.human_profile import HumanProfile
 from search.parameters import ParameterError
 from search.request import MoveFilter
@@ -115,7 +115,11 @@ def read_query(
     moves = read_moves(query, "moves", width, height, may_pass=True)
     if len(moves) > MOST_MOVES:
         raise FieldError("moves", f"Must be at most {MOST_MOVES} moves")
-    first = read_colour(query, "initialPlayer") if "initialPlayer" in query else _first(stones, moves)
+    first = (
+        read_colour(query, "initialPlayer")
+        if "initialPlayer" in query
+        else _first(resolved(stones, width, height), moves)
+    )
     turns, priorities = _turns(query, len(moves))
     rules, komi = _rules(query)
     options = _options(query, defaults, check_profile, warn)
@@ -140,8 +144,9 @@ UNUSED = (
 )
 
 
-def _first(stones: list[tuple[int, int]], moves: list[tuple[int, int]]) -> int:
-    """Who is to move first where the query does not say: who does, or white after two or more handicap stones."""
+def _first(stones: Iterable[tuple[int, int]], moves: list[tuple[int, int]]) -> int:
+    """Who is to move first where the query does not say: who does, or white after two or more handicap stones.
+    `stones` are those that stand."""
     if moves:
         return moves[0][0]
     colours = [colour for colour, _ in stones]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,7 +83,7 @@ class _Writer:
 
     def _move(self, move: MoveInfo) -> dict[str, Any]:
         wants, lead = self._flags.__contains__, self._points(move.lead)
-        length = min(self._options.longest_variation, ends_at(self._game, move.pv))
+        length = self._options.longest_variation
         out: dict[str, Any] = {
             "move": to_vertex(move.point, self._game.height),
             "visits": move.visits,
@@ -170,17 +169,6 @@ class _Writer:
         """The place of a move in a policy."""
         points = [*board_points(self._game.width, self._game.height), PASS]
         return points.index(point)
-
-
-def ends_at(game: Game, variation: Sequence[int]) -> int:
-    """Count how many moves of a variation are played until two passes in a row end the game, these included; all of
-    them if it does not end. The search goes on after it, to play out what is dead."""
-    passes = int(bool(game.moves) and game.moves[-1].point == PASS)
-    for index, point in enumerate(variation):
-        passes = passes + 1 if point == PASS else 0
-        if passes >= 2:
-            return index + 1
-    return len(variation)
 
 
 def number(value: float) -> float:

@@ -32,7 +32,7 @@ def move_limits(engine: Engine, colour: int, used: float = 0.0) -> Limits:
     seconds = seconds_for_move(
         engine.clock.control,
         engine.clock.left[colour],
-        len(game.moves),
+        game.turn,
         game.width * game.height,
         settings.lag,
         engine.lateness.expected,
@@ -121,7 +121,7 @@ def play_decision(engine: Engine, call: Call, decision: Decision) -> str:
         if not engine.chatted:
             stderr.note(OGS_OPENING)
             engine.chatted = True
-        stderr.raw(ogs_line(decision.result, engine.game.height))
+        stderr.raw(ogs_line(decision, engine.game.height))
     now = time.monotonic()
     # The controller's clock charges the way to us and back, too, and may never tell us.
     engine.clock.spend(decision.colour, now - engine.turn.began(call.received) + engine.settings.lag)
@@ -166,9 +166,11 @@ def pv_text(points: tuple[int, ...], height: int, most: int) -> str:
     return " ".join(to_vertex(point, height) for point in points[:most])
 
 
-def ogs_line(result: SearchResult, height: int) -> str:
+def ogs_line(decision: Decision, height: int) -> str:
     """Write the line that gtp2ogs shows under the board, in the form in which KataGo writes it."""
-    pv = pv_text(result.moves[0].pv, height, 20) if result.moves else ""
+    result = decision.result
+    lines = {move.point: move.pv for move in result.moves}
+    pv = pv_text(lines.get(decision.point, next(iter(lines.values()), ())), height, 20)
     doublings = f"(PDA {result.doublings:.2f}) " if result.doublings else ""
     return (
         f"MALKOVICH:Visits {result.visits} Winrate {100 * result.winrate:.2f}% ScoreLead {result.lead:.1f} "

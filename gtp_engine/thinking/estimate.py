@@ -39,8 +39,8 @@ def estimate(engine: Engine, call: Call, seconds: float = SECONDS) -> Estimate:
     known = engine.estimated
     if known is not None and known.game == name:
         return known
-    before = game.copy()
-    while before.moves and before.moves[-1].point == PASS:
+    before, finished = game.copy(), is_finished(game)
+    while finished and before.moves and before.moves[-1].point == PASS:
         before.undo()
     lost: dict[int, dict[int, float]] = {}
     white_lead = 0.0
@@ -65,6 +65,8 @@ def estimate(engine: Engine, call: Call, seconds: float = SECONDS) -> Estimate:
 def _is_settled(game: Game, dead: frozenset[int], white_owns: Sequence[NDArray[np.float32]]) -> bool:
     """Whether each point's owner is sure and the same whoever is to move, or not sure where it is to be neutral."""
     owners = agreed_owners(game, dead)
+    if not owners:  # on an empty board nothing is neutral
+        return False
     one, other = white_owns
     sure = (np.minimum(np.abs(one), np.abs(other)) >= SETTLED) & (one * other > 0)
     found = np.where(sure, np.where(one > 0, WHITE, BLACK), EMPTY)
@@ -98,7 +100,8 @@ def short_search(engine: Engine, call: Call, game: Game, colour: int, seconds: f
 def is_finished(game: Game) -> bool:
     """Return whether only dead stones are left to settle: both have passed, or the game is over or in its clean-up."""
     passed = len(game.moves) >= 2 and all(move.point == PASS for move in game.moves[-2:])
-    return passed or game.is_over or int(game.position["phase"]) != PHASE_MAIN
+    # Where there is a button, the first pass takes it and ends nothing.
+    return (passed and not game.rules.has_button) or game.is_over or int(game.position["phase"]) != PHASE_MAIN
 
 
 def lost_chains(game: Game, colour: int, ownership: NDArray[np.float32]) -> dict[int, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,15 +14,17 @@ from go_rules.machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads
 from go_rules.machine.printable import shown
 from go_rules.machine.texts import parse_integer
 from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration
-from gtp_engine.configuration.katago_config import read_config, read_overrides
+from gtp_engine.configuration.katago_config import Settings, read_settings, told_of
 from gtp_engine.configuration.options import Count, config_options
+from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.settings import MOST_VISITS
 from gtp_engine.configuration.sources import load
 from gtp_engine.dialogue.log import DialogueLog
 from gtp_engine.errors import UserError
-from gtp_engine.json_engine.options import DEFAULT_VISITS, VARIATION, Options
+from gtp_engine.json_engine.options import DEFAULT_VISITS, VARIATION, Options, without
 from gtp_engine.stderr import note
 from nets.devices import CPU, device_of
+from nets.human_profile import parse_profile
 from search.puct.human_parameters import HumanParameters
 from search.puct.parameters import SearchParameters
 
@@ -40,7 +42,7 @@ MERGED = 2
 """Positions that such a device evaluates together at most, in batches of a single search."""
 OF_A_DIALOGUE = frozenset(
     {"longest", "early_answer", "size", "komi", "rules", "ponder", "ponder_visits", "ponder_playouts", "ponder_time",
-     "lag", "delay_scale", "delay_max", "gtp_name", "ogs_chat"}
+     "lag", "delay_scale", "delay_max", "gtp_name", "gtp_version", "ogs_chat"}
 )  # fmt: skip
 """Parameters of the engine that mean something only where it plays."""
 
@@ -48,8 +50,9 @@ OF_A_DIALOGUE = frozenset(
 @click.command()
 @click.option("-model", "--net", "net", metavar="FILE", help="The network, a file, or fast or strong.  [default: fast]")
 @click.option("-human-model", "human_model", metavar="FILE", help="A network that says what people would play.")
-@click.option("-config", "katago_config", type=click.Path(path_type=Path), metavar="FILE",
-              help="A configuration file of KataGo's; what means nothing here is skipped.")  # fmt: skip
+@click.option("-config", "katago_configs", type=click.Path(path_type=Path), multiple=True, metavar="FILE",
+              help="A configuration file of KataGo's; what means nothing here is skipped. Of several the later win.",
+              )  # fmt: skip
 @click.option("-override-config", "overrides", multiple=True, metavar="NAME=VALUE,...",
               help="Settings that win over those of -config.")  # fmt: skip
 @click.option("-analysis-threads", "threads", type=Count(1, MOST_THREADS), metavar="N",
@@ -61,7 +64,7 @@ def analysis(
     settings: tuple[str, ...],
     net: str | None,
     human_model: str | None,
-    katago_config: Path | None,
+    katago_configs: tuple[Path, ...],
     overrides: tuple[str, ...],
     threads: int | None,
     is_hasty: bool,
@@ -71,14 +74,13 @@ def analysis(
     Start it from a program that speaks KataGo's analysis protocol (KaTrain, Ogatak, scripts), with KataGo's own options
     or these. docs/analysis.md says what queries may ask for.
     """
-    given = read_config(katago_config) if katago_config is not None else {}
-    given |= read_overrides(overrides)
-    in_file = given.pop(THREADS, None)
-    threads = threads or _count(in_file)
-    profile = given.get(PROFILE) or None
-    configuration = load(config_file, settings, {"net": net, "human_net": human_model, "human_profile": profile})
+    given = read_settings(katago_configs, overrides)
+    threads = threads or _count(given)
+    texts = {name: text for name, text in given.texts.items() if name != THREADS}
+    configuration = load(config_file, settings, {"net": net, "human_net": human_model}, _profile(given))
     options = Options() if configuration.human_net is None else Options(HumanParameters())
-    _, unknown, other = options.with_settings(given)
+    _, unknown, other = options.with_settings(texts, given.places)
+    texts = without(texts, configuration.by_hand)
     unknown += OF_A_DIALOGUE & configuration.by_hand
     if unknown:
         note(f"settings that mean nothing here: {', '.join(sorted(unknown))}")
@@ -93,7 +95,7 @@ def analysis(
     log = DialogueLog(configuration.engine.log_file)
 
     def make_engine(send: Send, is_behind: Callable[[], bool]) -> JsonEngine:
-        return _make_engine(configuration, given, threads, send, is_behind, log)
+        return _make_engine(configuration, texts, threads, send, is_behind, log)
 
     return run_session(make_engine, not is_hasty, log)
 
@@ -110,13 +112,14 @@ def _require_network(configuration: Configuration) -> None:
 
 def _make_engine(
     configuration: Configuration,
-    given: dict[str, str],
+    texts: dict[str, str],
     threads: int | None,
     send: Send,
     is_behind: Callable[[], bool],
     log: DialogueLog,
 ) -> JsonEngine:
-    """Open the networks and get everything ready for the first search. Raises EvaluatorError."""
+    """Open the networks and get everything ready for the first search. `texts`: KataGo's settings that count. Raises
+    EvaluatorError."""
     from gtp_engine.dialogue.loading import warm_up_rules
     from gtp_engine.json_engine.engine import JsonEngine
     from gtp_engine.json_engine.models import Models
@@ -142,8 +145,9 @@ def _make_engine(
         engine.playouts or MOST_VISITS,
         engine.time,
         longest_variation=configuration.values.get("analysis_pv", VARIATION),
+        profile=parse_profile(engine.human_profile) if engine.human_profile else None,
     )
-    options, _, _ = own.with_settings(given)
+    options, _, _ = own.with_settings(texts)
     workers = parameters.workers or usable_cores()
     if device_of(evaluator.attributes.provider) is not CPU:
         # Small searches fill no batch of a device: many at once do.
@@ -155,8 +159,18 @@ def _make_engine(
     return JsonEngine(models, options, slots, workers, send, is_behind, log.failure)
 
 
-def _count(text: str | None) -> int | None:
-    """The number of positions that a configuration file wants to have searched at once."""
+def _profile(given: Settings) -> dict[str, Any]:
+    """Whom KataGo's settings want a HumanSL network to imitate, as a parameter of ours. Raises ParameterError."""
+    if not given.texts.get(PROFILE):
+        return {}
+    parameter = find_parameter(PROFILE)
+    with told_of(given.places[PROFILE]):
+        return {parameter.name: parameter.convert(given.texts[PROFILE], PROFILE)}
+
+
+def _count(given: Settings) -> int | None:
+    """The number of positions that KataGo's settings want to have searched at once. Raises UserError."""
+    text = given.texts.get(THREADS)
     if text is None:
         return None
     try:
@@ -164,5 +178,5 @@ def _count(text: str | None) -> int | None:
     except ValueError:
         count = 0
     if not 1 <= count <= MOST_THREADS:
-        raise UserError(f"{THREADS} must be 1 to {MOST_THREADS}, not {shown(text)}")
+        raise UserError(f"{given.places[THREADS]}: {THREADS} must be 1 to {MOST_THREADS}, not {shown(text)}")
     return count

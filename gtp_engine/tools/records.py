@@ -10,7 +10,7 @@ from typing import Any
 from go_rules.game import Game
 from go_rules.machine.files import read_regular
 from go_rules.machine.printable import printable_path
-from go_rules.rule_names import DEFAULT_PRESET, preset
+from go_rules.rule_names import DEFAULT_PRESET, rules_and_komi
 from go_rules.rules import Rules
 from go_rules.sgf.grammar import MAX_BYTES, SgfError
 from go_rules.sgf.reader import SgfGame, parse_sgf
@@ -31,7 +31,7 @@ ABSENT = {
 def conditions(configuration: Configuration) -> tuple[Rules, float]:
     """Return the rules and the komi of games that say nothing of their own."""
     engine = configuration.engine
-    rules, customary_komi = preset(engine.rules)
+    rules, customary_komi = rules_and_komi(engine.rules)
     return rules, customary_komi if engine.komi is None else engine.komi
 
 

@@ -60,10 +60,11 @@ class GameTree:
         node: np.void = tree.nodes[tree.used[ROOT]]
         return node
 
-    def clear(self) -> None:
-        """Forget the tree and the cache."""
+    def clear(self, with_cache: bool = True) -> None:
+        """Forget the tree, and unless told otherwise the cache."""
         clear_tree(self.space.tree)
-        self.space.cache.keys[:] = 0
+        if with_cache:
+            self.space.cache.keys[:] = 0
         self._line.forget()
 
     def take_root(

@@ -47,7 +47,7 @@ def choose_move(
 def temperature(game: Game, parameters: SearchParameters) -> float:
     """Compute the temperature at this stage of the game: from `temperature_early` it goes towards `temperature`."""
     halflife = parameters.temperature_halflife * (game.width * game.height) ** 0.5 / 19.0
-    share = 0.5 ** (len(game.moves) / halflife)
+    share = 0.5 ** (game.turn / halflife)
     return parameters.temperature + (parameters.temperature_early - parameters.temperature) * share
 
 

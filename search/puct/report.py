@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from go_rules.points import WHITE
+from go_rules.points import PASS, WHITE
 from search.puct.game_tree import GameTree
 from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
@@ -16,7 +16,7 @@ from search.puct.run import Run
 from search.puct.tree.nodes import ROOT, decode_priors
 from search.puct.tree.ownership import tree_ownership
 from search.puct.tree.rank import rank_root, variations
-from search.request import ReportRequest
+from search.request import SearchRequest
 from search.result import MoveInfo, SearchResult, StopReason
 
 MAX_VARIATION = 60
@@ -33,7 +33,7 @@ def take_snapshot(game_tree: GameTree, parameters: SearchParameters, run: Run) -
     winrate = 0.5 + 0.5 * sign * float(node["win_loss"])
     wants_ownership = request is not None and (request.ownership or request.ownership_stdev)
     ownership, deviation = _ownership(space, index, sign) if wants_ownership else (None, None)
-    moves = _moves(space, parameters, index, sign, request, run.request.likelihoods is not None)
+    moves = _moves(space, parameters, index, sign, run.request)
     if run.request.analysis and len(game_tree.symmetries) > 1:
         moves = _with_symmetric_moves(space, moves, game_tree.symmetries)
     return SearchResult(
@@ -80,18 +80,18 @@ def _moves(
     parameters: SearchParameters,
     index: int,
     sign: float,
-    request: ReportRequest | None,
-    of_people: bool,
+    asked: SearchRequest,
 ) -> tuple[MoveInfo, ...]:
     """All root moves: those tried, best first, and then the others by prior."""
-    tree = space.tree
+    tree, request, of_people = space.tree, asked.report, asked.likelihoods is not None
     node = tree.nodes[index]
     count = int(node["n_edges"])
     ranks = np.zeros((3, space.area + 1))
     rank_root(tree, space.context, ranks)
     values = ranks[0, :count]
     _prune(values, parameters)
-    lines = _variations(space, count)
+    passed = bool(asked.game.moves) and asked.game.moves[-1].point == PASS
+    lines = [_until_the_end(line, passed) for line in _variations(space, count)]
     edges = tree.edges[int(node["edges"]) : int(node["edges"]) + count]
     tried = [i for i in range(count) if edges[i]["prior"] >= 0 and _is_known(space, edges[i], of_people)]
     tried.sort(key=lambda i: (-values[i], -int(edges[i]["visits"]), -float(edges[i]["prior"])))
@@ -263,6 +263,16 @@ def _variations(space: Workspace, count: int) -> list[tuple[tuple[int, ...], ...
     points = space.context["points"][0, moves]
     columns = (points, visits, edge_visits)
     return [tuple(tuple(each[i, :n].tolist()) for each in columns) for i, n in enumerate(lengths.tolist())]
+
+
+def _until_the_end(line: tuple[tuple[int, ...], ...], passed: bool) -> tuple[tuple[int, ...], ...]:
+    """A variation up to the two passes in a row that end the game. The search goes on after them, to play out what is
+    dead. `passed`: whether the last move of the game was a pass."""
+    for length, point in enumerate(line[0], start=1):
+        if point == PASS and passed:
+            return tuple(each[:length] for each in line)
+        passed = point == PASS
+    return line
 
 
 def _stdev(node: np.void) -> float:

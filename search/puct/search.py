@@ -107,7 +107,7 @@ class Search:
             self._generator = np.random.default_rng(self._seed)
         if any(getattr(before, name) != getattr(parameters, name) for name in FIXED):
             self._release()
-        self.clear()
+        self.clear(with_cache=False)  # the cache knows on what its evaluations depend
 
     @property
     def workers(self) -> int:
@@ -136,12 +136,12 @@ class Search:
         self._game_tree_for(last)
         self.evaluator.warm_up(self._parameters.batch_for(self.evaluator, width, height), height, width)
 
-    def clear(self) -> None:
-        """Forget the tree and all evaluations."""
+    def clear(self, with_cache: bool = True) -> None:
+        """Forget the tree, and unless told otherwise the evaluations that the cache keeps."""
         with self._changed:
             self._abandon_outstanding()
             if self.tree is not None:
-                self.tree.clear()
+                self.tree.clear(with_cache)
 
     def close(self) -> None:
         """Stop the threads and release the memory."""

@@ -9,7 +9,7 @@ import pytest
 
 from gtp_engine import commands
 from gtp_engine.configuration.settings import EngineSettings
-from gtp_engine.version import VERSION
+from gtp_engine.version import GTP_VERSION, VERSION
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
 from tests.search.evaluators import FancifulEvaluator
 
@@ -20,6 +20,11 @@ def test_processor_time_is_that_of_this_process() -> None:
         before = time.process_time()
         told = float(dialogue.ask(command))
         assert before - 0.001 <= told <= time.process_time() + 0.001
+
+
+def test_the_version_may_be_another() -> None:
+    assert Dialogue().ask("version") == GTP_VERSION
+    assert Dialogue(settings=EngineSettings(gtp_version="0.17")).ask("version") == "0.17"
 
 
 def test_quit_ends_the_dialogue_and_nothing_else_does() -> None:

@@ -14,6 +14,8 @@ from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import parse_line
+from nets.evaluator import Evaluation, EvaluationRequest
+from search.puct.parameters import SearchParameters
 from search.request import SearchRequest
 from search.result import SearchResult
 from tests.gtp_engine.fakes import Dialogue, FakePlayer, StillPulse
@@ -90,6 +92,18 @@ def test_what_an_analysis_asks_of_the_player() -> None:
     assert request.limits.seconds is None
     assert request.filter is not None
     assert [set(points) for points, _ in request.filter.avoid[WHITE]] == [{from_vertex("A9", 9, 9)}]
+
+
+def test_lists_of_vertices_may_have_empty_places() -> None:
+    dialogue = Dialogue()
+    dialogue.send("kata-analyze b 100 avoid b D4, 1")
+    dialogue.send("kata-analyze b 100 allow b D4,,E5 2")
+    avoiding, allowing = (request.filter for request in dialogue.player.searches)
+    assert avoiding is not None
+    assert allowing is not None
+    d4, e5 = from_vertex("D4", 9, 9), from_vertex("E5", 9, 9)
+    assert avoiding.avoid[BLACK] == ((frozenset({d4}), 1),)
+    assert allowing.allow[BLACK] == (frozenset({d4, e5}), 2)
 
 
 def test_what_a_move_with_analysis_asks_of_the_player() -> None:
@@ -184,6 +198,23 @@ def test_raw_networks_of_one_symmetry_or_all() -> None:
     assert everything.startswith(first)
     assert dialogue.ask("kata-raw-nn 7") == everything[everything.index("symmetry 7") :]
     assert dialogue.refuse("kata-raw-nn 8") == "syntax error"
+
+
+def test_raw_networks_mix_in_as_much_optimism_as_searches_do() -> None:
+    shares: list[float] = []
+
+    class Recording(FancifulEvaluator):
+        def evaluate(self, request: EvaluationRequest) -> Evaluation:
+            shares.extend(request.optimism.tolist())
+            return super().evaluate(request)
+
+    dialogue = with_network()
+    dialogue.player.evaluator = Recording()
+    dialogue.ask("kata-raw-nn 0")
+    dialogue.player.parameters = SearchParameters(root_policy_optimism=1.0)
+    dialogue.ask("kata-raw-nn 0")
+    dialogue.ask("kata-raw-nn 0 0.5")
+    assert shares == pytest.approx([0.2, 1.0, 0.5])
 
 
 def test_raw_networks_are_of_the_side_to_move_unless_another_is_named() -> None:

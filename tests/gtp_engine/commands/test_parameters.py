@@ -8,7 +8,7 @@ import json
 import pytest
 
 from nets.human_profile import HumanProfile, parse_profile
-from tests.gtp_engine.fakes import Dialogue
+from tests.gtp_engine.fakes import Dialogue, FakePlayer
 from tests.search.evaluators import FancifulEvaluator
 
 
@@ -86,6 +86,63 @@ def test_a_refusal_calls_a_parameter_as_the_user_did() -> None:
     for name in ("lag", "lagBuffer"):
         assert dialogue.refuse(f"kata-set-param {name} -1").startswith(f"{name} must be 0 to ")
     assert dialogue.refuse('kata-set-params {"lag": 1, "lagBuffer": 1}') == "lagBuffer is given twice"
+
+
+STATIC, BY_HANDICAP = "playoutDoublingAdvantage", "dynamicPlayoutDoublingAdvantageCapPerOppLead"
+
+
+@pytest.mark.parametrize("value", ["0", "0.0", "1.5"])
+def test_fixed_doublings_take_the_place_of_those_by_handicap(value: str) -> None:
+    """Even 0 does, as in KataGo, unless somebody has named the others, too, before or after."""
+    dialogue = Dialogue()
+    dialogue.ask(f"kata-set-param {STATIC} {value}")
+    assert dialogue.player.parameters.handicap_doublings == 0.0
+    dialogue.ask(f"kata-set-param {BY_HANDICAP} 0.045")
+    for line in (f"kata-set-param {STATIC} {value}", f'kata-set-params {{"{STATIC}":{value},"maxVisits":5}}'):
+        dialogue.ask(line)
+        assert dialogue.player.parameters.handicap_doublings == 0.045
+    together = Dialogue()
+    together.ask(f'kata-set-params {{"{BY_HANDICAP}":0.125,"{STATIC}":{value}}}')
+    assert together.player.parameters.handicap_doublings == 0.125
+
+
+def test_what_the_command_line_has_named_stays() -> None:
+    before = Dialogue()
+    before.engine.named.add("handicap_doublings")
+    before.ask(f"kata-set-param {STATIC} 0")
+    assert before.ask(f"kata-get-param {BY_HANDICAP}") == "0.045"
+
+
+def test_mirror_go_is_met_in_games_as_in_analysis() -> None:
+    """As in KataGo: genmoveAntiMirror where it was named, else antiMirror."""
+
+    def both(dialogue: Dialogue) -> list[str]:
+        return [dialogue.ask(f"kata-get-param {name}") for name in ("genmoveAntiMirror", "antiMirror")]
+
+    dialogue = Dialogue()
+    assert both(dialogue) == ["true", "false"]
+    for value in ("false", "true", "false"):
+        dialogue.ask(f"kata-set-param antiMirror {value}")
+        assert both(dialogue) == [value, value]
+    dialogue.ask("kata-set-param genmoveAntiMirror true")
+    assert both(dialogue) == ["true", "false"]
+    for value in ("true", "false"):
+        dialogue.ask(f"kata-set-param antiMirror {value}")
+        assert both(dialogue) == ["true", value]
+
+
+def test_our_own_names_set_nothing_besides() -> None:
+    dialogue = Dialogue()
+    dialogue.ask("kata-set-param playout_doublings 0")
+    dialogue.ask("kata-set-param analysis_counter_mirror false")
+    assert dialogue.player.parameters == FakePlayer().parameters
+
+
+def test_a_refused_command_names_nothing() -> None:
+    dialogue = Dialogue()
+    dialogue.refuse('kata-set-params {"genmoveAntiMirror":true,"maxVisits":0}')
+    dialogue.ask("kata-set-param antiMirror false")
+    assert dialogue.ask("kata-get-param genmoveAntiMirror") == "false"
 
 
 def test_what_takes_a_new_process_is_no_parameter_here() -> None:

@@ -120,6 +120,15 @@ def test_stones_that_are_added_or_taken_off_change_no_turn() -> None:
     assert "Next player: Black" in dialogue.ask("showboard")
 
 
+@pytest.mark.parametrize("line", ["set_position b c3", "gogui-setup b c3", "gogui-setup_player b"])
+def test_another_position_has_no_last_move(line: str) -> None:
+    dialogue = Dialogue()
+    dialogue.ask("genmove b")
+    assert dialogue.ask("gomill-explain_last_move").startswith("move 1: black ")
+    dialogue.ask(line)
+    assert dialogue.ask("gomill-explain_last_move") == "no move yet"
+
+
 def test_a_side_that_is_to_play_already_costs_no_history() -> None:
     dialogue = Dialogue()
     dialogue.ask("gogui-play_sequence b c3 w d4 b e5")

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from go_rules.machine.memory import LEAST
-from go_rules.rule_names import PRESETS
+from go_rules.rule_names import OTHER_NAMES, PRESETS, rules_from_object
+from go_rules.rules import Rules
 from gtp_engine import cli
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.parameters import find_parameter, parameters
-from gtp_engine.configuration.settings import RULE_NAMES, EngineSettings
+from gtp_engine.configuration.settings import OTHER_RULE_NAMES, RULE_NAMES, EngineSettings
 from gtp_engine.configuration.sources import load, read_file
 from gtp_engine.configuration.texts import template
 from gtp_engine.networks import suited_to
 from gtp_engine.players import PLAYERS, check, chosen_player
+from gtp_engine.tools.records import conditions
 from nets.constant import ConstantEvaluator
 from nets.embedded import embedded_network
 from nets.evaluator import EvaluatorAttributes
 from search.parameters import ParameterError
 from search.puct.parameters import SearchParameters
+from search.toml import toml_value
 from search.uct.parameters import UctParameters
+from tests.conftest import REPOSITORY
+from tests.gtp_engine.fakes import Dialogue
 
 
 @pytest.fixture(autouse=True)
@@ -152,6 +159,54 @@ def test_later_sources_win(tmp_path: Path) -> None:
     assert configuration.fill(SearchParameters()).cpuct == 3.0
 
 
+NOTATION = "koSIMPLEscoreTERRITORYtaxSEKIsui0"
+BUTTON = '{"ko":"SITUATIONAL","hasButton":true}'
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "komi"),
+    [
+        ("french", PRESETS["aga"][0], 7.5),
+        ("NZ", PRESETS["new-zealand"][0], 7.0),
+        ("goe", PRESETS["ing"][0], 7.5),
+        ("ancientarea", PRESETS["stone-scoring"][0], 7.5),
+        ("Chinese_KGS", PRESETS["chinese-kgs"][0], 7.5),
+        (NOTATION, PRESETS["japanese"][0], 6.5),
+        (f"{NOTATION}komi3.5", PRESETS["japanese"][0], 3.5),
+        (BUTTON, rules_from_object({"ko": "SITUATIONAL", "hasButton": True}), 7.0),
+        ('{"score":"AREA","Komi":-2}', PRESETS["tromp-taylor"][0], -2.0),
+    ],
+)
+def test_rules_are_named_as_for_kata_set_rules(name: str, rules: Rules, komi: float, tmp_path: Path) -> None:
+    """The customary komi goes with them, unless the user has one of their own."""
+    file = write(tmp_path / "config.toml", f"rules = {toml_value(name)}\n")
+    for configuration in (load(file, [], {}), load(None, [f"rules={name}"], {}), load(None, [], {"rules": name})):
+        assert conditions(configuration) == (rules, komi)
+        engine = Dialogue(settings=configuration.fill(EngineSettings(size="9"))).engine
+        assert (engine.game.rules, engine.komi) == (rules, komi)
+    assert conditions(load(file, ["komi=0.5"], {})) == (rules, 0.5)
+
+
+def test_names_of_rules_are_known_before_the_rules_are_loaded() -> None:
+    """`nobi gtp` reads the setting before it may answer."""
+    settings = [f"rules={name}" for name in (*RULE_NAMES, *OTHER_RULE_NAMES)]
+    code = f"import sys; from gtp_engine.configuration.sources import load; [load(None, [s], {{}}) for s in {settings}]"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; print('numpy' in sys.modules)"],
+        cwd=REPOSITORY, capture_output=True, text=True, encoding="utf-8", check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == "False"
+
+
+def test_what_follows_from_a_setting_counts_only_where_nobody_says_more(tmp_path: Path) -> None:
+    file = write(tmp_path / "config.toml", "handicap_doublings = 0.125\n")
+    follows = {"handicap_doublings": 0.0, "counter_mirror": False}
+    configuration = load(file, [], {}, {"playout_doublings": 0.0}, implied=follows)
+    assert configuration.values == {"playout_doublings": 0.0, "handicap_doublings": 0.125, "counter_mirror": False}
+    assert configuration.named == {"playout_doublings", "handicap_doublings"}
+    assert load(None, ["counter_mirror=true"], {}, implied=follows).values["counter_mirror"] is True
+
+
 def test_the_users_file_is_read_unless_another_is_named(tmp_path: Path) -> None:
     write(tmp_path / "user" / "config.toml", "visits = 7")
     assert load(None, [], {}).engine.visits == 7
@@ -179,6 +234,11 @@ def test_names_may_be_katagos_and_are_lenient() -> None:
         ("precision=int4", "--set: precision must be one of auto, int16, int8, fp32, fp16, not int4"),
         ("size=1", "--set: size: 1 is no board size (2 to 25, or WIDTHxHEIGHT)"),
         ("size=9x9x9", "--set: size: 9x9x9 is no board size"),
+        ("rules=chess", "--set: rules: unknown rules: chess (known: tromp-taylor, "),
+        ("rules=koAREA", "--set: rules: ko must be one of SIMPLE, POSITIONAL, SITUATIONAL, not AREA"),
+        ("rules=koSIMPLEkomi1.2.3", "--set: rules: komi must be a number, not 1.2.3"),
+        ('rules={"ko":"SIMPLE"', '--set: rules: no object in JSON: {"ko":"SIMPLE"'),
+        ('rules={"colour":"red"}', "--set: rules: unknown rule: colour"),
         ("gtp_name=a\nb", "--set: gtp_name must be a text"),
         ("no_such=1", "--set: unknown parameter: no_such (`nobi config` lists them)"),
         ("=1", "--set: =1 is not name=value"),
@@ -251,6 +311,7 @@ def test_declarations() -> None:
         assert parameter.convert(str(value)) == value
         assert (parameter.default is None) == bool(parameter.absent)
     assert tuple(PRESETS) == RULE_NAMES
+    assert tuple(OTHER_NAMES) == OTHER_RULE_NAMES
 
 
 def test_nobi_config_shows_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from go_rules.machine.printable import printable_path
+from go_rules.rule_names import named_rules
+from gtp_engine import cli
+from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.katago_settings import adopt
 from gtp_engine.tools import gtp as command
+from gtp_engine.tools.records import conditions
+from gtp_engine.version import GTP_VERSION
 from search.parameters import ParameterError
 from search.puct.human_parameters import HumanParameters
+from search.puct.parameters import SearchParameters
+
+Start = Callable[..., Configuration]
 
 EXAMPLE = """
 # Logs
@@ -45,6 +55,7 @@ def test_what_is_ours_is_adopted_and_the_rest_is_named() -> None:
     assert adopted.values == {
         "visits": 500, "rules": "japanese", "analysis_counter_mirror": True, "size": "13", "lag": 1.0
     }  # fmt: skip
+    assert adopted.implied == {"counter_mirror": True}
     assert adopted.unused == ["logDir", "numSearchThreads"]
     assert adopted.reasons == ["searchFactorAfterOnePass can only be 1.0 here: passes do not shorten a search"]
 
@@ -68,29 +79,108 @@ def test_settings_of_a_human_network_need_one() -> None:
     assert without.reasons == [
         f"{name} can only be 0.0 here: there is no human network (-human-model)" for name in list(given)[:2]
     ]
-    assert adopt(given, has_human_net=True) == ({"human_prop": 1.0, "human_weightless": 0.8}, [], [])
+    assert adopt(given, has_human_net=True) == ({"human_prop": 1.0, "human_weightless": 0.8}, {}, [], [])
     in_the_tree = adopt({"humanSLOppExploreProbWeightful": "0.5"}, has_human_net=True)
     assert "not further down the tree" in in_the_tree.reasons[0]
 
 
 @pytest.mark.parametrize(
-    ("given", "values"),
+    ("overrides", "values"),
     [
-        ({"playoutDoublingAdvantage": "0.0"}, {"playout_doublings": 0.0, "handicap_doublings": 0.0}),
-        ({"dynamicPlayoutDoublingAdvantageCapPerOppLead": "0.1"}, {"handicap_doublings": 0.1}),
+        ("playoutDoublingAdvantage=0.0", {"playout_doublings": 0.0, "handicap_doublings": 0.0}),
+        ("dynamicPlayoutDoublingAdvantageCapPerOppLead=0.1", {"handicap_doublings": 0.1}),
         (
-            {"playoutDoublingAdvantage": "1", "dynamicPlayoutDoublingAdvantageCapPerOppLead": "0.1"},
+            "playoutDoublingAdvantage=1,dynamicPlayoutDoublingAdvantageCapPerOppLead=0.1",
             {"playout_doublings": 1.0, "handicap_doublings": 0.1},
         ),
+        ("antiMirror=false", {"analysis_counter_mirror": False, "counter_mirror": False}),
+        ("genmoveAntiMirror=false", {"counter_mirror": False}),
+        ("genmoveAntiMirror=true,antiMirror=false", {"analysis_counter_mirror": False, "counter_mirror": True}),
     ],
 )
-def test_fixed_doublings_take_the_place_of_those_by_handicap(given: dict[str, str], values: dict[str, float]) -> None:
-    assert adopt(given).values == values
+def test_a_setting_stands_for_another_that_is_not_named(
+    overrides: str, values: dict[str, object], start: Start
+) -> None:
+    """Fixed doublings take the place of those by handicap, and the setting for mirror Go in analysis is that of games.
+    Each is so in KataGo."""
+    assert start("-override-config", overrides).values == values
 
 
 def test_a_bad_value_is_refused() -> None:
     with pytest.raises(ParameterError, match="maxVisits must be a whole number, not x"):
         adopt({"maxVisits": "x"})
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
+    """Starts `nobi gtp` with these arguments, up to its first word; the session knows which parameters are named."""
+    found: list[Configuration] = []
+    told: list[frozenset[str]] = []
+    monkeypatch.setenv("NOBI_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setattr("gtp_engine.players.check", found.append)
+    monkeypatch.setattr("gtp_engine.dialogue.loop.run_gtp", lambda *given: told.append(given[3]))
+
+    def start(*arguments: str) -> Configuration:
+        result = CliRunner().invoke(command.gtp, arguments)
+        assert result.exit_code == 0, result.output
+        assert told[-1] == found[-1].named
+        return found[-1]
+
+    return start
+
+
+@pytest.mark.parametrize("name", ["french", "nz", "goe", "ancientarea", "koSIMPLEscoreTERRITORYtaxSEKIsui0"])
+def test_rules_by_all_of_katagos_names(name: str, start: Start, tmp_path: Path) -> None:
+    (tmp_path / "gtp.cfg").write_text(f"rules = {name} # as in KataGo\n", encoding="utf-8")
+    for arguments in (["-override-config", f"rules={name}"], ["-config", str(tmp_path / "gtp.cfg")]):
+        assert conditions(start(*arguments))[0] == named_rules(name)
+
+
+def test_rules_as_json_have_quotes_in_them(start: Start, tmp_path: Path) -> None:
+    """KataGo ends a value that does not begin with a quote at a #, and at nothing else."""
+    for number, line in enumerate((r'{"ko": "SIMPLE", "komi": 3.5}', r'"{\"ko\": \"SIMPLE\", \"komi\": 3.5}"')):
+        file = tmp_path / f"{number}.cfg"
+        file.write_text(f"rules = {line}  # theirs\n", encoding="utf-8")
+        rules, komi = conditions(start("-config", str(file)))
+        assert (rules, komi) == (named_rules("koSIMPLE"), 3.5)
+
+
+def test_of_several_files_the_later_wins(start: Start, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.cfg", tmp_path / "second.cfg"
+    first.write_text("maxVisits = 30\nmaxPlayouts = 40\nlagBuffer = 1\nantiMirror = true\n", encoding="utf-8")
+    second.write_text("maxVisits = 10\nlagBuffer = 2\nantiMirror = false\n", encoding="utf-8")
+    files = ["-config", str(first), "-config", str(second)]
+    configuration = start(*files, "-override-config", "lagBuffer=3")
+    settings = configuration.engine
+    assert (settings.visits, settings.playouts, settings.lag) == (10, 40, 3.0)
+    assert not configuration.fill(SearchParameters()).counter_mirror
+    assert start("-config", str(second), "-config", str(first)).engine.visits == 30
+
+
+@pytest.mark.parametrize("tool", ["gtp", "analysis"])
+def test_a_message_names_the_place_of_a_wrong_value(
+    tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "first.cfg", tmp_path / "second.cfg"
+    first.write_text("maxVisits = many\nmaxPlayouts = 5\n", encoding="utf-8")
+    second.write_text("maxPlayouts = few\n", encoding="utf-8")
+    files = ["-config", str(first), "-config", str(second)]
+    for overrides, message in (
+        (["maxPlayouts=1"], f"{printable_path(first)}: maxVisits must be a whole number, not many"),
+        (["maxVisits=1"], f"{printable_path(second)}: maxPlayouts must be a whole number, not few"),
+        (["maxVisits=1", "maxPlayouts=no"], "-override-config: maxPlayouts must be a whole number, not no"),
+    ):
+        assert cli.run([tool, *files, "-override-config", ",".join(overrides)]) == 1
+        assert capsys.readouterr().err == f"nobi: {message}\n"
+    assert cli.run([tool, *files, "-config", str(tmp_path / "third.cfg")]) == 1
+    assert capsys.readouterr().err == f"nobi: {printable_path(tmp_path / 'third.cfg')}: No such file or directory\n"
+
+
+def test_the_version_that_lizzie_is_told(start: Start) -> None:
+    """Old instructions for KataGo end Lizzie's command in `-override-version 0.17`."""
+    assert start("-override-version", "0.17").engine.gtp_version == "0.17"
+    for arguments in ((), ("-override-version", "")):
+        assert start(*arguments).engine.gtp_version == GTP_VERSION
 
 
 def test_the_command_line_of_katago(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

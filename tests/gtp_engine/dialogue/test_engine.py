@@ -344,6 +344,19 @@ def test_pondering_has_limits() -> None:
     assert dialogue.player.searches[-1].limits == Limits(5, 2.5, False, 4)
 
 
+def test_pondering_goes_on_after_the_komi() -> None:
+    """Some controllers tell it at every move."""
+    dialogue = Dialogue(settings=EngineSettings(size="9", ponder=True))
+    dialogue.ask("komi 6.5")
+    dialogue.engine.stop_pondering()
+    assert not dialogue.player.searches
+    dialogue.ask("genmove b")
+    dialogue.ask("komi 7.5")
+    dialogue.engine.close()
+    assert len(dialogue.player.searches) == 3
+    assert dialogue.player.searches[-1].game.komi == 7.5
+
+
 # --- What people see -------------------------------------------------------------------------------------------------
 
 
@@ -355,7 +368,10 @@ def test_ogs_chat(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search("KataGo", first)
     assert not re.search("DISCUSSION:|MALKOVICH:|MAIN:", first)
     assert second == "MALKOVICH:Visits 10 Winrate 52.00% ScoreLead 0.8 ScoreStdev 12.2 PV A9 pass"
-    dialogue.player.doublings = 2.0
+    dialogue.player.script = ["C9"]  # not the first of the search's moves
     dialogue.ask("genmove w")
+    assert capsys.readouterr().err.endswith(" PV C9 pass\n")
+    dialogue.player.doublings = 2.0
+    dialogue.ask("genmove b")
     (third,) = capsys.readouterr().err.splitlines()
     assert third.startswith("MALKOVICH:Visits 10 Winrate 52.00% ScoreLead 0.8 ScoreStdev 12.2 (PDA 2.00) PV ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -15,6 +17,7 @@ from gtp_engine import stderr
 from gtp_engine.configuration.settings import EngineSettings
 from search.request import SearchRequest
 from search.result import SearchResult
+from tests.conftest import REPOSITORY
 from tests.gtp_engine.fakes import Dialogue, FakePlayer
 
 
@@ -139,3 +142,27 @@ def test_an_analysis_that_fails_says_so_on_stderr(capsys: pytest.CaptureFixture[
     dialogue = Dialogue(BrokenPlayer(), EngineSettings(size="9"))
     assert "a bug" not in dialogue.send("kata-analyze b 10")
     assert "ZeroDivisionError: a bug" in capsys.readouterr().err
+
+
+NO_THREADS = """
+from gtp_engine import cli
+from gtp_engine.thinking.pondering import Pondering
+
+def start(*arguments):
+    raise RuntimeError("can't start new thread")
+
+Pondering.start = start
+cli.main()
+"""
+
+
+def test_where_pondering_cannot_begin_the_dialogue_goes_on() -> None:
+    options = ["gtp", "--ponder", "--net", "none", "--player", "random", "--size", "5"]
+    done = subprocess.run(
+        [sys.executable, "-c", NO_THREADS, *options],
+        cwd=REPOSITORY, input="genmove b\nname\nquit\n", capture_output=True, encoding="utf-8", check=True,
+    )  # fmt: skip
+    assert done.stdout.count("= ") == 3
+    assert "= Nobi\n" in done.stdout
+    assert "nobi: the system gives this process no more threads" in done.stderr
+    assert "Traceback" not in done.stderr

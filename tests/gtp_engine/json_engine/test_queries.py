@@ -224,6 +224,8 @@ def test_who_is_to_move(engine: Spoken) -> None:
     assert player(moves=[], initialStones=[["B", "C3"]]) == "B"
     assert player(moves=[], initialStones=[["B", "C3"], ["B", "G7"]]) == "W"
     assert player(moves=[], initialStones=[["B", "C3"], ["W", "G7"]]) == "B"
+    assert player(moves=[], initialStones=[["B", "C3"], ["B", "C3"]]) == "B", "it is one stone"
+    assert player(moves=[], initialStones=[["W", "C3"], ["B", "C3"], ["B", "G7"]]) == "W", "white's is replaced"
     assert player(moves=[["W", "C3"]]) == "B"
     assert player(moves=[["W", "C3"], ["W", "C4"]], analyzeTurns=[0]) == "W"
 
@@ -271,3 +273,11 @@ def test_the_answer_to_a_finished_game(engine: Spoken) -> None:
         for answer in answers:
             for move in answer["moveInfos"]:
                 assert "pass pass" not in " ".join(move["pv"][:-2])
+
+
+def test_turns_and_priorities_may_be_written_as_numbers_with_a_point(engine: Spoken) -> None:
+    moves = [["B", "E5"], ["W", "C3"]]
+    answers = engine.ask(asking(moves=moves, analyzeTurns=[1.0, 2], priorities=[3.0, 1], maxVisits=1), 2)
+    assert sorted(answer["turnNumber"] for answer in answers) == [1, 2]
+    (refused,) = engine.ask(asking(moves=moves, analyzeTurns=[1.5]))
+    assert refused["field"] == "analyzeTurns"

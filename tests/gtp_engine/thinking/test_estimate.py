@@ -10,7 +10,7 @@ import pytest
 from go_rules.points import BLACK, WHITE, from_vertex
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.protocol import parse_line
-from gtp_engine.thinking.estimate import dead_stones, estimate, lost_chains
+from gtp_engine.thinking.estimate import dead_stones, estimate, is_finished, lost_chains
 from search.request import SearchRequest
 from search.result import SearchResult
 from tests.go_rules.diagrams import game_from
@@ -95,6 +95,27 @@ def test_the_position_before_the_passes_is_searched_for_both_sides() -> None:
         assert request.limits.seconds == 0.25
         assert request.stop is asked.stop
     assert len(dialogue.engine.game.moves) == 5
+
+
+def test_a_pass_that_ends_nothing_stands() -> None:
+    dialogue = Dialogue()
+    dialogue.ask("gogui-play_sequence b c3 w pass")
+    estimate(dialogue.engine, call("final_score"))
+    assert [len(request.game.moves) for request in dialogue.player.searches] == [2, 2]
+    button = Dialogue()
+    button.ask("kata-set-rules aga-button")
+    button.ask("gogui-play_sequence b c3 w pass b pass")
+    assert not is_finished(button.engine.game)
+    button.ask("play w pass")
+    assert is_finished(button.engine.game)
+
+
+def test_an_empty_board_is_not_counted() -> None:
+    """No point belongs to anybody there, and neither search is sure of any."""
+    dialogue = Dialogue(Opinionated({BLACK: 0.0, WHITE: 0.0}))
+    dialogue.ask("kata-set-rules chinese")
+    dialogue.ask("komi 20.5")
+    assert dialogue.ask("final_score") == "B+0.5"
 
 
 def test_what_was_interrupted_is_not_kept() -> None:

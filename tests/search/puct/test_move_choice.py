@@ -98,6 +98,11 @@ def test_temperature_falls_with_the_game() -> None:
     for _ in range(19):
         game.play(game.to_play, game.legal_moves(game.to_play)[0])
     assert temperature(game, parameters) == pytest.approx(0.1 + 0.4 / 2)
+    moved = [(move.colour, move.point) for move in game.moves if move.point != PASS]
+    set_up = Game(game.width, game.height)
+    set_up.set_position(moved, BLACK)
+    assert set_up.turn == len(moved)
+    assert temperature(set_up, parameters) == pytest.approx(0.1 + 0.4 * 0.5 ** (len(moved) / len(game.moves)))
 
 
 @pytest.mark.parametrize(

@@ -367,6 +367,17 @@ def test_a_seed_that_is_set_later_is_as_good() -> None:
     assert signatures[0] == signatures[1]
 
 
+def test_other_parameters_forget_the_tree_and_no_evaluation(make: Maker) -> None:
+    player, request = make(FancifulEvaluator(), random_symmetry=False), SearchRequest(Game(5, 5), BLACK, visits(200))
+    first = player.search(request)
+    player.parameters = dataclasses.replace(player.parameters, cpuct=player.parameters.cpuct * 1.01)
+    second = player.search(request)
+    assert (second.visits, second.new_visits) == (200, 199)
+    assert second.evaluations < 0.2 * first.evaluations
+    player.clear()
+    assert player.search(request).evaluations > 0.8 * first.evaluations
+
+
 def test_another_seed_another_search() -> None:
     found = set()
     for seed in (1, 2, 3):
