@@ -31,6 +31,7 @@ RULES = np.dtype(
         ("suicide", "i1"),  # 1: removing one's own chain of two or more stones is legal
         ("has_button", "i1"),  # 1: the first pass earns half a point
         ("friendly_pass", "i1"),  # 1: after two passes the players agree which stones are dead
+        ("draw_shift", "f4"),  # points that networks see white have besides: how far a draw is from being half a win
         ("cleanup", "i1"),  # territory scoring: 1 if two passes lead to the clean-up phases, 0 if they end the game
     ],
     align=True,
@@ -110,7 +111,10 @@ class Rules:
         }
 
     def with_value(self, key: str, value: object) -> Rules:
-        """Return this rule set with one of the keys of `to_json` changed, in any letter case. Raises RulesError."""
+        """Return this rule set with one of the keys of `to_json` changed, in any letter case.
+
+        Raises RulesError, also where there would be a button under territory scoring, which no network has learned.
+        """
         text = str(value).strip().strip('"').upper() if isinstance(value, (str, int, float)) else ""
         folded = key.strip().lower()
         if folded in _CHOICES:
@@ -119,12 +123,18 @@ class Rules:
                 given = "null" if value is None else shown(value)
                 raise RulesError(f"{shown(key)} must be one of {', '.join(names)}, not {given}")
             changes: dict[str, Any] = {field: names.index(text)}
-            return dataclasses.replace(self, **changes)
+            return dataclasses.replace(self, **changes)._playable()
         if folded in _FLAGS:
             if text not in ("TRUE", "FALSE"):
                 raise RulesError(f"{shown(key)} must be true or false, not {shown(value)}")
-            return dataclasses.replace(self, **{_FLAGS[folded]: text == "TRUE"})
+            return dataclasses.replace(self, **{_FLAGS[folded]: text == "TRUE"})._playable()
         raise RulesError(f"unknown rule: {shown(key)}")
+
+    def _playable(self) -> Rules:
+        """These rules, if networks know such. Raises RulesError."""
+        if self.has_button and self.scoring != SCORING_AREA:
+            raise RulesError("a button needs area scoring")
+        return self
 
 
 _CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {

@@ -5,7 +5,9 @@ Planes of `spatial`, in rows from the top left of the board and of its exact siz
     0       on the board (always 1)
     1, 2    own stones, opponent's stones
     3-5     stones of chains with 1, 2, 3 liberties
-    6       points banned by ko or superko
+    6       points banned by ko or superko. In clean-up phases KataGo shows a capture that was made in this position
+            before even while the stone is blocked (plane 7). The move is legal then, as a "pass for ko", so it is not
+            shown here: searches take `ban` for what is illegal
     7       stones that may not be retaken yet (clean-up phases)
     8       not used
     9-13    the last five moves, newest first
@@ -149,7 +151,7 @@ def encode_symmetry(stack, i, colour, rules, pda, view, ban, scratch, permutatio
     """
     pos = stack[i]
     phase = live_phase(pos, rules)
-    komi = pos.white_bonus + rules.handicap_bonus + rules.komi
+    komi = pos.white_bonus + rules.handicap_bonus + rules.komi + rules.draw_shift
     if colour == BLACK:
         komi = -komi
     _encode_points(pos, colour, phase, ban, permutation, spatial)

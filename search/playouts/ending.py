@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.phases import live_phase
-from go_rules.points import EAST, EMPTY, N_POINTS, NORTH, PASS, SOUTH, WEST, WHITE, board_points
+from go_rules.points import EAST, EMPTY, NORTH, PASS, SOUTH, WEST, WHITE, board_points
 from go_rules.position import PHASE_MAIN
 from go_rules.rules import SCORING_TERRITORY
-from search.playouts.evaluation import final_score
 from search.playouts.parameters import PlayoutParameters
 from search.result import RESIGN, SearchResult
 
@@ -43,7 +42,7 @@ def choose_point(game: Game, result: SearchResult, parameters: PlayoutParameters
 
 def _pass_wins(game: Game, colour: int, settled: NDArray[np.bool_]) -> bool:
     """Whether the game is won with every stone alive, and a pass ends it or nothing can change any more."""
-    white = float(final_score(game.position, game.record, np.zeros(N_POINTS, np.int8)))
+    white = game.score()
     score = white if colour == WHITE else -white
     return score > 0 and (int(game.position["passes"]) >= 1 or bool(settled.all()))
 

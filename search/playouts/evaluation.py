@@ -74,7 +74,8 @@ def evaluate(pos, rules, buffers):
 
 @kernel
 def final_score(pos, rules, area):
-    """Count the score (white minus black, with komi) of a position as it stands. Fills `area` [N_POINTS]: owners."""
+    """Count the score (white minus black, with komi) of a position as it stands, without group tax, of which playouts
+    know nothing. Fills `area` [N_POINTS]: owners."""
     return tromp_taylor_area(pos, area) + pos.white_bonus + rules.komi + rules.handicap_bonus
 
 

@@ -99,7 +99,7 @@ class GameTree:
         index = self._find(request, parameters, owner)
         limit = request.limits.seconds
         may_take = math.inf if limit is None else PREPARING_SHARE * limit
-        place_root(space.context, game, colour, excluded_until(request.filter))
+        place_root(space.context, game, colour, excluded_until(request.filter), parameters.draw_wins_for_white)
         space.context["settings"]["white_doublings"] = doublings
         if hidden:
             space.hide_history()
@@ -194,4 +194,4 @@ def _owner(request: SearchRequest) -> tuple[Hashable, ...]:
 
 
 def _pass_may_end(game: Game) -> bool:
-    return bool(game.position["passes"] >= 1)
+    return bool(game.position["passes"] >= 1 or game.position["passed_here"])

@@ -96,7 +96,8 @@ def _moves(
     tried = [i for i in range(count) if edges[i]["prior"] >= 0 and _is_known(space, edges[i], of_people)]
     tried.sort(key=lambda i: (-values[i], -int(edges[i]["visits"]), -float(edges[i]["prior"])))
     # The confidence interval is one of utility; this is the share that winning has in it, in winrate.
-    share = 0.5 * parameters.win_loss_factor / float(space.context["settings"][0]["utility_radius"])
+    radius = max(1e-30, float(space.context["settings"][0]["utility_radius"]))
+    share = 0.5 * parameters.win_loss_factor / radius
     moves = []
     for order, i in enumerate(tried):
         move = _tried(space, edges[i], order, sign, ranks[:, i], share, lines[i])

@@ -77,7 +77,8 @@ class UctPlayer:
         game = Game(width, height)
         self.search(SearchRequest(game, BLACK, Limits(visits=1)))
         game.play(BLACK, PASS)
-        self.choose(game, self.search(SearchRequest(game, WHITE, Limits(visits=2))))
+        for visits in (2, 3):  # the second search keeps what the first has found
+            self.choose(game, self.search(SearchRequest(game, WHITE, Limits(visits=visits))))
         self.clear()
 
     def search(self, request: SearchRequest) -> SearchResult:
@@ -145,6 +146,8 @@ class UctPlayer:
         owner = game.identity(), request.filter
         moves = self._line.moves_to(request, owner)
         index = None if moves is None else self._find(request, moves)
+        if index is not None and self._nodes[index]["children"] == 0:
+            index = None  # its visits, of the end of the game or of a long line, would leave none for its moves
         nodes = None
         if index is not None:
             with contextlib.suppress(MemoryError):  # then there is room for one tree, and not for two

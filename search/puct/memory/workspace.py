@@ -88,7 +88,8 @@ class Workspace:
         `other`: whatever else they depend on, for as long as its text is the same; None for nothing.
         """
         doublings = float(self.context["settings"]["white_doublings"][0])
-        terms = game.record.tobytes() + repr((parameters.policy_optimism, doublings)).encode()
+        shift = float(self.context["rules"]["draw_shift"][0])
+        terms = game.record.tobytes() + repr((parameters.policy_optimism, doublings, shift)).encode()
         if other is not None:
             terms += repr(other).encode()
         self.cache.salt[0] = int.from_bytes(hashlib.blake2b(terms, digest_size=8).digest(), "little")

@@ -20,6 +20,7 @@ from search.puct.memory.context import SCORE
 from search.puct.memory.workspace import Workspace
 from search.puct.parameters import SearchParameters
 from search.puct.root.moves import (
+    LOWEST_PRIOR,
     ending_bonuses,
     pass_alive,
     root_priors,
@@ -39,9 +40,6 @@ from search.puct.tree.nodes import (
     find_next,
 )
 from search.result import RawEvaluation
-
-LOWEST_PRIOR = 1e-12
-"""A legal root move's prior is at least this much, so that 0 means illegal."""
 
 
 @kernel

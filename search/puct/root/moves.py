@@ -15,6 +15,9 @@ from go_rules.rules import SCORING_AREA
 from go_rules.tactics.life import new_life_work, pass_alive_area
 from search.puct.parameters import SearchParameters
 
+LOWEST_PRIOR = 1e-12
+"""A legal root move's prior is at least this much, so that 0 means illegal."""
+
 SETTLED = 0.95
 """Ownership from which on a point counts as someone's for certain."""
 
@@ -28,10 +31,11 @@ def root_priors(
 ) -> NDArray[np.float64]:
     """Apply the parameters' temperature and noise to the root's policy [P], which is 0 for illegal moves."""
     legal = priors > 0
-    if parameters.root_policy_temperature != 1.0:
+    if parameters.root_policy_temperature != 1.0 and legal.any():
         logs = np.log(priors, where=legal, out=np.full(len(priors), -np.inf))
         priors = np.exp((logs - logs.max()) / parameters.root_policy_temperature)
         priors /= priors.sum()
+        priors[legal] = np.maximum(priors[legal], LOWEST_PRIOR)  # a prior of 0 says that a move is illegal
     if parameters.root_noise and legal.any():
         shape = noise_shape(priors[legal]) * parameters.root_noise_concentration
         noise = generator.gamma(shape)

@@ -37,9 +37,17 @@ def set_position(ctx, stack, length, keys, most_stones, colour):
         seen_add(context.seen, keys[i])
 
 
-def place_root(context: NDArray[np.void], game: Game, colour: int, until: NDArray[np.int16]) -> None:
-    """Write the game's position and rules, and the excluded moves (search.request.excluded_until), into the context."""
+def place_root(
+    context: NDArray[np.void], game: Game, colour: int, until: NDArray[np.int16], draw_wins: float = 0.5
+) -> None:
+    """Write the game's position and rules, and the excluded moves (search.request.excluded_until), into the context.
+
+    `draw_wins`: how many wins of white's a draw is worth. Where games can be drawn networks are shown another komi for
+    that, as by KataGo.
+    """
     context["rules"][0] = game.record
+    can_be_drawn = float(game.komi).is_integer() != game.rules.has_button
+    context["rules"]["draw_shift"] = draw_wins - 0.5 if can_be_drawn else 0.0
     # Between players two passes end the game and dead stones are agreed upon; a search has to play them out.
     context["rules"]["cleanup"] = 1
     context["until"][0] = until

@@ -152,7 +152,7 @@ def _best_slot(nodes, edges, ctx, node, ranks):
 
 @kernel
 def is_decided(tree, ctx, visits_left):
-    """Return whether `visits_left` more visits of the root can no longer change which of its moves is chosen.
+    """Return whether `visits_left` more visits of the root will hardly change which of its moves is chosen.
 
     No other move may come to have as many visits as the most visited one, and none that looks better enough of them to
     be chosen by its confidence bound. True also where there is only one move.

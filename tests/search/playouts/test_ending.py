@@ -66,6 +66,27 @@ def test_a_pass_is_answered_only_when_the_count_is_won() -> None:
     assert choose_point(game, result_for(game, 0.5, *moves), UctParameters()) == PASS
 
 
+TWO_GROUPS = """
+    . O X . X O .
+    O O X X X O O
+    . O X . X O .
+    O O X X X O O
+    . O X . X O .
+    O O X X X O O
+    . O X . X O .
+"""
+
+
+def test_group_tax_counts_before_a_pass() -> None:
+    """White has seven points more than black, and pays for two groups where black pays for one."""
+    moves = (info("A7", 900), info("pass", 10))
+    for rules, wins in (("stone-scoring", False), ("chinese", True)):
+        game = game_from(TWO_GROUPS, BLACK, PRESETS[rules][0], -6.0)
+        game.play(BLACK, PASS)
+        assert (game.score() > 0) is wins
+        assert (choose_point(game, result_for(game, 0.5, *moves), UctParameters()) == PASS) is wins
+
+
 def test_resigning() -> None:
     game = game_from(FINISHED, BLACK, CHINESE, 20.5)
     moves = (info("F7", 900),)

@@ -39,6 +39,18 @@ def best(player: UctPlayer, game: Game, colour: int, visits: int) -> str:
     return to_vertex(player.search(SearchRequest(game, colour, Limits(visits=visits))).moves[0].point, game.height)
 
 
+def test_the_visits_of_a_finished_game_leave_room_for_a_search(player: UctPlayer) -> None:
+    """A position of the tree that becomes the root had visits, but no moves, where the game was over in the tree."""
+    player.clear()
+    game = Game(5, 5, CHINESE)
+    game.play(BLACK, PASS)
+    player.search(SearchRequest(game, WHITE, Limits(visits=2000, may_stop_early=False)))
+    game.play(WHITE, PASS)
+    result = player.search(SearchRequest(game, BLACK, Limits(visits=200, may_stop_early=False)))
+    assert result.new_visits >= 190
+    assert sum(move.visits for move in result.moves) >= 190
+
+
 # --- Finding moves ------------------------------------------------------------------------------------------------
 
 THREE_IN_A_ROW = """
