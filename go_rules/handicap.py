@@ -97,7 +97,7 @@ def fixed_handicap(n: int, width: int, height: int) -> list[int]:
     most = max_fixed_handicap(width, height)
     if not 2 <= n <= most:
         choice = f"2 to {most} stones" if most else "no fixed handicap"
-        raise HandicapError(f"a {width}x{height} board has {choice}")
+        raise HandicapError(f"{_board(width, height)} has {choice}")
     columns, rows = _lines(width), _lines(height)
     stones = (*_PATTERN[: n - 1], "MM") if n in (5, 7, 9) else _PATTERN[:n]
     return [point_at(columns["LMR".index(stone[0])], rows["TMB".index(stone[1])]) for stone in stones]
@@ -110,7 +110,7 @@ def free_handicap(n: int, width: int, height: int) -> list[int]:
     all other stones and from the edge.
     """
     if not 1 <= n <= max_free_handicap(width, height):
-        raise HandicapError(f"a {width}x{height} board has room for 1 to {max_free_handicap(width, height)} stones")
+        raise HandicapError(f"{_board(width, height)} has room for 1 to {max_free_handicap(width, height)} stones")
     fixed = min(n, max_fixed_handicap(width, height))
     points = fixed_handicap(fixed, width, height) if fixed >= 2 else []
     y, x = np.mgrid[0:height, 0:width]
@@ -124,6 +124,11 @@ def free_handicap(n: int, width: int, height: int) -> list[int]:
         points.append(point_at(int(best[1]), int(best[0])))
         _take(room, x, y, points[-1])
     return points
+
+
+def _board(width: int, height: int) -> str:
+    """`a 9x9 board`, `an 11x9 board`: eight, eleven and eighteen begin with a vowel."""
+    return f"{'an' if width in (8, 11, 18) else 'a'} {width}x{height} board"
 
 
 def _lines(side: int) -> tuple[int, int, int]:

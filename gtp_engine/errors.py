@@ -9,14 +9,14 @@ LONGEST = 2000
 
 USER_ERRORS = (
     ("go_rules.rules", "RulesError"),
-    ("go_rules.sgf.reader", "SgfError"),
+    ("go_rules.sgf.grammar", "SgfError"),
     ("gtp_engine.errors", "UserError"),
     ("nets.evaluator", "EvaluatorError"),
     ("search.parameters", "ParameterError"),
     ("training.errors", "TrainingError"),
 )
-"""Module and name of every exception whose text is one line for the user. They are named and not imported, because some
-of these modules take long to import."""
+"""Of every exception whose text is one line for the user, the module that defines it and its name. They are named and
+not imported, because some of these modules take long to import."""
 
 
 class UserError(Exception):

@@ -11,8 +11,8 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-VISITS, PLAYER = "visits", "player"
-"""Two things that may be varied besides parameters: the visits a move, and the player itself."""
+PLAYER, VISITS, TIME, WORKERS = "player", "visits", "time", "workers"
+"""What every engine of an experiment is told by an option of its own, unless it is what is varied."""
 
 
 class Pairing(enum.Enum):
@@ -33,7 +33,7 @@ class Experiment:
     player: str
     """The player that is varied."""
     option: str
-    """What is varied: a parameter, VISITS or PLAYER."""
+    """What is varied: PLAYER, or a parameter by our name."""
     values: tuple[str, ...]
     axis: str
     """The label of the values in the picture."""
@@ -152,7 +152,8 @@ class Plan:
 
 
 def plan(experiment: Experiment, seconds: float | None) -> Plan:
-    """Plan who plays whom. With `seconds` each move has that time; then visits limit it only where they are varied."""
+    """Plan who plays whom. With `seconds` each move has that time, without it the experiment's visits; where time or
+    visits are what is varied, they alone limit a move."""
     values = experiment.values
     engines = [_engine(experiment, experiment.player, value, seconds) for value in values]
     count = len(engines)
@@ -174,14 +175,20 @@ def plan(experiment: Experiment, seconds: float | None) -> Plan:
 
 def _engine(experiment: Experiment, player: str, value: str, seconds: float | None) -> Engine:
     option = experiment.option
-    setting: tuple[str, ...] = ()
     label = f"{player} {option}={value}"
     if option == PLAYER:
         player = label = value
-    visits = str(experiment.visits_of.get(player, experiment.visits))
-    if option == VISITS:
-        visits, label = value, f"{player} {value}"
-    elif option != PLAYER:
-        setting = ("--set", f"{option}={value}")
-    limit = ("--visits", visits) if seconds is None or option == VISITS else ("--time", f"{seconds:g}")
-    return Engine(label, ("--player", player, "--workers", str(experiment.workers), *limit, *setting))
+    elif option == VISITS:
+        label = f"{player} {value}"
+    words = {"--player": player, "--workers": str(experiment.workers)}
+    if option in (VISITS, TIME):
+        words[f"--{option}"] = value
+    elif seconds is None:
+        words["--visits"] = str(experiment.visits_of.get(player, experiment.visits))
+    else:
+        words["--time"] = f"{seconds:g}"
+    if option == WORKERS:
+        words["--workers"] = value
+    elif option not in (PLAYER, VISITS, TIME):
+        words["--set"] = f"{option}={value}"
+    return Engine(label, tuple(word for pair in words.items() for word in pair))

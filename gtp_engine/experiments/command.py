@@ -12,12 +12,14 @@ from go_rules.machine.launch import python_command
 from go_rules.machine.locks import folder_for_one
 from go_rules.machine.printable import printable, shown
 from gtp_engine.configuration.options import Count, Number
+from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
-from gtp_engine.experiments.catalogue import EXPERIMENTS, PLAYER, VISITS, Experiment, Plan, plan
+from gtp_engine.experiments.catalogue import EXPERIMENTS, PLAYER, TIME, VISITS, Experiment, Plan, plan
 from gtp_engine.experiments.report import MISSING, as_csv, as_markdown, can_draw, draw, findings
 from gtp_engine.match.command import EXIT_FAULTS
 from gtp_engine.match.conditions import BoardSize, Conditions, read_conditions
+from gtp_engine.match.table import amount
 from gtp_engine.players import check
 from gtp_engine.tournament.progress import play_series
 from gtp_engine.tournament.report import write_results
@@ -83,7 +85,7 @@ def experiment(
     folder = out or Path(f"experiment-{name}")
     with folder_for_one(folder):
         found = _play(name, chosen, planned, conditions, folder)
-        played = f"{found.games} games on {size[0]}x{size[1]}, komi {conditions.terms.komi:g}, "
+        played = f"{amount(found.games, 'game')} on {size[0]}x{size[1]}, komi {conditions.terms.komi:g}, "
         _publish(name, chosen, planned, found, played + limit_text(chosen, seconds), folder, path)
     return EXIT_FAULTS if found.has_faults else 0
 
@@ -119,12 +121,20 @@ def _chosen(
     return dataclasses.replace(
         chosen,
         player=player or chosen.player,
-        option=option or chosen.option,
+        option=_own_name(option) if option else chosen.option,
         values=tuple(listed),
         visits=visits or chosen.visits,
         visits_of={} if visits else chosen.visits_of,
         games=games or chosen.games,
     )
+
+
+def _own_name(option: str) -> str:
+    """Our name of a parameter, which may be written in KataGo's way; PLAYER and what is no parameter stay."""
+    try:
+        return find_parameter(option).name
+    except ParameterError:
+        return option
 
 
 def _play(name: str, chosen: Experiment, planned: Plan, conditions: Conditions, folder: Path) -> Results:
@@ -154,7 +164,9 @@ def limit_text(chosen: Experiment, seconds: float | None) -> str:
     """Say how long the engines thought, for the caption: `seconds` a move, or the visits of the experiment."""
     if chosen.option == VISITS:
         return "visits as they say"
+    if chosen.option == TIME:
+        return "seconds a move as they say"
     if seconds is not None:
         return f"{seconds:g} s a move"
     others = "".join(f", {player} {visits}" for player, visits in chosen.visits_of.items())
-    return f"{chosen.visits} visits a move{others}"
+    return f"{amount(chosen.visits, 'visit')} a move{others}"

@@ -1,11 +1,20 @@
 """The referee's clocks: time controls as text and as GTP commands, and by how much a move was late.
 
-What a time control is and how a clock runs is in gtp_engine/thinking/clock.py, which the engine uses, too.
+What a time control is and how a clock runs is in gtp_engine/thinking/clock.py, which the engine uses, too. All seconds
+of a move are charged here. But the way to an engine and back takes time that is not the engine's, so a clock may go
+below zero, and a move is late only if it leaves the clock more than the lag below it. A clock below zero goes on:
+
+    absolute            from there, to the end of the game
+    Fischer             from there, with the increment; a move may be over its maximum by the lag as well
+    Canadian            from there, until the stones of the period are played; a new period is full
+    byo-yomi            the last period is full again for each move; no other period is saved by the lag
+    a time for a move   full again
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from go_rules.machine.printable import shown
 from go_rules.machine.texts import parse_number
@@ -63,7 +72,8 @@ def announcements(control: TimeControl) -> list[str]:
     """List the GTP commands that announce a time control, the best first. An engine gets the first one that it accepts.
 
     The last one is always `time_settings` with whole numbers, which every engine with a clock accepts. It comes as near
-    as it can: byo-yomi with all periods but one as main time, Fischer time without its increment.
+    as it can: byo-yomi with all periods but one as main time, Fischer time without its increment. `SideClock.time_left`
+    can tell of byo-yomi in the same way.
     """
     main, period, count = control.main, control.period, control.stones
     commands = []
@@ -83,29 +93,54 @@ def announcements(control: TimeControl) -> list[str]:
 class SideClock:
     """The clock of one side in one game."""
 
-    def __init__(self, control: TimeControl) -> None:
+    def __init__(self, control: TimeControl, lag: float = 0.0) -> None:
+        """Start with the full time. A move is late if it leaves the clock more than `lag` seconds below zero."""
         self.control = control
+        self.lag = lag
         self.left = full_time(control)
+        """Main time and a Canadian period may be below zero here, by at most `lag`."""
 
-    def time_left(self) -> tuple[float, int]:
-        """Return the arguments of `time_left`: seconds, and stones or periods, which are 0 in main time."""
-        if not self.left.in_overtime:
-            return self.left.main, 0
-        count = self.left.periods if self.control.system is System.BYOYOMI else self.left.stones
-        return self.left.period, count
+    def time_left(self, in_periods: bool = True) -> tuple[float, int]:
+        """Return the arguments of `time_left`: seconds, never below 0, and stones or periods, which are 0 in main time.
+
+        `in_periods`: whether the engine was told of byo-yomi periods. If not, all of them but the last are main time
+        for it (`announcements`), and it hears of them as main time here, too.
+        """
+        left = self.left
+        if self.control.system is System.BYOYOMI and not in_periods:
+            spare = self.control.period * ((left.periods if left.in_overtime else self.control.periods) - 1)
+            return (left.period, 1) if left.in_overtime and spare <= 0 else (left.main + spare, 0)
+        if not left.in_overtime:
+            return max(0.0, left.main), 0
+        return max(0.0, left.period), left.periods if self.control.system is System.BYOYOMI else left.stones
 
     def allowance(self) -> float:
-        """Compute the most seconds that the next move may take."""
-        return most_seconds(self.control, self.left)
+        """Compute the most seconds that the next move may take by the clock, without the lag."""
+        return max(0.0, most_seconds(self.control, self.left))
+
+    def limit(self) -> float:
+        """Compute after how many seconds the next move is late."""
+        return max(0.0, most_seconds(self.control, self.left) + self.lag)
 
     def spend(self, seconds: float) -> float:
-        """Take a move's seconds from the clock. Returns by how many seconds it was late, 0 if it was not."""
-        late = max(0.0, seconds - self.allowance())
-        seconds -= late
-        main = self.left.main
-        if self.control.system is System.CANADIAN and not self.left.in_overtime and seconds >= main:
+        """Take all seconds of a move from the clock. Returns by how many it was over, if that made it late; else 0.
+
+        After a late move the clock goes on from zero: a game that is not lost by it has to go on.
+        """
+        late = seconds - most_seconds(self.control, self.left) if seconds > self.limit() else 0.0
+        left = self.left
+        if self.control.system is System.CANADIAN and not left.in_overtime and seconds >= left.main:
             # An engine charges itself more here, not knowing when the controller's period began; we are the controller.
-            self.left = enter_overtime(self.control, self.left)
-            seconds -= main
-        self.left = after_move(self.control, self.left, seconds)
+            seconds -= left.main
+            left = enter_overtime(self.control, left)
+        self.left = after_move(self.control, left, seconds)
+        below = seconds - (left.period if left.in_overtime else left.main)
+        begins_anew = self.control.system is System.BYOYOMI or (left.in_overtime and left.stones <= 1)
+        if below > 0 and not late and not begins_anew:
+            after = self.left
+            self.left = (
+                replace(after, period=after.period - below)
+                if left.in_overtime
+                else replace(after, main=after.main - below)
+            )
         return late

@@ -58,7 +58,11 @@ OPTIONS = (
     click.option("--clock", metavar="CONTROL", help=f"A time control: {FORMS}."),
     click.option("--enforce-clock", is_flag=True, help="Overstepping loses the game, rather than only being counted."),
     click.option(
-        "--lag", type=Number(0, 1e7), default=0.5, show_default=True, help="Seconds a move may overstep unnoticed."
+        "--lag",
+        type=Number(0, 1e7),
+        default=0.5,
+        show_default=True,
+        help="Seconds that a clock may be below zero before a move is late; all seconds that a move takes are charged.",
     ),
     click.option(
         "--hang",
@@ -97,7 +101,10 @@ OPTIONS = (
     ),
     click.option("--parallel", type=Count(1, 256), default=1, show_default=True, help="Games at the same time."),
     click.option(
-        "--sprt", metavar="ELO0:ELO1", help="Stop once a sequential test has decided between these differences."
+        "--sprt",
+        metavar="ELO0:ELO1",
+        help="Stop once a sequential test has decided between these differences. It takes the games in the order of "
+        "their numbers.",
     ),
 )
 

@@ -20,7 +20,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.match.client import EngineError, EngineTimeout, GtpClient, GtpFailure
 from gtp_engine.match.clock import announcements
 from gtp_engine.match.pipes import ErrorLog
-from gtp_engine.thinking.clock import TimeControl
+from gtp_engine.thinking.clock import System, TimeControl
 
 Answer = TypeVar("Answer")
 
@@ -105,6 +105,8 @@ class Engine:
         self._stopped = False
         self._takes_fractions = False
         """Whether the engine reads fractions of seconds. GTP has whole seconds only."""
+        self.knows_periods = True
+        """Whether the engine was told of byo-yomi periods as such, or has none."""
         self._prepared_until = 0.0
         """When the preparations must have ended, by time.monotonic."""
 
@@ -154,7 +156,7 @@ class Engine:
             with contextlib.suppress(GtpFailure):
                 self._prepare(f"kgs-rules {KGS_RULES[terms.rules_name]}")
         if terms.control is not None:
-            self._announce(announcements(terms.control))
+            self._announce(terms.control)
         if terms.visits:
             if not self._knows("kata-set-param"):
                 raise TermsRefused(
@@ -248,14 +250,18 @@ class Engine:
         except EngineTimeout as error:
             raise EngineTimeout(f"not ready within {self.limits.start:g} s: {error}") from error
 
-    def _announce(self, commands: list[str]) -> None:
-        """Send one command after another until one is accepted."""
-        for command in commands[:-1]:
+    def _announce(self, control: TimeControl) -> None:
+        """Send one announcement after another until one is accepted, and keep in mind what it said."""
+        *others, last = announcements(control)
+        for number, command in enumerate(others):
             with contextlib.suppress(GtpFailure):
                 self._prepare(command)
                 self._takes_fractions = True
+                self.knows_periods = number == 0 or control.system is not System.BYOYOMI
                 return
-        self._insist(commands[-1])
+        self._insist(last)
+        self._takes_fractions = False
+        self.knows_periods = control.system is not System.BYOYOMI
 
     def _insist_on_shape(self, width: int, height: int) -> None:
         """See whether the board has this shape. GTP's `boardsize` has one number, so an engine may take the first of

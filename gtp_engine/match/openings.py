@@ -19,14 +19,14 @@ from pathlib import Path
 from go_rules.game import Game, RuleViolation
 from go_rules.machine.files import read_regular
 from go_rules.machine.printable import printable_path
-from go_rules.points import VertexError, column_of, from_vertex, point_at, row_of
+from go_rules.points import PASS, VertexError, column_of, from_vertex, point_at, row_of
 from go_rules.rule_names import DEFAULT_RULES
 from go_rules.rules import Rules
 from gtp_engine.errors import UserError
 from nets.symmetry import symmetric_point, symmetry_count
 
 Opening = tuple[int, ...]
-"""The points of an opening's moves, black's first. None of them is a pass."""
+"""The points of an opening's moves, black's first. One of them may be a pass, but not the last one."""
 
 FOUR_CORNERS = 13
 """The smallest side of a board whose openings are in the corners."""
@@ -71,6 +71,8 @@ def read_openings(path: Path, width: int, height: int, rules: Rules = DEFAULT_RU
             opening = tuple(from_vertex(word, width, height) for word in words)
             if len(set(opening)) < len(opening):
                 raise UserError("a vertex occurs twice")
+            if opening[-1] == PASS:
+                raise UserError("ends with a pass, and the next pass would end the game")
             game = Game(width, height, rules)
             for point in opening:
                 game.play(game.to_play, point)

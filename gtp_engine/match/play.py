@@ -12,7 +12,7 @@ from go_rules.sgf.writer import to_sgf
 from gtp_engine.match.conditions import Conditions
 from gtp_engine.match.engines import Engine
 from gtp_engine.match.pipes import ErrorLog
-from gtp_engine.match.record import SIDES, GameRecord, MatchRecord, tally
+from gtp_engine.match.record import SIDES, GameRecord, MatchRecord, sprt_run, tally
 from gtp_engine.match.referee import Referee
 
 POLL_SECONDS = 0.2
@@ -53,7 +53,8 @@ class Match:
     def __init__(
         self, record: MatchRecord, conditions: Conditions, commands: Sequence[list[str]], games: int, tables: int
     ) -> None:
-        """Play so many games at so many tables, or until the conditions' sequential test has decided.
+        """Play so many games at so many tables, or until the conditions' sequential test has decided. Games that run
+        then are played to their end.
 
         `commands` are those of the two players. The record has them as text, which a file's name need not be.
         """
@@ -64,12 +65,12 @@ class Match:
         self._lock = threading.Lock()
         self._aborted = threading.Event()
         self._engines: list[Engine] = []
+        self._test = sprt_run(conditions.sprt, record.games) if conditions.sprt is not None else None
 
     @property
     def is_decided(self) -> bool:
         """Whether the sequential test, if there is one, needs no more games."""
-        test = self._conditions.sprt
-        return test is not None and test.decision(tally(self._record.games)) is not None
+        return self._test is not None and self._test.decision is not None
 
     def stop(self) -> None:
         """End the match at once, from any thread: its engines are killed, and `run` returns."""
@@ -143,6 +144,8 @@ class Match:
             return
         with self._lock:
             self._record.add(played, _game_sgf(referee.game, played, self._record.terms.names))
+            if self._test is not None:
+                self._test.add(played.game, tally([played]))
         self._finished.put(played)
 
 

@@ -22,7 +22,7 @@ from msgspec import Meta
 
 from go_rules.machine.files import PUBLIC, append_regular, read_regular, write_whole
 from gtp_engine.errors import UserError
-from gtp_engine.match.statistics import Tally
+from gtp_engine.match.statistics import Sprt, SprtRun, Tally
 
 FORMAT = 1
 MAX_FILE_BYTES = 1 << 28
@@ -92,7 +92,7 @@ class MatchTerms(msgspec.Struct, frozen=True, kw_only=True):
         if self.handicap:
             text += f", {self.handicap} handicap stones"
         if self.visits:
-            text += f", {self.visits} visits"
+            text += f", {self.visits} visit{'' if self.visits == 1 else 's'}"
         return f"{text}, {self.time}" if self.time else text
 
 
@@ -153,6 +153,14 @@ def tally(games: Iterable[GameRecord], side: int = 0) -> Tally:
     """Add up the score of the games that count, as one side sees it: 0 is engine A, 1 is B."""
     winners = [game.winner for game in games if game.counts]
     return Tally(winners.count(side), winners.count(None), winners.count(1 - side))
+
+
+def sprt_run(test: Sprt, games: Iterable[GameRecord]) -> SprtRun:
+    """Run a sequential test through the games of a match, given in any order."""
+    run = SprtRun(test)
+    for game in games:
+        run.add(game.game, tally([game]))
+    return run
 
 
 def faults(games: Iterable[GameRecord], side: int) -> Counter[str]:

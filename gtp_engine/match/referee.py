@@ -40,7 +40,7 @@ class Conduct:
     enforce_clock: bool = False
     """Whether a move that is too late loses the game. Otherwise it is only counted."""
     lag: float = 0.5
-    """Seconds by which a move may be late and is not counted: the system needs time to pass it on."""
+    """Seconds that a clock may be below zero before a move is late (clock.py): the system needs time to pass it on."""
     hang_seconds: float | None = None
     """Seconds after which a genmove without reply ends the game. None: as the clock says."""
     max_moves: int = 0
@@ -94,7 +94,7 @@ class Referee:
         self.game = Game(terms.width, terms.height, terms.rules, terms.komi)
         if terms.handicap:
             self.game.place_handicap(terms.handicap)
-        self.clocks = [SideClock(terms.control) if terms.control else None for _ in engines]
+        self.clocks = [SideClock(terms.control, conduct.lag) if terms.control else None for _ in engines]
         self.seconds = [0.0, 0.0]
         self.longest = [0.0, 0.0]
         self.own_moves = [0, 0]
@@ -181,8 +181,8 @@ class Referee:
         try:
             if clock is not None:
                 if self.conduct.enforce_clock:
-                    allowed = min(allowed, clock.allowance() + self.conduct.lag)
-                engine.time_left(colour, *clock.time_left(), allowed - (time.monotonic() - started))
+                    allowed = min(allowed, clock.limit())
+                engine.time_left(colour, *clock.time_left(engine.knows_periods), allowed - (time.monotonic() - started))
             answer = engine.genmove(colour, allowed - (time.monotonic() - started))
         except EngineTimeout as error:
             if allowed < hang:
@@ -202,8 +202,7 @@ class Referee:
         clock = self.clocks[side]
         if clock is None:
             return
-        overstepped = clock.spend(max(0.0, seconds - self.conduct.lag))
-        if overstepped > 0:
+        if clock.spend(seconds) > 0:
             self.late[side] += 1
             if self.conduct.enforce_clock:
                 raise self._overtime(side, seconds)

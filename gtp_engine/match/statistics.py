@@ -33,6 +33,10 @@ class Tally:
         """The share of the points, 0 to 1; ½ if no game was played."""
         return (self.wins + self.draws / 2) / self.games if self.games else 0.5
 
+    def __add__(self, other: Tally) -> Tally:
+        """Return the score of both together."""
+        return Tally(self.wins + other.wins, self.draws + other.draws, self.losses + other.losses)
+
 
 def score_interval(tally: Tally) -> tuple[float, float]:
     """Compute Wilson's 95 % confidence interval of the expected score; 0 to 1 without games."""
@@ -116,3 +120,30 @@ class Sprt:
         """Return the hypothesis that the test accepts: 1 for `elo1`, 0 for `elo0`; None if more games are needed."""
         ratio = self.log_likelihood_ratio(tally)
         return 1 if ratio >= self.bound else 0 if ratio <= -self.bound else None
+
+
+class SprtRun:
+    """A sequential test of a match as its games end. Its first decision stands.
+
+    Games count in the order of their numbers, up to the first that has not ended. At several tables they end in another
+    order: short ones come first, which would favour one side, and those that still run when the test has decided could
+    undo it.
+    """
+
+    def __init__(self, test: Sprt) -> None:
+        self.test = test
+        self.games = 0
+        """How many games the test has looked at: all that it needed, once it has decided."""
+        self.tally = Tally()
+        """Their score."""
+        self.decision: int | None = None
+        """The hypothesis that is accepted, as `Sprt.decision` has it; None as long as more games are needed."""
+        self._waiting: dict[int, Tally] = {}
+
+    def add(self, number: int, score: Tally) -> None:
+        """Add the score of the game with this number, from 0, which has ended; it is empty if it counts for nobody."""
+        self._waiting[number] = score
+        while self.decision is None and self.games in self._waiting:
+            self.tally += self._waiting.pop(self.games)
+            self.games += 1
+            self.decision = self.test.decision(self.tally)

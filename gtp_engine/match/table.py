@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
 import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
-from gtp_engine.match.record import BY_BOARD, BY_SCORES, GameRecord, MatchTerms, faults, tally
+from gtp_engine.match.record import BY_BOARD, BY_SCORES, GameRecord, MatchTerms, faults, sprt_run, tally
 from gtp_engine.match.statistics import Sprt, elo, score_interval
 from gtp_engine.terminal import tables_console
 
@@ -37,17 +39,25 @@ class Progress:
         left = elapsed / self._played_here * (self._total - len(games))
         line = (
             f"{len(games)} of {self._total} played; game {last.game + 1}: {last.result}"
-            f" ({last.reason}, {last.moves} moves)"
+            f" ({last.reason}, {amount(last.moves, 'move')})"
             f"  {self._names[0]} {points(score.wins, score.draws)}"
             f" - {points(score.losses, score.draws)} {self._names[1]}"
             f"  {duration(left)} left"
         )
         if self._in_place:
-            self._stream.write("\r" + line.ljust(self._width))
-            self._width = len(line)
+            self._rewrite(line)
         else:
             self._stream.write(line + "\n")
         self._stream.flush()
+
+    def _rewrite(self, line: str) -> None:
+        """Write a line over the one before. It must not wrap: `\\r` goes back to the beginning of the last row only."""
+        from rich.cells import cell_len, set_cell_size
+
+        most = _columns(self._stream) - 1
+        shown = set_cell_size(line, min(cell_len(line), most))
+        self._stream.write("\r" + set_cell_size(shown, min(max(cell_len(shown), self._width), most)))
+        self._width = cell_len(shown)
 
     def finish(self) -> None:
         """End the line of progress."""
@@ -58,7 +68,7 @@ class Progress:
 
 def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = None) -> dict[str, Any]:
     """Sum a match up in numbers for JSON. Numbers of one side are engine A's. An infinite Elo is None, and so are the
-    score and its Elo where no game counts."""
+    score and its Elo where no game counts. The test's part is about the first games alone that it has looked at."""
     score = tally(games)
     low, high = score_interval(score)
     out: dict[str, Any] = {
@@ -86,12 +96,14 @@ def summary(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | None = 
         "moves_per_game": round(sum(game.moves for game in games) / len(games), 1) if games else 0,
     }
     if sprt is not None:
+        run = sprt_run(sprt, games)
         out["sprt"] = {
             "elo0": sprt.elo0,
             "elo1": sprt.elo1,
-            "log_likelihood_ratio": round(sprt.log_likelihood_ratio(score), 3),
+            "games": run.games,
+            "log_likelihood_ratio": round(sprt.log_likelihood_ratio(run.tally), 3),
             "bound": round(sprt.bound, 3),
-            "accepted": sprt.decision(score),
+            "accepted": run.decision,
         }
     return out
 
@@ -103,7 +115,7 @@ def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | Non
 
     console = tables_console()
     facts = summary(terms, games, sprt)
-    by_engine = Table(title=Text(f"{len(games)} games, {terms}"), title_justify="left")
+    by_engine = Table(title=Text(f"{amount(len(games), 'game')}, {terms}"), title_justify="left")
     by_engine.add_column("engine")
     for heading in ("points", "wins", "as black", "as white", "s/move", "longest", "late", "faults", "stderr lines"):
         by_engine.add_column(heading, justify="right")
@@ -124,6 +136,18 @@ def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | Non
     console.print(by_engine)
     for line in _conclusions(terms, facts, games):
         console.print(line, markup=False)
+
+
+def amount(count: int, noun: str) -> str:
+    """Write a number of things as text: `1 game`, `2 games`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def uncounted_text(count: int) -> str:
+    """Write as a sentence that so many games, at least one, count for nobody."""
+    return (
+        f"{amount(count, 'game')} count{'s' if count == 1 else ''} for nobody: the engines did not agree on a winner."
+    )
 
 
 def points(wins: int, draws: int) -> str:
@@ -148,9 +172,18 @@ def sprt_text(test: Mapping[str, Any]) -> str:
     """Write as a sentence what a sequential test says, from its part of `summary`."""
     verdict = {None: "undecided", 0: f"{test['elo0']:+g} accepted", 1: f"{test['elo1']:+g} accepted"}
     return (
-        f"SPRT {test['elo0']:+g} against {test['elo1']:+g} Elo: {verdict[test['accepted']]} "
-        f"(ratio {test['log_likelihood_ratio']:+.2f}, bounds ±{test['bound']:.2f})."
+        f"SPRT {test['elo0']:+g} against {test['elo1']:+g} Elo: {verdict[test['accepted']]} after "
+        f"{amount(test['games'], 'game')} (ratio {test['log_likelihood_ratio']:+.2f}, bounds ±{test['bound']:.2f})."
     )
+
+
+def _columns(terminal: TextIO) -> int:
+    """The columns of a terminal, which need not be the one of stdout."""
+    try:
+        columns = os.get_terminal_size(terminal.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    return columns or shutil.get_terminal_size().columns
 
 
 def _conclusions(terms: MatchTerms, facts: dict[str, Any], games: Sequence[GameRecord]) -> list[str]:
@@ -163,22 +196,17 @@ def _conclusions(terms: MatchTerms, facts: dict[str, Any], games: Sequence[GameR
             METHOD,
         ]
     if facts["scores_compared"]:
-        lines.append(
-            f"Final scores compared in {facts['scores_compared']} games, different in {facts['scores_differ']}."
-        )
+        compared = amount(facts["scores_compared"], "game")
+        lines.append(f"Final scores compared in {compared}, different in {facts['scores_differ']}.")
     others = {how: count for how, count in facts["settled_by"].items() if how not in (BY_BOARD, BY_SCORES)}
     if others:
         lines.append(f"Settled otherwise: {', '.join(f'{count} by {how}' for how, count in others.items())}.")
     if facts["uncounted"]:
-        lines.append(f"{_games(facts['uncounted'])} for nobody: the engines did not agree on a winner.")
+        lines.append(uncounted_text(facts["uncounted"]))
     if "sprt" in facts:
         lines.append(sprt_text(facts["sprt"]))
     lines += [f"Game {game.game + 1}: {game.result}, {game.reason}: {game.detail}" for game in games if game.detail]
     return lines
-
-
-def _games(count: int) -> str:
-    return "1 game counts" if count == 1 else f"{count} games count"
 
 
 def _wins_by_colour(games: Sequence[GameRecord], black: int) -> list[int]:

@@ -33,6 +33,8 @@ def picture(
     before what the record says. Numbers on a candidate
     are its winrate in percent, its visits and its lead in points, all as the side to move sees them.
     """
+    if move is not None and record is None:
+        raise UserError("--move needs GAME.sgf")
     if target.suffix.lower() != ".svg" or not target.parent.is_dir():
         raise UserError(f"{target}: the picture must be a file .svg in a folder that exists")
     configuration = load(config_file, settings, options)
@@ -50,8 +52,9 @@ def picture(
         loaded = read.game
         if options["size"] is not None and engine.board != (loaded.width, loaded.height):
             raise read.error(f"the board is {loaded.width}x{loaded.height}")
-        if move is not None and move > len(loaded.moves):
-            raise read.error(f"the game has {len(loaded.moves)} moves, not {move}")
+        length = len(loaded.moves)
+        if move is not None and move > length:
+            raise read.error(f"the game has {length} move{'' if length == 1 else 's'}, not {move}")
         game = read.to_game(None if move is None else move + 1)
         title = " – ".join(name for name in (loaded.black, loaded.white) if name) or record.stem
     player = make_player(configuration)

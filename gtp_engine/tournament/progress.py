@@ -9,6 +9,7 @@ import click
 
 from go_rules.machine.printable import printable
 from gtp_engine.match.conditions import Conditions, termination_interrupts
+from gtp_engine.match.table import amount
 from gtp_engine.terminal import progress_bar
 from gtp_engine.tournament.series import Contest, Series
 
@@ -23,7 +24,7 @@ def play_series(
     """
     played = sum(len(contest.record.games) for contest in contests)
     shown = printable(str(folder))
-    click.echo(f"{command}: {title}, {len(contests)} pairs; records in {shown}", err=True)
+    click.echo(f"{command}: {title}, {amount(len(contests), 'pair')}; records in {shown}", err=True)
 
     def after_game(contest: Contest) -> None:
         first, second = contest.sides

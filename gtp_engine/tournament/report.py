@@ -20,7 +20,7 @@ from gtp_engine.errors import UserError
 from gtp_engine.match.record import MatchTerms
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.table import METHOD as METHOD_OF_A_MATCH
-from gtp_engine.match.table import faults_text, points, sprt_text, summary
+from gtp_engine.match.table import amount, faults_text, points, sprt_text, summary, uncounted_text
 from gtp_engine.terminal import tables_console
 from gtp_engine.tournament.results import METHOD, Results, as_json, results
 from gtp_engine.tournament.series import Contest
@@ -66,7 +66,8 @@ def print_results(terms: MatchTerms, found: Results) -> None:
 
 
 def _remarks(found: Results) -> list[str]:
-    """A line for each match in whose games the engines did not agree on the score, and for each sequential test."""
+    """Lines for each match in whose games the engines did not agree on the score or the winner, and one for each
+    sequential test."""
     lines = []
     for contest in found.contests:
         first, second = contest.record.terms.names
@@ -75,6 +76,8 @@ def _remarks(found: Results) -> list[str]:
             lines.append(
                 f"{first} and {second} gave different final scores in {facts['scores_differ']} of their games."
             )
+        if facts["uncounted"]:
+            lines.append(f"{first} against {second}: {uncounted_text(facts['uncounted'])}")
         if "sprt" in facts:
             lines.append(f"{first} against {second}: {sprt_text(facts['sprt'])}")
     return lines
@@ -192,7 +195,7 @@ def _rows(found: Results) -> Iterator[tuple[str, ...]]:
 
 
 def _title(terms: MatchTerms, found: Results) -> str:
-    return f"{len(found.standings)} engines, {found.games} games, {terms}"
+    return f"{len(found.standings)} engines, {amount(found.games, 'game')}, {terms}"
 
 
 def _html_row(cells: tuple[str, ...], tag: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from go_rules.sgf.grammar import SgfError
 from gtp_engine.errors import UserError, explain
 from gtp_engine.stderr import note
 from tests.go_rules.machine.test_printable import NASTY
@@ -23,3 +24,28 @@ def test_notes_and_errors_are_printable(capsys: pytest.CaptureFixture[str]) -> N
     assert err.removesuffix("\n").isprintable()
     assert explain(UserError(NASTY)).isprintable()
     assert explain(ValueError(NASTY)).isprintable()
+
+
+def test_a_broken_record_is_no_internal_error() -> None:
+    assert explain(SgfError("no SGF game found")) == "no SGF game found"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("exceptions.sgf: No such file or directory", "exceptions.sgf: No such file or directory"),
+        ("/home/exception/a: broken", "/home/exception/a: broken"),
+        ("C:\\Exception\\a: broken", "C:\\Exception\\a: broken"),
+        ("a->b.sgf: broken", "a->b.sgf: broken"),
+        # Ogatak shows a window for `exception`, and Lizzie stumbles over an arrow between spaces.
+        ("internal error: std::exception: an exception.", "internal error: std::error: an error."),
+        ("internal error: Exception: x", "internal error: Error: x"),
+        ("from a -> -> b", "from a to to b"),
+        ("from a\t->\nb", "from a to b"),
+    ],
+)
+def test_names_of_files_stay_and_words_that_alarm_guis_do_not(
+    text: str, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note(text)
+    assert capsys.readouterr().err == f"nobi: {line}\n"

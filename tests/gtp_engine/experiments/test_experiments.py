@@ -74,6 +74,29 @@ def test_the_limits_of_the_engines() -> None:
     assert limits("players", None) == [("--visits", "100"), ("--visits", "1000")]
     assert limit_text(EXPERIMENTS["exploration"], 0.25) == "0.25 s a move"
     assert limit_text(EXPERIMENTS["simulations"], 0.25) == "visits as they say"
+    assert limit_text(dataclasses.replace(EXPERIMENTS["rave"], option="time"), 0.25) == "seconds a move as they say"
+    assert limit_text(dataclasses.replace(EXPERIMENTS["rave"], visits=1), None) == "1 visit a move"
+
+
+@pytest.mark.parametrize("seconds", [None, 0.25])
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [("workers", (1, 4)), ("time", (0.5, 2.0)), ("visits", (10, 20)), ("rave_equivalence", (0, 9))],
+)
+def test_every_engine_has_its_value_whatever_the_others_have_in_common(
+    option: str, values: tuple[float, float], seconds: float | None
+) -> None:
+    """An option of the command line would win over --set. What is varied alone limits a move, if it is a limit."""
+    experiment = dataclasses.replace(EXPERIMENTS["rave"], option=option, values=tuple(map(str, values)))
+    found = []
+    for engine in plan(experiment, seconds).engines:
+        words = list(zip(engine.arguments[::2], engine.arguments[1::2], strict=True))
+        settings = [value for flag, value in words if flag == "--set"]
+        loaded = load(None, settings, {flag[2:]: value for flag, value in words if flag != "--set"})
+        found.append({name: loaded.values[name] for name in loaded.by_hand})
+    assert [each[option] for each in found] == list(values)
+    limits = {option} if option in ("time", "visits") else {"visits" if seconds is None else "time"}
+    assert all(each.keys() & {"time", "visits"} == limits for each in found)
 
 
 def results(points: list[list[float]]) -> Results:
@@ -152,6 +175,7 @@ def test_an_experiment_is_played_by_one_process(tmp_path: Path, capsys: pytest.C
         (["astrology"], 1, "unknown experiment astrology (known: simulations, exploration, "),
         (["rave", "--option", "nonsense"], 1, "rave nonsense=0: --set: unknown parameter: nonsense"),
         (["rave", "--values", "0,many"], 1, "rave rave_equivalence=many: --set: rave_equivalence must be a number"),
+        (["rave", "--option", "maxTime", "--values", "1,soon"], 1, "rave time=soon: time must be a number"),
         (["rave", "--values", "1,1"], 1, "an experiment has 2 to 40 values, no two of them equal"),
         (["players", "--player", "uct,deep-blue"], 1, "deep-blue: unknown player deep-blue"),
         (["rave", "--picture", "x.gif"], 1, "x.gif: the picture must be a file .svg or .png"),

@@ -119,7 +119,7 @@ def test_a_capped_clock_has_a_cap_and_a_most_for_a_move() -> None:
     assert clock.spend(0.5) == 0
     assert clock.time_left() == (11, 0)
     assert clock.spend(5) == pytest.approx(1)
-    assert clock.time_left() == (9, 0)
+    assert clock.time_left() == (8, 0), "what was too long for a move is spent all the same"
 
 
 def test_main_time_runs_into_the_first_period() -> None:
@@ -153,3 +153,96 @@ def test_fischer_adds_the_increment() -> None:
     assert clock.spend(4) == 0
     assert clock.time_left() == (9, 0)
     assert clock.spend(10) == pytest.approx(1)
+
+
+# --- The lag: how far below zero a clock may be -------------------------------------------------------------------
+
+
+def moves_in_time(clock: SideClock, seconds: float, most: int = 50) -> int:
+    """How many moves of so many seconds come before the first late one."""
+    return next((count for count in range(most) if clock.spend(seconds) > 0), most)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "moves"),
+    [
+        ("2", 0.45, 5),  # 2.25 s of 2.5
+        ("2", 0.4, 6),
+        ("2", 2.4, 1),
+        ("2", 2.6, 0),
+        ("fischer:2:0.25", 0.5, 9),  # after nine moves the clock is at -0.25, and the tenth leaves it at -0.75
+        ("fischer:2:0.5", 0.5, 50),
+        ("fischer-capped:2:0.25:2.5:-1", 0.5, 9),
+        ("fischer-capped:9:0:-1:1", 1.4, 6),  # each is longer than a move may be by less than the lag: 8.4 s of 9.5
+        ("fischer-capped:9:0:-1:1", 1.6, 0),
+        ("canadian:0:2:5", 0.45, 50),  # 2.25 s for each five stones
+        ("canadian:0:2:5", 0.55, 4),
+        ("canadian:0:2:5", 0.6, 4),
+        ("canadian:0:2:5", 0.65, 3),
+        ("canadian:1:2:5", 0.55, 10),  # the first period has 2.3 s of five moves, and the second 2.75
+        ("byoyomi:0:1:3", 1.4, 50),  # two periods are lost, and the last one is overstepped by less than the lag
+        ("byoyomi:0:1:3", 1.6, 2),
+        ("0:1:1", 1.4, 50),
+        ("0:1:1", 1.6, 0),
+    ],
+)
+def test_a_clock_has_the_lag_once_and_no_move_has_it_for_itself(text: str, seconds: float, moves: int) -> None:
+    assert moves_in_time(SideClock(parse_control(text), 0.5), seconds) == moves
+
+
+def test_a_clock_below_zero() -> None:
+    """It says zero, and what is left of the lag is all that the next move has."""
+    clock = SideClock(TimeControl.absolute(2), 0.5)
+    assert clock.limit() == 2.5
+    assert clock.spend(2.25) == 0
+    assert (clock.time_left(), clock.allowance(), clock.limit()) == ((0, 0), 0, 0.25)
+    assert clock.spend(0.25) == 0
+    assert clock.spend(0.25) == pytest.approx(0.75)
+    assert (clock.time_left(), clock.limit()) == ((0, 0), 0.5), (
+        "a game that goes on after a late move goes on from zero"
+    )
+    clock = SideClock(TimeControl.canadian(0, 2, 3), 0.5)
+    assert clock.spend(2.25) == 0
+    assert (clock.time_left(), clock.limit()) == ((0, 2), 0.25)
+    assert clock.spend(0.125) == 0
+    assert clock.spend(0.125) == 0
+    assert (clock.time_left(), clock.limit()) == ((2, 3), 2.5), "a new period is full"
+    clock = SideClock(TimeControl.fischer(2, 1), 0.5)
+    assert clock.spend(2.25) == 0
+    assert (clock.time_left(), clock.limit()) == ((0.75, 0), 1.25)
+    clock = SideClock(TimeControl.fischer(2, 0.125), 0.5)
+    assert clock.spend(2.25) == 0
+    assert (clock.time_left(), clock.limit()) == ((0, 0), 0.375)
+    assert clock.spend(0) == 0
+    assert (clock.time_left(), clock.limit()) == ((0, 0), 0.5)
+
+
+def test_a_byoyomi_period_is_lost_by_its_last_moment() -> None:
+    """The lag keeps no period: it only keeps the last one from losing the game."""
+    clock = SideClock(TimeControl.byoyomi(1, 2, 3), 0.5)
+    assert clock.spend(3.25) == 0
+    assert clock.time_left() == (2, 2)
+    assert clock.spend(2.25) == 0
+    assert clock.time_left() == (2, 1)
+    assert clock.spend(2.25) == 0
+    assert (clock.time_left(), clock.limit()) == ((2, 1), 2.5)
+
+
+def test_byoyomi_for_an_engine_that_was_told_of_main_time() -> None:
+    """All periods but the last are main time for it, from the beginning to the last period."""
+    clock = SideClock(TimeControl.byoyomi(1, 2, 5))
+    assert announcements(clock.control)[-1] == "time_settings 9 2 1"
+    told = []
+    for seconds in (0.5, 1.5, 2.5, 5, 1.5, 1.5):
+        told.append(clock.time_left(in_periods=False))
+        assert clock.spend(seconds) == 0
+    assert told == [(9, 0), (8.5, 0), (8, 0), (6, 0), (2, 0), (2, 0)]
+    clock.spend(2)
+    assert clock.time_left(in_periods=False) == (2, 1)
+    clock = SideClock(TimeControl.byoyomi(3, 2, 1))
+    assert clock.time_left(in_periods=False) == (3, 0)
+    clock.spend(3)
+    assert clock.time_left(in_periods=False) == (2, 1)
+    other = SideClock(TimeControl.canadian(3, 2, 4))
+    other.spend(4)
+    assert other.time_left(in_periods=False) == other.time_left() == (1, 3)

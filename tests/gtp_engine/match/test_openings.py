@@ -42,10 +42,11 @@ def test_small_boards_start_empty() -> None:
 
 def test_files(tmp_path: Path) -> None:
     path = tmp_path / "openings.txt"
-    path.write_text("# two\n\nD4 q16 C3  # three moves\nk10\n")
+    path.write_text("# three\n\nD4 q16 C3  # three moves\nk10\nD4 pass Q16")
     assert read_openings(path, 19, 19) == [
         tuple(from_vertex(vertex, 19, 19) for vertex in ("D4", "Q16", "C3")),
         (from_vertex("K10", 19, 19),),
+        tuple(from_vertex(vertex, 19, 19) for vertex in ("D4", "pass", "Q16")),
     ]
 
 
@@ -54,11 +55,12 @@ def test_files(tmp_path: Path) -> None:
     [
         ("D4 Z9", "line 1: vertex .Z9. is outside"),
         ("D4 D4", "twice"),
+        ("D4 pass Q16\nD4 pass", "line 2: ends with a pass, and the next pass would end the game"),
         ("", "no openings"),
         ("A2 D4 B1 A1", "line 1: suicide"),
         ("#" * (1 << 25), "larger than"),
     ],
-    ids=["outside", "twice", "empty", "illegal", "too large"],
+    ids=["outside", "twice", "pass", "empty", "illegal", "too large"],
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "openings.txt"

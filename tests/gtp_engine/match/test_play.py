@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,10 @@ import pytest
 from gtp_engine.match.conditions import read_conditions
 from gtp_engine.match.play import Match
 from gtp_engine.match.record import GameRecord, MatchRecord
+from gtp_engine.match.statistics import Sprt
+from gtp_engine.match.table import summary
 from tests.gtp_engine.match.conftest import run, stub, stub_command
+from tests.gtp_engine.match.test_match import game
 from tests.gtp_engine.match.zoo import processes_with
 
 RESIGNER = stub("--name", "Loser", "--moves", "resign")
@@ -103,6 +106,41 @@ def test_a_match_that_is_stopped_records_no_game_that_was_not_over(tmp_path: Pat
     assert seen == [1]
     assert [game["game"] for game in lines_of(tmp_path)] == [0]
     assert processes_with(mark) == []
+
+
+WINS, RESIGNS = stub_command("--moves", "C3"), stub_command("--moves", "resign")
+TESTED: dict[str, object] = {"sprt": "0:200", "opening_set": "none"}
+
+
+def with_games(folder: Path, winners: Mapping[int, int]) -> MatchRecord:
+    """The record of a match on 5x5 between WINS and RESIGNS, in which games of these numbers have these winners."""
+    conditions = read_conditions(size=(5, 5), komi=0.5, opening_set="none")
+    record = MatchRecord(folder, conditions.agreed([WINS, RESIGNS], ["A", "B"]))
+    for number, winner in winners.items():
+        record.add(game(number, "B+R" if number % 2 == winner else "W+R"), b"(;)")
+    return record
+
+
+def test_games_that_still_run_when_a_test_has_decided_do_not_undo_it(tmp_path: Path) -> None:
+    """Their results are in the score, and not in the test, also of a match that goes on."""
+    record = with_games(tmp_path, {number: int(number >= 20) for number in range(50)})
+    match = open_match(tmp_path, WINS, RESIGNS, 100, **TESTED)
+    assert match.is_decided
+    match.run(lambda games: pytest.fail("the test needs no more games"))
+    found = summary(record.terms, record.games, Sprt(0, 200))
+    assert (found["games"], found["score"], found["sprt"]["accepted"]) == (50, 0.4, 1)
+    assert found["sprt"]["games"] < 20
+
+
+def test_games_count_for_a_test_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    """Those that were longer than others, here the first two, are waited for."""
+    with_games(tmp_path, dict.fromkeys(range(29, 1, -1), 1))
+    match = open_match(tmp_path, WINS, RESIGNS, 100, **TESTED)
+    assert not match.is_decided
+    played: list[int] = []
+    match.run(lambda games: played.append(games[-1].game))
+    assert played == [0, 1]
+    assert match.is_decided
 
 
 def test_a_judge_is_told_to_quit_like_the_players(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from itertools import count
 
 import pytest
 
-from gtp_engine.match.statistics import Sprt, Tally, elo, expected_score, score_interval
+from gtp_engine.match.statistics import Sprt, SprtRun, Tally, elo, expected_score, score_interval
 
 
 def test_tally() -> None:
@@ -104,3 +104,39 @@ def test_sprt_errs_as_rarely_as_it_says(draws: float) -> None:
     for truth, elo_difference in ((0, 0), (1, 190)):
         errors = sum(accepted(expected_score(elo_difference)) != truth for _ in range(matches))
         assert errors / matches < 0.075  # 5 %, and twice what 400 matches vary by
+
+
+WON, LOST, UNCOUNTED = Tally(wins=1), Tally(losses=1), Tally()
+
+
+def test_a_test_takes_games_in_the_order_of_their_numbers() -> None:
+    """The short games, all won, end first. They count once the long ones before them have ended."""
+    test = Sprt(0, 200)
+    needed = next(count for count in range(100) if test.decision(Tally(wins=count)) is not None)
+    run = SprtRun(test)
+    for number in range(3, 3 + 2 * needed):
+        run.add(number, WON)
+    assert (run.decision, run.games) == (None, 0)
+    run.add(1, UNCOUNTED)
+    assert (run.decision, run.games) == (None, 0)
+    run.add(0, WON)
+    assert (run.decision, run.games, run.tally) == (None, 2, WON)
+    run.add(2, WON)
+    assert (run.decision, run.games, run.tally) == (1, needed + 1, Tally(wins=needed))
+
+
+def test_the_first_decision_of_a_test_stands() -> None:
+    test = Sprt(0, 200)
+    run = SprtRun(test)
+    for number in range(100):
+        run.add(number, WON)
+    needed = run.games
+    for number in range(100, 1000):
+        run.add(number, LOST)
+    assert test.decision(Tally(wins=100, losses=900)) == 0
+    assert (run.decision, run.games, run.tally) == (1, needed, Tally(wins=needed))
+    assert needed < 20
+
+
+def test_scores_are_added() -> None:
+    assert Tally(1, 2, 3) + Tally(10, 20, 30) == Tally(11, 22, 33)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import os
+import struct
 import time
 
+import msgspec
 import pytest
+from rich.cells import cell_len
 
 from gtp_engine.match.statistics import Sprt, Tally, elo, score_interval
 from gtp_engine.match.table import Progress, duration, print_table, summary
 from tests.gtp_engine.match.test_match import TERMS, game
+from tests.systems import IS_WINDOWS
 
 GAMES = [
     game(0, "B+R", longest=[1.0, 2.5], stderr_lines=[1, 2], stray_lines=[3, 4], settled_by="board"),
@@ -50,8 +55,9 @@ def test_progress_counts_the_time_of_the_games_played_here(now: list[float]) -> 
     ]
 
 
-def test_progress_on_a_terminal_is_one_line(now: list[float]) -> None:
+def test_progress_on_a_terminal_is_one_line(now: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     """A shorter line covers the one before, which ends only with the match."""
+    monkeypatch.setenv("COLUMNS", "80")
     terminal = Terminal()
     progress = Progress(["A", "B"], 6, terminal)
     progress.finish()
@@ -64,6 +70,54 @@ def test_progress_on_a_terminal_is_one_line(now: list[float]) -> None:
     assert second.startswith("5 of 6 played")
     assert second[-1] == "\n"
     assert len(second) - 1 == len(first) > len(second.rstrip())
+
+
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [(["A", "B"], 40), (["A" * 60, "B" * 60], 80), (["本因坊" * 20, "B"], 80), (["本因坊", "B"], 61)],
+)
+def test_progress_on_a_terminal_never_wraps(
+    now: list[float], monkeypatch: pytest.MonkeyPatch, names: list[str], columns: int
+) -> None:
+    """On a second row it could not be written over. A letter of some scripts takes two columns."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    terminal = Terminal()
+    progress = Progress(names, 6, terminal)
+    for count in (4, 5, 6):
+        progress.update(GAMES[:count])
+    lines = terminal.getvalue().split("\r")[1:]
+    assert len(lines) == 3
+    assert all(cell_len(line) == columns - 1 for line in lines)
+    monkeypatch.setenv("COLUMNS", "20")
+    progress.update(GAMES)
+    assert terminal.getvalue().split("\r")[-1] == "6 of 6 played; game"
+
+
+@pytest.mark.skipif(IS_WINDOWS, reason="needs a pseudo-terminal")
+def test_the_terminal_is_that_of_the_progress(now: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stdout may be a file, or another terminal."""
+    import fcntl
+    import termios
+
+    monkeypatch.setenv("COLUMNS", "80")
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 30, 0, 0))
+    with open(theirs, "w", encoding="utf-8") as terminal:
+        Progress(["A", "B"], 6, terminal).update(GAMES)
+        assert os.read(ours, 1000) == b"\r6 of 6 played; game 6: ? (sco"
+    os.close(ours)
+
+
+def test_one_of_a_thing_is_not_several(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    stream = io.StringIO()
+    Progress(["A", "B"], 1, stream).update([game(0, "B+R", moves=1)])
+    assert stream.getvalue() == "1 of 1 played; game 1: B+R (score, 1 move)  A 1 - 0 B  0 s left\n"
+    terms = msgspec.structs.replace(TERMS, visits=1)
+    print_table(terms, [game(0, "B+R", agreed=True)], Sprt(0, 200))
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].strip() == "1 game, 9x9, chinese rules, komi 7, 1 visit"
+    assert "Final scores compared in 1 game, different in 0." in out
+    assert "undecided after 1 game (ratio" in out
 
 
 @pytest.mark.parametrize(
@@ -104,7 +158,7 @@ def test_every_number_of_a_summary() -> None:
         "seconds_per_move": [0.203, 0.4],
         "longest_move": [3.25, 2.5],
         "moves_per_game": 91.7,
-        "sprt": {"elo0": -10, "elo1": 30, "accepted": None},
+        "sprt": {"elo0": -10, "elo1": 30, "games": 6, "accepted": None},
     }
 
 
@@ -144,7 +198,7 @@ def test_every_sentence_below_the_table(capsys: pytest.CaptureFixture[str]) -> N
         "Final scores compared in 3 games, different in 2.",
         "Settled otherwise: 1 by judge.",
         "1 game counts for nobody: the engines did not agree on a winner.",
-        f"SPRT -10 against +30 Elo: undecided (ratio {ratio:+.2f}, bounds ±2.94).",
+        f"SPRT -10 against +30 Elo: undecided after 6 games (ratio {ratio:+.2f}, bounds ±2.94).",
         "Game 4: B+F, crash: engine A: exited (7)",
     ]
 
@@ -152,15 +206,23 @@ def test_every_sentence_below_the_table(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("result", "words", "verdict"),
     [
-        ("B+R", "A scores 100.0 %: Elo +inf (95 %: +{bound} to +inf)", "SPRT +0 against +200 Elo: +200 accepted"),
-        ("W+R", "A scores 0.0 %: Elo -inf (95 %: -inf to -{bound})", "SPRT +0 against +200 Elo: +0 accepted"),
+        (
+            "B+R",
+            "A scores 100.0 %: Elo +inf (95 %: +{bound} to +inf)",
+            "SPRT +0 against +200 Elo: +200 accepted after 8 games",
+        ),
+        (
+            "W+R",
+            "A scores 0.0 %: Elo -inf (95 %: -inf to -{bound})",
+            "SPRT +0 against +200 Elo: +0 accepted after 5 games",
+        ),
     ],
 )
 def test_a_score_without_a_finite_elo(
     capsys: pytest.CaptureFixture[str], result: str, words: str, verdict: str
 ) -> None:
     bound = elo(score_interval(Tally(50, 0, 0))[0])
-    text = "\n".join(shown(capsys, [game(2 * number, result) for number in range(50)], Sprt(0, 200)))
+    text = "\n".join(shown(capsys, [game(number, result, black=0) for number in range(50)], Sprt(0, 200)))
     assert words.format(bound=round(bound)) in text
     assert verdict in text
     assert "count for nobody" not in text

@@ -50,12 +50,26 @@ def test_answers_that_are_no_moves() -> None:
     assert ". . ." in shown.splitlines()[-3]
 
 
-@pytest.mark.parametrize("text", [b"\xff\xfe\x00\n", b"\x1b[2J\n", b"A" * 5000 + b"\n", "②\n".encode()])
+def test_commands_in_any_letter_case() -> None:
+    shown = play("-n", "20", text="HINT\nUndo\nQuit\nB2\n")
+    assert "visits" in shown
+    assert "nothing to undo" in shown
+    assert "is no move here" not in shown
+    assert "O plays" not in shown
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe\x00\n", b"\x1b[2J\n", b"A" * 4000 + b"\n", "②\n".encode()])
 def test_whatever_is_typed_gets_a_line(text: bytes) -> None:
     shown = play("-n", "10", text=text)
     assert "is no move here: A1" in shown
     assert "\x1b" not in shown
     assert "\x00" not in shown
+
+
+def test_a_line_that_is_too_long_is_dropped_as_a_whole() -> None:
+    shown = play("-n", "10", text=b"hint".rjust(5000) + b"\n")
+    assert "that line is too long" in shown
+    assert "visits" not in shown
 
 
 @pytest.mark.parametrize("rule", ["flat", "ucb1", "widening", "rave", "puct", "gumbel"])

@@ -160,6 +160,8 @@ def test_what_is_asked_for_goes_before_the_record(tmp_path: Path) -> None:
         (["out.svg", "illegal.sgf"], "illegal.sgf: move 2 (white E5) is illegal: occupied"),
         (["out.svg", "game.sgf", "--size", "13"], "game.sgf: the board is 9x9"),
         (["out.svg", "game.sgf", "--move", "5"], "game.sgf: the game has 4 moves, not 5"),
+        (["out.svg", "short.sgf", "--move", "5"], "short.sgf: the game has 1 move, not 5"),
+        (["out.svg", "--move", "5"], "--move needs GAME.sgf"),
         (["out.svg", "--net", "missing.bin.gz"], "missing.bin.gz: No such file or directory"),
     ],
 )
@@ -172,6 +174,7 @@ def test_mistakes_get_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "game.sgf").write_text(RECORD)
+    (tmp_path / "short.sgf").write_text("(;SZ[9];B[ee])")
     (tmp_path / "broken.sgf").write_text("hello")
     (tmp_path / "illegal.sgf").write_text("(;SZ[9];B[ee];W[ee])")
     assert cli.run(["picture", *arguments]) == 1

@@ -126,15 +126,34 @@ def test_the_page(tmp_path: Path, contests: list[Contest]) -> None:
 def test_what_sequential_tests_decided(
     tmp_path: Path, contests: list[Contest], capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Weak's loss and draw were enough; what came after them counts for the score alone."""
     test = Sprt(0, 400)
     found = write_results(tmp_path, NAMES, COMMANDS, contests, test)
-    ratios = [test.log_likelihood_ratio(tally(contest.record.games)) for contest in contests]
-    told = msgspec.json.decode((tmp_path / "results.json").read_bytes())["matches"]
-    assert [match["sprt"]["log_likelihood_ratio"] for match in told] == [round(ratio, 3) for ratio in ratios]
+    looked_at = [contests[0].record.games[:2], *(contest.record.games for contest in contests[1:])]
+    ratios = [test.log_likelihood_ratio(tally(games)) for games in looked_at]
+    told = [match["sprt"] for match in msgspec.json.decode((tmp_path / "results.json").read_bytes())["matches"]]
+    assert [match["log_likelihood_ratio"] for match in told] == [round(ratio, 3) for ratio in ratios]
+    assert [(match["games"], match["accepted"]) for match in told] == [(2, 0), (1, None), (3, None)]
     print_results(contests[0].record.terms, found)
-    line = f"Weak against Strong: SPRT +0 against +400 Elo: +0 accepted (ratio {ratios[0]:+.2f}, bounds ±2.94)."
+    verdict = f"+0 accepted after 2 games (ratio {ratios[0]:+.2f}, bounds ±2.94)."
+    line = f"Weak against Strong: SPRT +0 against +400 Elo: {verdict}"
     assert line in " ".join(capsys.readouterr().out.split())
     assert line in (tmp_path / "results.html").read_text(encoding="utf-8")
+
+
+def test_games_that_count_for_nobody_are_told(
+    tmp_path: Path, contests: list[Contest], capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = "Weak against Middle: 1 game counts for nobody: the engines did not agree on a winner."
+    found = write_results(tmp_path, NAMES, COMMANDS, contests)
+    print_results(contests[0].record.terms, found)
+    text = " ".join(capsys.readouterr().out.split())
+    assert line in text
+    assert line in (tmp_path / "results.html").read_text(encoding="utf-8")
+    assert text.count("for nobody") == 1
+    contests[1].record.add(game(1, "?"), b"(;)")
+    print_results(contests[0].record.terms, results(NAMES, contests))
+    assert "Weak against Middle: 2 games count for nobody:" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_table_on_a_terminal(contests: list[Contest], capsys: pytest.CaptureFixture[str]) -> None:

@@ -226,7 +226,9 @@ def test_without_a_folder_it_makes_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run(capsys, QUITTER, SOUTH, *small(tmp_path, 1)[:-2])[0] == 0
+    code, out, err = run(capsys, QUITTER, SOUTH, *small(tmp_path, 1)[:-2])
+    assert (code, out.split(",")[:2]) == (0, ["2 engines", " 1 game"])
+    assert err.startswith("tournament: 2 engines, 1 pair; records in tournament-")
     (folder,) = tmp_path.iterdir()
     assert re.fullmatch("tournament-[0-9]{8}-[0-9]{6}", folder.name)
     assert (folder / "01-02" / "record.jsonl").exists()
