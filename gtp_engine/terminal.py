@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
 
 WIDTH_IN_FILES = 160
 """Columns of tables where stdout is no terminal."""
-LONGEST_ANSWER = 200
-"""Bytes of a line that are read as one answer."""
+LONGEST_ANSWER = 4096
+"""Bytes of a line that is read as an answer: the name of a file has as many on Linux."""
 
 
 def tables_console() -> Console:
@@ -24,16 +25,49 @@ def tables_console() -> Console:
 
 
 def answers(prompt: str, console: Console) -> Iterator[str]:
-    """Iterate over the lines of stdin, without spaces around them, each after a prompt. Empty ones are left out."""
-    while True:
-        console.print(prompt, end="")
-        sys.stdout.flush()
-        raw = sys.stdin.buffer.readline(LONGEST_ANSWER) if sys.stdin else b""
-        if not raw:
-            console.print()
-            return
-        if line := raw.decode("utf-8", "replace").strip():
-            yield line
+    """Iterate over the lines of stdin, without spaces around them, each after a prompt.
+
+    Empty lines are left out. So are those of more than LONGEST_ANSWER bytes, with a line that says so. A person at a
+    terminal can edit a line and have earlier ones back with the arrow keys.
+    """
+    read = _read_edited if _can_edit_lines() else _read
+    while (line := read(prompt, console)) is not None:
+        if len(line) > LONGEST_ANSWER:
+            console.print(f"that line is too long: {LONGEST_ANSWER} bytes at most")
+        elif answer := line.decode("utf-8", "replace").strip():
+            yield answer
+    console.print()
+
+
+def _can_edit_lines() -> bool:
+    if sys.stdin is None or not sys.stdin.isatty() or not sys.stdout.isatty():
+        return False
+    with contextlib.suppress(ImportError):  # Windows has none, and edits lines by itself
+        import readline  # noqa: F401 - input() uses it from now on
+
+        return True
+    return False
+
+
+def _read_edited(prompt: str, _console: Console) -> bytes | None:
+    """A line from a terminal; None at the end of the input. The prompt is readline's, which has to know its length."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # for bytes that are no text
+    try:
+        return input(prompt).encode()
+    except EOFError:
+        return None
+
+
+def _read(prompt: str, console: Console) -> bytes | None:
+    """A line from a pipe; None at the end of the input. Of one that is too long only the beginning is kept."""
+    console.print(prompt, end="")
+    sys.stdout.flush()
+    raw = sys.stdin.buffer.readline(LONGEST_ANSWER + 1) if sys.stdin else b""
+    rest = raw if len(raw) > LONGEST_ANSWER else b""
+    while rest and not rest.endswith(b"\n"):
+        rest = sys.stdin.buffer.readline(LONGEST_ANSWER)
+    return raw.removesuffix(b"\n") if raw else None
 
 
 @contextlib.contextmanager

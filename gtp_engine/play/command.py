@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 COLOURS = ("black", "white")
 MOST_STONES = 9
 """Of a fixed handicap."""
-TERMS = ("size", "komi", "rules")
-"""The options of a new game that are parameters."""
 ABSENT = {name: f"{usual}; with --from, the record's" for name, usual in (("komi", "customary"), ("size", "19"))}
 """What the command goes by where its options do not say it."""
 
@@ -51,53 +49,42 @@ def play(
 ) -> None:
     """Play against Nobi in this terminal.
 
-    Type moves as D4, or pass, undo, hint, score; help lists what can be said. The game is kept in GAME.sgf after each
-    move, and the same command goes on with it later. Weaker opponents are the players rave, uct, mc and random
-    (--player), in this order.
+    Type moves as D4, or pass, undo, hint, score; help lists what can be said. Ctrl-C ends Nobi's thinking. The game is
+    kept in GAME.sgf after each move, and the same command goes on with it later. Weaker opponents are the players rave,
+    uct, mc and random (--player), in this order.
     """
     configuration = load(config_file, settings, options)
-    begun = record is not None and os.path.lexists(record)
-    _require_sense(begun, colour=colour, handicap=handicap, source=source, move=move, **options)
-    if record is not None and record.suffix.lower() != ".sgf":
-        raise UserError(f"{printable_path(record)}: the game must be kept in a file .sgf")
-    from gtp_engine.play.beginning import new_game, position_of, resumed
+    if source is None and move is not None:
+        raise UserError("--move needs --from")
+    for name, value in (("handicap", handicap), ("size", options["size"])):
+        if source is not None and value is not None:
+            raise UserError(f"--{name} is for a game that begins with its first move, not by --from")
+    from gtp_engine.play.beginning import Wanted, begin, go_on
+    from gtp_engine.play.keeping import followed, is_writable
     from gtp_engine.players import check
-    from gtp_engine.tools.records import read_record
 
     check(configuration)
-    if record is not None and begun:
-        beginning = resumed(read_record(record, configuration, options))
-    elif source is not None:
-        beginning = position_of(read_record(source, configuration, options), move)
+    target = None if record is None else followed(record)
+    if target is not None and target.suffix.lower() != ".sgf":
+        raise UserError(f"{printable_path(target)}: the game must be kept in a file .sgf")
+    wanted = Wanted(configuration, options, colour, handicap, source, move)
+    if record is None or target is None or not os.path.lexists(target):
+        beginning = begin(wanted)
     else:
-        beginning = new_game(configuration, handicap)
-    _converse(configuration, beginning, colour, record, begun)
+        beginning = go_on(wanted, record)
+        if not is_writable(target):
+            raise UserError(f"{printable_path(record)}: not writable, so the game cannot be kept there")
+    _converse(configuration, beginning, target)
 
 
-def _require_sense(begun: bool, **options: Any) -> None:
-    """Raise UserError for options that say nothing beside each other. `begun`: whether the game goes on."""
-    given = {name: value for name, value in options.items() if value is not None}
-    names = {"source": "--from"} | {name: f"--{name}" for name in ("colour", "handicap", "move", *TERMS)}
-    for name in given.keys() & names.keys():
-        if begun:
-            raise UserError(f"{names[name]} is for a new game, and this one has begun")
-    for name in ("handicap", "size"):
-        if name in given and "source" in given:
-            raise UserError(f"{names[name]} is for a game that begins with its first move, not by --from")
-    if "move" in given and "source" not in given:
-        raise UserError("--move needs --from")
-
-
-def _converse(
-    configuration: Configuration, beginning: Beginning, colour: str | None, record: Path | None, begun: bool
-) -> None:
+def _converse(configuration: Configuration, beginning: Beginning, record: Path | None) -> None:
     """Make the engine and play. Raises UserError, EvaluatorError, OSError."""
     from rich.console import Console
 
-    from go_rules.points import BLACK, WHITE
-    from go_rules.sgf.writer import write_sgf
     from gtp_engine.dialogue.engine import Engine
-    from gtp_engine.play.conversation import Conversation, game_record
+    from gtp_engine.play.beginning import usual_colour
+    from gtp_engine.play.conversation import Conversation
+    from gtp_engine.play.keeping import GameFiles, game_record
     from gtp_engine.players import compile_beside, make_player
 
     width, height = beginning.board
@@ -109,15 +96,12 @@ def _converse(
     _load(engine)
     game = beginning.make()
     engine.replace_game(game, beginning.komi)
-    person = beginning.person
-    if person is None:
-        is_new = not game.moves and not game.setup
-        person = {None: BLACK if is_new or game.handicap else game.to_play, "black": BLACK, "white": WHITE}[colour]
-    if record is not None and not begun:
-        write_sgf(record, game_record(game, person, beginning.result, beginning.komi))
+    person = usual_colour(game) if beginning.person is None else beginning.person
+    files = GameFiles(record, beginning.content)
+    files.keep(game_record(game, person, beginning.result, beginning.komi))
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     try:
-        Conversation(engine, person, console, record, beginning.result).run()
+        Conversation(engine, person, console, files, beginning.result).run()
     finally:
         engine.close()
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from go_rules.game import Game
-from go_rules.machine.files import PUBLIC, write_whole
-from go_rules.machine.printable import printable
-from go_rules.points import BLACK, COLOUR_LETTERS, COLOUR_NAMES, WHITE, VertexError, from_vertex, opponent, to_vertex
-from go_rules.sgf.writer import to_sgf, write_sgf
+from go_rules.machine.directories import expand_home
+from go_rules.machine.printable import printable_path
+from go_rules.points import COLOUR_LETTERS, WHITE, opponent, to_vertex
+from go_rules.rules import SCORING_TERRITORY, Rules
 from gtp_engine.commands.play import take_back
 from gtp_engine.commands.scoring import final_score
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
 from gtp_engine.dialogue.protocol import Command
 from gtp_engine.errors import UserError, explain
-from gtp_engine.play.board import LETTERS, board_text
+from gtp_engine.play import words
+from gtp_engine.play.board import board_text
+from gtp_engine.play.keeping import NO_RESULT, RESIGNED, UNDECIDED, GameFiles, game_record
+from gtp_engine.play.stopping import stopped_by_interrupt
 from gtp_engine.terminal import answers
 from gtp_engine.thinking.decide import decide, play_decision, pv_text
 from gtp_engine.thinking.estimate import estimate, is_finished, short_search
@@ -25,212 +28,254 @@ from search.result import RESIGN
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.status import Status
 
-PERSON = "Person"
-"""The person's name in game records."""
 HINTS = 3
 """Moves that `hint` shows."""
 LONGEST_LINE_OF_PLAY = 8
 """Moves of a variation that `hint` shows."""
-UNDECIDED = ""
-"""The result of a game that goes on."""
-RESIGNED = "+R"
-HELP = """\
-D4, pass         play
-undo             take your last move back, and the answer to it
-hint             what Nobi would play in your place
-score            who is ahead, and which stones are dead
-board            the board again
-resign           give the game up
-save FILE.sgf    write the game to a new file
-quit             leave"""
+OVER = "the game is over; undo takes the last move back"
 
 
 class Conversation:
     """A game between a person and the engine, who play in turns. The person's lines come from stdin."""
 
     result: str
-    """As in SGF: `B+3.5`, `W+R`, `0`; UNDECIDED while the game goes on."""
+    """As in SGF: `B+3.5`, `W+R`, `0`, `Void`; UNDECIDED while the game goes on."""
 
-    def __init__(self, engine: Engine, person: int, console: Console, record: Path | None, result: str) -> None:
-        """`person` is the colour of the person, `record` the file that the game is kept in after each move, `result`
-        that of a game that was over before."""
+    def __init__(self, engine: Engine, person: int, console: Console, files: GameFiles, result: str) -> None:
+        """`person` is the colour of the person, `result` that of a game that was over before."""
         self._engine = engine
         self._person = person
         self._console = console
-        self._record = record
+        self._files = files
         self.result = result
-        self._commands: dict[str, Callable[[str], None]] = {
-            "undo": self._undo,
+        self._as_it_began = self._record()
+        self._has_left = False
+        self._commands: dict[str, Callable[[], None]] = {
             "hint": self._hint,
             "score": self._score,
             "board": self._show_board,
             "resign": self._resign,
-            "save": self._save,
-            "help": self._help,
+            "help": lambda: self._say(words.HELP),
+            "quit": self._leave,
         }
+        self._commands_with_words: dict[str, Callable[[str], None]] = {"undo": self._undo, "save": self._save}
 
     @property
     def _game(self) -> Game:
         return self._engine.game
 
     def run(self) -> None:
-        """Play until the person leaves or the input ends. Raises EvaluatorError, OSError."""
-        self._show_board()
-        while True:
+        """Play until the person leaves or the input ends. Raises EvaluatorError."""
+        self._open()
+        while not self._has_left:
             if self.result == UNDECIDED and self._game.to_play != self._person:
                 self._reply()
-            elif not self._listen():
-                return
+            else:
+                self._listen()
+        self._part()
+
+    def _open(self) -> None:
+        kept = self._files.kept
+        self._say(words.terms_text(self._game, self._engine.komi, self._person))
+        place = "not kept in a file" if kept is None else f"kept in {printable_path(kept)}"
+        self._say(f"{words.opponent_text(self._engine)}; the game is {place}")
+        if self.result != UNDECIDED:
+            self._show_end()
+        elif is_finished(self._game):
+            self._end()
+        else:
+            self._show_board()
+
+    def _part(self) -> None:
+        """Say so if what was played is not in any file."""
+        record = self._record()
+        if record == self._as_it_began or self._files.have(record):
+            return
+        if self._files.kept is None:
+            self._say("this game was not kept; `nobi play game.sgf` keeps the next one, or save FILE.sgf before quit")
+        else:
+            self._say(f"{printable_path(self._files.kept)} does not have the last moves")
 
     # --- The person's turn ------------------------------------------------------------------------------------
 
-    def _listen(self) -> bool:
-        """Take the person's next line, and do as it says. Returns False where the person leaves."""
-        side = f"{COLOUR_NAMES[self._person]}, {LETTERS[self._person]}"
-        prompt = f"you ({side}): " if self.result == UNDECIDED else "the game is over (undo, save FILE.sgf, quit): "
-        for line in answers(prompt, self._console):
-            word, _, rest = line.partition(" ")
-            if word.lower() in ("quit", "exit"):
-                return False
-            try:
-                if command := self._commands.get(word.lower()):
-                    command(rest.strip())
-                else:
-                    self._play(line)
-            except UserError as error:
-                self._say(str(error))
-            return True
-        return False
-
-    def _play(self, text: str) -> None:
-        game = self._game
-        if self.result != UNDECIDED:
-            raise UserError("the game is over; undo takes the last move back")
+    def _listen(self) -> None:
+        """Take the person's next line, and do as it says."""
+        goes_on = self.result == UNDECIDED
+        you = f"you ({words.side_text(self._person)}): "
+        line = next(answers(you if goes_on else "the game is over (undo, save FILE.sgf, quit): ", self._console), None)
+        if line is None:
+            self._leave()
+            return
         try:
-            point = from_vertex(text, game.width, game.height)
-        except VertexError:
-            raise UserError(f"{printable(text, 20)} is neither a move nor a command; help lists them") from None
+            self._obey(line)
+        except UserError as error:
+            self._say(str(error))
+
+    def _obey(self, line: str) -> None:
+        name, rest = words.command_of(line)
+        if name in self._commands_with_words:
+            self._commands_with_words[name](rest)
+        elif name not in self._commands:
+            self._play(line)
+        elif rest:
+            raise UserError(f"{name} is said alone, with nothing after it")
+        else:
+            self._commands[name]()
+
+    def _play(self, line: str) -> None:
+        self._require_undecided()
+        game = self._game
+        point = words.point_of(line, game, self._person)
         reason = game.violation(self._person, point)
         if reason is not None:
             raise UserError(f"{to_vertex(point, game.height)} is not allowed: {reason}")
         game.play(self._person, point)
         self._moved()
 
-    def _undo(self, _rest: str) -> None:
-        if self.result == f"{COLOUR_LETTERS[opponent(self._person)]}{RESIGNED}":
-            self._decide(UNDECIDED)
-            return
-        moves = self._game.moves
-        own = [number for number, move in enumerate(moves) if move.colour == self._person]
-        if not own:
-            raise UserError("there is no move of yours to take back")
-        take_back(self._game, len(moves) - own[-1])
-        self._decide(UNDECIDED)
+    def _undo(self, rest: str) -> None:
+        number, was_over = words.number_of(rest), self.result != UNDECIDED
+        if self.result == self._loss_of(self._person):
+            number -= 1  # resigning was the last of them
+        game = self._game
+        own = [index for index, move in enumerate(game.moves) if move.colour == self._person]
+        if number > len(own):
+            played = f"you have played {words.counted(len(own), 'move')}, not {number}"
+            raise UserError(played if own else "there is no move of yours to take back")
+        if number:
+            take_back(game, len(game.moves) - own[-number])
+        self.result = UNDECIDED
+        self._keep()
+        if was_over:
+            self._say("the game goes on")
         self._show_board()
 
-    def _hint(self, _rest: str) -> None:
+    def _hint(self) -> None:
+        self._require_undecided()
         game = self._game
-        if self.result != UNDECIDED:
-            raise UserError("the game is over")
-        with self._thinking():
-            found = short_search(self._engine, _call("hint"), game, self._person)
-        for move in [move for move in found.moves if move.visits][:HINTS]:
+        with self._thinking("kata-search_analyze") as call:
+            found = short_search(self._engine, call, game, self._person)
+        for move in [move for move in found.moves if move.visits][:HINTS] or found.moves[:1]:
             line = pv_text(move.pv, game.height, LONGEST_LINE_OF_PLAY)
-            self._say(f"{to_vertex(move.point, game.height):4s} wins {move.winrate:4.0%}, {_margin(move.lead)}: {line}")
+            lead = f"{abs(move.lead):.1f} points {'ahead' if move.lead >= 0 else 'behind'}"
+            self._say(f"{to_vertex(move.point, game.height):4s} wins {move.winrate:4.0%}, {lead}: {line}")
 
-    def _score(self, _rest: str) -> None:
-        with self._thinking():
-            found = estimate(self._engine, _call("score"))
-        self._console.print(board_text(self._game, found.dead))
-        side = COLOUR_NAMES[WHITE if found.white_lead > 0 else BLACK]
-        self._say(f"{side} is {_margin(abs(found.white_lead))}" + (", small letters are dead" if found.dead else ""))
+    def _score(self) -> None:
+        if self.result != UNDECIDED:
+            self._show_end()
+            return
+        with self._thinking("estimate_score") as call:
+            found = estimate(self._engine, call)
+        dead = found.dead if _has_dead(self._game.rules) else frozenset[int]()
+        self._console.print(board_text(self._game, dead))
+        self._say(words.lead_text(found.white_lead) + (", small letters are dead" if dead else ""))
 
-    def _show_board(self, _rest: str = "") -> None:
+    def _show_board(self) -> None:
         game, captured = self._game, self._game.position["captured"]
         self._console.print(board_text(game))
         # What a side has lost is counted at that side.
-        self._say(f"captured by black: {captured[WHITE]}, by white: {captured[BLACK]}")
+        self._say(f"captured by black: {captured[WHITE]}, by white: {captured[opponent(WHITE)]}")
 
-    def _resign(self, _rest: str) -> None:
-        if self.result != UNDECIDED:
-            raise UserError("the game is over")
-        self._decide(f"{COLOUR_LETTERS[opponent(self._person)]}{RESIGNED}")
+    def _resign(self) -> None:
+        self._require_undecided()
+        self._lose(self._person)
 
     def _save(self, rest: str) -> None:
-        path = Path(rest)
-        if path.suffix.lower() != ".sgf":
+        path = expand_home(rest) if "\0" not in rest else None
+        if path is None or path.suffix.lower() != ".sgf":
             raise UserError("save needs the name of a file .sgf")
         try:
-            write_sgf(path, self._as_sgf())
-        except Exception as error:
+            self._files.save(path, self._record())
+        except OSError as error:
             raise UserError(explain(error)) from None
-        self._say("written")
+        self._say(f"written to {printable_path(path)}")
 
-    def _help(self, _rest: str) -> None:
-        self._say(HELP)
+    def _leave(self) -> None:
+        self._has_left = True
+
+    def _require_undecided(self) -> None:
+        if self.result != UNDECIDED:
+            raise UserError(OVER)
 
     # --- The engine's turn ------------------------------------------------------------------------------------
 
     def _reply(self) -> None:
-        call, colour = _call("genmove"), self._game.to_play
-        with self._thinking():
+        colour = self._game.to_play
+        with self._thinking("genmove") as call:
             decision = decide(self._engine, call, colour)
-        move = play_decision(self._engine, call, decision)
-        self._say(f"Nobi ({COLOUR_NAMES[colour]}, {LETTERS[colour]}): {move}")
+            move = play_decision(self._engine, call, decision)
+        self._say(f"Nobi ({words.side_text(colour)}): {move}")
         if decision.point == RESIGN:
-            self._decide(f"{COLOUR_LETTERS[self._person]}{RESIGNED}")
-        else:
-            self._moved()
-            if self.result == UNDECIDED:
-                self._show_board()
+            self._lose(colour)
+            return
+        self._moved()
+        if self.result == UNDECIDED:
+            self._show_board()
+
+    @contextmanager
+    def _thinking(self, name: str) -> Iterator[Call]:
+        """Show that Nobi thinks, and give a call that a Ctrl-C stops."""
+        with stopped_by_interrupt(name) as call, self._console.status("thinking (Ctrl-C to stop)"):
+            yield call
 
     # --- Both -------------------------------------------------------------------------------------------------
 
     def _moved(self) -> None:
         """Do what follows a move of either side."""
-        if not is_finished(self._game):
-            self._decide(UNDECIDED)
-            return
-        with self._thinking():
-            call = _call("final_score")
-            result = final_score(self._engine, call)
-            dead = estimate(self._engine, call).dead
+        self._keep()
+        if is_finished(self._game):
+            self._end()
+
+    def _end(self) -> None:
+        """Count the game, which has just ended."""
+        self.result, _ = self._counted()
+        self._keep()
+        self._show_end()
+
+    def _counted(self) -> tuple[str, frozenset[int]]:
+        """The result of a game that both have ended by passing, and the dead stones."""
+        if self._game.is_no_result:
+            return NO_RESULT, frozenset()
+        # Cut short, it would be a guess. So it takes its few seconds whatever is pressed.
+        with stopped_by_interrupt("final_score"), self._console.status("counting"):
+            call = Call(Command(None, "final_score"))
+            dead = estimate(self._engine, call).dead if _has_dead(self._game.rules) else frozenset[int]()
+            return final_score(self._engine, call), dead
+
+    def _show_end(self) -> None:
+        """Show how the game has ended."""
+        result, dead = self._counted() if is_finished(self._game) else (self.result, frozenset[int]())
+        if result != self.result:
+            dead = frozenset()  # another session has counted it, and found others dead
         self._console.print(board_text(self._game, dead))
-        self._decide(result)
+        self._say(words.result_text(self.result, self._person))
         if dead:
             self._say("small letters are dead; if you do not agree, undo and play on")
 
-    def _decide(self, result: str) -> None:
-        """Note the result, say it, and keep the game."""
-        self.result = result
-        if result != UNDECIDED:
-            self._say("the game is a draw" if result == "0" else f"result: {result}")
-        if self._record is not None:
-            write_whole(self._record, self._as_sgf().encode(), PUBLIC)
+    def _lose(self, colour: int) -> None:
+        """End the game by resignation."""
+        self.result = self._loss_of(colour)
+        self._keep()
+        self._say(words.result_text(self.result, self._person))
 
-    def _as_sgf(self) -> str:
+    @staticmethod
+    def _loss_of(colour: int) -> str:
+        return f"{COLOUR_LETTERS[opponent(colour)]}{RESIGNED}"
+
+    def _keep(self) -> None:
+        """Write the game to its file. The game is worth more than the file, so it goes on if that cannot be done."""
+        try:
+            self._files.keep(self._record())
+        except OSError as error:
+            self._say(f"not kept: {explain(error)}; the next move tries again, and save FILE.sgf keeps it elsewhere")
+
+    def _record(self) -> str:
         return game_record(self._game, self._person, self.result, self._engine.komi)
 
     def _say(self, text: str) -> None:
         self._console.print(text)
 
-    def _thinking(self) -> Status:
-        return self._console.status("thinking")
 
-
-def game_record(game: Game, person: int, result: str, komi: float) -> str:
-    """Write a game of a person, whose colour is `person`, as SGF text."""
-    names = {person: PERSON, opponent(person): "Nobi"}
-    return to_sgf(game, black=names[BLACK], white=names[WHITE], result=result, komi=komi)
-
-
-def _call(name: str) -> Call:
-    """A call that nobody stops, for what GTP commands do."""
-    return Call(Command(None, name))
-
-
-def _margin(lead: float) -> str:
-    """A lead in points in words, as its side sees it."""
-    return f"{abs(lead):.1f} points {'ahead' if lead >= 0 else 'behind'}"
+def _has_dead(rules: Rules) -> bool:
+    """Whether players agree which stones are dead, as `has_no_dead` says the contrary of a game that is over."""
+    return not rules.cleanup if rules.scoring == SCORING_TERRITORY else rules.friendly_pass

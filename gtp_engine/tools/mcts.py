@@ -183,11 +183,11 @@ def _answer(table: Table, states: list[State], console: Console) -> bool:
     """Read and carry out what the person answers: a move, or undo. Returns False at the end of the input."""
     for line in answers(f"{_letter(table, states[-1])} to move (hint, undo, quit): ", console):
         try:
-            if line == "quit":
+            if (word := line.lower()) == "quit":
                 return False
-            if line == "hint":
+            if word == "hint":
                 console.print(statistics(table.think(states[-1])[1]))
-            elif line == "undo":
+            elif word == "undo":
                 if len(states) < 3:
                     raise UserError("nothing to undo")
                 del states[-2:]
