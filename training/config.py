@@ -150,16 +150,25 @@ class DataConfig(ParameterTable, section="data"):
     fresh_share: float = parameter(0.0, "steps on other sample files, however few they are", low=0)
     fresh: tuple[str, ...] = parameter((), "their folders and files; `nobi learn` adds its self-play")
     canvas_shares: dict[str, float] = parameter(
-        {"9": 0.3, "13": 0.3, "19": 0.4}, "shares of the games by policy on boards up to 9, 10 to 13, 14 to 19"
+        {"9": 0.3, "13": 0.3, "19": 0.4},
+        "shares of the steps on games by policy that are on boards up to 9, 10 to 13, 14 to 19; of the games of `nobi "
+        "selfplay`",
     )
     own_komi: float = parameter(0.6, "share of the games with the rule set's customary komi", low=0, high=1)
     komi_deviation: float = parameter(10.0, "standard deviation, in points, of other komi from it", low=0, high=1000)
     balanced_share: float = parameter(
         0.3, "share of the positions that are learned from once more with balanced komi", low=0, high=1
     )
+    balanced_most: float = parameter(
+        30.0, "leads beyond so many points, counted as on 19x19, are not balanced: hardly a game has such komi", low=0
+    )
     doublings_share: float = parameter(
         0.0, "share of those in which one side is stronger by playout doublings, for handicap games", low=0, high=1
     )
+    forgotten: float = parameter(
+        0.02, "chance of each last move, the newest first, to be hidden with all before it; as in a set-up position",
+        low=0, high=1,
+    )  # fmt: skip
     repeats: int = parameter(
         1, "steps on each batch that a teacher labels; all but the first come later, turned round", low=1, high=8
     )

@@ -68,7 +68,11 @@ class Batch:
     fills_canvas: bool
     """Whether every board is as large as the canvas."""
     komi_balancing: KomiBalancing | None = None
-    """Which of the positions are to be learned from once more, with balanced komi."""
+    """With what balanced komi positions can be learned from once more, in the order in which they are chosen."""
+    balanced: int = 0
+    """How many of them are."""
+    made_of: KomiBalancing | None = None
+    """Of a batch that ends with positions under balanced komi: of which of its positions these were made, and how."""
     play_on: Callable[[PendingPolicy], None] | None = None
     """For positions of games in progress: tells the games by which policy their next moves are drawn."""
     by_student: Tensor | None = None
@@ -77,4 +81,4 @@ class Batch:
     @property
     def learned(self) -> int:
         """How many positions are learned from, those with balanced komi included."""
-        return len(self.global_) + (0 if self.komi_balancing is None else len(self.komi_balancing.index))
+        return len(self.global_) + self.balanced

@@ -74,7 +74,7 @@ class BatchLoader:
             raise TrainingError("data: no source of positions has a share above 0")
         if data.play_share and not has_teacher:
             raise TrainingError("data.play_share: games without a teacher have no labels; set data.teacher, or 0")
-        conditions = new_game_conditions(data.rules, data.own_komi, data.komi_deviation)
+        conditions = new_game_conditions(data.rules, data.own_komi, data.komi_deviation, data.forgotten)
         self._canvas_shares = read_canvas_shares(data.canvas_shares)
         self.records_drawn = records_drawn
         self.made = 0
@@ -118,8 +118,9 @@ class BatchLoader:
         data = self._config.data
         if not self._has_teacher or not data.balanced_share:
             return batch
-        balancing = draw_komi_balancing(len(batch.global_), data.balanced_share, generator, data.doublings_share)
-        return replace(batch, komi_balancing=balancing)
+        count = len(batch.global_)
+        balancing = draw_komi_balancing(count, generator, data.doublings_share)
+        return replace(batch, komi_balancing=balancing, balanced=round(data.balanced_share * count))
 
     def finished_games(self) -> int:
         """Count the games by policy that were played to their end."""

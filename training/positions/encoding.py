@@ -1,4 +1,7 @@
-"""Kernels that write a position as network input on its canvas, turned by one of the eight symmetries."""
+"""Kernels that write a position as network input on its canvas, turned by one of the eight symmetries, and hide moves.
+
+A position that somebody has set up has no last moves, and networks must have seen such positions.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,17 @@ import numpy as np
 
 from go_rules.compilation.jit import kernel
 from go_rules.points import PASS, STRIDE
+from go_rules.position import HISTORY_MOVES
+from go_rules.random import uniform
 from nets.evaluator import GLOBAL_FEATURES, SPATIAL_PLANES
-from nets.features import IN_TREE, encode_symmetry
+from nets.features import (
+    CAUGHT,
+    GLOBAL_PASSES,
+    HISTORY,
+    IN_TREE,
+    LAST_MOVES,
+    encode_symmetry,
+)
 from nets.symmetry import LEFT_RIGHT, TRANSPOSED, UPSIDE_DOWN
 
 
@@ -44,3 +56,32 @@ def write_input(stack, now, rules, symmetry, buffers, spatial, global_):
     encode_symmetry(*position, buffers.permutation, flat, buffers.numbers)
     for i in range(GLOBAL_FEATURES):
         global_[i] = buffers.numbers[i]
+
+
+@kernel
+def known_turns(forgotten, state):
+    """Draw how many of the last moves a position shows, 0 to HISTORY_MOVES.
+
+    With the chance `forgotten` a move is hidden, and with it all before it."""
+    turns = 0
+    while turns < HISTORY_MOVES and uniform(state) >= forgotten:
+        turns += 1
+    return turns
+
+
+@kernel
+def forget(turns, spatial, global_):
+    """Hide all but the last `turns` moves of a position that is network input: uint8[22, S, S] and float32[19].
+
+    The oldest board that is still known stands for those before it, as the encoder has it.
+    """
+    canvas = spatial.shape[1]
+    for turn in range(turns, HISTORY_MOVES):
+        global_[GLOBAL_PASSES + turn] = 0.0
+        for y in range(canvas):
+            for x in range(canvas):
+                spatial[LAST_MOVES + turn, y, x] = 0
+    for ago in range(turns + 1, HISTORY):
+        for y in range(canvas):
+            for x in range(canvas):
+                spatial[CAUGHT + ago, y, x] = spatial[CAUGHT + ago - 1, y, x]

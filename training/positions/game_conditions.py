@@ -1,4 +1,5 @@
-"""The conditions of training games: rules and komi are drawn at random, so that the network learns what they change."""
+"""The conditions of training games: rules and komi are drawn at random, so that the network learns what they change; so
+is how much of a game a position shows."""
 
 from __future__ import annotations
 
@@ -43,9 +44,13 @@ class GameConditions(NamedTuple):
     """[1] share of the games that have the customary komi."""
     deviation: NDArray[np.float64]
     """[1] standard deviation, in points, of the komi of the other games from the customary one."""
+    forgotten: NDArray[np.float64]
+    """[1] chance of each of a position's last moves, the newest first, to be hidden with all before it."""
 
 
-def new_game_conditions(shares: Mapping[str, float], own_komi: float, deviation: float) -> GameConditions:
+def new_game_conditions(
+    shares: Mapping[str, float], own_komi: float, deviation: float, forgotten: float = 0.0
+) -> GameConditions:
     """Prepare the conditions for kernels; `shares` are those of rule sets by name. Raises TrainingError."""
     chosen = {name: share for name, share in shares.items() if share > 0}
     if not chosen:
@@ -60,7 +65,8 @@ def new_game_conditions(shares: Mapping[str, float], own_komi: float, deviation:
         records[i] = rules.record(komi)
         bonus[i] = rules.white_handicap_bonus
     total = np.cumsum(list(chosen.values()))
-    return GameConditions(records, bonus, total / total[-1], np.array([own_komi]), np.array([deviation]))
+    numbers = (np.array([number]) for number in (own_komi, deviation, forgotten))
+    return GameConditions(records, bonus, total / total[-1], *numbers)
 
 
 @kernel

@@ -19,7 +19,7 @@ from go_rules.position import PHASE_OVER, new_stack
 from go_rules.random import below, seed_state, uniform
 from go_rules.rules import RULES, SCORING_TERRITORY
 from nets.symmetry import SYMMETRIES
-from training.positions.encoding import cell_of, write_input
+from training.positions.encoding import cell_of, forget, known_turns, write_input
 from training.positions.game_conditions import draw_conditions
 from training.positions.random_moves import random_move
 
@@ -105,7 +105,7 @@ def start_games(games, conditions, first, last, opening):
 
 
 @kernel
-def encode_games(games, first, buffers, spatial, global_):
+def encode_games(games, conditions, first, buffers, spatial, global_):
     """Write the network input of games first, first + 1, ... to `spatial` uint8[N, 22, S, S] and `global_`
     float32[N, 19], each turned at random."""
     for i in range(len(spatial)):
@@ -113,6 +113,7 @@ def encode_games(games, first, buffers, spatial, global_):
         games.symmetry[game] = below(games.state[game], SYMMETRIES)
         symmetry = games.symmetry[game]
         write_input(games.stack, 3 * game + 2, games.rules[game], symmetry, buffers, spatial[i], global_[i])
+        forget(known_turns(conditions.forgotten[0], games.state[game]), spatial[i], global_[i])
 
 
 @kernel

@@ -121,6 +121,6 @@ class PolicyGames:
 
         def encode(begin: int, end: int, buffers: WorkerBuffers) -> None:
             part = positions.part(begin, end)
-            encode_games(self._games, first + begin, buffers, part.spatial, part.global_)
+            encode_games(self._games, self._conditions, first + begin, buffers, part.spatial, part.global_)
 
         self._workers.map_parts(encode, self.count)

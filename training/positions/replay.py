@@ -17,7 +17,7 @@ from go_rules.points import BLACK, EMPTY, PASS, STRIDE, WHITE
 from go_rules.random import below, uniform
 from go_rules.rules import SCORING_TERRITORY
 from nets.symmetry import SYMMETRIES
-from training.positions.encoding import cell_of, write_input
+from training.positions.encoding import cell_of, forget, known_turns, write_input
 from training.positions.game_conditions import draw_conditions
 from training.positions.random_moves import may_play, random_move, seed_random
 
@@ -97,6 +97,7 @@ def _draw_sample(records, conditions, seed, index, buffers, spatial, global_, la
     is_as_played = _replay(records, start, turns, handicap, deviations, game, buffers)
 
     write_input(buffers.stack, 2, buffers.rules[0], symmetry, buffers, spatial, global_)
+    forget(known_turns(conditions.forgotten[0], state), spatial, global_)
     size = records.size[0]
     canvas = spatial.shape[1]
     labels[MOVE] = UNKNOWN

@@ -45,6 +45,8 @@ FETCH_EVERY = 20
 """Steps between two readings of the losses, at most; each reading waits for the device."""
 AGAIN = "again"
 """The source, in progress.jsonl, of batches that are learned from once more."""
+SHOWN = ("policy", "value", "ownership", "score")
+"""The parts of the loss in the status line, once there was a step."""
 SMALLEST_BATCH = 16
 """Batches that do not fit into the device's memory are halved down to this."""
 
@@ -300,7 +302,7 @@ class Run:
         """Show how training goes; return the positions learned from a second."""
         progress, means = self.progress, self._log.means()
         speed, speeds = pace.speeds(self._batches.made, progress.samples, self.distiller.copying)
-        parts = "  ".join(f"{part} {means[part]:.3f}" for part in ("policy", "value", "ownership", "score"))
+        parts = "  ".join(f"{part} {means[part]:.3f}" for part in SHOWN if part in means)
         reset = f"  {self.distiller.units_reset} units reset" if self.distiller.units_reset else ""
         self._status.show(
             f"step {progress.step:,}  {progress.samples:,} positions  {speeds}  {parts}  "

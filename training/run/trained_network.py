@@ -75,7 +75,9 @@ def progress_of(model: Model, file: Path) -> Progress:
         raise TrainingError(f"{card}: damaged; remove it, and the network counts as of unknown origin") from None
     if facts.name != model.name:
         return Progress(origin=origin)
-    return Progress(facts.steps, facts.positions, origin=msgspec.structs.replace(origin, teachers=facts.teachers))
+    origin = msgspec.structs.replace(origin, teachers=facts.teachers)
+    # How many came from records is not told. After so many samples of records come only new ones.
+    return Progress(facts.steps, facts.positions, records_drawn=facts.positions, origin=origin)
 
 
 def _has_optimistic(model: Model) -> bool:

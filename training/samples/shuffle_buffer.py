@@ -91,7 +91,8 @@ class ShuffleBuffer:
             inside = places[(places >= first) & (places < lengths[number])] - first
             if len(inside):
                 parts.append(with_optimistic(samples.chosen(inside)))
-        joined = concatenate(parts)
+        # In any order: parts of a batch, each with gradients of its own, should know as much as the others.
+        joined = concatenate(parts).chosen(generator.permutation(count))
         self._drawn[canvas] += count
         spatial, labels = turned(joined, generator.integers(0, SYMMETRIES, count))
         return spatial, joined.global_, targets_from_samples(labels)

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from go_rules import board
 from go_rules.game import Game
 from go_rules.points import BLACK, EMPTY, N_POINTS, PASS, WHITE, board_points
+from go_rules.position import HISTORY_MOVES
 from go_rules.rules import SCORING_AREA
 from go_rules.scoring import final_owners
 from nets.evaluator import LEAD, LOSS, NO_RESULT, SCORE_COLUMNS, SCORE_MEAN, SCORE_STDEV, WIN
 from nets.features import AT_ROOT, Scratch, encode
 from search.result import SearchResult
 from training.positions.canvas import cell_at
+from training.positions.encoding import forget
 from training.samples.samples import (
     HAS_OWNERSHIP,
     HAS_POLICY,
@@ -54,9 +56,12 @@ class SearchedPosition(NamedTuple):
     """[S*S] in [-1, 1], where the search was asked for it"""
 
 
-def searched_position(game: Game, result: SearchResult, scratch: Scratch, canvas: int) -> SearchedPosition:
-    """Combine the game's present position with the result of its search."""
+def searched_position(
+    game: Game, result: SearchResult, scratch: Scratch, canvas: int, turns: int = HISTORY_MOVES
+) -> SearchedPosition:
+    """Combine the game's present position with the result of its search. At most the last `turns` moves are shown."""
     spatial, global_ = encode_game(game, scratch, canvas)
+    forget(turns, spatial, global_)
     policy = np.zeros(canvas * canvas + 1, np.float32)
     for move in result.moves:
         if move.visits >= FEWEST_VISITS:

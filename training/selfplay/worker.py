@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, point_at
+from go_rules.position import HISTORY_MOVES
 from go_rules.rule_names import preset
+from go_rules.rules import SCORING_TERRITORY
 from nets.evaluator import Evaluator
 from nets.features import scratch_for
 from nets.recording import RecordingEvaluator
@@ -119,7 +121,8 @@ class SelfPlayWorker:
                 limits = Limits(visits=settings.visits, may_stop_early=False)
                 report = None if self._reanalysis is None else OWNERSHIP_AT_THE_END
                 result = self._full.search(SearchRequest(game, game.to_play, limits, report=report))
-                positions.append(searched_position(game, result, self._scratch, canvas))
+                turns = self._known_turns()
+                positions.append(searched_position(game, result, self._scratch, canvas, turns))
             player = self._opponent if self._opponent is not None and game.to_play == opponent else self._quick
             if result is None or self._reanalysis is not None:
                 visits = settings.visits if is_full and self._full is None else settings.quick_visits
@@ -164,11 +167,19 @@ class SelfPlayWorker:
             if player is not None:
                 player.close()
 
+    def _known_turns(self) -> int:
+        """Draw how many of the last moves a position that is learned from shows, as games by policy do."""
+        hidden = np.flatnonzero(self._generator.random(HISTORY_MOVES) < self._config.forgotten)
+        return int(hidden[0]) if len(hidden) else HISTORY_MOVES
+
     def _new_game(self) -> tuple[int, Game]:
         generator, config = self._generator, self._config
         canvas = choose_by_share(read_canvas_shares(config.canvas_shares), generator)
         size = canvas if generator.random() < USUAL_SHARE else int(generator.choice(sizes_on(canvas)))
         rules, komi = preset(choose_by_share(config.rules, generator))
+        if rules.scoring == SCORING_TERRITORY:
+            # Nobody is there to say which stones are dead: they are taken off, or they count as alive.
+            rules = dataclasses.replace(rules, cleanup=True)
         if generator.random() >= config.own_komi:
             komi = round(2 * (komi + float(generator.normal(0, config.komi_deviation)))) / 2
         game = Game(size, size, rules, komi)

@@ -25,7 +25,7 @@ from training.errors import TrainingError
 from training.memory import keep_freed_memory
 from training.positions.batch import Batch, PendingPolicy
 from training.positions.batch_loader import BatchLoader
-from training.positions.komi_balancing import KomiBalancing, with_balanced_komi
+from training.positions.komi_balancing import KomiBalancing, choose_balanced, with_balanced_komi
 from training.positions.replay import REPLY
 from training.student.dormant_units import DormantUnitReset, can_be_dormant
 from training.student.equivariance import TIED_EVERY, Ties
@@ -77,6 +77,8 @@ class LabelledBatch(NamedTuple):
     """Targets of all N + M positions."""
     evaluation: TeacherEvaluation | None
     """The teacher's evaluation of the first N positions, where a teacher was asked."""
+    made_of: KomiBalancing | None = None
+    """Which of the N positions the last M are, and how their komi was balanced."""
 
 
 class Distiller:
@@ -159,7 +161,7 @@ class Distiller:
 
         `losses` stay on the device, so that nothing waits for them.
         """
-        spatial, global_, targets, evaluation = self._labelled(batch)
+        spatial, global_, targets, evaluation, _ = self._labelled(batch)
         policy = self._learn(spatial, global_, targets, batch.fills_canvas, rate_share)
         if evaluation is not None:
             self._memory.add(spatial, global_, targets, batch.fills_canvas)
@@ -219,9 +221,16 @@ class Distiller:
         That function lets the batch's games go on, which overwrites the batch. Moves are drawn by the teacher's policy,
         or, in the student's share of the games, by the student's logits that it is given.
         """
-        spatial, global_, targets, evaluation = self._labelled(batch)
+        spatial, global_, targets, evaluation, made_of = self._labelled(batch)
         cpu = torch.device("cpu")
-        whole = replace(batch, spatial=spatial.to(cpu, torch.uint8), global_=global_.to(cpu), komi_balancing=None)
+        whole = replace(
+            batch,
+            spatial=spatial.to(cpu, torch.uint8),
+            global_=global_.to(cpu),
+            komi_balancing=None,
+            balanced=0,
+            made_of=None if made_of is None else made_of.to(cpu),
+        )
 
         def play_on(student: Tensor | None) -> None:
             if batch.play_on is not None and evaluation is not None:
@@ -283,21 +292,24 @@ class Distiller:
         if self.teacher is None:
             targets = targets_from_records(labels, spatial.shape[2] * spatial.shape[3])
             return LabelledBatch(spatial, global_, targets, None)
-        has_errors = self.teacher.has_errors
+        has_errors, made_of = self.teacher.has_errors, None
         with torch.no_grad():
             evaluation = self._taught(spatial, global_, batch.fills_canvas)
             reply = labels[:, REPLY].long()
             targets = targets_from_teacher(evaluation, reply, has_errors)
-            if batch.komi_balancing is not None and len(batch.komi_balancing.index):
-                balancing = KomiBalancing(*(part.to(self.device) for part in batch.komi_balancing))
+            if batch.komi_balancing is not None and batch.balanced:
+                balancing, most = batch.komi_balancing.to(self.device), self.config.data.balanced_most
+                lead, area = evaluation.score[:, LEAD], spatial[:, 0].sum((1, 2))
                 index = balancing.index
+                made_of = choose_balanced(global_[index], lead[index], area[index], balancing, batch.balanced, most)
+                index = made_of.index
                 boards = spatial[index]
-                lead, area = evaluation.score[index, LEAD], boards[:, 0].sum((1, 2))
-                balanced = with_balanced_komi(global_[index], lead, area, balancing)
+                balanced = with_balanced_komi(global_[index], lead[index], area[index], made_of, most)
                 again = self._taught(boards, balanced, batch.fills_canvas)
                 spatial, global_ = torch.cat([spatial, boards]), torch.cat([global_, balanced])
                 targets = targets.joined_with(targets_from_teacher(again, reply[index], has_errors))
-        return LabelledBatch(spatial.contiguous(memory_format=torch.channels_last), global_, targets, evaluation)
+        spatial = spatial.contiguous(memory_format=torch.channels_last)
+        return LabelledBatch(spatial, global_, targets, evaluation, made_of)
 
     def _mixed_policy(self, batch: Batch, evaluation: TeacherEvaluation, student: Tensor | None) -> PendingPolicy:
         """Return the student's policy where it is to move in a batch's games, and the teacher's for the others."""

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from go_rules.machine.interruption import interruptible
+from nets.evaluator import LEAD
 from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.files import write_whole
 from training.positions.batch import Batch
+from training.positions.komi_balancing import with_balanced_komi
 from training.samples.origin import Origin
 from training.samples.sample_files import SampleWriter
 from training.samples.samples import (
@@ -58,10 +60,13 @@ class HardExampleMining:
 class HardExampleMiner:
     """Compares a student's evaluation of positions with the labels that the teacher gave them."""
 
-    def __init__(self, mining: HardExampleMining, device: torch.device, threads: int = 0) -> None:
-        """Open the student on the teacher's `device`; `threads` is as in open_teacher. Raises TrainingError."""
+    def __init__(
+        self, mining: HardExampleMining, device: torch.device, threads: int = 0, balanced_most: float = float("inf")
+    ) -> None:
+        """Open the student on the teacher's `device`; `threads` is as in open_teacher. Leads of more than
+        `balanced_most` points are not balanced by komi. Raises TrainingError."""
         self._network = open_teacher(mining.student, device, threads=threads)
-        self._device = device
+        self._device, self._balanced_most = device, balanced_most
         self.filter = HardExampleFilter(mining.share)
         self.teacher: Teacher | None = None
         """The network on the same device that labels the hard examples once more; None: they keep their labels."""
@@ -78,7 +83,7 @@ class HardExampleMiner:
         kept = self.filter.pick(batch.source, disagreements)
         if self.teacher is None or len(kept) == 0:
             return samples.chosen(kept), logits
-        return relabelled(batch, targets, kept, self.teacher, self._device), logits
+        return relabelled(batch, targets, kept, self.teacher, self._device, self._balanced_most), logits
 
     @torch.no_grad()
     def compare(self, batch: Batch, samples: Samples) -> tuple[Tensor, NDArray[np.float32]]:
@@ -112,7 +117,7 @@ def label(
     assert teacher is not None
     miner = None
     if mining is not None:
-        miner = HardExampleMiner(mining, distiller.device, config.run.threads)
+        miner = HardExampleMiner(mining, distiller.device, config.run.threads, config.data.balanced_most)
         if screen is not None:
             teacher = miner.teacher = _second_teacher(config, distiller, first_teacher)
     state = _read_state(folder)
@@ -155,14 +160,38 @@ def label(
 
 @torch.no_grad()
 def relabelled(
-    batch: Batch, targets: Targets, chosen: NDArray[np.int64], teacher: Teacher, device: torch.device
+    batch: Batch,
+    targets: Targets,
+    chosen: NDArray[np.int64],
+    teacher: Teacher,
+    device: torch.device,
+    balanced_most: float = float("inf"),
 ) -> Samples:
-    """Have a teacher on `device` label the chosen positions, at least one, of a batch that has other `targets`."""
+    """Have a teacher on `device` label the chosen positions, at least one, in rising order, of a batch that has other
+    `targets`.
+
+    What was made of others of the batch with balanced komi (`batch.made_of`) gets the komi that this teacher finds
+    balanced; leads beyond `balanced_most` points stay.
+    """
     index = torch.from_numpy(chosen)
-    part = replace(batch, spatial=batch.spatial[index], global_=batch.global_[index])
-    planes = part.spatial.to(device).float().contiguous(memory_format=torch.channels_last)
-    evaluation = teacher(planes, part.global_.to(device), batch.fills_canvas)
+    made_of = batch.made_of
+    first = len(batch.global_) - (0 if made_of is None else len(made_of.index))
+    copies = index[index >= first] - first
+    source = index.clone()
+    if made_of is not None:
+        made_of = made_of.chosen(copies)
+        source[index >= first] = made_of.index
+    planes = batch.spatial[source].to(device).float().contiguous(memory_format=torch.channels_last)
+    global_ = batch.global_[source].to(device)
+    if made_of is not None and len(copies):
+        balanced, own = planes[-len(copies) :], global_[-len(copies) :]
+        lead = teacher(balanced, own, batch.fills_canvas).score[:, LEAD]
+        area = balanced[:, 0].sum((1, 2))
+        own = with_balanced_komi(own, lead, area, made_of.to(device), balanced_most)
+        global_ = torch.cat([global_[: -len(copies)], own])
+    evaluation = teacher(planes, global_, batch.fills_canvas)
     new = targets_from_teacher(evaluation, targets.reply[index].to(device), teacher.has_errors)
+    part = replace(batch, spatial=batch.spatial[index], global_=global_.to("cpu"), made_of=None)
     return samples_from_targets(part, new.to(torch.device("cpu")), teacher)
 
 

@@ -14,7 +14,12 @@ from go_rules.position import new_stack
 from go_rules.rule_names import preset
 from nets.evaluator import GLOBAL_FEATURES
 from nets.features import GLOBAL_PASS_ENDS_PHASE, IN_TREE, encode
-from training.positions.komi_balancing import KomiBalancing, draw_komi_balancing, with_balanced_komi
+from training.positions.komi_balancing import (
+    KomiBalancing,
+    choose_balanced,
+    draw_komi_balancing,
+    with_balanced_komi,
+)
 from training.positions.workers import new_worker_buffers
 
 
@@ -63,13 +68,50 @@ def test_a_game_that_a_pass_may_end_stays_as_it_is() -> None:
         assert torch.equal(before, after)
 
 
-def test_a_share_of_the_positions_is_chosen() -> None:
-    balancing = draw_komi_balancing(64, 0.25, np.random.default_rng(1))
-    assert len(balancing.index) == len(balancing.noise) == 16
-    assert len(set(balancing.index.tolist())) == 16
+def test_positions_are_chosen_in_a_random_order() -> None:
+    balancing = draw_komi_balancing(64, np.random.default_rng(1))
+    assert sorted(balancing.index.tolist()) == list(range(64))
+    assert balancing.index.tolist() != list(range(64))
     assert 1.0 < float(balancing.noise.std()) < 4.0
-    again = draw_komi_balancing(64, 0.25, np.random.default_rng(1))
+    again = draw_komi_balancing(64, np.random.default_rng(1))
     assert torch.equal(again.index, balancing.index)
+
+
+@pytest.mark.parametrize(("size", "most"), [(19, 30.0), (9, 9.78)])
+def test_leads_beyond_the_most_stay_single(size: int, most: float) -> None:
+    """What is chosen are positions with smaller leads, and where there are too few of them, others as they are."""
+    generator = np.random.default_rng(1)
+    count, area = 60, float(size * size)
+    global_ = torch.from_numpy(numbers(size, 7.5, WHITE, "tromp-taylor")).repeat(count, 1)
+    global_[::5, GLOBAL_PASS_ENDS_PHASE] = 1.0
+    noise = torch.full((count,), 50.0)  # so that none has the same komi as before
+    balancing = draw_komi_balancing(count, generator)._replace(noise=noise)
+    lead = torch.from_numpy(generator.normal(0.0, 1.5 * most, count).astype(np.float32))
+    areas = torch.full((count,), area)
+    fits = (lead.abs() <= most) & (global_[:, GLOBAL_PASS_ENDS_PHASE] == 0.0)
+    fitting = int(fits.sum())
+    assert 10 < fitting < 40
+    for wanted in (10, 50):
+        chosen = choose_balanced(global_, lead, areas, balancing.chosen(torch.arange(count)), wanted, 30.0)
+        assert len(chosen.index) == wanted
+        places = [balancing.index.tolist().index(each) for each in chosen.index.tolist()]
+        assert fits[places].tolist() == [place < fitting for place in range(wanted)]
+        assert places[:fitting] == sorted(places[:fitting])
+        before = global_[places]
+        after = with_balanced_komi(before, lead[places], areas[places], chosen, 30.0)
+        assert (after != before).any(1).tolist() == fits[places].tolist()
+
+
+def test_a_lead_that_goes_with_doublings_is_not_too_large() -> None:
+    before = torch.from_numpy(numbers(19, 7.5, WHITE, "tromp-taylor"))[None]
+    area = torch.tensor([361.0])
+    # Doublings that put white, who is to move, 48.4 points behind.
+    for lead, doublings, changes in (
+        (-50.0, 0.0, False), (-50.0, 2.0, True), (-20.0, 2.0, True), (25.0, 2.0, True), (-75.0, 2.0, True),
+        (-80.0, 2.0, False), (35.0, 2.0, False), (50.0, -2.0, True), (-35.0, -2.0, False),
+    ):  # fmt: skip
+        after = with_balanced_komi(before, torch.tensor([lead]), area, balanced(0.0, doublings, 1.0), 30.0)
+        assert bool((after != before).any()) == changes, (lead, doublings)
 
 
 @pytest.mark.parametrize(("size", "weight"), [(19, 1.0), (9, 3.0667)])
@@ -83,10 +125,10 @@ def test_the_stronger_side_is_behind(size: int, weight: float) -> None:
 
 
 def test_doublings_are_multiples_of_an_eighth_on_both_sides() -> None:
-    doublings = draw_komi_balancing(2000, 1.0, np.random.default_rng(1), 0.25).doublings
+    doublings = draw_komi_balancing(2000, np.random.default_rng(1), 0.25).doublings
     told = doublings[doublings != 0.0]
     assert 0.2 < len(told) / 2000 < 0.3
     assert torch.equal(told * 8.0, (told * 8.0).round())
     assert float(told.min()) < -2.5
     assert float(told.max()) > 2.5
-    assert not draw_komi_balancing(64, 1.0, np.random.default_rng(1)).doublings.any()
+    assert not draw_komi_balancing(64, np.random.default_rng(1)).doublings.any()

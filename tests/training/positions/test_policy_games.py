@@ -159,6 +159,23 @@ def test_an_opponent_plays_one_side_of_its_share_of_the_games(workers: WorkerPoo
     assert not moves[:, :, 8:].any()
 
 
+@pytest.mark.parametrize("forgotten", [0.0, 0.25])
+def test_games_by_policy_forget_their_history_now_and_then(workers: WorkerPool, forgotten: float) -> None:
+    count, canvas = 32, 9
+    conditions = new_game_conditions({"tromp-taylor": 1.0}, own_komi=1.0, deviation=0.0, forgotten=forgotten)
+    games = PolicyGames(canvas, count, PlayConfig(random_moves=1.0, handicap=0.0), conditions, 6, workers)
+    shown = []
+    for turn in range(12 * GROUPS):
+        group, positions = games.take()
+        if turn >= 8 * GROUPS:
+            shown += (positions.spatial[:, 9:14].any(axis=(2, 3)) | (positions.global_[:, :5] == 1.0)).tolist()
+        games.play_on(group, lambda: np.zeros((count, canvas * canvas + 1), np.float32))
+    games.close()
+    known = np.array(shown)
+    assert known[:, 0].mean() == pytest.approx(1.0 - forgotten, abs=0.06)
+    assert known[:, 2].mean() == pytest.approx((1.0 - forgotten) ** 3, abs=0.08)
+
+
 def _images(cell: int, size: int, canvas: int) -> set[tuple[int, int]]:
     """Where a cell may come to lie under the symmetries."""
     y, x = divmod(cell, canvas)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from go_rules.game import Game
 from go_rules.points import BLACK, N_POINTS, PASS, point_at
 from go_rules.rule_names import preset
-from nets.features import IN_TREE, encode, new_scratch
+from nets.features import CAUGHT, CAUGHT_BEFORE, IN_TREE, LAST_MOVES, encode, new_scratch
 from nets.symmetry import symmetry_permutations
 from tests.training.games import SIZE, random_games, write_records
 from training.config import RecordsConfig
 from training.errors import TrainingError
 from training.positions.batch import Positions, new_positions
-from training.positions.game_conditions import new_game_conditions
+from training.positions.game_conditions import GameConditions, new_game_conditions
 from training.positions.records import RecordPositions, load_records
 from training.positions.replay import MOVE, OUTCOME, REPLY
 from training.positions.workers import WorkerPool
@@ -31,9 +31,11 @@ def workers() -> WorkerPool:
     return WorkerPool(threads=2)
 
 
-def stream(path: Path, workers: WorkerPool, seed: int = 1, **config: float) -> RecordPositions:
+def stream(
+    path: Path, workers: WorkerPool, seed: int = 1, conditions: GameConditions = CONDITIONS, **config: float
+) -> RecordPositions:
     settings = {"deviating": 0.0, "handicap": 0.0, **config}
-    return RecordPositions(RecordsConfig(path=str(path), skip=0, **settings), CONDITIONS, seed, workers)
+    return RecordPositions(RecordsConfig(path=str(path), skip=0, **settings), conditions, seed, workers)
 
 
 def drawn(records: RecordPositions, count: int, first: int) -> Positions:
@@ -86,6 +88,39 @@ def test_a_sample_is_the_same_whoever_makes_it(tmp_path: Path, workers: WorkerPo
         np.testing.assert_array_equal(one, other)
     other_seed = drawn(stream(path, workers, seed=2, deviating=0.5, handicap=0.3), 60, first=0)
     assert (whole.spatial != other_seed.spatial).any()
+
+
+def test_last_moves_are_forgotten_now_and_then(tmp_path: Path, workers: WorkerPool) -> None:
+    """What is shown of them is what the encoder shows of a game that remembers no more moves."""
+    games = random_games(count=3, length=200, seed=5)
+    path = write_records(tmp_path / "games.npz", games)
+    conditions = new_game_conditions({"chinese": 1.0}, own_komi=1.0, deviation=0.0, forgotten=0.3)
+    whole = drawn(stream(path, workers), 400, first=0)
+    cut = drawn(stream(path, workers, conditions=conditions), 400, first=0)
+    again = drawn(stream(path, workers, conditions=conditions), 400, first=0)
+    for one, other in zip(cut, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(cut.labels, whole.labels)
+    is_late = whole.spatial[:, LAST_MOVES:CAUGHT].any(axis=(2, 3)).all(axis=1)
+    shown = cut.spatial[:, LAST_MOVES:CAUGHT].any(axis=(2, 3)).sum(axis=1)
+    shares = np.bincount(shown[is_late], minlength=6) / is_late.sum()
+    np.testing.assert_allclose(shares, [0.3, 0.21, 0.147, 0.103, 0.072, 0.168], atol=0.08)
+    for i in np.flatnonzero(is_late):
+        expected, turns = whole.spatial[i].copy(), shown[i]
+        expected[LAST_MOVES + turns : CAUGHT] = 0
+        for ago in range(turns + 1, 3):
+            expected[CAUGHT + ago] = whole.spatial[i, CAUGHT + turns]
+        np.testing.assert_array_equal(cut.spatial[i], expected)
+    assert (cut.spatial[:, CAUGHT_BEFORE] != whole.spatial[:, CAUGHT_BEFORE]).any()
+
+
+def test_a_forgotten_pass_is_not_shown(tmp_path: Path, workers: WorkerPool) -> None:
+    path = write_records(tmp_path / "games.npz", [[60, 361, 61, 361, 62, 361, 63]])
+    for forgotten in (0.0, 1.0):
+        conditions = new_game_conditions({"chinese": 1.0}, own_komi=1.0, deviation=0.0, forgotten=forgotten)
+        positions = drawn(stream(path, workers, conditions=conditions), 30, first=0)
+        assert positions.global_[:, :5].any() == (forgotten == 0.0)
+        assert positions.spatial[:, LAST_MOVES:CAUGHT].any() == (forgotten == 0.0)
 
 
 def test_a_result_holds_under_its_own_komi_alone(tmp_path: Path, workers: WorkerPool) -> None:

@@ -71,14 +71,14 @@ def played(canvas: int, moves: int, every: int, pass_alive: bool = False) -> Sam
     """Positions of games by a policy that likes a few random points and, late, the pass; with labels made up."""
     generator = np.random.default_rng(canvas)
     games = new_games(GAMES, sizes_on(canvas), 3, (1.0, 0.0), 0.1, 4.0)
-    conditions = new_game_conditions(RULE_SHARES, 0.5, 10.0)
+    conditions = new_game_conditions(RULE_SHARES, 0.5, 10.0, forgotten=0.1)
     buffers = new_worker_buffers(pass_alive)
     start_games(games, conditions, 0, GAMES, 0.3 * canvas * canvas)
     parts = []
     for move in range(moves):
         spatial = np.zeros((GAMES, 22, canvas, canvas), np.uint8)
         global_ = np.zeros((GAMES, 19), np.float32)
-        encode_games(games, 0, buffers, spatial, global_)
+        encode_games(games, conditions, 0, buffers, spatial, global_)
         logits = generator.normal(0, 3, (GAMES, canvas * canvas + 1)).astype(np.float32)
         logits[:, -1] += 8.0 * (move % 40 > 30)
         if move % every == 0:

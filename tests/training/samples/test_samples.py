@@ -289,6 +289,18 @@ def test_a_buffer_reads_by_and_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(set().union(*seen)) > 20
 
 
+def test_a_batch_is_not_sorted_by_chunk(tmp_path: Path) -> None:
+    """Or a part of it, which has gradients of its own, would know less than another."""
+    for number, known in enumerate((255, HAS_VALUE)):
+        samples = made_up(40, 9, 9, number)[0]
+        written(tmp_path / f"09-00000{number}.samples", samples._replace(known=np.full(40, known, np.uint8)))
+    buffer = ShuffleBuffer("samples", (str(tmp_path),))
+    _, _, targets = buffer.draw(9, 200, np.random.default_rng(1))
+    buffer.close()
+    for half in (targets.policy_weight[:100], targets.policy_weight[100:]):
+        assert 0.3 < float(half.mean()) < 0.7
+
+
 def test_two_writers_never_share_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from training.samples import sample_files as module
 

@@ -19,7 +19,7 @@ from go_rules.points import BLACK, PASS, WHITE, point_at
 from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
 from nets.evaluator import LOSS, SCORE_MEAN, WIN, Evaluation, EvaluationRequest
-from nets.features import GLOBAL_KOMI
+from nets.features import CAUGHT, GLOBAL_KOMI, LAST_MOVES
 from tests.systems import needs_signals
 from training.config import DataConfig, SelfplayConfig
 from training.samples.sample_files import read_samples, sample_files
@@ -223,6 +223,37 @@ def test_a_teacher_plays_one_side(share: float, monkeypatch: pytest.MonkeyPatch)
     colours = {played[turn] for turn in Asked.turns}
     assert len(colours) == share
     assert Asked.turns == [turn for turn, colour in enumerate(played) if colour in colours]
+
+
+@pytest.mark.parametrize("rules", ["japanese", "ancient-territory", "chinese"])
+def test_dead_stones_are_taken_off_under_territory_rules(monkeypatch: pytest.MonkeyPatch, rules: str) -> None:
+    """Two passes lead to the clean-up phases there, in which disputes are played out; nobody agrees on anything."""
+    games: list[Game] = []
+    original = Game.play
+
+    def play(game: Game, colour: int, point: int) -> None:
+        games.append(game)
+        original(game, colour, PASS)
+
+    monkeypatch.setattr(Game, "play", play)
+    data = dataclasses.replace(DATA, rules={rules: 1.0})
+    player = SelfPlayWorker(ConstantEvaluator(), data, seed=1)
+    player.play(threading.Event())
+    player.close()
+    assert games[-1].is_over
+    assert len(games) == (2 if rules == "chinese" else 6)
+    assert games[-1].rules.cleanup == (rules != "chinese")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("forgotten", [0.0, 1.0])
+def test_searched_positions_forget_their_history(forgotten: float) -> None:
+    player = SelfPlayWorker(ConstantEvaluator(), dataclasses.replace(DATA, forgotten=forgotten), seed=1)
+    samples = player.play(threading.Event())
+    player.close()
+    assert samples is not None
+    moves = unpack_planes(samples.planes, 9)[:, LAST_MOVES:CAUGHT].any(axis=(1, 2, 3))
+    assert moves.mean() > 0.8 if forgotten == 0.0 else not moves.any()  # some at the end hide a pass
 
 
 def test_games_can_be_stopped() -> None:

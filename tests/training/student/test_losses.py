@@ -3,12 +3,16 @@
 # ruff: noqa: E402
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+from nets.evaluator import SHORTTERM_SCORE_ERROR, SHORTTERM_WINLOSS_ERROR, VAR_TIME_LEFT
 from training.config import LossWeights
 from training.positions.canvas import OFF_BOARD
+from training.samples.samples import HAS_POLICY, HAS_SCORE, HAS_VALUE, pack_samples
+from training.samples.shuffle_buffer import targets_from_samples
 from training.student.losses import Targets, loss_of, softened
 from training.student.network import POLICIES, Outputs
 from training.teacher.labels import targets_from_records
@@ -100,6 +104,22 @@ def test_a_student_says_how_wrong_it_is_itself(teacher_tells: bool) -> None:
     loss_of(outputs, labels, mask, LossWeights(**dict.fromkeys(OTHERS, 0.0))).total.backward()
     assert not outputs.value.grad.any()
     assert not outputs.score.grad[:, :3].any()
+
+
+def test_samples_of_self_play_teach_how_wrong_a_network_is() -> None:
+    """No teacher says there how wrong the label is, nor how long it takes; how far it is from the output is known."""
+    outputs, mask = random_outputs(), board_mask()
+    labels = same_as(outputs, mask)
+    value = labels.value.roll(1, 1)
+    samples = pack_samples(
+        np.zeros((COUNT, 22, CANVAS, CANVAS), np.uint8), np.zeros((COUNT, 19), np.float32), labels.policy.numpy(),
+        value.numpy(), labels.score.numpy(), np.zeros((COUNT, CANVAS * CANVAS), np.float32),
+        np.full(COUNT, HAS_POLICY | HAS_VALUE | HAS_SCORE, np.uint8),
+    )  # fmt: skip
+    loss_of(outputs, targets_from_samples(samples), mask, LossWeights(**dict.fromkeys(OTHERS, 0.0))).total.backward()
+    assert outputs.score.grad[:, SHORTTERM_WINLOSS_ERROR].all()
+    assert outputs.score.grad[:, SHORTTERM_SCORE_ERROR].all()
+    assert not outputs.score.grad[:, VAR_TIME_LEFT].any()
 
 
 def test_points_outside_the_board_do_not_count() -> None:

@@ -95,6 +95,7 @@ def test_what_a_network_had_learned(tmp_path: Path, file: Path) -> None:
     embedded = progress_of(read_network(network_file(FAST)), network_file(FAST))
     assert embedded.origin.teachers
     assert embedded.samples > 5_000_000
+    assert embedded.records_drawn == embedded.samples  # others than it has seen come next
 
 
 def test_foreign_networks_are_refused(tmp_path: Path, file: Path) -> None:

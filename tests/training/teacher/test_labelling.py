@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from go_rules.compilation import jit
-from nets.evaluator import WIN
+from nets.evaluator import LEAD, WIN
+from nets.features import GLOBAL_KOMI, GLOBAL_PASS_ENDS_PHASE
 from nets.katago.writer import encode_model
 from tests.training.games import random_games, write_records
 from tests.training.run.test_loop import config
@@ -25,6 +27,7 @@ from tests.training.student.test_network import SHAPE, inputs, new_student
 from training.config import PlayConfig, describe
 from training.positions.batch import Batch
 from training.positions.canvas import batch_size_on
+from training.positions.komi_balancing import KomiBalancing, with_balanced_komi
 from training.positions.policy_games import GROUPS
 from training.samples.origin import read_origin
 from training.samples.sample_files import read_samples, sample_files
@@ -34,7 +37,8 @@ from training.student.export import to_model
 from training.student.network import Student
 from training.teacher import labelling
 from training.teacher.hard_examples import HardExampleFilter, disagreement
-from training.teacher.labelling import HardExampleMiner, HardExampleMining, label
+from training.teacher.labelling import HardExampleMiner, HardExampleMining, label, relabelled
+from training.teacher.labels import targets_from_teacher
 from training.teacher.network import TeacherEvaluation, TorchTeacher
 from training.teacher.open import open_teacher
 
@@ -150,7 +154,8 @@ def test_a_quick_network_screens_for_a_dear_one(tmp_path: Path, monkeypatch: pyt
     samples = [read_samples(path) for path in sample_files(tmp_path / "samples")]
     kept = sum(part.length for part in samples)
     assert seen["quick"] >= done
-    assert 0 < seen["teacher"] == kept < 0.6 * done
+    assert kept < seen["teacher"] < 1.5 * kept  # those with balanced komi twice
+    assert kept < 0.6 * done
     assert read_origin(tmp_path / "samples").teachers == ("teacher",)
     teacher = open_teacher(paths["teacher"], torch.device("cpu"))
     for part in samples:
@@ -159,6 +164,56 @@ def test_a_quick_network_screens_for_a_dear_one(tmp_path: Path, monkeypatch: pyt
         with torch.no_grad():
             evaluation = teacher(planes, torch.from_numpy(part.global_), False)
         torch.testing.assert_close(torch.from_numpy(part.value), evaluation.value, atol=0.05, rtol=0)
+
+
+@pytest.mark.parametrize("doublings", [0.0, 2.0])
+def test_komi_is_balanced_by_the_teacher_that_labels(tmp_path: Path, doublings: float) -> None:
+    """Another network found another komi balanced."""
+    path = tmp_path / "teacher.bin.gz"
+    torch.manual_seed(3)
+    path.write_bytes(encode_model(to_model(Student(SHAPE), "teacher", has_optimistic=True)))
+    teacher = open_teacher(path, torch.device("cpu"))
+    spatial, global_ = inputs(3, 9)
+    global_[:, [0, GLOBAL_PASS_ENDS_PHASE]] = 0.0
+    numbers = torch.tensor([0.0, 1.5]), torch.tensor([0.0, doublings]), torch.tensor([0.0, 0.5])
+    made_of = KomiBalancing(torch.tensor([2, 1]), *numbers)
+    boards = torch.cat([spatial, spatial[made_of.index]])
+    by_another = global_[made_of.index]
+    by_another[:, GLOBAL_KOMI] += 3.0
+    batch = Batch(
+        "test", boards.to(torch.uint8), torch.cat([global_, by_another]), torch.zeros(5, 3, dtype=torch.int16), None,
+        True, made_of=made_of,
+    )  # fmt: skip
+    with torch.no_grad():
+        evaluation = teacher(spatial, global_, True)
+        index = made_of.index
+        wanted = with_balanced_komi(
+            global_[index], evaluation.score[index, LEAD], torch.full((2,), 81.0), made_of, 1000.0
+        )
+        again = teacher(boards[3:], wanted, True)
+    old = targets_from_teacher(teacher(boards, batch.global_, True), torch.arange(5), True)
+    samples = relabelled(batch, old, np.array([1, 3, 4]), teacher, torch.device("cpu"), 1000.0)
+    assert samples.reply.tolist() == [1, 3, 4]
+    np.testing.assert_allclose(samples.global_, torch.cat([global_[1:2], wanted]).numpy(), atol=1e-6)
+    np.testing.assert_allclose(samples.value[1:], again.value.numpy(), atol=1e-5)
+    np.testing.assert_allclose(samples.value[:1], evaluation.value[1:2].numpy(), atol=1e-5)
+    only = relabelled(batch, old, np.array([0, 2]), teacher, torch.device("cpu"), 1000.0)
+    np.testing.assert_array_equal(only.global_, global_[[0, 2]].numpy())
+    kept = relabelled(batch, old, np.array([3]), teacher, torch.device("cpu"), 0.0)
+    np.testing.assert_array_equal(kept.global_, global_[[2]].numpy())  # a lead beyond the most
+
+
+@pytest.mark.parametrize(("most", "changes"), [(0.0, False), (1000.0, True)])
+def test_komi_makes_up_for_small_leads_alone(tmp_path: Path, records: Path, most: float, changes: bool) -> None:
+    teacher = tmp_path / "teacher.bin.gz"
+    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    settings = config(records, teacher=str(teacher), balanced_share=0.5, own_komi=1.0, balanced_most=most)
+    settings = replace(settings, data=replace(settings.data, rules={"tromp-taylor": 1.0}))
+    label(tmp_path / "samples", settings, count=30)
+    samples = read_samples(sample_files(tmp_path / "samples")[0])
+    assert samples.length % 6 == 0  # two of each four positions once more
+    komi = set(np.abs(samples.global_[:, GLOBAL_KOMI] * 20).round(1).tolist())
+    assert bool(komi - {0.5, 7.5}) == changes  # 0.5 in handicap games
 
 
 KILLED = """
