@@ -16,6 +16,7 @@ from go_rules.repetition import Repetition
 from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES
 from go_rules.rules import KO_SIMPLE, SCORING_TERRITORY, Rules, clamped_komi
 from go_rules.scoring import count_stones, final_score
+from go_rules.setup import Captured, captured_before, set_up
 
 FIRST_ROOM = 64
 """How many positions a new game has room for; the room doubles when it is used up."""
@@ -148,8 +149,8 @@ class Game:
 
     def identity(self) -> Hashable:
         """Return size, rules, komi and setup as one key: games with equal keys differ in their moves only."""
-        first = int(self.stack[0]["to_play"])
-        return (self.width, self.height, self.rules, self.komi, self.handicap_stones, self.setup, first)
+        first, captured = int(self.stack[0]["to_play"]), captured_before(self.stack[0])
+        return (self.width, self.height, self.rules, self.komi, self.handicap_stones, self.setup, first, captured)
 
     def line_key(self, moves: int | None = None) -> int:
         """Return a key of the first `moves` moves, or of all: games with equal keys have played the same moves.
@@ -164,13 +165,7 @@ class Game:
         other.__dict__.update(self.__dict__)
         other.record = self.record.copy()
         other.moves = list(self.moves)
-        room = max(FIRST_ROOM, self.length)
-        other.stack = new_stack(room)
-        other.stack[: self.length] = self.stack[: self.length]
-        for name in ("_keys", "_situations", "_is_new", "_most_stones"):
-            array = np.zeros(room, getattr(self, name).dtype)
-            array[: self.length] = getattr(self, name)[: self.length]
-            setattr(other, name, array)
+        other._make_room(max(FIRST_ROOM, self.length))
         for name in ("_seen", "_lines", "_repetition", "_handicap_count", "_no_results"):
             setattr(other, name, getattr(self, name).copy())
         return other
@@ -185,28 +180,30 @@ class Game:
     def set_rules(self, rules: Rules) -> None:
         """Change the rules and replay the moves so far under them, with `play_lenient`.
 
-        Only where a clean-up phase is left out can a move be impossible; then raises RuleViolation and changes nothing.
+        Only where clean-up phases come or go can a move be impossible; then raises RuleViolation and changes nothing.
         """
         other = Game(self.width, self.height, rules, self.komi)
-        other._begin(self.setup, self.handicap, int(self.stack[0]["to_play"]))
+        other._begin(self.setup, self.handicap, int(self.stack[0]["to_play"]), captured_before(self.stack[0]))
         for move in self.moves:
             other.play_lenient(move.colour, move.point)
+        other.give_turn(self.to_play)
         self.__dict__.update(other.__dict__)
 
     def clear(self) -> None:
         """Start again on the empty board with black to play; size, rules and komi stay."""
-        self._begin((), (), BLACK)
+        self._begin((), (), BLACK, (0, 0))
 
-    def set_position(self, stones: Iterable[tuple[int, int]], to_play: int) -> None:
-        """Start again from these stones, each (colour, point). Raises RuleViolation if they cannot stand like that, and
-        then changes nothing."""
-        self._begin(tuple(Move(as_colour(colour), int(point)) for colour, point in stones), (), as_colour(to_play))
+    def set_position(self, stones: Iterable[tuple[int, int]], to_play: int, captured: Captured = (0, 0)) -> None:
+        """Start again from these stones, each (colour, point), and these captures, which count under territory scoring.
+        Raises RuleViolation if the stones cannot stand like that, and then changes nothing."""
+        setup = tuple(Move(as_colour(colour), int(point)) for colour, point in stones)
+        self._begin(setup, (), as_colour(to_play), captured)
 
     def place_handicap(self, points: Sequence[int]) -> None:
         """Put black stones on an empty board before the first move; white plays first. Raises RuleViolation."""
         if self.moves or self.setup:
             raise RuleViolation("board not empty")
-        self._begin(tuple(Move(BLACK, int(point)) for point in points), tuple(map(int, points)), WHITE)
+        self._begin(tuple(Move(BLACK, int(point)) for point in points), tuple(map(int, points)), WHITE, (0, 0))
 
     @property
     def handicap_stones(self) -> int:
@@ -240,6 +237,14 @@ class Game:
         self._append(colour, point)
         if reason is not None:
             phases.forget_moves(self.position, 0)
+
+    def give_turn(self, colour: int) -> None:
+        """Let `colour` move next. After a move of its own the networks do not see what came before."""
+        if not self.moves:
+            self._begin(self.setup, self.handicap, as_colour(colour), captured_before(self.stack[0]))
+        elif as_colour(colour) != self.to_play:
+            phases.give_turn(self.position, as_colour(colour))
+            self._lines[-1] = hash((self._lines[-1], int(colour)))
 
     def undo(self) -> None:
         """Take the last move back. Raises RuleViolation when only the setup is left."""
@@ -279,7 +284,8 @@ class Game:
             if self.position["board"][point] != EMPTY:
                 return "occupied"
             return "ko" if point == self.position["ko"] and colour == self.to_play else "suicide"
-        return "superko" if self._is_superko_banned(colour, point) else None
+        terms = (self.position, point, colour, self.record, self._seen, NO_PATH, 0)
+        return "superko" if superko.is_superko_banned(*terms) else None
 
     def score(self, dead: Iterable[int] = ()) -> float:
         """Count white's points minus black's in the present position, after the chains at `dead` are taken off.
@@ -290,21 +296,14 @@ class Game:
 
     # --- Inside -----------------------------------------------------------------------------------------------
 
-    def _begin(self, setup: tuple[Move, ...], handicap: tuple[int, ...], to_play: int) -> None:
+    def _begin(self, setup: tuple[Move, ...], handicap: tuple[int, ...], to_play: int, captured: Captured) -> None:
         """Start again from this setup."""
         stack = new_stack(FIRST_ROOM)
         start = stack[0]
         board.clear(start, self.width, self.height, int(self.rules.has_button))
-        for stone in setup:
-            if not 0 < stone.point < N_POINTS or start["board"][stone.point] == WALL:
-                raise RuleViolation("off board")
-            if start["board"][stone.point] != EMPTY:
-                raise RuleViolation("occupied")
-            captured, removed, _ = board.place_stone(start, stone.point, stone.colour)
-            if captured or removed:
-                raise RuleViolation("no liberties")
-        if self.rules.scoring == SCORING_TERRITORY:
-            start["white_bonus"] = sum(1 if stone.colour == BLACK else -1 for stone in setup)
+        reason = set_up(start, [(stone.colour, stone.point) for stone in setup], self.rules, captured)
+        if reason is not None:
+            raise RuleViolation(reason)
         start["to_play"] = to_play
         self.stack = stack
         self.length = 1
@@ -349,6 +348,7 @@ class Game:
         after["passed_here"] = self._has_passed_here(self.to_play)
         if point != PASS and self._has_long_cycles() and self._repetition.is_third_time():
             self._no_results.append(self.length)
+            phases.forget_moves(after, 1)  # as after any other end of a game
         self._update_bonus()
 
     def _has_friend(self, colour: int, point: int) -> bool:
@@ -356,26 +356,23 @@ class Game:
         return any(self.position["board"][near] == colour for near in neighbours(point))
 
     def _grow(self) -> None:
-        if self.length < len(self.stack):
-            return
-        room = 2 * self.length
-        stack = new_stack(room)
-        stack[: self.length] = self.stack
-        self.stack = stack
-        for name in ("_keys", "_situations", "_is_new", "_most_stones"):
-            array = getattr(self, name)
-            setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
-        self._seen = superko.new_seen(room)
-        superko.seen_refill(self._seen, self.keys)
+        if self.length == len(self.stack):
+            self._make_room(2 * self.length)
+            self._seen = superko.new_seen(len(self.stack))
+            superko.seen_refill(self._seen, self.keys)
+
+    def _make_room(self, room: int) -> None:
+        """Replace the arrays by longer ones, `room` long, that hold the same."""
+        for name in ("stack", "_keys", "_situations", "_is_new", "_most_stones"):
+            array = np.zeros(room, getattr(self, name).dtype)
+            array[: self.length] = getattr(self, name)[: self.length]
+            setattr(self, name, array)
 
     def _update_bonus(self) -> None:
         stones = self.handicap_stones
         if stones != self._bonus_stones:
             self._bonus_stones = stones
             self.record = self.rules.record(self.komi, stones)
-
-    def _is_superko_banned(self, colour: int, point: int) -> bool:
-        return bool(superko.is_superko_banned(self.position, point, colour, self.record, self._seen, NO_PATH, 0))
 
     def _has_long_cycles(self) -> bool:
         """Whether the rules of this phase let positions come back, so that repetition must end it."""
@@ -398,3 +395,4 @@ def warm_up() -> None:
     game.score(dead=[point_at(0, 0)])
     phases.end_phase(game.copy().position, game.record)
     phases.forget_moves(game.copy().position, 0)
+    phases.give_turn(game.copy().position, 3 - game.to_play)

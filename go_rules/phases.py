@@ -16,6 +16,9 @@ from go_rules.position import (
 )
 from go_rules.rules import SCORING_AREA, SCORING_TERRITORY
 
+MOST_PASSES = 3
+"""Consecutive passes are counted no further: one, two and more are all that is ever told apart."""
+
 
 @kernel
 def pass_ends_phase(pos):
@@ -52,7 +55,8 @@ def count_pass(pos, colour, rules):
         pos.passes = 0
         pos.white_bonus += 0.5 if colour == WHITE else -0.5
         return
-    pos.passes += 1
+    if pos.passes < MOST_PASSES:
+        pos.passes += 1
     if pos.passes >= 2 or pos.passed_here == 1:
         end_phase(pos, rules)
 

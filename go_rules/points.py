@@ -88,7 +88,7 @@ def to_vertex(point: int, height: int) -> str:
 
 def from_vertex(text: str, width: int, height: int) -> int:
     """Return the point that a vertex names, in any letter case. Raises VertexError."""
-    name = text.strip().upper()
+    name = text.strip().upper() if text.isascii() else ""  # the capital of the long s is the letter S
     if name == "PASS":
         return PASS
     column = COLUMNS.find(name[:1]) if name[:1] else -1

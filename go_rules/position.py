@@ -34,7 +34,7 @@ POSITION = np.dtype(
         ("ko", "i2"),  # the one point banned by simple ko, or NO_POINT
         ("recent", "i2", (HISTORY_MOVES,)),  # last moves, newest first, alternating, of this phase; else NO_POINT
         ("to_play", "i1"),  # colour to move
-        ("passes", "i1"),  # consecutive passes that count toward the end of the phase
+        ("passes", "i1"),  # consecutive passes that count toward the end of the phase, at most phases.MOST_PASSES
         ("passed_here", "i1"),  # 1: the side to move passed in this very situation before, and another pass ends the
         # phase; set by those who know the history (Game, the search), where positions may come back for ever
         ("phase", "i1"),  # PHASE_*

@@ -122,10 +122,13 @@ def final_owners(position: np.void, rules: np.void, dead: Iterable[int] = ()) ->
 
 
 def result_text(score: float) -> str:
-    """Write a result as GTP and SGF do, from white's points minus black's: `B+3.5`, `W+0.5`, or `0` for a draw."""
-    if score == 0:
-        return "0"
+    """Write a result as GTP and SGF do, from white's points minus black's: `B+3.5`, `W+0.5`, or `0` for a draw.
+
+    Points have two decimals at most, and what they round to 0 is a draw.
+    """
     points = f"{abs(score):.2f}".rstrip("0").rstrip(".")
+    if points == "0":
+        return points
     return f"{'W' if score > 0 else 'B'}+{points}"
 
 

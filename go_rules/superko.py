@@ -116,7 +116,8 @@ def history_key(before, after, rules):
 def is_superko_banned(pos, point, colour, rules, table, path_keys, n_path):
     """Tell whether a move that `is_legal` allows repeats a key of `table` or of the first `n_path` of `path_keys`.
 
-    A pass never does. Under simple ko moves are banned only in the clean-up phases.
+    A pass never does. Under simple ko moves are banned only in the clean-up phases. There a capture that would repeat a
+    key is not banned while the stone is blocked: it is a "pass for ko" (board.blocked_stone), which captures nothing.
     """
     if point == PASS:
         return False

@@ -5,12 +5,13 @@ grammar.py parses the text; this module interprets the properties, on boards tha
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import dropwhile, islice
 
 from go_rules.game import Game, Move, RuleViolation
 from go_rules.handicap import fixed_handicap, max_fixed_handicap
@@ -31,7 +32,8 @@ from go_rules.points import (
     to_vertex,
 )
 from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES, komi_from_sgf, rules_from_sgf
-from go_rules.rules import Rules
+from go_rules.rules import SCORING_TERRITORY, Rules
+from go_rules.setup import captured_before
 from go_rules.sgf.encodings import known_encoding
 from go_rules.sgf.grammar import MAX_BYTES, SgfError, main_line, parse_tree
 
@@ -48,6 +50,11 @@ class Setup:
     cleared: tuple[int, ...] = ()
     to_play: int | None = None
     """The colour to move afterwards, if the file says so."""
+
+    @property
+    def is_turn_alone(self) -> bool:
+        """Whether the board stays as it is: the file says no more than who moves next."""
+        return not self.stones and not self.cleared
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,8 @@ class SgfGame:
     ignored: tuple[str, ...] = ()
     """Properties of the root that say rules or a komi in words that we do not know: `KM[6.5 points]`."""
     comments: Mapping[int, str] = field(default_factory=dict)
-    """The comments by the number of moves played before: 0 is the root's."""
+    """The comments by the number of moves played before: 0 is the root's. Those of nodes without a move follow, each
+    after a blank line."""
 
     @property
     def komi_to_play(self) -> float | None:
@@ -101,11 +109,19 @@ class SgfGame:
         """
         steps = self._steps_with_handicap()
         if steps is not self.steps:
-            try:
-                deque(self._play(steps, rules, komi), maxlen=0)
-            except SgfError:  # the file's own moves are where that handicap would be
+            played = self._playable(steps, rules, komi) - 1  # the handicap is a step, too
+            # It is wrong if more can be played without it: the file's own moves are where those stones would be.
+            if played < len(self.steps) and self._playable(self.steps, rules, komi) > played:
                 steps = self.steps
         return self._play(steps, rules, komi)
+
+    def _playable(self, steps: Sequence[Move | Setup], rules: Rules, komi: float) -> int:
+        """How many of these steps can be played, up to the first impossible one."""
+        played = -1
+        with contextlib.suppress(SgfError):
+            for _ in self._play(steps, rules, komi):
+                played += 1
+        return played
 
     def _play(
         self, steps: Sequence[Move | Setup], rules: Rules, komi: float
@@ -133,15 +149,19 @@ class SgfGame:
         """The steps, with the fixed handicap that some servers mean by HA alone; then the first move is white's."""
         if not 2 <= self.handicap <= max_fixed_handicap(self.width, self.height):
             return self.steps
-        first = self.steps[0] if self.steps else None
+        beyond_turns = dropwhile(lambda step: isinstance(step, Setup) and step.is_turn_alone, self.steps)
+        first = next(beyond_turns, None)
         if not isinstance(first, Move) or first.colour != WHITE:
             return self.steps
         points = fixed_handicap(self.handicap, self.width, self.height)
         return (Setup(tuple(Move(BLACK, point) for point in points)), *self.steps)
 
     def _set_up(self, game: Game, setup: Setup, next_colour: int | None) -> None:
-        if game.moves and not setup.stones and not setup.cleared and (next_colour or setup.to_play == game.to_play):
-            return  # PL alone, in the middle of a game: the next move says it again, and the history is kept
+        if setup.is_turn_alone:
+            # In the middle of a game the next move decides; where it says something else the history is kept.
+            said = next_colour if game.moves and next_colour else setup.to_play
+            game.give_turn(said or game.to_play)
+            return
         board = game.position["board"]
         present = {p: int(board[p]) for p in board_points(self.width, self.height) if board[p] != EMPTY}
         first = not present and not game.moves
@@ -154,7 +174,8 @@ class SgfGame:
             if black_only and self.handicap > 1 and to_play == WHITE:
                 game.place_handicap(list(present))
             else:
-                game.set_position([(colour, point) for point, colour in present.items()], to_play)
+                stones = [(colour, point) for point, colour in present.items()]
+                game.set_position(stones, to_play, captured_before(game.position))
         except RuleViolation as violation:
             raise SgfError(f"the position set up is impossible: {violation.reason}") from None
 
@@ -200,7 +221,8 @@ class _Reader:
                 if played > MAX_MOVES or len(steps) - played > MAX_SETUPS:
                     raise SgfError(f"more than {MAX_MOVES} moves or {MAX_SETUPS} setups")
             if "C" in node:
-                comments[played] = self._text(node["C"][0])
+                texts = comments.get(played, ""), self._text(node["C"][0])
+                comments[played] = "\n\n".join(text for text in texts if text)
         return SgfGame(
             width=self.width,
             height=self.height,
@@ -231,7 +253,7 @@ class _Reader:
 
     def _move(self, value: bytes) -> int:
         value = value.strip()
-        if value == b"" or (value == b"tt" and max(self.width, self.height) <= 19):
+        if value == b"" or (value == b"tt" and min(self.width, self.height) <= 19):
             return PASS
         return self._point(value)
 
@@ -270,6 +292,9 @@ class _Reader:
             return None
         if is_in_hundredths(text):
             return komi / 100 if komi >= 500 else komi / 50
+        if is_in_stones(text):
+            rules = rules_from_sgf(self._root_text("RU"))
+            return None if rules is not None and rules.scoring == SCORING_TERRITORY else 2 * komi
         return komi + 0.0
 
     def _ignored(self) -> tuple[str, ...]:
@@ -300,6 +325,15 @@ def is_in_hundredths(komi: str) -> bool:
     not meant so.
     """
     return len(komi) == 3 and komi.isdigit() and komi >= "250"
+
+
+def is_in_stones(komi: str) -> bool:
+    """Return whether the text of a KM property is meant in Chinese stones, two points each: 3.75, as GoGoD writes 7.5.
+
+    No rules give quarters of a point, so only a file that names territory rules cannot mean that, and then nobody knows
+    what it means. A larger number is somebody's own komi in points; so is one with another digit, 3.750.
+    """
+    return re.fullmatch(r"-?[0-4]?\.[27]5", komi) is not None
 
 
 def _require_go(value: bytes) -> None:

@@ -15,7 +15,7 @@ from go_rules.machine.printable import printable_path
 from go_rules.points import COLOUR_LETTERS, PASS, WHITE, column_of, row_of
 from go_rules.rule_names import rules_to_sgf
 from go_rules.sgf.grammar import SgfError
-from go_rules.sgf.reader import is_in_hundredths
+from go_rules.sgf.reader import is_in_hundredths, is_in_stones
 
 
 def to_sgf(
@@ -73,9 +73,12 @@ def write_sgf(path: str | os.PathLike[str], text: str) -> None:
 
 
 def _komi(komi: float) -> str:
-    """A Real of SGF, which has no exponent, in as many digits as tell it from every other number."""
+    """A Real of SGF, which has no exponent, in as many digits as tell it from every other number.
+
+    Where readers would take it for something else than points it has one digit more.
+    """
     text = np.format_float_positional(komi, trim="-")
-    return f"{text}.0" if is_in_hundredths(text) else text
+    return f"{text}.0" if is_in_hundredths(text) else f"{text}0" if is_in_stones(text) else text
 
 
 def coordinates(point: int) -> str:

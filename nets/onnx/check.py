@@ -58,6 +58,8 @@ to 1.27 reads past its list of inputs and ends the process; where it is empty, t
 DOMAINS = {"": OPSETS, "ai.onnx": OPSETS, "com.microsoft": range(1, 2)}
 """The versions of their operator sets that are accepted."""
 MOST_NODES = 20_000
+FIELDS = ("float_data", "double_data", "int32_data", "int64_data", "uint64_data", "string_data")
+"""Where a tensor may keep its numbers, by their type, instead of in `raw_data`."""
 
 
 @dataclass(frozen=True)
@@ -183,8 +185,11 @@ def _check_tensors(model: ModelProto) -> None:
         if tensor.HasField("segment") or tensor.data_type not in NUMBERS:
             raise _Refused(f"tensor {name} is of an unsupported type")
         _check_tensor_size(tensor, name)
-        if tensor.data_type in REALS and not np.isfinite(numpy_helper.to_array(tensor).astype(np.float32)).all():
-            raise _Refused(f"tensor {name} is not finite")
+        if tensor.data_type in REALS:
+            with np.errstate(over="ignore"):  # a double may be larger than any float: it is not finite as one
+                numbers = numpy_helper.to_array(tensor).astype(np.float32)
+            if not np.isfinite(numbers).all():
+                raise _Refused(f"tensor {name} is not finite")
 
 
 def _check_tensor_size(tensor: TensorProto, name: str) -> None:
@@ -192,10 +197,15 @@ def _check_tensor_size(tensor: TensorProto, name: str) -> None:
     if any(size < 0 for size in tensor.dims) or len(tensor.dims) > 8:
         raise _Refused(f"tensor {name} has an impossible shape")
     count = math.prod(tensor.dims)
+    filled = [field for field in FIELDS if len(getattr(tensor, field))]
     if tensor.HasField("raw_data"):
+        wanted = "raw_data"
         held = len(tensor.raw_data) / np.dtype(helper.tensor_dtype_to_np_dtype(tensor.data_type)).itemsize
     else:
-        held = len(tensor.float_data) + len(tensor.int32_data) + len(tensor.int64_data) + len(tensor.double_data)
+        wanted = helper.tensor_dtype_to_field(tensor.data_type)
+        held = len(getattr(tensor, wanted))
+    if any(field != wanted for field in filled):
+        raise _Refused(f"tensor {name} has numbers where those of another type belong")
     if held != count:
         raise _Refused(f"tensor {name} announces {count} numbers and holds {held:g}")
 
@@ -210,6 +220,10 @@ def _tensors(model: ModelProto) -> Iterator[TensorProto]:
 
 def _check_interface(model: ModelProto) -> frozenset[str]:
     initializers = {tensor.name for tensor in model.graph.initializer}
+    for values in (model.graph.input, model.graph.output):
+        names = [value.name for value in values]
+        if len(set(names)) < len(names):
+            raise _Refused("it has two inputs or two outputs of one name")
     inputs = {value.name: value for value in model.graph.input if value.name not in initializers}
     outputs = {value.name: value for value in model.graph.output}
     if not all(isinstance(name, str) for name in (*inputs, *outputs)):
@@ -223,11 +237,12 @@ def _check_interface(model: ModelProto) -> frozenset[str]:
     for name, shape in (*INPUTS.items(), *OUTPUTS.items()):
         value = inputs.get(name) or outputs.get(name)
         if value is not None:
-            _check_shape(value, shape)
+            _check_shape(value, shape, must_say=name in inputs)
     return frozenset(inputs)
 
 
-def _check_shape(value: ValueInfoProto, shape: tuple[int | None, ...]) -> None:
+def _check_shape(value: ValueInfoProto, shape: tuple[int | None, ...], must_say: bool) -> None:
+    """`must_say`: whether every size that cannot vary has to be in the file, since sizes of other values follow."""
     tensor = value.type.tensor_type
     if tensor.elem_type != TensorProto.FLOAT:
         raise _Refused(f"{value.name} is not of 32-bit floats")
@@ -239,3 +254,5 @@ def _check_shape(value: ValueInfoProto, shape: tuple[int | None, ...]) -> None:
         if fixed is not None and fixed != size:
             wanted = "one that varies" if size is None else str(size)
             raise _Refused(f"{value.name} has a dimension of {fixed} where {wanted} is needed")
+        if fixed is None and size is not None and must_say:
+            raise _Refused(f"{value.name} has a dimension of no fixed size where {size} is needed")

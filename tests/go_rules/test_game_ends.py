@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from go_rules.game import Game
-from go_rules.points import BLACK, NO_POINT, WHITE, from_vertex
+from go_rules.points import BLACK, NO_POINT, PASS, WHITE, from_vertex
 from go_rules.position import PHASE_CLEANUP_1, PHASE_CLEANUP_2, PHASE_MAIN, PHASE_OVER
 from go_rules.rule_names import preset
 from go_rules.rules import BONUS_NONE, KO_POSITIONAL, KO_SITUATIONAL, Rules
@@ -55,6 +55,28 @@ def test_triple_ko_has_no_result():
     assert game.is_over
     game.undo()
     assert not game.is_over
+
+
+def test_networks_see_the_last_move_of_a_game_without_result():
+    """And if somebody plays on, that move too: as KataGo has it, and as after passes."""
+    game = game_from(TRIPLE_KO, BLACK, SIMPLE)
+    play_all(game, f"{TRIPLE_KO_CYCLE} {TRIPLE_KO_CYCLE}")
+    last = game.moves[-1].point
+    assert game.position["recent"].tolist() == [last] + [NO_POINT] * 4
+    play_all(game, "B A4")
+    assert game.position["recent"].tolist() == [from_vertex("A4", 4, 11), last] + [NO_POINT] * 3
+    game.undo()
+    game.undo()
+    assert NO_POINT not in game.position["recent"].tolist()
+
+
+def test_passes_without_end():
+    """Somebody may send any number of them."""
+    game = Game(5, 5, POSITIONAL)
+    for number in range(1, 300):
+        game.play(game.to_play, PASS)
+        assert game.position["passes"] == min(number, 3)
+        assert game.is_over == (number >= 2)
 
 
 def test_no_result_comes_back_with_undo():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from go_rules.game import Game, Move, RuleViolation
-from go_rules.points import BLACK, PASS, WHITE, from_vertex, point_at
+from go_rules.points import BLACK, NO_POINT, PASS, WHITE, from_vertex, point_at
 from go_rules.rules import BONUS_N, BONUS_N_MINUS_1, Rules
 from tests.go_rules.diagrams import diagram_of, game_from, play_all, rows_of
 from tests.go_rules.kos import JAPANESE, POSITIONAL, SIMPLE, SUICIDE
@@ -116,6 +116,48 @@ def test_identity_tells_games_apart():
         assert other.identity() != game.identity()
     same.set_position([], WHITE)
     assert same.identity() != game.identity()
+
+
+def test_captures_before_a_setup_count_under_territory_scoring():
+    game = Game(5, 5, JAPANESE, komi=6.5)
+    stones = [(BLACK, point_at(1, 1)), (WHITE, point_at(3, 3))]
+    game.set_position(stones, WHITE, (2, 5))
+    assert game.position["captured"].tolist() == [0, 2, 5]
+    assert game.score() == 6.5 + 2 - 5
+    other = game.copy()
+    other.set_position(stones, WHITE)
+    assert other.score() == 6.5
+    assert other.identity() != game.identity()
+    for rules, score in ((SIMPLE, 6.5), (JAPANESE, 6.5 + 2 - 5)):
+        game.set_rules(rules)
+        assert game.score() == score
+    game.give_turn(BLACK)
+    assert (game.to_play, game.score()) == (BLACK, 6.5 + 2 - 5)
+
+
+def test_the_turn_may_be_given():
+    game = Game(5, 5, SIMPLE)
+    play_all(game, "B C3 W pass")
+    line = game.line_key()
+    game.give_turn(BLACK)
+    assert (game.line_key(), game.position["passes"]) == (line, 1)
+    game.give_turn(WHITE)
+    assert game.line_key() != line
+    assert (game.to_play, game.position["passes"]) == (WHITE, 0)
+    assert game.position["recent"].tolist() == [NO_POINT] * 5
+    game.set_rules(POSITIONAL)
+    assert game.to_play == WHITE
+    play_all(game, "W D4")
+    game.undo()
+    assert game.to_play == WHITE
+    game.undo()
+    assert (game.to_play, game.moves) == (WHITE, [Move(BLACK, point_at(2, 2))])
+    handicap = Game(9, 9)
+    handicap.place_handicap([point_at(2, 2), point_at(6, 6)])
+    handicap.give_turn(BLACK)
+    assert (handicap.to_play, len(handicap.handicap)) == (BLACK, 2)
+    with pytest.raises(ValueError, match="no colour"):
+        handicap.give_turn(0)
 
 
 def test_clear_keeps_the_terms():

@@ -42,7 +42,27 @@ def test_corners():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "A", "A0", "A20", "I5", "U1", "AA1", "A1x", "5A", "A-1", "A1.5", "A٣", "A+1", "A001", "Z1", "\0"],
+    [
+        "",
+        "A",
+        "A0",
+        "A20",
+        "I5",
+        "U1",
+        "AA1",
+        "A1x",
+        "5A",
+        "A-1",
+        "A1.5",
+        "A٣",
+        "A+1",
+        "A001",
+        "Z1",
+        "\0",
+        "ſ4",
+        "paſſ",
+        "\u3000A1",
+    ],
 )
 def test_no_vertices(text):
     with pytest.raises(VertexError):

@@ -13,10 +13,20 @@ from go_rules.rule_names import (
     PRESETS,
     named_rules,
     preset,
+    rules_from_object,
     rules_from_sgf,
     rules_to_sgf,
 )
-from go_rules.rules import BONUS_N_MINUS_1, KO_NAMES, KO_SIMPLE, SCORING_TERRITORY, TAX_ALL, Rules, RulesError
+from go_rules.rules import (
+    BONUS_N_MINUS_1,
+    KO_NAMES,
+    KO_SIMPLE,
+    SCORING_AREA,
+    SCORING_TERRITORY,
+    TAX_ALL,
+    Rules,
+    RulesError,
+)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -57,6 +67,23 @@ def test_values_that_do_not_exist(key, value):
         DEFAULT_RULES.with_value(key, value)
 
 
+def test_there_is_no_button_under_territory_scoring():
+    """KataGo's networks know none: "not supported by this neural net version"."""
+    button, japanese = preset("aga-button")[0], preset("japanese")[0]
+    refused = pytest.raises(RulesError, match="a button needs area scoring")
+    with refused:
+        japanese.with_value("hasButton", "true")
+    with refused:
+        button.with_value("scoring", "TERRITORY")
+    for values in ({"hasButton": True, "scoring": "TERRITORY"}, {"scoring": "TERRITORY", "hasButton": True}):
+        with refused:
+            rules_from_object(values)
+    with refused:
+        named_rules("button1scoreTERRITORY")
+    assert japanese.with_value("hasButton", "false") == japanese
+    assert button.with_value("scoring", "AREA") == button
+
+
 def test_record():
     rules = Rules(KO_SIMPLE, SCORING_TERRITORY, TAX_ALL, True, True, BONUS_N_MINUS_1, False)
     record = rules.record(-2.5, 4)
@@ -70,7 +97,8 @@ def test_record():
 
 @pytest.mark.parametrize("rules", [rules for rules, _ in PRESETS.values()], ids=list(PRESETS))
 def test_every_notation_of_sgf_reads_back(rules):
-    other = dataclasses.replace(rules, suicide=not rules.suicide, has_button=not rules.has_button)
+    has_button = not rules.has_button and rules.scoring == SCORING_AREA
+    other = dataclasses.replace(rules, suicide=not rules.suicide, has_button=has_button)
     for each in (rules, other):
         assert rules_from_sgf(rules_to_sgf(each)) == each
 

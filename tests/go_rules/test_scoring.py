@@ -148,6 +148,9 @@ def test_komi_and_bonuses():
         (-100, "B+100"),
         (0.25, "W+0.25"),
         (0.5, "W+0.5"),
+        (0.001, "0"),
+        (-0.004, "0"),
+        (0.006, "W+0.01"),
     ],
 )
 def test_result_text(score, text):

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from go_rules.game import Game, Move
-from go_rules.points import BLACK, PASS, WHITE, from_vertex, point_at, to_vertex
+from go_rules.points import BLACK, NO_POINT, PASS, WHITE, from_vertex, point_at, to_vertex
 from go_rules.rule_names import PRESETS, preset, rules_from_sgf, rules_to_sgf
 from go_rules.rules import KOMI_LIMIT
 from go_rules.sgf.grammar import MAX_BYTES, MAX_DEPTH, SgfError, split_games
@@ -84,8 +84,62 @@ def test_handicap_stones():
     assert black_plays_them.handicap_stones == 2
 
 
+@pytest.mark.parametrize(
+    ("moves", "before_move", "points"),
+    [
+        (b";W[ee];B[ff];W[de]", None, 4),
+        (b";W[ee];B[ff];W[de];B[ee];W[aa]", 4, 4),  # illegal with and without the handicap
+        (b"PL[W];W[ee];B[ff]", 2, 4),
+        (b";PL[W];PL[W];W[ee]", 2, 4),
+        (b";W[gc];B[ff];W[ff];B[aa]", 2, 0),  # without the handicap more can be played
+        (b";W[gc];B[ff]", None, 0),
+        (b"PL[B];B[ee]", None, 0),
+    ],
+)
+def test_the_handicap_that_a_file_leaves_out_stays_whatever_else_is_illegal(moves, before_move, points):
+    game = parse_sgf(b"(;SZ[9]HA[4]KM[0.5]" + moves + b")").to_game(before_move)
+    assert len(game.handicap) == len(game.setup) == points
+
+
+def test_an_illegal_move_after_a_handicap_that_is_left_out():
+    with pytest.raises(SgfError, match=r"move 4 \(black E5\) is illegal: occupied"):
+        parse_sgf(b"(;SZ[9]HA[4]KM[0.5];W[ee];B[ff];W[de];B[ee];W[aa])").to_game()
+
+
+PRISONER = b"(;SZ[9]RU[Japanese]KM[6.5];B[ba];W[aa];B[ab];W[ee];B[ef];W[gg]"
+
+
+@pytest.mark.parametrize(
+    ("rest", "score"),
+    [(b"", 5.5), (b";AB[cc];B[hh];W[ii]", 5.5), (b";AE[gg]", 5.5), (b";AB[cc];AW[dd]", 5.5), (b";PL[W]", 5.5)],
+)
+def test_prisoners_outlast_a_setup(rest, score):
+    game = parse_sgf(PRISONER + rest + b")").to_game()
+    assert game.score() == score
+    assert game.position["captured"].tolist() == [0, 0, 1]
+    for name in ("chinese", "japanese"):
+        game.set_rules(preset(name)[0])
+    assert game.score() == score
+
+
+def test_whose_turn_it_is_in_the_middle_of_a_game():
+    record = parse_sgf(b"(;SZ[9];B[dd];PL[B];B[ee];PL[B];W[ff];PL[W])")
+    turns = [record.to_game(before_move).to_play for before_move in (1, 2, 3, None)]
+    assert turns == [BLACK, BLACK, WHITE, WHITE]
+    game = record.to_game()
+    assert len(game.moves) == 3
+    assert game.position["recent"][0] == NO_POINT
+    assert record.to_game(3).position["recent"][0] == point_at(4, 4)
+
+
+def test_comments_of_nodes_without_a_move_follow_others():
+    record = parse_sgf(b"(;SZ[9]C[a];N[x]C[];C[b];W[ee]C[move];N[x]C[later];B[aa];C[end])")
+    assert record.comments == {0: "a\n\nb", 1: "move\n\nlater", 2: "end"}
+
+
 def test_tt_is_a_pass_up_to_19():
-    assert parse_sgf(b"(;SZ[19];B[tt])").moves == [Move(BLACK, PASS)]
+    for size in (b"19", b"25:19", b"19:25", b"9"):
+        assert parse_sgf(b"(;SZ[" + size + b"];B[tt])").moves == [Move(BLACK, PASS)]
     assert parse_sgf(b"(;SZ[21];B[tt])").moves == [Move(BLACK, point_at(19, 19))]
 
 
@@ -99,6 +153,22 @@ def test_tt_is_a_pass_up_to_19():
 )
 def test_komi(text, komi):
     assert parse_sgf(f"(;KM[{text}])".encode()).komi == komi
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "komi"),
+    [
+        *((text, rules, 7.5) for text in ("3.75", "3,75") for rules in ("Chinese", "AGA", "NZ", "", "my own")),
+        *(("2.75", "Chinese", 5.5), ("-3.25", "Chinese", -6.5), ("0.25", "Chinese", 0.5), (".25", "Chinese", 0.5)),
+        *(("3.75", "Japanese", None), ("3.5", "Chinese", 3.5), ("3.5", "Japanese", 3.5)),
+        *(("6.25", "Chinese", 6.25), ("6.25", "Japanese", 6.25), ("3.750", "Chinese", 3.75)),
+    ],
+)
+def test_a_komi_in_chinese_stones(text, rules, komi):
+    """No rules give quarters of points."""
+    record = parse_sgf(f"(;SZ[9]KM[{text}]RU[{rules}])".encode())
+    assert record.komi == komi
+    assert ("KM[3.75]" in record.ignored) == (komi is None)
 
 
 @pytest.mark.parametrize("text", ["1e39", "-1e39", "1e308", "9" * 300])
@@ -153,9 +223,11 @@ def test_no_komi_is_minus_zero():
     assert str(parse_sgf(b"(;KM[-0.0])").to_game().komi) == "0.0"
 
 
-@pytest.mark.parametrize(("komi", "text"), [(7, "7"), (6.5, "6.5"), (0, "0"), (-3.25, "-3.25"), (750, "750.0")])
+@pytest.mark.parametrize(
+    ("komi", "text"), [(7, "7"), (6.5, "6.5"), (0, "0"), (-6.25, "-6.25"), (750, "750.0"), (3.75, "3.750")]
+)
 def test_a_komi_is_written_as_people_write_it(komi, text):
-    """A number of SGF has digits behind its point."""
+    """A number of SGF has digits behind its point; 750 and 3.75 would mean something else than points."""
     assert f"KM[{text}]" in to_sgf(Game(2, 2), komi=komi)
 
 
@@ -357,6 +429,7 @@ def test_rules_survive(rules):
         ("koSITUATIONALscoreAREAtaxNONEsui0whbN-1fpok1komi7.5", PRESETS["aga"][0]),
         ("koSIMPLEscoreTERRITORYtaxSEKIsui0", PRESETS["japanese"][0]),
         ("koFOOscoreAREAtaxNONEsui0", None),
+        ("koSIMPLEscoreTERRITORYtaxSEKIsui0button1", None),
         ("house rules", None),
         ("", None),
     ],

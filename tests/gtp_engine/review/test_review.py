@@ -256,7 +256,7 @@ def test_mistakes_get_one_line(
     (tmp_path / "broken.sgf").write_text("hello")
     (tmp_path / "illegal.sgf").write_text("(;SZ[9];B[ee];W[ee])")
     (tmp_path / "empty.sgf").write_text("(;SZ[9])")
-    (tmp_path / "reviewed.sgf").write_text("(;SZ[9]C[Review by Nobi with x];B[ee])")
+    (tmp_path / "reviewed.sgf").write_text("(;SZ[9]C[Review by Nobi with x];N[x]C[opening];B[ee])")
     assert cli.run(["review", *arguments]) == 1
     assert capsys.readouterr() == ("", f"nobi: {native(message)}\n")
     assert not (tmp_path / "out.sgf").exists()

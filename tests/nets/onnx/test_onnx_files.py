@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from onnx import AttributeProto, ModelProto, TensorProto, helper, numpy_helper
 
 from nets.evaluator import EvaluationRequest, EvaluatorError
+from nets.onnx.check import check_onnx
 from nets.onnx.evaluator import OnnxEvaluator
 
 
@@ -109,6 +111,33 @@ def fixed_board(model: ModelProto) -> None:
 
 def fewer_dimensions(model: ModelProto) -> None:
     del model.graph.input[0].type.tensor_type.shape.dim[3]
+
+
+def symbolic_planes(model: ModelProto) -> None:
+    model.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "C"
+
+
+def unknown_numbers(model: ModelProto) -> None:
+    model.graph.input[1].type.tensor_type.shape.dim[1].ClearField("dim_value")
+
+
+def same_input_twice(model: ModelProto) -> None:
+    again = copy.deepcopy(model.graph.input[0])
+    for _ in range(2):
+        again.type.tensor_type.shape.dim.add().dim_param = "Z"
+    model.graph.input.insert(0, again)
+
+
+def same_output_twice(model: ModelProto) -> None:
+    model.graph.output.append(copy.deepcopy(model.graph.output[0]))
+
+
+def tensor(kind: int, **fields: Any) -> Callable[[ModelProto], None]:
+    def change(model: ModelProto) -> None:
+        model.graph.initializer.append(TensorProto(name="odd", data_type=kind, dims=[1], **fields))
+
+    change.__name__ = f"{TensorProto.DataType.Name(kind)} in {'+'.join(fields)}"
+    return change
 
 
 def wrong_type(model: ModelProto) -> None:
@@ -244,6 +273,16 @@ def sequence(model: ModelProto) -> None:
         (wrong_planes, "spatial"),
         (fixed_board, "spatial"),
         (fewer_dimensions, "dimensions"),
+        (symbolic_planes, "spatial has a dimension of no fixed size where 22 is needed"),
+        (unknown_numbers, "global has a dimension of no fixed size where 19 is needed"),
+        (same_input_twice, "two inputs"),
+        (same_output_twice, "two outputs"),
+        (tensor(TensorProto.FLOAT, int64_data=[1]), "of another type"),
+        (tensor(TensorProto.INT64, float_data=[1.0]), "of another type"),
+        (tensor(TensorProto.FLOAT, uint64_data=[1]), "of another type"),
+        (tensor(TensorProto.FLOAT, raw_data=b"1234", float_data=[1.0]), "of another type"),
+        (tensor(TensorProto.FLOAT, float_data=[1.0, 2.0]), "announces 1 numbers and holds 2"),
+        (tensor(TensorProto.DOUBLE, double_data=[1e300]), "tensor odd is not finite"),
         (wrong_type, "32-bit"),
         (no_metadata, "nobi.format"),
         (opset(99), "operator set 99"),
@@ -293,9 +332,25 @@ def sequence(model: ModelProto) -> None:
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_refusals_say_why(model: ModelProto, change: Callable[[ModelProto], None], reason: str) -> None:
     change(model)
     assert reason in refusal(model.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        tensor(TensorProto.FLOAT16, int32_data=[1]),
+        tensor(TensorProto.INT8, int32_data=[-1]),
+        tensor(TensorProto.INT64, int64_data=[1]),
+        tensor(TensorProto.DOUBLE, double_data=[1.0]),
+    ],
+    ids=lambda change: change.__name__,
+)
+def test_numbers_in_the_field_of_their_type(model: ModelProto, change: Callable[[ModelProto], None]) -> None:
+    change(model)
+    assert check_onnx(model.SerializeToString(), "file").name == "random"
 
 
 def test_non_finite_outputs_are_refused(model: ModelProto) -> None:
