@@ -17,6 +17,11 @@ LONGEST_ANSWER = 4096
 """Bytes of a line that is read as an answer: the name of a file has as many on Linux."""
 
 
+def amount(count: int, noun: str) -> str:
+    """Write a number of things as text: `1 game`, `2 games`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def tables_console() -> Console:
     """Return what prints tables on stdout."""
     from rich.console import Console

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.game import Game
-from go_rules.points import N_POINTS
+from go_rules.points import N_POINTS, opponent
 from search.result import SearchResult
 
 
@@ -123,6 +123,8 @@ class SearchRequest:
     analysis: bool = False
     """Whether to search for an analyst: without root noise, never stopping early, and with the wider root that the
     player's parameters ask for."""
+    pondering: bool = False
+    """Whether the engine thinks on its opponent's time, so that its own side is the one that is not to move."""
     likelihoods: NDArray[np.float64] | None = None
     """[H*W + 1] how likely people play each move, the pass last; None where they are not asked. Only the player `nobi`
     reads it."""
@@ -136,6 +138,11 @@ class SearchRequest:
     may_end_empty: bool = False
     """Whether a search that is stopped before its root was ever evaluated ends at once, with a result that has no
     moves. The players of search/alphazero/ ignore it."""
+
+    @property
+    def own_side(self) -> int:
+        """The colour that the search is for."""
+        return opponent(self.colour) if self.pondering else self.colour
 
     @property
     def wants_ownership(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from go_rules.machine.cores import usable_cores
 from gtp_engine.benchmark.choice import Choice
 from gtp_engine.benchmark.trials import Tick
+from gtp_engine.terminal import amount
 from gtp_engine.tools.checks import package_versions
 from gtp_engine.version import VERSION
 
@@ -58,13 +59,13 @@ def for_people(report: dict[str, Any]) -> str:
         return "\n".join([*lines, "", *table(report["settings"]), *_best_lines(report["best"])])
     if report["network"] is None:
         lines += [
-            f"player     {report['player']}, {report['workers']} workers, board {report['size']}",
+            f"player     {report['player']}, {amount(report['workers'], 'worker')}, board {report['size']}",
             f"search     {report['playouts_per_second']:,.0f} playouts/s",
         ]
         return "\n".join(lines)
     lines += [
         f"network    {report['network']}, {report['precision']}, {report['provider']}",
-        f"settings   {report['workers']} workers, batch {report['batch']}, board {report['size']}",
+        f"settings   {amount(report['workers'], 'worker')}, batch {report['batch']}, board {report['size']}",
         f"search     {rate_text(report)}, {report['visits_per_second']:,.0f} visits/s",
         f"bare loop  {report['bare_evals_per_second']:,.0f} evaluations/s; in the search {report['ratio']:.1%} of it",
     ]

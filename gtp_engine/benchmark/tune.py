@@ -19,6 +19,7 @@ from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.errors import UserError
 from gtp_engine.networks import open_evaluator
 from gtp_engine.players import chosen_player
+from gtp_engine.terminal import amount
 from nets.evaluator import EvaluatorError
 from search.toml import toml_value
 
@@ -119,7 +120,8 @@ def _print(changes: dict[str, object], choice: Choice, path: Path, is_dry: bool)
 
 def _setting(trial: Trial) -> str:
     outline = trial.outline()
-    return f"{outline['precision']}, {trial.workers} workers, batch {trial.parameters.batch}: {rate_text(outline)}"
+    workers = amount(trial.workers, "worker")
+    return f"{outline['precision']}, {workers}, batch {trial.parameters.batch}: {rate_text(outline)}"
 
 
 def _print_json(found: dict[str, object], choice: Choice, path: Path | None) -> None:

@@ -19,8 +19,8 @@ from gtp_engine.experiments.catalogue import EXPERIMENTS, PLAYER, TIME, VISITS, 
 from gtp_engine.experiments.report import MISSING, as_csv, as_markdown, can_draw, draw, findings
 from gtp_engine.match.command import EXIT_FAULTS
 from gtp_engine.match.conditions import BoardSize, Conditions, read_conditions
-from gtp_engine.match.table import amount
 from gtp_engine.players import check
+from gtp_engine.terminal import amount
 from gtp_engine.tournament.progress import play_series
 from gtp_engine.tournament.report import write_results
 from gtp_engine.tournament.results import Results

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from gtp_engine.match.record import BY_BOARD, BY_SCORES, GameRecord, MatchTerms, faults, sprt_run, tally
 from gtp_engine.match.statistics import Sprt, elo, score_interval
-from gtp_engine.terminal import tables_console
+from gtp_engine.terminal import amount, tables_console
 
 METHOD = "Elo: logistic, with the 95 % Wilson interval of the score; games taken as independent."
 
@@ -136,11 +136,6 @@ def print_table(terms: MatchTerms, games: Sequence[GameRecord], sprt: Sprt | Non
     console.print(by_engine)
     for line in _conclusions(terms, facts, games):
         console.print(line, markup=False)
-
-
-def amount(count: int, noun: str) -> str:
-    """Write a number of things as text: `1 game`, `2 games`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def uncounted_text(count: int) -> str:

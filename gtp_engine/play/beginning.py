@@ -17,7 +17,8 @@ from go_rules.rule_names import rules_to_sgf
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.play.keeping import DRAW, NO_RESULT, PERSON, UNDECIDED, game_record
-from gtp_engine.play.words import counted, handicap_text
+from gtp_engine.play.words import handicap_text
+from gtp_engine.terminal import amount
 from gtp_engine.tools.records import Record, conditions, read_record
 
 _COLOURS = {name: colour for colour, name in COLOUR_NAMES.items()}
@@ -114,7 +115,7 @@ def _position_of(wanted: Wanted, source: Path) -> Beginning:
     record, moves = read_record(source, wanted.configuration, wanted.options), wanted.move
     length = len(record.game.moves)
     if moves is not None and moves > length:
-        raise record.error(f"the game has {counted(length, 'move')}, not {moves}")
+        raise record.error(f"the game has {amount(length, 'move')}, not {moves}")
     return _of(record, lambda: record.to_game(None if moves is None else moves + 1))
 
 

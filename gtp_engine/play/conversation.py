@@ -21,7 +21,7 @@ from gtp_engine.play import words
 from gtp_engine.play.board import board_text
 from gtp_engine.play.keeping import NO_RESULT, RESIGNED, UNDECIDED, GameFiles, game_record
 from gtp_engine.play.stopping import stopped_by_interrupt
-from gtp_engine.terminal import answers
+from gtp_engine.terminal import amount, answers
 from gtp_engine.thinking.decide import decide, play_decision, pv_text
 from gtp_engine.thinking.estimate import estimate, is_finished, short_search
 from search.result import RESIGN
@@ -140,7 +140,7 @@ class Conversation:
         game = self._game
         own = [index for index, move in enumerate(game.moves) if move.colour == self._person]
         if number > len(own):
-            played = f"you have played {words.counted(len(own), 'move')}, not {number}"
+            played = f"you have played {amount(len(own), 'move')}, not {number}"
             raise UserError(played if own else "there is no move of yours to take back")
         if number:
             take_back(game, len(game.moves) - own[-number])

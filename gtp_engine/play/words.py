@@ -13,6 +13,7 @@ from go_rules.rule_names import rules_to_sgf
 from gtp_engine.errors import UserError
 from gtp_engine.play.board import LETTERS
 from gtp_engine.play.keeping import DRAW, NO_RESULT, RESIGNED
+from gtp_engine.terminal import amount
 
 if TYPE_CHECKING:
     from gtp_engine.dialogue.engine import Engine
@@ -77,14 +78,9 @@ def number_of(text: str) -> int:
 # --- How a game is told -------------------------------------------------------------------------------------------
 
 
-def counted(number: int, thing: str) -> str:
-    """Write a number of things: `1 move`, `2 moves`."""
-    return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
 def handicap_text(stones: int) -> str:
     """Write how many stones black began with."""
-    return counted(stones, "handicap stone") if stones else "no handicap"
+    return amount(stones, "handicap stone") if stones else "no handicap"
 
 
 def side_text(colour: int) -> str:

@@ -46,7 +46,7 @@ class Pondering:
 
     def _search(self, player: Player, game: Game, limits: Limits, stop: threading.Event) -> None:
         try:
-            player.search(SearchRequest(game, game.to_play, limits, stop=stop, may_end_empty=True))
+            player.search(SearchRequest(game, game.to_play, limits, pondering=True, stop=stop, may_end_empty=True))
         except Exception as error:
             # The next genmove meets the same trouble, if it lasts, and reports it.
             self._on_error(error)

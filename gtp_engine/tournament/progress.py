@@ -9,8 +9,7 @@ import click
 
 from go_rules.machine.printable import printable
 from gtp_engine.match.conditions import Conditions, termination_interrupts
-from gtp_engine.match.table import amount
-from gtp_engine.terminal import progress_bar
+from gtp_engine.terminal import amount, progress_bar
 from gtp_engine.tournament.series import Contest, Series
 
 

@@ -20,8 +20,8 @@ from gtp_engine.errors import UserError
 from gtp_engine.match.record import MatchTerms
 from gtp_engine.match.statistics import Sprt
 from gtp_engine.match.table import METHOD as METHOD_OF_A_MATCH
-from gtp_engine.match.table import amount, faults_text, points, sprt_text, summary, uncounted_text
-from gtp_engine.terminal import tables_console
+from gtp_engine.match.table import faults_text, points, sprt_text, summary, uncounted_text
+from gtp_engine.terminal import amount, tables_console
 from gtp_engine.tournament.results import METHOD, Results, as_json, results
 from gtp_engine.tournament.series import Contest
 

@@ -58,8 +58,7 @@ def black_lead_at_start(game: Game) -> float:
 
 
 def fixed_doublings(parameters: SearchParameters, colour: int) -> float:
-    """Return by how many doublings white is to think itself stronger whatever the game, with `colour` to move at the
-    root."""
+    """Return by how many doublings white is to think itself stronger whatever the game, in a search for `colour`."""
     side = {"root": colour, "black": BLACK, "white": WHITE}[parameters.playout_doublings_side]
     return parameters.playout_doublings if side == WHITE else 0.0 - parameters.playout_doublings
 

@@ -93,7 +93,7 @@ class GameTree:
             )
         space.set_parameters(parameters, request.analysis)
         space.set_likelihoods(request.likelihoods)
-        doublings = fixed_doublings(parameters, colour) if white_doublings is None else white_doublings
+        doublings = fixed_doublings(parameters, request.own_side) if white_doublings is None else white_doublings
         hidden = parameters.analysis_ignore_history if request.analysis else parameters.ignore_history
         owner = (*_owner(request), doublings, hidden and (len(game.moves), game.line_key()), mirroring)
         index = self._find(request, parameters, owner)

@@ -133,8 +133,9 @@ def _best_stone(result: SearchResult) -> int:
     stones = [move for move in result.moves if move.point != PASS]
     if not stones:
         return PASS
-    wanted = odds(stones)
-    return stones[int(np.argmax(wanted))].point
+    if all(move.choice <= 0 for move in stones):
+        return stones[0].point  # such players choose one move alone; all their moves are the best first
+    return stones[int(np.argmax(odds(stones)))].point
 
 
 def _cleaning_move(game: Game, colour: int) -> int:

@@ -113,7 +113,7 @@ class PuctPlayer:
         if parameters.random_symmetry or parameters.root_symmetries > 1:
             count = min(parameters.root_symmetries, SYMMETRIES)
             symmetries = self._generator.choice(SYMMETRIES, count, replace=False).tolist()
-        doublings = fixed_doublings(parameters, colour) if white_doublings is None else white_doublings
+        doublings = fixed_doublings(parameters, request.own_side) if white_doublings is None else white_doublings
         doublings *= 1.0 if colour == WHITE else -1.0
         optimism = parameters.root_policy_optimism
         policy = human.policy(request.game, colour, symmetries, optimism, doublings, request.stop)

@@ -173,3 +173,16 @@ def test_embedded_networks_have_learned_of_doublings(name: str, size: int) -> No
 
 def test_a_network_that_does_not_look_at_them_has_not() -> None:
     assert not has_learned_doublings(Told(learned=False), 9, 9)
+
+
+@pytest.mark.parametrize("side", ["root", "white", "black"])
+def test_what_was_pondered_is_used_whoever_is_told_to_be_stronger(make: Maker, side: str) -> None:
+    changes = {"playout_doublings": 1.0, "playout_doublings_side": side, "root_symmetry_pruning": False}
+    player = make(FancifulEvaluator(), **changes)
+    game = Game(5, 5)
+    game.play(BLACK, from_vertex("C3", 5, 5))
+    found = player.search(SearchRequest(game, WHITE, visits(300), pondering=True))
+    assert found.doublings == {"root": -1.0, "white": 1.0, "black": -1.0}[side]
+    game.play(WHITE, found.moves[0].point)
+    kept = found.moves[0].visits
+    assert player.search(SearchRequest(game, BLACK, visits(kept + 10))).new_visits <= 12

@@ -254,3 +254,13 @@ def test_a_pass_is_played_where_there_is_nothing_else() -> None:
     game = game_from(SETTLED, to_play=WHITE, rules=TROMP_TAYLOR, komi=3.5)
     game.play(WHITE, PASS)
     assert end_well(game, result(BLACK, info(PASS, 50.0), lead=4.0), PASS) == PASS
+
+
+def test_where_a_player_chose_the_pass_alone_its_next_move_is_played() -> None:
+    """`value` and `gumbel` choose one move and give the others nothing; the moves are the best first all the same."""
+    game = Game(5, 5, TROMP_TAYLOR, 30.0)
+    game.play(BLACK, from_vertex("C3", 5, 5))
+    game.play(WHITE, PASS)
+    better, likelier = from_vertex("B2", 5, 5), from_vertex("D4", 5, 5)
+    moves = (info(PASS, 1.0), info(better, 0.0, prior=0.1), info(likelier, 0.0, prior=0.7))
+    assert end_well(game, result(BLACK, *moves, lead=-20.0), PASS) == better
