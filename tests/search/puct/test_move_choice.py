@@ -263,4 +263,4 @@ def test_where_a_player_chose_the_pass_alone_its_next_move_is_played() -> None:
     game.play(WHITE, PASS)
     better, likelier = from_vertex("B2", 5, 5), from_vertex("D4", 5, 5)
     moves = (info(PASS, 1.0), info(better, 0.0, prior=0.1), info(likelier, 0.0, prior=0.7))
-    assert end_well(game, result(BLACK, *moves, lead=-20.0), PASS) == better
+    assert end_well(game, result(BLACK, *moves, lead=5.0), PASS) == better
