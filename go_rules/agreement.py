@@ -16,7 +16,7 @@ from go_rules.board import copy_position, remove_chain
 from go_rules.game import Game
 from go_rules.points import BLACK, EMPTY, WHITE, board_points, neighbours, opponent
 from go_rules.position import new_stack
-from go_rules.rules import SCORING_AREA, TAX_ALL, TAX_NONE
+from go_rules.rules import SCORING_AREA, TAX_ALL, TAX_NONE, Rules
 from go_rules.scoring import points_off_board
 
 LARGEST_SHARED_REGION = 7
@@ -79,9 +79,12 @@ def connected(labels: dict[int, int]) -> list[set[int]]:
 
 def has_no_dead(game: Game) -> bool:
     """Return whether every stone on the board counts, because players had to capture what they thought was dead."""
-    if game.rules.scoring == SCORING_AREA:
-        return game.is_over and not game.rules.friendly_pass
-    return game.is_over and game.rules.cleanup
+    return game.is_over and not may_have_dead(game.rules)
+
+
+def may_have_dead(rules: Rules) -> bool:
+    """Return whether players agree after a game which stones are dead, and do not have to capture them."""
+    return rules.friendly_pass if rules.scoring == SCORING_AREA else not rules.cleanup
 
 
 def chains(game: Game) -> list[list[int]]:

@@ -144,10 +144,15 @@ def _rules_and_komi_in_json(text: str) -> tuple[Rules, float]:
     return rules, _komi(said[0] if said else None, rules)
 
 
+def usual_komi(rules: Rules) -> float:
+    """Return KataGo's komi for rules that nothing is said of but what they are."""
+    return 7.0 if rules.has_button else 6.5 if rules.scoring == SCORING_TERRITORY else 7.5
+
+
 def _komi(said: object, rules: Rules) -> float:
     """The komi as a text or a number, or KataGo's for such rules where it is None. Raises RulesError."""
     if said is None:
-        return 7.0 if rules.has_button else 6.5 if rules.scoring == SCORING_TERRITORY else 7.5
+        return usual_komi(rules)
     try:
         return parse_number(str(said))
     except ValueError as error:
@@ -187,7 +192,7 @@ def komi_from_sgf(text: str) -> float | None:
         return None
     with contextlib.suppress(RulesError):
         return rules_and_komi(text)[1]
-    return _komi(None, rules)  # the notation has one that is no number
+    return usual_komi(rules)  # the notation has one that is no number
 
 
 def rules_to_sgf(rules: Rules) -> str:

@@ -84,7 +84,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     time: float | None = parameter(
         None, "Thinking time of a move at most, clock or no clock.", unit="seconds", low=0, high=LONGEST,
         absent=f"{DEFAULT_SECONDS:g} if nothing else limits a move; `longest` on a clock", example=5.0, kata="maxTime",
-        live=True, metavar="SECONDS", commands=("gtp", "play",),
+        live=True, metavar="SECONDS", commands=("gtp", "play"),
     )
     longest: float = parameter(
         120.0, "Thinking time of a move at most on a clock, where `time` is not set: some clocks allow days.",

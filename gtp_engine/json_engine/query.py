@@ -13,8 +13,8 @@ from typing import Any
 
 from go_rules.machine.printable import shown
 from go_rules.points import BLACK, MAX_SIZE, WHITE, to_vertex
-from go_rules.rule_names import notation_komi
-from go_rules.rules import SCORING_TERRITORY, Rules, RulesError
+from go_rules.rule_names import notation_komi, usual_komi
+from go_rules.rules import Rules, RulesError
 from gtp_engine.commands.rules import interpret_rules
 from gtp_engine.configuration.settings import MOST_VISITS
 from gtp_engine.dialogue.protocol import GtpError
@@ -185,7 +185,7 @@ def _rules(query: Object) -> tuple[Rules, float]:
         rules = interpret_rules(text.strip())
     except GtpError:
         raise FieldError("rules", f"Could not parse rules: {text[:LONGEST_ECHO]}") from None
-    komi = 6.5 if rules.scoring == SCORING_TERRITORY else 7.0 if rules.has_button else 7.5
+    komi = usual_komi(rules)
     stated = given.get("komi") if isinstance(given, dict) else notation_komi(given)
     if stated is not None:
         komi = _stated_komi(stated, text)

@@ -23,6 +23,7 @@ from msgspec import Meta
 from go_rules.machine.files import PUBLIC, append_regular, read_regular, write_whole
 from gtp_engine.errors import UserError
 from gtp_engine.match.statistics import Sprt, SprtRun, Tally
+from gtp_engine.terminal import amount
 
 FORMAT = 1
 MAX_FILE_BYTES = 1 << 28
@@ -92,7 +93,7 @@ class MatchTerms(msgspec.Struct, frozen=True, kw_only=True):
         if self.handicap:
             text += f", {self.handicap} handicap stones"
         if self.visits:
-            text += f", {self.visits} visit{'' if self.visits == 1 else 's'}"
+            text += f", {amount(self.visits, 'visit')}"
         return f"{text}, {self.time}" if self.time else text
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from go_rules.agreement import may_have_dead
 from go_rules.game import Game
 from go_rules.machine.directories import expand_home
 from go_rules.machine.printable import printable_path
 from go_rules.points import COLOUR_LETTERS, WHITE, opponent, to_vertex
-from go_rules.rules import SCORING_TERRITORY, Rules
 from gtp_engine.commands.play import take_back
 from gtp_engine.commands.scoring import final_score
 from gtp_engine.dialogue.call import Call
@@ -166,7 +166,7 @@ class Conversation:
             return
         with self._thinking("estimate_score") as call:
             found = estimate(self._engine, call)
-        dead = found.dead if _has_dead(self._game.rules) else frozenset[int]()
+        dead = found.dead if may_have_dead(self._game.rules) else frozenset[int]()
         self._console.print(board_text(self._game, dead))
         self._say(words.lead_text(found.white_lead) + (", small letters are dead" if dead else ""))
 
@@ -239,7 +239,7 @@ class Conversation:
         # Cut short, it would be a guess. So it takes its few seconds whatever is pressed.
         with stopped_by_interrupt("final_score"), self._console.status("counting"):
             call = Call(Command(None, "final_score"))
-            dead = estimate(self._engine, call).dead if _has_dead(self._game.rules) else frozenset[int]()
+            dead = estimate(self._engine, call).dead if may_have_dead(self._game.rules) else frozenset[int]()
             return final_score(self._engine, call), dead
 
     def _show_end(self) -> None:
@@ -274,8 +274,3 @@ class Conversation:
 
     def _say(self, text: str) -> None:
         self._console.print(text)
-
-
-def _has_dead(rules: Rules) -> bool:
-    """Whether players agree which stones are dead, as `has_no_dead` says the contrary of a game that is over."""
-    return not rules.cleanup if rules.scoring == SCORING_TERRITORY else rules.friendly_pass

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,10 +151,17 @@ def board_symmetries(
     position, places = game.position, np.asarray(points)
     if position["ko"] != NO_POINT:
         return (0,)
-    legal = np.isin(places, game.legal_moves(colour))  # superko may forbid one of two equal moves
-    contents = np.stack([position["board"][places], position["marks"][places], legal])
+    contents = np.stack([position["board"][places], position["marks"][places]])
     assert WALL not in contents[0]
-    return (0, *(i for i in range(1, len(permutations)) if (contents[:, permutations[i, :-1]] == contents).all()))
+    alike = _unchanging(contents, permutations, range(1, len(permutations)))
+    if alike:  # superko may forbid one of two equal moves
+        alike = _unchanging(np.isin(places, game.legal_moves(colour))[None], permutations, alike)
+    return (0, *alike)
+
+
+def _unchanging(planes: NDArray[Any], permutations: NDArray[np.int16], symmetries: Iterable[int]) -> list[int]:
+    """Those of the symmetries that leave `planes` [N, H*W] as they are."""
+    return [i for i in symmetries if (planes[:, permutations[i, :-1]] == planes).all()]
 
 
 def symmetric_duplicates(permutations: NDArray[np.int16], symmetries: Sequence[int]) -> list[int]:

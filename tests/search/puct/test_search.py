@@ -13,12 +13,11 @@ import pytest
 
 from go_rules.compilation import jit
 from go_rules.game import Game
-from go_rules.points import BLACK, PASS, WHITE, board_points, from_vertex, to_vertex
+from go_rules.points import BLACK, PASS, WHITE, from_vertex, to_vertex
 from go_rules.rule_names import preset
 from go_rules.rules import KO_SIMPLE
 from nets.constant import ConstantEvaluator
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorError
-from nets.features import GLOBAL_KOMI, KOMI_UNIT
 from search.puct.iteration import advance_tree
 from search.puct.player import PuctPlayer
 from search.puct.tree.nodes import EXPANDED, NODES
@@ -295,33 +294,16 @@ def test_reused_tree_equals_one_brought_up_to_date(make: Maker) -> None:
         assert np.abs(before[name][wide] - tree.nodes[name][:used][wide]).max() < tolerance
 
 
-# --- Filters ----------------------------------------------------------------------------------------------------------
-
-
-def test_avoided_moves_are_not_searched(make: Maker) -> None:
-    player = make(FancifulEvaluator())
-    banned = frozenset(board_points(5, 5)[:20])
-    filter = MoveFilter(avoid={BLACK: ((banned, 1),)})
-    result = player.search(SearchRequest(Game(5, 5), BLACK, visits(100), filter=filter))
-    assert not {move.point for move in result.moves} & banned
-    assert PASS in {move.point for move in result.moves}
-
-
-def test_allowed_moves_alone_are_searched(make: Maker) -> None:
-    player = make(FancifulEvaluator(), root_symmetry_pruning=False)
-    corner, centre = from_vertex("A1", 5, 5), from_vertex("C3", 5, 5)
-    filter = MoveFilter(allow={BLACK: (frozenset({corner, centre}), 1), WHITE: (frozenset({PASS}), 2)})
-    result = player.search(SearchRequest(Game(5, 5), BLACK, visits(200), filter=filter))
-    assert {move.point for move in result.moves} == {corner, centre}
-    assert all(move.pv[1] == PASS for move in result.moves if len(move.pv) > 1)
-    assert any(len(move.pv) > 3 for move in result.moves)
-
-
-def test_everything_forbidden(make: Maker) -> None:
-    player = make(FancifulEvaluator())
-    filter = MoveFilter(avoid={BLACK: ((frozenset({*board_points(5, 5), PASS}), 1),)})
-    result = player.search(SearchRequest(Game(5, 5), BLACK, visits(20), filter=filter))
-    assert [move.point for move in result.moves] == [PASS]
+def test_a_pass_that_ends_the_game_by_repetition_is_looked_at_again(make: Maker) -> None:
+    """Black's next pass repeats one in the same position, and ends the game at the root as it did not in the tree."""
+    player = make(CountingEvaluator(), conservative_pass=True)
+    game = Game(2, 1, dataclasses.replace(TROMP_TAYLOR, ko=KO_SIMPLE), 0.0)
+    for vertex in ("pass", "A1", "pass"):
+        game.play(game.to_play, from_vertex(vertex, 2, 1))
+    player.search(SearchRequest(game, WHITE, visits(100)))
+    game.play(WHITE, from_vertex("B1", 2, 1))  # suicide: the board is as it was when black passed first
+    assert game.position["passed_here"]
+    assert player.search(SearchRequest(game, BLACK, visits(50))).new_visits >= 49
 
 
 # --- The same again ---------------------------------------------------------------------------------------------------
@@ -405,57 +387,3 @@ def test_nothing_compiles_after_warm_up(make: Maker) -> None:
         SearchRequest(game, game.to_play, visits(60), filter=MoveFilter(avoid={1: ((frozenset({PASS}), 3),)}))
     )
     assert jit.compilations == before
-
-
-@pytest.mark.parametrize("temperature", [0.5, 1.0, 1.1])
-def test_a_filter_that_allows_no_legal_move_leaves_the_pass(make: Maker, temperature: float) -> None:
-    game = Game(5, 5)
-    game.play(BLACK, from_vertex("C3", 5, 5))
-    only = MoveFilter(allow={WHITE: (frozenset({from_vertex("C3", 5, 5)}), 1)})
-    player = make(FancifulEvaluator(), root_policy_temperature=temperature)
-    result = player.search(SearchRequest(game, WHITE, visits(40), filter=only, analysis=True))
-    assert {move.point for move in result.moves} == {PASS}
-
-
-def test_a_cold_policy_makes_no_move_illegal(make: Maker) -> None:
-    player = make(FancifulEvaluator(sharpness=4.0), root_policy_temperature=0.01, root_symmetry_pruning=False)
-    result = player.search(SearchRequest(Game(5, 5), BLACK, visits(20), analysis=True))
-    assert len(result.moves) == 26
-
-
-@pytest.mark.parametrize(
-    ("komi", "rules", "is_shifted"),
-    [(7.0, "chinese", True), (7.5, "chinese", False), (7.5, "aga-button", True), (7.0, "aga-button", False)],
-)
-def test_networks_are_told_what_a_draw_is_worth(make: Maker, komi: float, rules: str, is_shifted: bool) -> None:
-    """As KataGo tells them: by half a point of komi more or less where results are whole numbers."""
-    komis = []
-    for draw_wins in (0.0, 0.5, 1.0):
-        evaluator = Listening()
-        make(evaluator, draw_wins_for_white=draw_wins).search(
-            SearchRequest(Game(5, 5, preset(rules)[0], komi), WHITE, visits(1))
-        )
-        komis.append(evaluator.komi)
-    assert np.diff(komis) == pytest.approx([0.5 * is_shifted] * 2)
-
-
-class Listening(FancifulEvaluator):
-    """Remembers the komi, in points, that it was told last."""
-
-    komi = 0.0
-
-    def evaluate(self, request: EvaluationRequest) -> Evaluation:
-        self.komi = KOMI_UNIT * float(request.global_[0, GLOBAL_KOMI])
-        return super().evaluate(request)
-
-
-def test_a_pass_that_ends_the_game_by_repetition_is_looked_at_again(make: Maker) -> None:
-    """Black's next pass repeats one in the same position, and ends the game at the root as it did not in the tree."""
-    player = make(CountingEvaluator(), conservative_pass=True)
-    game = Game(2, 1, dataclasses.replace(TROMP_TAYLOR, ko=KO_SIMPLE), 0.0)
-    for vertex in ("pass", "A1", "pass"):
-        game.play(game.to_play, from_vertex(vertex, 2, 1))
-    player.search(SearchRequest(game, WHITE, visits(100)))
-    game.play(WHITE, from_vertex("B1", 2, 1))  # suicide: the board is as it was when black passed first
-    assert game.position["passed_here"]
-    assert player.search(SearchRequest(game, BLACK, visits(50))).new_visits >= 49

@@ -1,4 +1,4 @@
-"""What a search is told beside the position: hidden history, playout doublings, playouts, and moves without visits."""
+"""What a search is told beside the position: hidden history, doublings, draws, playouts, and moves without visits."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import pytest
 
 from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, point_at
+from go_rules.rule_names import preset
 from nets.evaluator import Evaluation, EvaluationRequest
-from nets.features import GLOBAL_ADVANTAGE
+from nets.features import GLOBAL_ADVANTAGE, GLOBAL_KOMI, KOMI_UNIT
 from search.request import Limits, MoveFilter, ReportRequest, SearchRequest
 from tests.search.evaluators import FancifulEvaluator
 from tests.search.searches import Maker, visits
@@ -94,3 +95,19 @@ def test_moves_without_visits_have_the_roots_ownership(make: Maker) -> None:
         assert move.ownership is not None
         assert np.array_equal(move.ownership, result.ownership)
         assert move.ownership_stdev is not None
+
+
+@pytest.mark.parametrize(
+    ("komi", "rules", "is_shifted"),
+    [(7.0, "chinese", True), (7.5, "chinese", False), (7.5, "aga-button", True), (7.0, "aga-button", False)],
+)
+def test_networks_are_told_what_a_draw_is_worth(make: Maker, komi: float, rules: str, is_shifted: bool) -> None:
+    """As KataGo tells them: by half a point of komi more or less where results are whole numbers."""
+    komis = []
+    for draw_wins in (0.0, 0.5, 1.0):
+        evaluator = Witness()
+        make(evaluator, draw_wins_for_white=draw_wins).search(
+            SearchRequest(Game(5, 5, preset(rules)[0], komi), WHITE, visits(1))
+        )
+        komis.append(KOMI_UNIT * float(evaluator.seen[-1].global_[0, GLOBAL_KOMI]))
+    assert np.diff(komis) == pytest.approx([0.5 * is_shifted] * 2)
