@@ -162,24 +162,6 @@ def test_nothing_heavy_is_loaded_before_the_first_answer() -> None:
     assert done.stdout.strip() == ""
 
 
-MOST_MODULES = 20
-"""Of a folder: a folder is the answer to a question, and about fifteen modules are its aim."""
-MOST_LINES = 400
-"""Of a module: a longer one has a second thought that moved in."""
-
-
-def test_folders_have_few_modules() -> None:
-    folders: dict[str, int] = {}
-    for path in sources():
-        folders[name(path.parent)] = folders.get(name(path.parent), 0) + (path.name != "__init__.py")
-    assert not {folder: count for folder, count in folders.items() if count > MOST_MODULES}
-
-
-@pytest.mark.parametrize("path", sources(), ids=name)
-def test_modules_are_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
-
-
 def test_every_folder_is_a_package() -> None:
     """A folder without `__init__.py` works in a checkout and is missing once installed."""
     for path in sources():
