@@ -14,7 +14,7 @@ from go_rules.compilation.fingerprint import source_fingerprint
 from go_rules.machine.files import read_regular
 from go_rules.machine.printable import printable_path
 from nets.devices import CPU, Device
-from nets.evaluator import DeviceError, EvaluatorError
+from nets.evaluator import EvaluatorError
 
 if TYPE_CHECKING:
     from nets.human_profile import HumanProfile
@@ -195,11 +195,11 @@ def open_fp32(file: NetworkFile, options: OpeningOptions) -> OnnxEvaluator:
 
 
 def checked_by_trial(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
-    """Return the evaluator after one evaluation, since some devices start and cannot compute. Raises DeviceError."""
+    """Return the evaluator after one evaluation, since some devices start and cannot compute. Raises EvaluatorError."""
     try:
         evaluator.warm_up(1, 9, 9)
     except EvaluatorError as error:
-        raise DeviceError(f"device {device.name} does not work: {error}") from None
+        raise EvaluatorError(f"device {device.name} does not work: {error}") from None
     return evaluator
 
 

@@ -99,7 +99,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         commands=("gtp", "benchmark", "doctor"),
     )
     device: str = parameter(
-        AUTO, "What computes the network; auto is a GPU where onnxruntime has one to offer.", choices=DEVICE_NAMES,
+        AUTO, "What computes the network; auto is the processor.", choices=DEVICE_NAMES,
         metavar="NAME", commands=("gtp", "benchmark", "tune", "doctor"),
     )
     human_net: str | None = parameter(

@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from go_rules.machine.cores import usable_cores
@@ -21,7 +20,7 @@ from go_rules.machine.memory import memory_for_search
 from gtp_engine.configuration.configuration import NO_NETWORK, Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.version import VERSION
-from nets.devices import CPU, DEVICES, RUNTIMES, MissingDevice, candidates
+from nets.devices import RUNTIMES, MissingDevice, device_for, devices_among
 
 if TYPE_CHECKING:
     from search.player import Player
@@ -44,7 +43,6 @@ LATE = 0.1
 """Seconds by which a wait may end late on a machine that is not too busy for games with a clock."""
 FREE_BYTES = 1 << 30
 """What the cache may need, with a large network converted."""
-NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 
 
 class Remark(Exception):
@@ -197,16 +195,10 @@ def _device(installation: Installation) -> str:
     device = installation.configuration.engine.device
     offered = offered_providers()
     try:
-        wanted = candidates(device, offered)
+        wanted = device_for(device, lambda: offered)
     except MissingDevice as error:
         raise UserError(str(error)) from None
-    there = ", ".join(device.name for device in DEVICES if device is CPU or device.provider in offered)
-    found = f"devices: {there}; to be tried for {device}: {', '.join(each.name for each in wanted)}"
-    if NVIDIA_DRIVER.exists() and "cuda" not in there.split(", "):
-        raise Remark(
-            found, 'to use the NVIDIA GPU: pip uninstall onnxruntime; pip install "onnxruntime-gpu[cuda,cudnn]"'
-        )
-    return found
+    return f"devices: {', '.join(devices_among(offered))}; {device} is {wanted.name}"
 
 
 def _network(installation: Installation) -> str:
