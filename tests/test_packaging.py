@@ -177,20 +177,10 @@ def test_the_container_installs_what_was_pinned_and_runs_without_rights() -> Non
 CLIENTS = REPOSITORY / "docs" / "clients.md"
 
 
-def test_the_commands_that_clients_are_told_are_understood() -> None:
-    commands = re.findall(r"(?:/path/to/)?nobi ((?:gtp|analysis)[^`'\"\n|]*)", CLIENTS.read_text(encoding="utf-8"))
-    assert len(commands) > 10
-    for command in commands:
-        words = command.split()
-        told = importlib.import_module(command_line.SUBCOMMANDS[words[0]][0])
-        context = getattr(told, words[0]).make_context(words[0], words[1:])
-        assert not context.args, command
-
-
 def test_every_client_that_has_a_transcript_is_in_the_page() -> None:
     page = CLIENTS.read_text(encoding="utf-8").lower()
     names = {path.stem for path in (REPOSITORY / "tests" / "gtp_engine" / "clients").glob("*.py")}
-    names -= {"__init__", "partners", "stories", "talk", "test_clients"}
+    names -= {"__init__", "page", "partners", "stories", "talk", "test_clients", "test_page"}
     assert len(names) > 8
     assert {name for name in names if name not in page} == set()
 
