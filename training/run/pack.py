@@ -26,6 +26,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.machine import launch
 from training.commands.options import config_option, read_settings, set_option
 from training.config import TrainingConfig, describe
 from training.errors import TrainingError
@@ -35,7 +36,6 @@ from training.run.folder import CHECKPOINT, CONFIG, LOG, kept_shape
 from training.run.rounding import BF16, rounded_network
 from training.run.yardstick import load_yardstick
 
-ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
 PACKAGES = ("click", "msgspec", "platformdirs", "sgfmill", "tomlkit")
 """What `nobi train` imports besides numpy, numba and PyTorch."""
 PLATFORMS = ("manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux_2_28_x86_64")
@@ -186,8 +186,8 @@ def _compressed(arrays: dict[str, NDArray[Any]]) -> bytes:
 
 def _copy_code(target: Path) -> None:
     root = Path(__file__).parents[2]
-    for room in ROOMS:
-        shutil.copytree(root / room, target / room, ignore=shutil.ignore_patterns("__pycache__", "weights"))
+    for package in launch.PACKAGES:
+        shutil.copytree(root / package, target / package, ignore=shutil.ignore_patterns("__pycache__", "weights"))
 
 
 def _copy_run(run: Path, target: Path) -> None:
