@@ -1,16 +1,14 @@
 """Whether the installed files are still ours: another distribution may have packages of the same names, and installers
 write over what is there, and remove it with that distribution.
 
-It is asked only where something has failed, and imports nothing of ours: whatever is damaged, this can still be said.
+It is asked only where something has failed, so a start does not pay for it: modules are imported when they are needed.
+None of them is ours: whatever is damaged, this can still be said.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import csv
 import functools
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,12 +54,17 @@ def _damage() -> str:
 
 def _recorded(distribution: Distribution) -> dict[str, str]:
     """The files that a distribution has installed, and the SHA-256 digests of them, '' where it tells none."""
+    import csv
+
     rows = csv.reader((distribution.read_text("RECORD") or "").splitlines())
     return {row[0]: row[1].removeprefix("sha256=") for row in rows if len(row) == 3}
 
 
 def _digest(path: str) -> str:
     """The digest of a file as it is now, in the form of RECORD; '' if it is not there."""
+    import base64
+    import hashlib
+
     try:
         content = (FOLDER / path).read_bytes()
     except OSError:
