@@ -43,7 +43,7 @@ def find_only_our_own() -> None:
     it is there where PYTHONPATH has an empty entry. A folder that PYTHONPATH names in full stays. So does the current
     directory if our packages lie there.
     """
-    if _OurPackages not in sys.meta_path:
+    if _OurPackages not in sys.meta_path:  # the same of this file as a program may be there, and does no harm
         sys.meta_path.insert(0, _OurPackages)
     if sys.path and _is_current_directory(sys.path[0]):
         del sys.path[0]
@@ -85,10 +85,6 @@ def _flags() -> list[str]:
 def _run() -> None:
     if sys.path and os.path.realpath(sys.path[0]) == os.path.dirname(os.path.realpath(__file__)):
         del sys.path[0]  # Python put this file's folder there, whose modules go by other names
-    sys.path.insert(0, ROOT)
-    from go_rules.machine.launch import find_only_our_own  # this file once more, under its name: one finder serves both
-
-    del sys.path[0]
     find_only_our_own()
     del sys.argv[0]
     import runpy

@@ -19,6 +19,7 @@ from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.errors import UserError
 from gtp_engine.networks import open_evaluator
 from gtp_engine.players import chosen_player
+from gtp_engine.standard_streams import print_json
 from gtp_engine.terminal import amount
 from nets.evaluator import EvaluatorError
 from search.toml import toml_value
@@ -125,8 +126,6 @@ def _setting(trial: Trial) -> str:
 
 
 def _print_json(found: dict[str, object], choice: Choice, path: Path | None) -> None:
-    import msgspec
-
     best, advice = choice.best, advice_of(choice)
     report = {
         "network": best.evaluator.attributes.name,
@@ -138,7 +137,7 @@ def _print_json(found: dict[str, object], choice: Choice, path: Path | None) -> 
         "written": None if path is None else str(path),
         **surroundings(),
     }
-    click.echo(msgspec.json.encode(report).decode())
+    print_json(report)
 
 
 def _speed(trial: Trial) -> dict[str, object]:

@@ -168,7 +168,13 @@ def _command(_: Installation) -> str:
     started = time.monotonic()
     command = python_command("gtp_engine.cli", "gtp", "--net", NO_NETWORK)
     done = subprocess.run(
-        command, input="name\nquit\n", capture_output=True, text=True, timeout=NAME_SECONDS, check=False
+        command,
+        input="name\nquit\n",
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=NAME_SECONDS,
+        check=False,
     )
     seconds = time.monotonic() - started
     if not done.stdout.startswith("= "):

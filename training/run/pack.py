@@ -204,7 +204,8 @@ def download(target: Path, python: str) -> None:
     platforms = [word for platform in PLATFORMS for word in ("--platform", platform)]
     command = [sys.executable, "-I", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--only-binary=:all:", "--python-version", python, "--implementation", "cp", *platforms]
-    done = subprocess.run([*command, "--dest", str(target), *PACKAGES], capture_output=True, text=True, check=False)
+    command += ["--dest", str(target), *PACKAGES]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         reason = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
         raise TrainingError(f"packages for Python {python}: {reason}")
