@@ -15,7 +15,7 @@ import click
 
 from gtp_engine.errors import explain
 from gtp_engine.interrupts import EXIT_INTERRUPTED, raise_interrupts
-from gtp_engine.standard_streams import flush_stdout, occupy_missing, silence_broken_stdout, write_utf8
+from gtp_engine.standard_streams import flush_stdout, occupy_missing, show_everything, silence_broken_stdout
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
 
@@ -108,7 +108,7 @@ def nobi(ctx: click.Context) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     occupy_missing()
-    write_utf8()
+    show_everything()
     try:
         code = nobi.main(arguments, prog_name="nobi", standalone_mode=False)
         flush_stdout()

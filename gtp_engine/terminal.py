@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -33,13 +34,14 @@ def answers(prompt: str, console: Console) -> Iterator[str]:
     """Iterate over the lines of stdin, without spaces around them, each after a prompt.
 
     Empty lines are left out. So are those of more than LONGEST_ANSWER bytes, with a line that says so. A person at a
-    terminal can edit a line and have earlier ones back with the arrow keys.
+    terminal can edit a line and have earlier ones back with the arrow keys. Text is decoded as file names are: what
+    is no text names the file that has the same bytes for its name.
     """
     read = _read_edited if _can_edit_lines() else _read
     while (line := read(prompt, console)) is not None:
         if len(line) > LONGEST_ANSWER:
             console.print(f"that line is too long: {LONGEST_ANSWER} bytes at most")
-        elif answer := line.decode("utf-8", "replace").strip():
+        elif answer := line.decode(sys.getfilesystemencoding(), "surrogateescape").strip():
             yield answer
     console.print()
 
@@ -57,9 +59,9 @@ def _can_edit_lines() -> bool:
 def _read_edited(prompt: str, _console: Console) -> bytes | None:
     """A line from a terminal; None at the end of the input. The prompt is readline's, which has to know its length."""
     if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(errors="replace")  # for bytes that are no text
+        sys.stdin.reconfigure(errors="surrogateescape")
     try:
-        return input(prompt).encode()
+        return os.fsencode(input(prompt))
     except EOFError:
         return None
 

@@ -18,6 +18,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from go_rules.machine.launch import PACKAGES
 from gtp_engine import command_line
 from gtp_engine.configuration.texts import document
 from gtp_engine.tools.gtp import gtp
@@ -89,6 +90,10 @@ def test_one_version() -> None:
     assert setup["options.entry_points"]["console_scripts"].split("=")[1].strip() == "gtp_engine.cli:main"
 
 
+def test_the_packages_that_are_ours_are_those_installed() -> None:
+    assert [f"{package}*" for package in PACKAGES] == setup_file()["options.packages.find"]["include"].split()
+
+
 def test_the_pythons_that_are_named_are_those_that_pip_takes() -> None:
     setup = setup_file()
     allowed = SpecifierSet(setup["options"]["python_requires"])
@@ -144,7 +149,7 @@ def test_an_installation_has_the_packages_and_the_network_and_nothing_else(
 ) -> None:
     tracked, _, installed = built
     files = [path for path in installed.rglob("*") if path.is_file()]
-    expected = {name for name in tracked if name.split("/")[0] in ROOMS}
+    expected = {name for name in tracked if name.split("/")[0] in PACKAGES}
     assert {path.relative_to(installed).as_posix() for path in files} == expected
     assert "nets/weights/nobi-fast.bin.gz" in expected
     assert sum(path.stat().st_size for path in files) < 8_000_000, "a user downloads this"
@@ -224,7 +229,6 @@ def test_tables_of_the_present_are_short(page: str) -> None:
 
 
 ARCHITECTURE = REPOSITORY / "docs" / "architecture.md"
-ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
 
 
 def section(title: str) -> str:
@@ -239,7 +243,7 @@ def rows(title: str) -> list[list[str]]:
 
 
 def paths(text: str) -> list[str]:
-    return re.findall(rf"`((?:{'|'.join(ROOMS)}|tests|docs|benchmarks)/[\w/.]*)`", text)
+    return re.findall(rf"`((?:{'|'.join(PACKAGES)}|tests|docs|benchmarks)/[\w/.]*)`", text)
 
 
 def test_paths_named_in_the_architecture_exist() -> None:
@@ -302,7 +306,9 @@ def test_the_map_has_every_folder_and_the_files_to_start_with() -> None:
     for folder, _, files in rows("The map")[:-1]:
         folders[folder.strip("`/")] = re.findall(r"`([\w.]+)`", files)
     code = {
-        path.parent.relative_to(REPOSITORY).as_posix() for room in ROOMS for path in (REPOSITORY / room).rglob("*.py")
+        path.parent.relative_to(REPOSITORY).as_posix()
+        for package in PACKAGES
+        for path in (REPOSITORY / package).rglob("*.py")
     }
     assert set(folders) == code | {"nets/weights"}
     assert [

@@ -22,6 +22,7 @@ from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError, explain
 from gtp_engine.networks import open_evaluator, suited_to
 from gtp_engine.players import PLAYERS, chosen_player, make_player
+from gtp_engine.standard_streams import print_json
 from nets.devices import CPU, device_of
 from search.puct.parameters import SearchParameters
 from search.request import Limits, SearchRequest
@@ -81,9 +82,7 @@ def benchmark(
             report = measure_all(configurations, seconds, tick)
     report = {"player": name, **report, **surroundings()}
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.encode(report).decode())
+        print_json(report)
     else:
         click.echo(for_people(report))
 

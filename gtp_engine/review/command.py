@@ -14,6 +14,7 @@ from gtp_engine.configuration.options import Count, Number, config_options, para
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.interrupts import EXIT_INTERRUPTED
+from gtp_engine.standard_streams import print_json
 from gtp_engine.tools.records import ABSENT, DEFAULT_VISITS, Record, read_record
 
 if TYPE_CHECKING:
@@ -153,8 +154,6 @@ def _write(made: Review, record: Record, target: Path, least: float, prints_json
         create_whole(target, annotated(record.content, notes_of(made, least)))
     finally:
         if prints_json:
-            import msgspec
-
-            click.echo(msgspec.json.encode(as_json(made)).decode())
+            print_json(as_json(made))
         else:
             print_tables(made)
