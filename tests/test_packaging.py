@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import importlib
 import os
 import re
@@ -25,7 +24,7 @@ from gtp_engine import command_line
 from gtp_engine.configuration.texts import document
 from gtp_engine.tools.gtp import gtp
 from gtp_engine.version import VERSION
-from tests.campaigns.versions import lower_bounds, requirements
+from tests.campaigns.versions import lower_bounds, pythons, requirements, setup_file
 from tests.conftest import REPOSITORY
 
 needs_make = pytest.mark.skipif(shutil.which("make") is None or sys.platform == "win32", reason="make is missing")
@@ -80,12 +79,6 @@ def test_a_failed_installation_is_tried_again(checkout: Path) -> None:
     assert not (checkout / ".venv" / ".installed").exists()
 
 
-def setup_file() -> configparser.ConfigParser:
-    setup = configparser.ConfigParser()
-    setup.read(REPOSITORY / "setup.cfg", encoding="utf-8")
-    return setup
-
-
 def test_one_version() -> None:
     setup = setup_file()
     assert setup["metadata"]["version"] == "attr: gtp_engine.version.VERSION"
@@ -94,9 +87,8 @@ def test_one_version() -> None:
 
 
 def test_the_pythons_that_are_named_are_those_that_pip_takes() -> None:
-    setup = setup_file()
-    allowed = SpecifierSet(setup["options"]["python_requires"])
-    named = re.findall(r"Python :: (3\.\d+)$", setup["metadata"]["classifiers"], re.MULTILINE)
+    allowed = SpecifierSet(setup_file()["options"]["python_requires"])
+    named = pythons()
     assert named == [f"3.{minor}" for minor in range(100) if f"3.{minor}.1" in allowed]
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     assert f"Python {named[0]} to {named[-1]} is needed" in text
@@ -105,7 +97,6 @@ def test_the_pythons_that_are_named_are_those_that_pip_takes() -> None:
 
 
 CONSTRAINTS = REPOSITORY / "constraints.txt"
-PYTHONS = re.findall(r"Python :: (3\.\d+)$", setup_file()["metadata"]["classifiers"], re.MULTILINE)
 SYSTEMS = ("linux", "win32", "darwin")
 
 
@@ -128,7 +119,7 @@ def constraints(python: str, system: str) -> dict[str, str]:
     return pins
 
 
-@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("python", pythons())
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_constraints_have_every_requirement_within_its_bounds(python: str, system: str) -> None:
     extras = setup_file()["options.extras_require"]
@@ -145,7 +136,7 @@ def test_constraints_have_every_requirement_within_its_bounds(python: str, syste
 def test_a_new_minor_version_of_numba_is_taken_when_it_was_tested() -> None:
     """Numba changes in minor versions what it compiles and how its cache is asked, and llvmlite moves with it."""
     (numba,) = [each for each in requirements() if each.name == "numba"]
-    newest = max(Version(constraints(python, "linux")["numba"]) for python in PYTHONS)
+    newest = max(Version(constraints(python, "linux")["numba"]) for python in pythons())
     assert f"<{newest.major}.{newest.minor + 1}" in str(numba.specifier).split(",")
 
 
