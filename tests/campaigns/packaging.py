@@ -11,10 +11,10 @@ folder with an empty cache. Where the processor allows it, that Python makes a w
 do no harm. At last pip, pipx and uv install what an index on this machine serves, and pipx, uv and make install the
 sources with constraints.txt: its packages, no others. One move is played each time. FOLDER keeps the packages.
 
-All of this happens in a folder with a space and Chinese characters in its name. What was installed is used with nothing
-on PATH, and without a network where `unshare` can take it away. Packages come from the registry that pip is set up for;
-pipx, uv, build and twine come from there too. Prints a line for each check, with the processor seconds of the
-first move and of the next start, and exits with 1 if one failed.
+All of this happens in a folder with a space and Chinese characters in its name. What was installed is used without a
+compiler on PATH, and without a network where `unshare` can take it away. Packages come from the registry that pip is
+set up for, pipx, uv, build and twine too. Prints a line for each check, with the processor seconds of the first move
+and of the next start, and exits with 1 if one failed.
 """
 
 from __future__ import annotations
@@ -299,14 +299,17 @@ def processor_seconds() -> float:
 def by_other_tools(tools: Path, dist: Path, source: Path, folder: Path, report: Report) -> None:
     """Install by pip, pipx, uv and make, from an index and from the sources, and play a move each time."""
     folder.mkdir()
-    (folder / "nothing").mkdir()
+    programs = folder / "programs"
+    programs.mkdir()
+    for name in ("dirname", "realpath"):  # by which a command that uv installs finds its Python
+        (programs / name).symlink_to(str(shutil.which(name)))
     variables = {
-        **{"PATH": str(folder / "nothing"), "HOME": str(folder), "NOBI_CACHE_DIR": str(folder / "cache")},
+        **{name: value for name, value in os.environ.items() if not name.startswith("MAKE")},
+        **{"PATH": str(programs), "HOME": str(folder), "NOBI_CACHE_DIR": str(folder / "cache")},
         **{"PIPX_HOME": str(folder / "pipx"), "PIPX_BIN_DIR": str(folder / "bin"), "PIPX_MAN_DIR": str(folder / "man")},
         **{"UV_TOOL_DIR": str(folder / "uv"), "UV_TOOL_BIN_DIR": str(folder / "uv bin"), "UV_PYTHON": sys.executable},
         **{"PIPX_DEFAULT_PYTHON": sys.executable, "UV_PYTHON_DOWNLOADS": "never"},
     }
-    variables |= {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_"))}
     pipx, uv = tools.with_name("pipx"), tools.with_name("uv")
 
     def installs(text: str, *command: object, python: Path, constraints: Path | None = None) -> None:
