@@ -143,14 +143,15 @@ def test_what_is_installed_from_a_wheel_with_kernels_compiles_nothing(
         packed = [name for name in wheel.namelist() if name.startswith(f"{KERNELS}/")]
     assert len(packed) == len(FAMILIES)
 
-    python = empty_environment(tmp_path / "environment")
+    folder = tmp_path / "an environment 围棋"
+    python = empty_environment(folder)
     options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "--python", str(python), "install", *options, str(made)]
     subprocess.run(command, check=True, timeout=300)
     variables = {**os.environ, "NOBI_CACHE_DIR": str(tmp_path / "cache")}
     done = subprocess.run([python, "-I", "-c", FOUND], env=variables, capture_output=True, text=True, check=True)
     archive, compiled = json.loads(done.stdout)
-    assert Path(archive).is_relative_to(tmp_path / "environment")
+    assert Path(archive).is_relative_to(folder)
     assert compiled == 0
     assert not (tmp_path / "cache" / "kernels").exists()
     said = subprocess.run([python.with_name("nobi"), "--version"], capture_output=True, text=True, check=True).stdout
