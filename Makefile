@@ -10,7 +10,7 @@ SUITABLE := import sys, venv, ensurepip; sys.exit("%d.%d" % sys.version_info[:2]
 CANDIDATES := $(PYTHON) python3 $(PYTHONS:%=python%) python
 JOBS ?= 2
 TORCH ?= torch==2.13.0
-# The versions that were tested.
+# The versions that were tested, not the newest: no new release breaks what worked yesterday.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 CONTAINER ?= podman
 PINS := $(VENV)/pins/bin/uv pip compile --quiet --no-python-downloads --upgrade --no-annotate
@@ -33,7 +33,7 @@ help:
 	@echo 'make gpu-folder OUT=folder ARGS="-c docs/recipes/gpu.toml ..."   what a leg on another machine needs (ARGS=--help)'
 	@echo 'make docs                docs/parameters.md from the declarations'
 	@echo 'make container           the image of docs/container/ with podman (CONTAINER=docker: with docker)'
-	@echo 'make pins                the newest packages for all of this: constraints.txt, and the hashes for that image'
+	@echo 'make pins                renew constraints.txt, the versions of packages that all of this installs, and that image'"'"'s'
 	@echo 'make format              let ruff rewrite what lint complains of'
 	@echo 'make clean               remove $(VENV) and all caches'
 

@@ -5,11 +5,12 @@
 What is committed is copied, `python -m build` makes a source distribution of it and a wheel of that. The source
 distribution must have every file that git has, the wheel every module and the network and nothing else, and the same as
 a wheel that is made of the checkout directly; `twine check` must pass both. Then the wheel is installed into an empty
-environment of each Python that can be found, and what was installed plays, analyses and examines itself, in an empty
-folder with an empty cache. Where the processor allows it, that Python makes a wheel with compiled kernels of it, as
-`make wheel` does, and an installation of that is used in the same way: it must compile nothing, and a damaged file must
-do no harm. At last pip, pipx and uv install what an index on this machine serves, and pipx, uv and make install the
-sources with constraints.txt: its packages, no others. One move is played each time. FOLDER keeps the packages.
+environment of each Python that can be found, with the packages of constraints.txt and no others. What was installed
+plays, analyses and examines itself, in an empty folder with an empty cache. Where the processor allows it, that Python
+makes a wheel with compiled kernels of it, as `make wheel` does, and an installation of that is used in the same way: it
+must compile nothing, and a damaged file must do no harm. At last pip, pipx and uv install what an index on this machine
+serves, and pipx, uv and make install the sources with constraints.txt. One move is played each time. FOLDER keeps the
+packages.
 
 All of this happens in a folder with a space and Chinese characters in its name. What was installed is used without a
 compiler on PATH, and without a network where `unshare` can take it away. Packages come from the registry that pip is
@@ -44,6 +45,7 @@ from gtp_engine.version import VERSION
 from tests.conftest import REPOSITORY
 
 ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
+CONSTRAINTS = REPOSITORY / "constraints.txt"
 LONGEST = 3600.0
 """Seconds after which a command counts as hung."""
 MOST_BYTES = 7_000_000
@@ -192,9 +194,12 @@ def installed(wheel: Path, python: Path, folder: Path, report: Report) -> Path |
     """Install the wheel into an empty environment, and use what is there. Returns its Python; None if that failed."""
     version = run([python, "--version"]).stdout.strip()
     fresh = environment(python, folder)
-    done = run([fresh, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel])
+    options = ["--quiet", "--disable-pip-version-check", "--constraint", CONSTRAINTS]
+    done = run([fresh, "-m", "pip", "install", *options, wheel])
     if not report.check(f"{version}: {wheel.name} is installed", done.returncode == 0, done.stderr):
         return None
+    others = differing(fresh)
+    report.check(f"{version}: only packages of {CONSTRAINTS.name}", not others, str(others))
     report.check(f"{version}: pip check", run([fresh, "-m", "pip", "check"]).returncode == 0)
     used(fresh.with_name("nobi"), folder, version, report)
     where = run([fresh, "-I", "-c", "import gtp_engine.cli; print(gtp_engine.cli.__file__)"], cwd=folder).stdout
@@ -297,7 +302,10 @@ def processor_seconds() -> float:
 
 
 def by_other_tools(tools: Path, dist: Path, source: Path, folder: Path, report: Report) -> None:
-    """Install by pip, pipx, uv and make, from an index and from the sources, and play a move each time."""
+    """Install by pip, pipx, uv and make, from an index and from the sources, and play a move each time.
+
+    There is no compiler on PATH.
+    """
     folder.mkdir()
     programs = folder / "programs"
     programs.mkdir()
@@ -305,21 +313,21 @@ def by_other_tools(tools: Path, dist: Path, source: Path, folder: Path, report: 
         (programs / name).symlink_to(str(shutil.which(name)))
     variables = {
         **{name: value for name, value in os.environ.items() if not name.startswith("MAKE")},
-        **{"PATH": str(programs), "HOME": str(folder), "NOBI_CACHE_DIR": str(folder / "cache")},
+        **{"PATH": str(programs), "NOBI_CACHE_DIR": str(folder / "cache"), "UV_CACHE_DIR": str(folder / "uv cache")},
         **{"PIPX_HOME": str(folder / "pipx"), "PIPX_BIN_DIR": str(folder / "bin"), "PIPX_MAN_DIR": str(folder / "man")},
         **{"UV_TOOL_DIR": str(folder / "uv"), "UV_TOOL_BIN_DIR": str(folder / "uv bin"), "UV_PYTHON": sys.executable},
         **{"PIPX_DEFAULT_PYTHON": sys.executable, "UV_PYTHON_DOWNLOADS": "never"},
     }
     pipx, uv = tools.with_name("pipx"), tools.with_name("uv")
 
-    def installs(text: str, *command: object, python: Path, constraints: Path | None = None) -> None:
+    def installs(text: str, *command: object, python: Path, is_pinned: bool = False) -> None:
         """Install from the sources' folder, and play a move."""
         done = run(command, cwd=source, env=variables)
         if not report.check(text, done.returncode == 0, done.stdout + done.stderr):
             return
-        if constraints is not None:
-            others = differing(python, constraints)
-            report.check(f"{text}: only packages of {constraints.name}", not others, str(others))
+        if is_pinned:
+            others = differing(python)
+            report.check(f"{text}: only packages of {CONSTRAINTS.name}", not others, str(others))
         plays(text, *without_network(), python.with_name("nobi"), *MOVE)
 
     def plays(text: str, *command: object) -> None:
@@ -340,14 +348,13 @@ def by_other_tools(tools: Path, dist: Path, source: Path, folder: Path, report: 
         options = ["--pip-args", f"--extra-index-url {index}", "--spec", wanted]
         plays("pipx run", pipx, "run", *options, "nobi", *MOVE)
         plays("uvx", uv, "tool", "run", "--quiet", "--index", index, "--from", wanted, "nobi", *MOVE)
-    pins = source / "constraints.txt"
     made = folder / "pipx" / "venvs" / "nobi" / "bin" / "python"
-    installs("pipx install", pipx, "install", "--pip-args=-c constraints.txt", ".", python=made, constraints=pins)
+    installs("pipx install", pipx, "install", "--pip-args=-c constraints.txt", ".", python=made, is_pinned=True)
     made = folder / "uv" / "nobi" / "bin" / "python"
-    installs("uv tool install", uv, "tool", "install", "-c", "constraints.txt", ".", python=made, constraints=pins)
+    installs("uv tool install", uv, "tool", "install", "-c", "constraints.txt", ".", python=made, is_pinned=True)
     variables["PATH"] = os.environ["PATH"]
     made = source / ".venv" / "bin" / "python"
-    installs("make install", "make", "install", f"PYTHON={sys.executable}", python=made, constraints=pins)
+    installs("make install", "make", "install", f"PYTHON={sys.executable}", python=made, is_pinned=True)
     plays("make gtp", *without_network(), "make", "-C", source, "-s", "gtp", f"ARGS={' '.join(MOVE[1:])}")
 
 
@@ -379,10 +386,12 @@ def frozen(python: Path) -> dict[str, str]:
     return {name: version for name, version in versions.items() if name not in ("nobi", "pip", "setuptools")}
 
 
-def differing(python: Path, constraints: Path) -> list[str]:
-    """What an environment of this Python has that the file does not name in that version."""
-    lines = [line for line in constraints.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    pins = [pin for pin in map(Requirement, lines) if pin.marker is None or pin.marker.evaluate()]
+def differing(python: Path) -> list[str]:
+    """What an environment of this Python has that constraints.txt does not name in that version."""
+    program = "import platform; print(platform.python_version())"
+    place = {"python_full_version": run([python, "-I", "-c", program]).stdout.strip()}
+    lines = [line for line in CONSTRAINTS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    pins = [pin for pin in map(Requirement, lines) if pin.marker is None or pin.marker.evaluate(place)]
     named = {f"{pin.name}{pin.specifier}" for pin in pins}
     return [f"{name} {version}" for name, version in frozen(python).items() if f"{name}=={version}" not in named]
 
