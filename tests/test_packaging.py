@@ -24,7 +24,7 @@ from gtp_engine import command_line
 from gtp_engine.configuration.texts import document
 from gtp_engine.tools.gtp import gtp
 from gtp_engine.version import VERSION
-from tests.campaigns.versions import lower_bounds, pythons, requirements, setup_file
+from tests.campaigns.versions import extra, lower_bounds, pythons, requirements, setup_file
 from tests.conftest import REPOSITORY
 
 needs_make = pytest.mark.skipif(shutil.which("make") is None or sys.platform == "win32", reason="make is missing")
@@ -122,10 +122,9 @@ def constraints(python: str, system: str) -> dict[str, str]:
 @pytest.mark.parametrize("python", pythons())
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_constraints_have_every_requirement_within_its_bounds(python: str, system: str) -> None:
-    extras = setup_file()["options.extras_require"]
-    optional = [*extras["dev"].split("\n"), *extras["review"].split("\n")]
     project = tomlkit.parse((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")).unwrap()
-    wanted = [*requirements(), *map(Requirement, [*filter(None, optional), *project["build-system"]["requires"]])]
+    built_with = map(Requirement, project["build-system"]["requires"])
+    wanted = [*requirements(), *extra("dev"), *extra("review"), *built_with]
     pins = constraints(python, system)
     place = environment(python, system)
     asked = [each for each in wanted if each.marker is None or each.marker.evaluate(place)]

@@ -44,6 +44,7 @@ TESTS = (
 )
 """What meets numba, numpy, onnx, onnxruntime, sgfmill, click, rich, msgspec and tomlkit."""
 TOOLS = ("pytest", "pytest-xdist", "hypothesis", "setuptools")
+"""What the tests need."""
 
 
 def main() -> int:
@@ -90,6 +91,11 @@ def requirements() -> list[Requirement]:
     return [Requirement(line) for line in setup_file()["options"]["install_requires"].strip().splitlines()]
 
 
+def extra(name: str) -> list[Requirement]:
+    """Return what one of the extras needs."""
+    return [Requirement(line) for line in setup_file()["options.extras_require"][name].strip().splitlines()]
+
+
 def lower_bounds() -> list[str]:
     """Return the oldest packages that are allowed, as lines of a file of constraints."""
     bounds = [(each, bound) for each in requirements() for bound in each.specifier if bound.operator == ">="]
@@ -115,7 +121,8 @@ def installed(kind: str, python: Path, report: Report) -> bool:
     """Install the checkout and what its tests need. Returns whether there is something to be tested."""
     constraints = python.with_name("constraints.txt")
     constraints.write_text("".join(f"{line}\n" for line in lower_bounds()) if kind == "oldest" else "")
-    done = pip(python, "--constraint", constraints, "--editable", REPOSITORY, *TOOLS)
+    tools = [each for each in extra("dev") if each.name in TOOLS]
+    done = pip(python, "--constraint", constraints, "--editable", REPOSITORY, *tools)
     if kind == "oldest" and "No matching distribution" in done.stderr:
         report.skip(f"{kind}: there are no wheels for this Python: {done.stderr.strip().splitlines()[-1]}")
         return False
