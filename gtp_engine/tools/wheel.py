@@ -34,11 +34,11 @@ from typing import NamedTuple
 
 from go_rules.compilation.jit import shippable
 from go_rules.compilation.shipped import FAMILIES, SHIPPED, Family, archive_name, write_archive
-from go_rules.machine.launch import python_command
+from go_rules.machine.launch import ROOT, python_command
 from gtp_engine.errors import UserError, explain
 from gtp_engine.standard_streams import show_everything
 
-KERNELS = f"go_rules/machine/{SHIPPED.name}"
+KERNELS = SHIPPED.relative_to(ROOT).as_posix()
 """Where shipped kernels lie in a wheel."""
 COMPILERS = ("numba", "llvmlite")
 GTP = """boardsize 19
@@ -122,7 +122,7 @@ def _add_own(installed: Path, place: Path, family: Family, sessions: Sequence[Se
         _play(installed, cache, _target(family), sessions)
 
     play()
-    shutil.rmtree(cache / "networks")
+    shutil.rmtree(cache / "networks", ignore_errors=True)  # a session without a network leaves none
     kernels = _loaded_by(play, cache)
     _add(installed, family, kernels)
     _play(installed, place / "another", {}, sessions)
