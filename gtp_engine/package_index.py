@@ -59,7 +59,7 @@ class PackageIndex:
         try:
             return self._member(address, member, size, part, progress)
         except NoRanges:
-            wheel = part.with_name(f"{part.name}-wheel")
+            wheel = part.with_suffix(".wheel.part")
             self.connections.download(address, wheel, None, progress)
             try:
                 with _readable(address), zipfile.ZipFile(wheel) as archive:

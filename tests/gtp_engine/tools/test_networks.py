@@ -288,8 +288,8 @@ def test_the_file_of_a_wheel_goes_on_where_it_broke_off(index: Server, folder: P
     networks = from_index(index)
     index.breaks_after = 50_000
     assert "could not be fetched" in refusal(*networks)
-    assert set(parts(folder)) == {"small.bin.gz.member"}
-    held = parts(folder)["small.bin.gz.member"]
+    assert set(parts(folder)) == {"small.bin.gz.member.part"}
+    held = parts(folder)["small.bin.gz.member.part"]
     assert held == 50_000 * ATTEMPTS
     index.breaks_after, index.sent = None, 0
     assert fetched("small", networks).read_bytes() == CONTENT
@@ -476,7 +476,7 @@ def test_an_address_is_taken_and_resumed(server: Server, folder: Path) -> None:
     with pytest.raises(EvaluatorError, match="not a usable KataGo network"):
         taken("mine", f"{server.address}/b.bin.gz")
     assert set(parts(folder)) == {"mine.bin"}
-    with pytest.raises(UserError, match="^http://localhost/b.bin.gz: only https is used$"):
+    with pytest.raises(UserError, match=r"^http://localhost/b.bin.gz: only https is used$"):
         taken("mine", "http://me:secret@localhost/b.bin.gz")
 
 
