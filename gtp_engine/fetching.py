@@ -39,7 +39,7 @@ CHUNK = 1 << 18
 """Bytes that are kept at a time."""
 
 REDIRECTS = (301, 302, 303, 307, 308)
-OK, PARTIAL, NOT_SATISFIABLE = 200, 206, 416
+PARTIAL, NOT_SATISFIABLE = 206, 416
 
 Progress = Callable[[int, int], None]
 """A function that is called with the bytes that are there, and with those that there will be."""
@@ -67,7 +67,7 @@ class Connections:
         except OSError as error:
             raise UserError(f"{certificates}: no file of certificates ({error.strerror or error})") from None
         self._credentials: dict[str, str] = {}
-        # Only what https needs: without a handler for them, no other addresses can be opened, nor redirects followed.
+        # Only what https needs: no other addresses can be opened, and redirects are followed by `open` alone.
         self._opener = urllib.request.OpenerDirector()
         self._opener.addheaders = []
         for handler in (

@@ -18,12 +18,23 @@ import zlib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import BinaryIO
 
 import platformdirs
 
 from go_rules.machine.files import read_regular
 from go_rules.machine.texts import parse_json
-from gtp_engine.fetching import Connections, FetchError, NoRanges, Progress, RangedFile, file_name_of, joined, server_of
+from gtp_engine.fetching import (
+    MAX_BYTES,
+    Connections,
+    FetchError,
+    NoRanges,
+    Progress,
+    RangedFile,
+    file_name_of,
+    joined,
+    server_of,
+)
 from nets.at_hand import WheelMember
 
 USUAL_INDEX = "https://pypi.org/simple"
@@ -56,16 +67,24 @@ class PackageIndex:
         Raises FetchError, and OSError for these files.
         """
         address = self._address(member)
-        try:
-            return self._member(address, member, size, part, progress)
-        except NoRanges:
-            wheel = part.with_suffix(".wheel.part")
-            self.connections.download(address, wheel, None, progress)
+        with _readable(address):
             try:
-                with _readable(address), zipfile.ZipFile(wheel) as archive:
-                    return archive.read(_entry(archive, member, size))
-            finally:
-                wheel.unlink(missing_ok=True)
+                remote = io.BufferedReader(RangedFile(self.connections, address), BUFFER)
+                entry, start = _place(remote, member, size)
+                self.connections.download(address, part, entry.compress_size, progress, start)
+                content = read_regular(part, entry.compress_size)
+                part.unlink()
+            except NoRanges:
+                wheel = part.with_suffix(".wheel.part")
+                self.connections.download(address, wheel, None, progress)
+                archive = io.BytesIO(read_regular(wheel, MAX_BYTES))
+                wheel.unlink()
+                entry, start = _place(archive, member, size)
+                archive.seek(start)
+                content = archive.read(entry.compress_size)
+            if entry.compress_type == zipfile.ZIP_DEFLATED:
+                content = zlib.decompressobj(-zlib.MAX_WBITS).decompress(content, size)
+            return content
 
     def _address(self, member: WheelMember) -> str:
         """Look the wheel up in the indexes, in their order. Raises FetchError."""
@@ -81,28 +100,18 @@ class PackageIndex:
                 reasons.append(str(error))
         raise FetchError("; ".join(reasons))
 
-    def _member(self, address: str, member: WheelMember, size: int, part: Path, progress: Progress) -> bytes:
-        """Fetch the directory of the wheel and one file. Raises NoRanges where the server sends whole files only."""
-        with _readable(address):
-            remote = io.BufferedReader(RangedFile(self.connections, address), BUFFER)
-            entry = _entry(zipfile.ZipFile(remote), member, size)
-            remote.seek(entry.header_offset)
-            name, extra = struct.unpack("<HH", remote.read(LOCAL_HEADER)[-4:])
-            start = entry.header_offset + LOCAL_HEADER + name + extra
-            self.connections.download(address, part, entry.compress_size, progress, start)
-            content = read_regular(part, entry.compress_size)
-            part.unlink()
-            if entry.compress_type == zipfile.ZIP_DEFLATED:
-                content = zlib.decompressobj(-zlib.MAX_WBITS).decompress(content, size)
-            return content
 
-
-def _entry(archive: zipfile.ZipFile, member: WheelMember, size: int) -> zipfile.ZipInfo:
-    """The directory's entry of the file. Raises KeyError, or BadZipFile for one of another size."""
-    entry = archive.getinfo(member.path)
+def _place(archive: BinaryIO, member: WheelMember, size: int) -> tuple[zipfile.ZipInfo, int]:
+    """The directory's entry of the file, and where its bytes begin. Raises BadZipFile for one of another size or form,
+    and what `_readable` knows."""
+    entry = zipfile.ZipFile(archive).getinfo(member.path)
     if entry.file_size != size:
         raise zipfile.BadZipFile(f"{entry.file_size:,} bytes in place of {size:,}")
-    return entry
+    if entry.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED) or entry.header_offset < 0:
+        raise zipfile.BadZipFile("of a form that wheels do not have")
+    archive.seek(entry.header_offset)
+    name, extra = struct.unpack("<HH", archive.read(LOCAL_HEADER)[-4:])
+    return entry, entry.header_offset + LOCAL_HEADER + name + extra
 
 
 @contextlib.contextmanager
@@ -110,7 +119,7 @@ def _readable(address: str) -> Iterator[None]:
     """Raise FetchError for what is no ZIP archive that has the file."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, struct.error, KeyError, NotImplementedError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, NotImplementedError) as error:
         raise FetchError(f"{server_of(address)}: no wheel with the file in it ({error})") from None
 
 
@@ -123,7 +132,8 @@ def _addresses(content: bytes, kind: str, base: str) -> list[str]:
         except (ValueError, KeyError, TypeError):
             raise FetchError(f"{server_of(base)}: its page is no index of packages") from None
     page = _Links(base)
-    page.feed(text)
+    with contextlib.suppress(AssertionError):  # of Python's parser, at a declaration that it does not know
+        page.feed(text)
     return page.addresses
 
 

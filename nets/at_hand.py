@@ -32,7 +32,7 @@ LICENCE = "https://katagotraining.org/network_license/"
 FOR_PROCESSORS = "b10c384h6nbttflrs"
 """The published network that makes Nobi strongest on a processor, of those that were compared."""
 
-COMES_ALONG, FETCHED = "comes with Nobi", "fetched"
+COMES_ALONG, FETCHED = "Nobi", "fetched"
 HEADER_BYTES = 400
 """Decompressed bytes in which a KataGo file says its name, its version and its shape."""
 
@@ -68,7 +68,7 @@ class Published:
     """Where it is, by https; the first is asked first."""
     member: WheelMember | None = None
     enough: int | None = None
-    """Evaluations a move with which it beat the networks that come along; None where that was not measured."""
+    """Evaluations a move with which it beats the networks that come along; None where that was not measured."""
 
     @property
     def file_name(self) -> str:
@@ -79,12 +79,12 @@ class Published:
 PUBLISHED = (
     Published(
         FOR_PROCESSORS,
-        "for strong play on processors: 5 visits won 12 of 12 games on 19x19 from 1,600 of fast",
+        "for processors",
         38_245_488,
         "0ba27eced5180b3e3d0b898b280c541112989765e789d1eb6cd0d31b2b2c1229",
         (f"{_GITHUB}/releases/download/v1.17.1/b10c384h6nbttflrs.bin.gz",),
         WheelMember("katrain", "katrain-1.20.0-py3-none-any.whl", "katrain/models/b10c384h6nbttflrs.bin.gz"),
-        enough=5,
+        enough=5,  # KataGo with 5 visits a move won 12 of 12 games on 19x19 from `fast` with 1,600
     ),
     Published(
         "b10c512h8nbt3tflrs-fson-silu-rsnh",
@@ -95,14 +95,14 @@ PUBLISHED = (
     ),
     Published(
         "b11c768h12nbt3tflrs-fson-silu",
-        "stronger still, slower still: for strong GPUs",
+        "the strongest and slowest: for strong GPUs",
         211_660_960,
         "1881600caab9e9d85a3dd6a019e9b8e7d2c237b5f984e13ed49a8645be3077c6",
         (f"{_GITHUB}/releases/download/v1.17.1/b11c768h12nbt3tflrs-fson-silu.bin.gz",),
     ),
     Published(
         "b18c384nbt-humanv0",
-        "plays like people of a rank: give it --human-profile rank_5k",
+        "for people's moves: --human-profile rank_5k",
         99_066_230,
         "637746e44f0efe00ad1245a50aa9bbf0716efe364c43965ead97bd6835d84ab5",
         (
@@ -245,7 +245,7 @@ def _files() -> Iterator[tuple[str, Path]]:
     yield from ((FETCHED, path) for path in _networks_in(fetched_folder()))
     with contextlib.suppress(RuntimeError):  # a user without a home
         home = Path.home()
-        for place, folders in _programs(home):
+        for place, folders in _programs(home) if home.is_absolute() else ():
             for folder in folders:
                 yield from ((place, path) for path in _networks_in(folder) if path.name.endswith(".gz"))
 
@@ -273,8 +273,8 @@ def _programs(home: Path) -> Iterator[tuple[str, list[Path]]]:
     beside = []
     for folder in map(Path, os.get_exec_path()):
         for program in ("katago", "katago.exe"):
-            if folder.is_absolute() and (folder / program).is_file():
-                real = (folder / program).resolve().parent
+            if folder.is_absolute() and os.path.isfile(folder / program):
+                real = Path(os.path.realpath(folder / program)).parent
                 beside += [folder, real, real.parent / "share" / "katago"]
     yield "KataGo", [home / ".katago", *beside]
 

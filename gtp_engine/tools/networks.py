@@ -69,8 +69,9 @@ config_option = click.option(
 def networks(ctx: click.Context, seconds: float | None, measure: bool) -> None:
     """List the networks at hand: those that come with Nobi, those fetched, and those of KaTrain, KataGo and Lizzie.
 
-    `--net` takes each by its name, or by the beginning of it. Evaluations/s are of a search on 19x19 with your
-    settings, where they have been measured: by --measure, by `nobi networks use` or by `nobi benchmark`.
+    `--net` takes each by its name, or by the beginning of it. Below "blocks" are their number and their channels.
+    Evaluations/s are of a search on 19x19 with your settings, where they have been measured: by --measure, by `nobi
+    networks use` or by `nobi benchmark`. One "plays" where no --net is given.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -91,7 +92,7 @@ def networks(ctx: click.Context, seconds: float | None, measure: bool) -> None:
         click.echo(hint)
 
 
-@networks.command()
+@networks.command(short_help="Fetch a network, and check it.")
 @click.argument("name")
 @click.option("--from", "source", metavar="FILE|URL", help="Where it is, for a network that is not in the list.")
 @click.option("--use", "is_wanted", is_flag=True, help="Then play with it always, as `nobi networks use` does.")
@@ -104,20 +105,23 @@ def get(name: str, source: str | None, is_wanted: bool, config_file: Path | None
     after it has been read as a network.
     """
     path = fetched(name) if source is None else taken(name, source)
-    header = read_header(path)
-    click.echo(f"{printable_path(path)}\nlicence of KataGo's networks: {LICENCE}")
-    own_name = path.name.removesuffix(next(filter(path.name.endswith, SUFFIXES), ""))
+    known, header = published_as(name), read_header(path)
+    if source is None and known is not None:
+        name = known.name
+    click.echo(printable_path(path))
+    if known is not None and known.name == name:
+        click.echo(f"the licence of KataGo's networks: {LICENCE}")
     if header is not None and header.imitates_people and not is_wanted:
-        click.echo(f"to play with it: nobi gtp --net {own_name} --human-profile rank_5k")
+        click.echo(f"to play with it: nobi gtp --net {name} --human-profile rank_5k")
         return
     is_asked = not is_wanted and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     if is_wanted or (is_asked and click.confirm("Play with it always, in every program?")):
         use_network(str(path), config_file)
     else:
-        click.echo(f"to play with it: nobi gtp --net {own_name}; always: nobi networks use {own_name}")
+        click.echo(f"to play with it: nobi gtp --net {name}; always: nobi networks use {name}")
 
 
-@networks.command()
+@networks.command(short_help="Play with a network always.")
 @click.argument("name")
 @config_option
 def use(name: str, config_file: Path | None) -> None:
@@ -189,20 +193,18 @@ def _fetch(network: Published, folder: Path) -> Path:
         )
     reasons = []
     for place, fetch in sources:
-        note(f"fetching {network.name}, {_megabytes(network.size)} MB, from {place}")
+        failed = f"{reasons[-1]}; " if reasons else ""
+        note(f"{failed}fetching {network.name}, {_megabytes(network.size)} MB, from {place}")
         try:
             with transfer_bar(network.name) as progress:
                 content = fetch(progress)
         except FetchError as error:
             reasons.append(str(error))
-            note(reasons[-1])
             continue
-        if hashlib.sha256(content).hexdigest() != network.sha256:
-            reasons.append(f"{place}: has another file than the published one (by its SHA-256)")
-            note(reasons[-1])
-            continue
-        _put(content, target)
-        return target
+        if _digest(content) == network.sha256:
+            _put(content, target)
+            return target
+        reasons.append(f"{place}: has another file than the published one (by its SHA-256)")
     raise UserError(
         f"{network.name} could not be fetched: {'; '.join(reasons)}; if you have {network.addresses[0]} otherwise, "
         f"put it at {printable_path(target)}"
@@ -322,18 +324,18 @@ def _print_tables(configuration: Configuration, present: list[AtHand], rates: di
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("network", "from", "blocks", "channels", "MB", "evaluations/s", "", title_justify="left", box=None)
+    table = Table("network", "from", "blocks", "MB", "evaluations/s", "", box=None)
+    table.columns[0].no_wrap = True
     for each in present:
-        header, rate = each.header, rates[each.name]
+        rate = rates[each.name]
         plays = configuration.net is not None and os.path.abspath(each.path) == os.path.abspath(configuration.net)
         cells = (
             printable(each.name),
             each.place,
-            _number(None if header is None else header.blocks),
-            _number(None if header is None else header.channels),
+            _shape(each),
             _megabytes(each.size),
             "-" if rate is None else f"{rate:.0f}",
-            "; ".join(filter(None, ("plays without --net" if plays else "", _remark(each)))),
+            "; ".join(filter(None, ("plays" if plays else "", _remark(each)))),
         )
         table.add_row(*map(Text, cells))
     console = tables_console()
@@ -341,6 +343,7 @@ def _print_tables(configuration: Configuration, present: list[AtHand], rates: di
     others = [each for each in PUBLISHED if each.name not in rates]
     if others:
         table = Table("nobi networks get", "MB", "", box=None)
+        table.columns[0].no_wrap = True
         for other in others:
             table.add_row(other.name, _megabytes(other.size), other.what)
         console.print()
@@ -357,8 +360,9 @@ def _remark(network: AtHand) -> str:
     return ""
 
 
-def _number(count: int | None) -> str:
-    return "-" if count is None else str(count)
+def _shape(network: AtHand) -> str:
+    header = network.header
+    return f"{header.blocks}x{header.channels}" if header is not None and header.blocks and header.channels else "-"
 
 
 def _megabytes(size: int) -> str:

@@ -85,6 +85,7 @@ def https_server() -> Iterator[Server]:
     context.load_cert_chain(CERTIFICATE)
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     httpd.daemon_threads = True
+    httpd.handle_error = lambda *_: None  # type: ignore[method-assign] # clients that do not trust it
     httpd.socket = context.wrap_socket(httpd.socket, server_side=True, do_handshake_on_connect=False)
     server.address = f"https://localhost:{httpd.server_address[1]}"
     thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
