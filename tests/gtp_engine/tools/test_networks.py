@@ -467,7 +467,17 @@ def test_an_address_is_taken_and_resumed(server: Server, folder: Path) -> None:
         taken("mine", f"{server.address}/a/mine.bin.gz")
     assert list(parts(folder).values()) == [200_000 * ATTEMPTS]
     server.breaks_after = None
+    sent = server.sent
+    assert taken("mine", f"{server.address}/a/mine.bin.gz").read_bytes() == content
+    assert server.sent - sent == len(content) - 200_000 * ATTEMPTS
+    server.breaks_after = 200_000
+    with pytest.raises(UserError, match="broke off"):
+        taken("mine", f"{server.address}/a/mine.bin.gz?raw=true")
+    (part,) = folder.glob("*.part")
+    part.write_bytes(content + b"more than the server has")
+    server.breaks_after = None
     assert taken("mine", f"{server.address}/a/mine.bin.gz?raw=true").read_bytes() == content
+    assert set(parts(folder)) == {"mine.bin.gz"}
     other = folder.parent / "other.bin"
     other.write_bytes(gzip.decompress(content))
     assert taken("mine", str(other)) == folder / "mine.bin"
