@@ -39,6 +39,7 @@ SUBCOMMANDS = {
     "review": ("gtp_engine.review.command", "Analyse a whole game: what its moves lost, and what was better."),
     "picture": ("gtp_engine.tools.picture", "Analyse a position and draw it as an SVG file."),
     "mcts": ("gtp_engine.tools.mcts", "Play tic-tac-toe, connect four or small Go against the textbook's search."),
+    "networks": ("gtp_engine.tools.networks", "List networks to play with, fetch one, and choose one for always."),
     "convert": ("gtp_engine.tools.conversion", "Convert a KataGo network to ONNX."),
     "quantize": ("gtp_engine.tools.conversion", "Write the 8-bit version of a KataGo network."),
     "train": ("training.commands.train", "Train a network, in legs of a given time."),

@@ -107,3 +107,27 @@ def progress_bar(title: str, total: int, done: int) -> Iterator[Callable[[str], 
     with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2) as progress:
         task = progress.add_task(title, total=total, completed=done, last="")
         yield lambda last: progress.update(task, advance=1, last=last)
+
+
+@contextlib.contextmanager
+def transfer_bar(title: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on stderr while the body fetches a file, if that is a terminal.
+
+    The body gets a function to call with the bytes that are there, and with those that there will be.
+    """
+    if not sys.stderr.isatty():
+        yield lambda held, size: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4) as progress:
+        task = progress.add_task(title, total=None)
+        yield lambda held, size: progress.update(task, completed=held, total=size)

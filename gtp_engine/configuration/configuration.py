@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from go_rules.machine.directories import expand_home
 from gtp_engine.configuration.settings import EngineSettings
 from nets.embedded import EMBEDDED, embedded_network
-from search.parameters import ParameterTable, declared
+from search.parameters import ParameterError, ParameterTable, declared
 
 T = TypeVar("T", bound=ParameterTable)
 
@@ -80,13 +80,22 @@ class Configuration:
 
 
 def network_path(name: str | None) -> Path | None:
-    """Return the path of the network that `name` means: an embedded one, the usual one if it is None, or a file, with
-    `~` expanded.
+    """Return the path of the network that `name` means: an embedded one, the usual one if it is None; one at hand, by
+    its name or the beginning of it (nets/at_hand.py); or a file, with `~` expanded.
 
-    Return None if it is `none`, or if the installation lacks the embedded network. A file need not exist.
+    Return None if it is `none`, or if the installation lacks the embedded network. A file need not exist. Raises
+    ParameterError where several names begin so.
     """
     if name is None:
         return embedded_network()
     if name in EMBEDDED:
         return embedded_network(name)
-    return None if name == NO_NETWORK else expand_home(name)
+    if name == NO_NETWORK:
+        return None
+    from nets.at_hand import AmbiguousName, is_name, network_named
+
+    try:
+        found = network_named(name) if is_name(name) else None
+    except AmbiguousName as error:
+        raise ParameterError(str(error)) from None
+    return expand_home(name) if found is None else found.path

@@ -215,7 +215,7 @@ def _device(installation: Installation) -> str:
 
 
 def _network(installation: Installation) -> str:
-    from gtp_engine.networks import human_network
+    from gtp_engine.networks import advice, human_network
     from gtp_engine.players import PLAYERS, chosen_player
 
     configuration = installation.configuration
@@ -226,7 +226,10 @@ def _network(installation: Installation) -> str:
     which = configuration.net if configuration.has_own_net else f"embedded, {configuration.net}"
     network, human = evaluator.attributes, human_network(installation.player)
     beside = f"; beside it {human.evaluator.attributes.name} ({configuration.human_net})" if human is not None else ""
-    return f"network: {network.name} ({which}), {network.precision}, {network.provider}{beside}"
+    found = f"network: {network.name} ({which}), {network.precision}, {network.provider}{beside}"
+    if hint := advice(configuration):
+        raise Remark(found, hint)
+    return found
 
 
 def _move(installation: Installation) -> str:
