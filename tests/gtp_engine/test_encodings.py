@@ -56,6 +56,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "benchmark": ("benchmark", "--player", "rave", "--size", "5", "--seconds", "1"),
     "benchmark, no such network": ("benchmark", "--net", f"{NAME}.onnx"),
     "tune, no such network": ("tune", "--net", f"{NAME}.onnx", "--dry-run"),
+    "networks": ("networks",),
+    "networks, no such network": ("networks", "use", NAME),
     "convert": ("convert", f"{NAME}.bin.gz", f"{NAME}.onnx"),
     "quantize": ("quantize", f"{NAME}.bin.gz", f"{NAME}.onnx"),
     "records": ("records", f"{NAME}.npz", f"{NAME}.sgf"),
