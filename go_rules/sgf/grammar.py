@@ -113,10 +113,10 @@ def _with_root(data: bytes) -> bytes:
 _DOUBTFUL = re.compile(rb"\](?:(?<=[\x80-\xff]\])|(?<=[\x80-\xff\\]\\\]))")
 """A bracket that may be the second byte of a character, or whose backslash may be one. Only bytes from 80 on begin a
 character of several bytes, so all other brackets are what they seem."""
-_FARTHEST = 10_000
+_FARTHEST = 2_000
 """How many bytes before a bracket are looked at, at most."""
 _HIGH = bytes(range(0x80, 0x100))
-_SHIFTED = re.compile(rb"\x1b\$\(?[@A-D](?:[\x21-\x7e]{2})*\x1b\(")
+_SHIFTED = re.compile(rb"\x1b\$\(?[@A-D][\x21-\x7e]*\x1b\(")
 """Characters of ISO-2022-JP, whose bytes are all below 80, between escape sequences."""
 _NEUTRAL = bytes.maketrans(rb"[\]", b"xxx")
 
