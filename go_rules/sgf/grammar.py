@@ -148,15 +148,13 @@ def _structure(data: bytes) -> bytes:
 
 
 _FOLLOWING = re.compile(rb"([\s;()]*)(?:([A-Za-z]{1,64})\s*)?(\[)?")
-_CLEAR = re.compile(rb"[^\x80-\xff\\\[\]]*\]|[a-z]{2}:")
+_CLEAR = re.compile(rb"[^\\\[\]]*\]|[a-z]{2}:")
 """A value that has no brackets in it, where a text would have the second one escaped; or a point with a label."""
-_QUOTED = re.compile(rb"[^\x80-\xff\\\[\]]*\\\]")
-"""A value within a text."""
 _POINT = re.compile(rb"[a-z]{2}[:\]]")
-_TEXTS = re.compile("A[NP]|B[RT]|CP?|DT|EV|G[CN]|HA|KM|N|O[NT]|P[BCW]|R[EOU]|SO|TM|US|W[RT]")
-"""Properties that may have any text."""
+_NO_TEXT = re.compile("[BW]|A[BWE]|PL|SZ|GM|FF|HA")
+"""Properties that have no brackets in their values. Within a text they may seem to."""
 _GAME = re.compile(rb"\(\s*;\s*[A-Z]")
-_NODE = re.compile(rb";\s*[A-Z]{1,2}\s*\[[^\x80-\xff\\\[\]]*\Z")
+_NODE = re.compile(rb";\s*[A-Z]{1,2}\s*\[[^\\\[\]]*\Z")
 
 
 def _ends_value(data: bytes, position: int, is_utf8: bool, seems_so: bool) -> bool:
@@ -172,8 +170,7 @@ def _ends_value(data: bytes, position: int, is_utf8: bool, seems_so: bool) -> bo
     if opening and name and (b";" in marks or not name.islower()):
         if _CLEAR.match(data, value):
             return True
-        is_node = b";" in marks and not _QUOTED.match(data, value)
-        return seems_so or (not is_utf8 and (is_node or _TEXTS.fullmatch(_name(name)) is not None))
+        return seems_so or not (is_utf8 or _NO_TEXT.fullmatch(_name(name)))
     if opening and not name and not marks.strip():
         return seems_so or _POINT.match(data, value) is not None
     position += len(marks)

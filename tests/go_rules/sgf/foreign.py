@@ -76,6 +76,8 @@ def foreign_game(rng: random.Random, encoding: str, writer: str, stated: str | N
         node = {"BW"[number % 2]: [bytes(rng.choices(b"abcdefghijklmnopqrs", k=2))]}
         if rng.random() < 0.5:
             node["C"] = text()
+        if rng.random() < 0.1:
+            node["YZ"] = text()
         if rng.random() < 0.15:
             node["LB"] = [b"aa:" + text()[0], b"bb:x"]
         return shuffled(node)
@@ -85,7 +87,7 @@ def foreign_game(rng: random.Random, encoding: str, writer: str, stated: str | N
         return b";" + blank() + b"".join(each + blank() for each in properties)
 
     root = {"GM": [b"1"], "SZ": [b"19"], "KM": [b"6.5"], "XY": [b"12", b"a"]}
-    root |= {name: text() for name in ("PB", "PW", "EV", "C", "GN") if rng.random() < 0.6}
+    root |= {name: text() for name in ("PB", "PW", "EV", "C", "GN", "YZ") if rng.random() < 0.6}
     if stated is not None:
         root["CA"] = [stated.encode()]
     main_line = [shuffled(root), *map(move, range(rng.randint(1, 8)))]

@@ -122,8 +122,9 @@ def test_a_comment_may_look_like_a_game():
 def test_what_is_no_sgf_is_no_text():
     """Behind a doubtful bracket, too: the move would be lost."""
     for name in (b"Bob", b"R\xe9", "本因坊".encode("shift_jis")):
-        with pytest.raises(SgfError, match="broken SGF"):
-            parse_sgf(b"(;SZ[9]PB[%b] - ;B[ee];W[cc])" % name)
+        for move in (b"B[ee]", b"C[%b]B[ee]" % name):
+            with pytest.raises(SgfError, match="broken SGF"):
+                parse_sgf(b"(;SZ[9]PB[%b] - ;%b;W[cc])" % (name, move))
 
 
 def properties(game: bytes) -> list[dict[str, list[bytes]]]:
