@@ -148,8 +148,8 @@ def _structure(data: bytes) -> bytes:
 
 
 _FOLLOWING = re.compile(rb"([\s;()]*)(?:([A-Za-z]{1,64})\s*)?(\[)?")
-_CLEAR = re.compile(rb"[^\\\[\]]*\]|[a-z]{2}:")
-"""A value that has no brackets in it, where a text would have the second one escaped; or a point with a label."""
+_PLAIN = re.compile(rb"[^\x80-\xff\\\[\]]*\]")
+"""The rest of a value without brackets. Within a text the one at its end would be escaped."""
 _POINT = re.compile(rb"[a-z]{2}[:\]]")
 _NO_TEXT = re.compile("[BW]|A[BWE]|PL|SZ|GM|FF|HA")
 """Properties that have no brackets in their values. Within a text they may seem to."""
@@ -168,9 +168,8 @@ def _ends_value(data: bytes, position: int, is_utf8: bool, seems_so: bool) -> bo
     marks, name, opening = following.groups()
     value = following.end()
     if opening and name and (b";" in marks or not name.islower()):
-        if _CLEAR.match(data, value):
-            return True
-        return seems_so or not (is_utf8 or _NO_TEXT.fullmatch(_name(name)))
+        may_be_text = is_utf8 or _NO_TEXT.fullmatch(_name(name)) is not None
+        return seems_so or not may_be_text or _PLAIN.match(data, value) is not None
     if opening and not name and not marks.strip():
         return seems_so or _POINT.match(data, value) is not None
     position += len(marks)
