@@ -50,11 +50,11 @@ class GameText:
     content: bytes
     """From its first parenthesis to its last."""
     structure: bytes
-    """The same, but no byte of a character is that of a bracket or of a backslash."""
+    """The same, byte by byte, but no part of a character looks like a bracket or a backslash."""
     nodes: list[Node]
     """The main line, at least the root."""
     ends: list[int]
-    """Where the parenthesis stands that closes the game, and those that close the variations of its main line."""
+    """Where the parentheses stand that close the game and the variations of its main line, by the `tree` of a node."""
 
     def properties(self, node: Node) -> Iterator[tuple[str, int, int]]:
         """Yield the properties of a node, also those that have the same name: the name, and where each begins and

@@ -52,6 +52,11 @@ def test_defaults_where_the_file_is_silent():
     assert (game.width, game.height, game.komi, game.rules) == (19, 19, 1.5, preset("aga")[0])
 
 
+def test_small_letters_in_names_say_nothing_beside_capital_ones():
+    read = parse_sgf(b"(;sz[9];Black[aa];w[bb];B[cc]bL[99])")
+    assert (read.width, len(read.moves)) == (9, 3)
+
+
 def test_comments_of_nodes_without_a_move_follow_others():
     record = parse_sgf(b"(;SZ[9]C[a];N[x]C[];C[b];W[ee]C[move];N[x]C[later];B[aa];C[end])")
     assert record.comments == {0: "a\n\nb", 1: "move\n\nlater", 2: "end"}
