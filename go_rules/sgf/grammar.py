@@ -116,6 +116,7 @@ character of several bytes, so all other brackets are what they seem."""
 _FARTHEST = 2_000
 """How many bytes before a bracket are looked at, at most."""
 _HIGH = bytes(range(0x80, 0x100))
+_UTF8 = re.compile(rb"CA\s*\[\s*utf-?8\s*\]", re.IGNORECASE)
 _SHIFTED = re.compile(rb"\x1b\$\(?[@A-D][\x21-\x7e]*\x1b\(")
 """Characters of ISO-2022-JP, whose bytes are all below 80, between escape sequences."""
 _NEUTRAL = bytes.maketrans(rb"[\]", b"xxx")
@@ -128,6 +129,8 @@ def _structure(data: bytes) -> bytes:
     if data.isascii():
         return data
     is_utf8 = is_text(data, "utf-8")
+    if is_utf8 and _UTF8.search(data):
+        return data
     structure = bytearray(data)
     doubtful = 0
     for bracket in _DOUBTFUL.finditer(data):

@@ -99,8 +99,18 @@ def foreign_game(rng: random.Random, encoding: str, writer: str, stated: str | N
         data += node_text(node)
     for nodes in reversed(variations):
         data += b")" + blank() + b"(" + b"".join(map(node_text, nodes)) + b")"
+    if encoding != "utf-8" == stated and _is_utf8(data):
+        return foreign_game(rng, encoding, writer, stated)  # by chance: nobody could tell
     every = [*main_line, *(node for nodes in reversed(variations) for node in nodes)]
     return Foreign(data + b")" + blank(), main_line, [sorted(node) for node in every])
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return not data.isascii()
 
 
 def _escaped(some: bytes) -> bytes:

@@ -310,6 +310,16 @@ def test_round_trip(seed, width, height, rules, komi, setup):
     assert to_sgf(again) == to_sgf(game)
 
 
+@given(st.lists(st.text(st.sampled_from("a本é\\[](;)BC "), max_size=12), min_size=3, max_size=3))
+def test_every_text_survives_a_file(texts):
+    """What looks like a game, too."""
+    game = Game(9, 9)
+    game.play(BLACK, point_at(4, 4))
+    black, white, comment = (text.strip() for text in texts)
+    read = parse_sgf(to_sgf(game, black=black, white=white, comments={1: comment}).encode())
+    assert (read.black, read.white, read.comments.get(1, ""), read.moves) == (black, white, comment, game.moves)
+
+
 def refusal(data: bytes) -> str:
     """What a reader of `data` is told, empty if it is a game."""
     try:
