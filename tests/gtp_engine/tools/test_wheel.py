@@ -14,8 +14,7 @@ import subprocess
 import sys
 import venv
 import zipfile
-from importlib.metadata import version
-from importlib.util import find_spec
+from importlib.metadata import distributions, version
 from pathlib import Path
 
 import numpy
@@ -110,10 +109,9 @@ print(json.dumps([str(jit.shipped_kernels and jit.shipped_kernels.path), jit.com
 @pytest.fixture
 def plain(tmp_path: Path) -> Path:
     """The wheel of a copy of this checkout."""
-    if find_spec("pip") is None or find_spec("setuptools") is None:
-        pytest.skip("pip or setuptools is missing")
-    if Version(version("setuptools")) < Version("70.1"):
-        pytest.skip("setuptools made no wheels by itself before 70.1")
+    versions = {each.name: each.version for each in distributions()}
+    if "pip" not in versions or Version(versions.get("setuptools", "0")) < Version("70.1"):
+        pytest.skip("pip, or a setuptools that makes wheels by itself, is missing")
     source = tmp_path / "source"
     for room in ROOMS:
         shutil.copytree(REPOSITORY / room, source / room, ignore=shutil.ignore_patterns("__pycache__"))
