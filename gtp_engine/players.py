@@ -226,8 +226,10 @@ class _Failure(NamedTuple):
 
     def is_still_there(self, other: _Failure | None) -> bool:
         """Whether another configuration fails for the same reason, or for one that is found before it."""
-        gist, gist_of_other = (re.sub(r"\d+", "", str(each and each.error)) for each in (self, other))
-        return other is not None and (other.passed < self.passed or gist == gist_of_other)
+        if other is None or other.passed != self.passed:
+            return other is not None and other.passed < self.passed
+        gist, gist_of_other = (re.sub(r"\d+", "", str(each.error)) for each in (self, other))
+        return gist == gist_of_other
 
 
 def _failure(configuration: Configuration, addresses: int) -> _Failure | None:

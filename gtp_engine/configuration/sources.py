@@ -44,9 +44,15 @@ def load(
     """
     file = path or user_file()
     values, complaints = dict[str, Any](), list[str]()
-    if path is not None and not is_to_be_made:
-        _require(path)
-    if os.path.lexists(file):
+    must_be_there = path is not None and not is_to_be_made
+    try:
+        (os.stat if must_be_there else os.lstat)(file)  # a link of the user's to nothing is worth a complaint
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if must_be_there:
+            raise ParameterError(f"{printable_path(file)}: {error.strerror}") from None
+    except OSError as error:
+        complaints = [f"{printable_path(file)}: {error.strerror}; the file is ignored"]
+    else:
         values, complaints = read_file(file)
     places = dict.fromkeys(values, printable_path(file))
     implied: Mapping[str, object] = {}
@@ -65,14 +71,6 @@ def load(
         {name: place for name, place in places.items() if name not in by_hand},
         tuple(complaints),
     )
-
-
-def _require(path: Path) -> None:
-    """Raise ParameterError where nothing is."""
-    try:
-        os.stat(path)
-    except OSError as error:
-        raise ParameterError(f"{printable_path(path)}: {error.strerror}") from None
 
 
 def _checked(given: Iterable[tuple[str, object]], source: str = "") -> dict[str, Any]:

@@ -12,6 +12,7 @@ import threading
 from typing import Any
 
 from gtp_engine.configuration.settings import EngineSettings
+from nets.constant import ConstantEvaluator
 from tests.gtp_engine.clients.talk import GaveUp
 from tests.gtp_engine.fakes import Dialogue
 
@@ -24,6 +25,7 @@ class FakePartner:
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self.dialogue = Dialogue(settings=EngineSettings(**{"size": "9", **settings}))
+        self.dialogue.player.evaluator = ConstantEvaluator()
         self._errors = io.StringIO()
 
     def send(self, line: str) -> str:

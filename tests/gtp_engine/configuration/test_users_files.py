@@ -149,6 +149,12 @@ def test_several_faults_are_told_apart(file: Path, monkeypatch: pytest.MonkeyPat
     assert opened[-1] == "human.bin.gz"
 
 
+def test_each_of_two_alike_has_its_own_line(file: Path) -> None:
+    file.write_text('net = "gone.bin.gz"\nhuman_net = "gone.bin.gz"\n')
+    found = complaints_of(check(load(None, [], {})), file)
+    assert found == [f"gone.bin.gz: No such file or directory; {name}" for name in ("human_net", "net")]
+
+
 def test_the_command_line_stays_an_error(file: Path) -> None:
     file.write_text("visits = 0\n")
     for settings in (["visits=0"], ["player=puct", "net=none"], ["net=gone.bin.gz"], ["device=directml"]):
