@@ -21,7 +21,7 @@ from gtp_engine.configuration.edit import write_values
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.players import check, chosen_player, make_surely
-from nets.evaluator import DeviceError, EvaluatorError
+from nets.evaluator import EvaluatorError
 from search.parameters import MOST_COMPLAINTS, ParameterError
 from tests.conftest import REPOSITORY
 
@@ -194,7 +194,7 @@ def test_what_fails_only_when_it_is_opened_gives_way_too(file: Path, capsys: pyt
     def make(configuration: Configuration) -> Configuration:
         tried.append(dict(configuration.values))
         if "device" in configuration.values:
-            raise DeviceError("device cuda does not start")
+            raise EvaluatorError("device cuda does not start")
         if "net" in configuration.values:
             raise EvaluatorError("a.bin.gz: Permission denied")
         return configuration
@@ -205,7 +205,7 @@ def test_what_fails_only_when_it_is_opened_gives_way_too(file: Path, capsys: pyt
         f"nobi: {file}: device cuda does not start; device ignored\n"
         f"nobi: {file}: a.bin.gz: Permission denied; net ignored\n"
     )
-    with pytest.raises(DeviceError):
+    with pytest.raises(EvaluatorError):
         make_surely(load(None, ["device=cuda"], {}), make)
 
 
