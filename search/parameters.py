@@ -295,6 +295,7 @@ def from_values(
     or nothing. What is wrong is added to `complaints` and left out; without complaints it raises ParameterError.
     """
     known = {each.name: each for each in declared(type(base))}
+    tables = {name: part for name, part in vars(base).items() if isinstance(part, ParameterTable)}
     given: dict[str, Any] = {}
 
     def refuse(reason: Callable[[], str]) -> None:
@@ -307,16 +308,15 @@ def from_values(
         return f"unknown parameter: {shown(name)}" + (f" ({found})" if found else "")
 
     for name, value in values.items():
-        part = getattr(base, name) if name in {field.name for field in dataclasses.fields(base)} else None
         if name in known:
             try:
                 given[name] = known[name].convert(value)
             except ParameterError as error:
                 refuse(partial("{}{}".format, place, error))
-        elif not isinstance(part, ParameterTable):
+        elif name not in tables:
             refuse(partial(unknown, f"{place}{name}"))
         elif isinstance(value, Mapping):
-            given[name] = from_values(part, value, f"{place}{name}.", complaints, hint)
+            given[name] = from_values(tables[name], value, f"{place}{name}.", complaints, hint)
         else:
             refuse(partial("{}{} must be a table, not {}".format, place, name, shown(value)))
     return dataclasses.replace(base, **given)

@@ -99,9 +99,8 @@ def analysis(
         note(reason)
     from gtp_engine.players import check, make_surely
 
-    configuration = check(configuration, LEAST_ADDRESSES_OF_ANALYSIS)
+    configuration = check(_with_network(configuration), LEAST_ADDRESSES_OF_ANALYSIS)
     tell(configuration)
-    _require_network(configuration)
     from gtp_engine.json_engine.session import run_session
 
     log = DialogueLog(configuration.engine.log_file)
@@ -114,14 +113,19 @@ def analysis(
     return run_session(make_engine, not is_hasty, log)
 
 
-def _require_network(configuration: Configuration) -> None:
-    """Raise UserError unless the search with a network, which alone answers queries, can answer them."""
+def _with_network(configuration: Configuration) -> Configuration:
+    """The configuration with a network, even if a file wants none. Raises UserError unless the search with a network,
+    which alone answers queries, can answer them."""
     from gtp_engine.players import chosen_player
 
+    needs = "the analysis engine needs a network: --net FILE"
+    if configuration.net is None and "net" in configuration.places:
+        configuration = configuration.without(["net"], needs)
     if configuration.net is None:
-        raise UserError("the analysis engine needs a network: --net FILE")
+        raise UserError(needs)
     if "player" in configuration.by_hand and chosen_player(configuration) != WITH_NETWORK:
         raise UserError(f"the analysis engine has no player but {WITH_NETWORK}")
+    return configuration
 
 
 def _make_engine(

@@ -241,12 +241,15 @@ def test_an_analysis_engine_starts_with_a_file_for_another_network(file: Path, t
     """Configurations of KataGo's that people share name a profile of a HumanSL network."""
     config = tmp_path / "analysis.cfg"
     config.write_text("humanSLProfile = rank_5k\nmaxVisits = 0\nnumAnalysisThreads = 2\n")
+    file.write_text('net = "none"\nplayer = "rave"\n')
     query = '{"id":"a","action":"query_version"}\n'
     done = start(tmp_path, "analysis", "-config", str(config), commands=query)
     assert done.returncode == 0
     assert '"version"' in done.stdout
     assert f"nobi: {config}: maxVisits must be 1 to 1125899906842624, not 0; ignored\n" in done.stderr
     assert f"nobi: {config}: human_profile needs a HumanSL network: --net FILE; human_profile ignored\n" in done.stderr
+    assert f"nobi: {file}: the analysis engine needs a network: --net FILE; net ignored\n" in done.stderr
+    file.unlink()
     done = start(tmp_path, "analysis", "-override-config", "humanSLProfile=rank_5k", commands=query)
     assert (done.returncode, done.stdout) == (1, "")
 
