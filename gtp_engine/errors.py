@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from go_rules.machine.printable import printable
+from gtp_engine.installation import REMEDY, damage
 
 LONGEST = 2000
 """Characters of the longest explanation."""
@@ -41,10 +42,12 @@ def _text(error: BaseException, hint: str) -> str:
         return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"the Python package {error.name} is missing; reinstall Nobi, or its extra that this command needs"
     if isinstance(error, MemoryError):
         return "out of memory"
     if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
         return "the system gives this process no more threads: fewer workers, or higher limits (ulimit -v, -u)"
+    if found := damage():
+        return f"{found}; {REMEDY} ({type(error).__name__}: {error})"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"the Python package {error.name} is missing; reinstall Nobi, or its extra that this command needs"
     return f"internal error: {type(error).__name__}: {error}{hint}"

@@ -6,7 +6,7 @@ installed; whether one starts, on the machine's drivers. Imports nothing heavy: 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 AUTO = "auto"
@@ -31,8 +31,6 @@ class Device:
     """The package that brings the provider, worded to follow `it comes with`."""
     precisions: tuple[str, ...]
     """The precisions it computes in; `auto` takes the first that loses little enough."""
-    is_automatic: bool = False
-    """Whether `auto` takes the device if it is there and starts."""
     workers: int = 0
     """How many search threads suit it; 0 means the search's own default."""
     batch: int = 0
@@ -49,7 +47,7 @@ class Device:
 
 _CUDA_NEEDS = "it needs an NVIDIA driver and the libraries of onnxruntime-gpu[cuda,cudnn]"
 
-CPU = Device("cpu", "CPUExecutionProvider", "onnxruntime", ("int16", "int8", "fp32"), is_automatic=True)
+CPU = Device("cpu", "CPUExecutionProvider", "onnxruntime", ("int16", "int8", "fp32"))
 
 DEVICES = (
     Device(
@@ -57,7 +55,6 @@ DEVICES = (
         "CUDAExecutionProvider",
         "the package onnxruntime-gpu, installed instead of onnxruntime",
         ("fp16", "fp32"),
-        is_automatic=True,
         workers=2,
         batch=16,
         needs_cuda=True,
@@ -70,7 +67,7 @@ DEVICES = (
         "TensorrtExecutionProvider",
         "the package onnxruntime-gpu, installed instead of onnxruntime, and the package tensorrt",
         ("fp16", "fp32"),
-        # Not automatic: building its engines takes minutes the first time.
+        # Building its engines takes minutes the first time.
         workers=2,
         batch=16,
         needs_cuda=True,
@@ -81,7 +78,6 @@ DEVICES = (
         "DmlExecutionProvider",
         "the package onnxruntime-directml (Windows), installed instead of onnxruntime",
         ("fp16", "fp32"),
-        is_automatic=True,
         workers=2,
         batch=8,
         is_concurrent=False,
@@ -92,7 +88,7 @@ DEVICES = (
         "CoreMLExecutionProvider",
         "the package onnxruntime on a Mac",
         ("fp32", "fp16"),
-        # Not automatic: graphs for boards of every size are left to the processor in large part.
+        # Graphs for boards of every size are left to the processor in large part.
         workers=2,
         batch=4,
         options={"ModelFormat": "MLProgram"},
@@ -103,13 +99,12 @@ DEVICES = (
         "OpenVINOExecutionProvider",
         "the package onnxruntime-openvino, installed instead of onnxruntime",
         ("fp32", "fp16"),
-        # Not automatic: on processors our own kernels and onnxruntime's are what has been measured.
         workers=2,
         batch=4,
     ),
     CPU,
 )
-"""All devices, in the order in which `auto` prefers them."""
+"""All devices."""
 
 RUNTIMES = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxruntime-openvino")
 """The packages that bring the module onnxruntime; one of them is installed."""
@@ -118,17 +113,25 @@ NAMES = (AUTO, CPU.name, *(device.name for device in DEVICES if device is not CP
 """The values of `--device`."""
 
 
-def candidates(name: str, offered: Sequence[str]) -> list[Device]:
-    """Return the devices to try, best first, if onnxruntime offers these providers. Raises MissingDevice."""
-    if name == AUTO:
-        return [device for device in DEVICES if device.is_automatic and (device is CPU or device.provider in offered)]
-    device = next((device for device in DEVICES if device.name == name), None)
+def device_for(name: str, offered: Callable[[], Sequence[str]]) -> Device:
+    """Return the device that `--device` names. Raises MissingDevice.
+
+    `offered` returns onnxruntime's providers; it is not called for the processor. `auto` is the processor: a search
+    sends batches of every size, and CUDA's provider plans every convolution anew whenever the size changes, so on an
+    H200 a search was seven times slower than on one core of a processor.
+    """
+    device = next((device for device in DEVICES if device.name == (CPU.name if name == AUTO else name)), None)
     if device is None:
         raise MissingDevice(f"unknown device {name} (known: {', '.join(NAMES)})")
-    if device is not CPU and device.provider not in offered:
-        there = ", ".join(each.name for each in DEVICES if each is CPU or each.provider in offered)
+    if device is not CPU and device.provider not in (providers := offered()):
+        there = ", ".join(devices_among(providers))
         raise MissingDevice(f"device {name} is not here (there is: {there}); it comes with {device.package}")
-    return [device]
+    return device
+
+
+def devices_among(providers: Sequence[str]) -> list[str]:
+    """Return the names of the devices with these providers, and of the processor."""
+    return [device.name for device in DEVICES if device is CPU or device.provider in providers]
 
 
 def device_of(provider: str) -> Device:

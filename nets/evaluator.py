@@ -122,10 +122,6 @@ class ProfileMissing(EvaluatorError):
     """A HumanSL network that nobody told whom to imitate."""
 
 
-class DeviceError(EvaluatorError):
-    """A device that onnxruntime offers and that does not work on this machine."""
-
-
 class Evaluator(ABC):
     """A network ready to run. Several threads may call `evaluate` at once; it releases the GIL."""
 

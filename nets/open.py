@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nets.devices import CPU, Device, MissingDevice, candidates
-from nets.evaluator import DeviceError, EvaluatorError
+from nets.devices import CPU, Device, MissingDevice, device_for
+from nets.evaluator import EvaluatorError
 from nets.network_file import NetworkFile, Note, NotPackable, OpeningOptions, checked_by_trial, open_fp32
 
 if TYPE_CHECKING:
@@ -37,11 +37,10 @@ def open_network(
 ) -> AnyEvaluator:
     """Open a KataGo network or an ONNX file of this project's format.
 
-    `device` is one of nets.devices.NAMES; `auto` is the first that onnxruntime offers, computes in `precision` and
-    starts. `threads` compute one evaluation together; with 1 each calling thread computes its own. `optimism` is the
-    default share of the optimistic policy in networks that have one. `note` is told what takes long and what was
-    decided, a line each; without it these lines go to stderr. `profile` says whom a HumanSL network imitates; such a
-    network needs one, and no other takes one.
+    `device` is one of nets.devices.NAMES; `auto` is the processor. `threads` compute one evaluation together; with 1
+    each calling thread computes its own. `optimism` is the default share of the optimistic policy in networks that have
+    one. `note` is told what takes long and what was decided, a line each; without it these lines go to stderr.
+    `profile` says whom a HumanSL network imitates; such a network needs one, and no other takes one.
 
     The first time, a KataGo network is converted, and calibrated for int16 and int8; the results are kept in the cache
     directory. On a processor the precision `auto` is the first of int16 and int8 that can compute the network and keeps
@@ -77,7 +76,7 @@ def check_network(
 
 def check_device(device: str, precision: str = "auto") -> None:
     """Raise what `open_network` would raise about this device and precision, without starting the device."""
-    _devices(device, precision)
+    _device(device, precision)
 
 
 def _open(
@@ -87,34 +86,26 @@ def _open(
     on_processor: Callable[[NetworkFile], AnyEvaluator],
     options: OpeningOptions,
 ) -> AnyEvaluator:
-    """Open a network on the first device that works. Raises EvaluatorError."""
+    """Open a network on its device. Raises EvaluatorError."""
     if precision not in PRECISIONS:
         raise EvaluatorError(f"unknown precision {precision} (known: {', '.join(PRECISIONS)})")
-    devices = _devices(device, precision)
+    chosen = _device(device, precision)
     file = NetworkFile(path)
-    for each, next_ in zip(devices, (*devices[1:], None), strict=True):
-        try:
-            return on_processor(file) if each is CPU else _open_on_accelerator(file, precision, each, options)
-        except DeviceError as error:
-            if next_ is None:
-                raise
-            options.note(f"{error}; using {next_.name}")
-    raise AssertionError("there is always a device to try")
+    return on_processor(file) if chosen is CPU else _open_on_accelerator(file, precision, chosen, options)
 
 
-def _devices(name: str, precision: str) -> list[Device]:
-    """The devices to try. Raises EvaluatorError."""
+def _device(name: str, precision: str) -> Device:
+    """The device of this name, which computes in this precision. Raises EvaluatorError."""
     from nets.onnx.runtime import offered_providers
 
     try:
-        devices = candidates(name, offered_providers())
+        device = device_for(name, offered_providers)
     except MissingDevice as error:
         raise EvaluatorError(str(error)) from None
-    able = [device for device in devices if precision in ("auto", *device.precisions)]
-    if not able:
-        computes = "; ".join(f"{device.name} computes in {' or '.join(device.precisions)}" for device in devices)
-        raise EvaluatorError(f"precision {precision} is not to be had here: {computes}")
-    return able
+    if precision not in ("auto", *device.precisions):
+        computes = " or ".join(device.precisions)
+        raise EvaluatorError(f"precision {precision} is not to be had: {device.name} computes in {computes}")
+    return device
 
 
 def _open_on_processor(file: NetworkFile, precision: str, options: OpeningOptions) -> AnyEvaluator:
@@ -136,13 +127,13 @@ def _open_on_processor(file: NetworkFile, precision: str, options: OpeningOption
 
 
 def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, options: OpeningOptions) -> OnnxEvaluator:
-    """A network on another device than the processor. Raises DeviceError where that does not work."""
+    """A network on another device than the processor. Raises EvaluatorError where that does not work."""
     from nets.onnx.check import check_onnx
 
     plain = file.onnx()
     own = check_onnx(plain, file.source).precision
     if own not in device.precisions:
-        raise DeviceError(f"device {device.name} does not compute in {own}, which {file.source} is in")
+        raise EvaluatorError(f"device {device.name} does not compute in {own}, which {file.source} is in")
     if own != "fp32":
         if precision not in ("auto", own):
             raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(own)}")

@@ -20,8 +20,9 @@ from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration, 
 from gtp_engine.configuration.options import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError, explain
-from gtp_engine.networks import open_evaluator, suited_to
+from gtp_engine.networks import keep_rate, open_evaluator, suited_to
 from gtp_engine.players import PLAYERS, check_files, chosen_player, make_player
+from gtp_engine.standard_streams import print_json
 from nets.devices import CPU, device_of
 from search.puct.parameters import SearchParameters
 from search.request import Limits, SearchRequest
@@ -82,9 +83,7 @@ def benchmark(
             report = measure_all(configurations, seconds, tick)
     report = {"player": name, **report, **surroundings()}
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.encode(report).decode())
+        print_json(report)
     else:
         click.echo(for_people(report))
 
@@ -108,6 +107,7 @@ def measure_network(configuration: Configuration, seconds: float, advice: bool, 
     """Measure a search with a network under one setting, and return the report."""
     trial = new_trial(configuration, open_evaluator(configuration))
     measure([trial], seconds, tick)
+    keep_rate(configuration, trial.evals_per_second)
     report = {**trial.figures(), "net": str(configuration.net), "size": configuration.engine.size, "seconds": seconds}
     if advice:
         report["advice"] = advice_of(choose(trial, variations(trial), seconds * TRIAL_SHARE, tick), TRIAL_SHARE)
@@ -137,6 +137,7 @@ def measure_all(configurations: Sequence[Configuration], seconds: float, tick: T
     measure(list(trials.values()), seconds, tick)
     for number, trial in trials.items():
         rows[number] |= trial.figures()
+        keep_rate(configurations[number], trial.evals_per_second)
     best: dict[tuple[str, str], dict[str, Any]] = {}
     for number in trials:
         row = rows[number]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from go_rules.machine.printable import printable_path
 from gtp_engine.benchmark.choice import Choice, choose
 from gtp_engine.benchmark.command import new_trial, variations
 from gtp_engine.benchmark.report import advice_of, progress_bar, rate_text, surroundings
@@ -19,6 +20,7 @@ from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.errors import UserError
 from gtp_engine.networks import open_evaluator
 from gtp_engine.players import check_files, chosen_player
+from gtp_engine.standard_streams import print_json
 from gtp_engine.terminal import amount
 from nets.evaluator import EvaluatorError
 from search.toml import toml_value
@@ -116,7 +118,7 @@ def _print(changes: dict[str, object], choice: Choice, path: Path, is_dry: bool)
         gain = f"{choice.ratio:.2f} times as many, 95 %: {choice.low:.2f} to {choice.high:.2f}"
         click.echo(f"best      {_setting(best)} ({gain}; {tried})")
     lines = ", ".join(f"{name} = {toml_value(value)}" for name, value in changes.items())
-    click.echo(f"{'would write' if is_dry else 'wrote'} {lines or 'nothing'} to {path}")
+    click.echo(f"{'would write' if is_dry else 'wrote'} {lines or 'nothing'} to {printable_path(path)}")
 
 
 def _setting(trial: Trial) -> str:
@@ -126,8 +128,6 @@ def _setting(trial: Trial) -> str:
 
 
 def _print_json(found: dict[str, object], choice: Choice, path: Path | None) -> None:
-    import msgspec
-
     best, advice = choice.best, advice_of(choice)
     report = {
         "network": best.evaluator.attributes.name,
@@ -136,10 +136,10 @@ def _print_json(found: dict[str, object], choice: Choice, path: Path | None) -> 
         "best": {**found, **_speed(best)},
         "present": choice.present.outline(),
         **{name: advice[name] for name in ("faster", "faster_interval", "seconds_needed", "tried")},
-        "written": None if path is None else str(path),
+        "written": None if path is None else printable_path(path),
         **surroundings(),
     }
-    click.echo(msgspec.json.encode(report).decode())
+    print_json(report)
 
 
 def _speed(trial: Trial) -> dict[str, object]:

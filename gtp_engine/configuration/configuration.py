@@ -16,7 +16,7 @@ from go_rules.machine.directories import expand_home
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.stderr import note
 from nets.embedded import EMBEDDED, embedded_network
-from search.parameters import ParameterTable, declared
+from search.parameters import ParameterError, ParameterTable, declared
 
 T = TypeVar("T", bound=ParameterTable)
 
@@ -86,12 +86,16 @@ class Configuration:
         return network_path(self.engine.net)
 
     @property
+    def has_human_net(self) -> bool:
+        """Whether a human network is wanted, by a player that has a use for it."""
+        named, player = self.engine.human_net, self.engine.player or WITH_NETWORK
+        is_wanted = named not in (None, NO_NETWORK) and self.engine.net != NO_NETWORK
+        return is_wanted and SYNONYMS.get(player, player) == WITH_NETWORK
+
+    @property
     def human_net(self) -> Path | None:
         """The path of the human network; None without one, and for a player that has no use for it."""
-        named, player = self.engine.human_net, self.engine.player or WITH_NETWORK
-        if named in (None, NO_NETWORK) or self.engine.net == NO_NETWORK:
-            return None
-        return network_path(named) if SYNONYMS.get(player, player) == WITH_NETWORK else None
+        return network_path(self.engine.human_net) if self.has_human_net else None
 
     @property
     def has_own_net(self) -> bool:
@@ -106,13 +110,22 @@ def tell(*configurations: Configuration) -> None:
 
 
 def network_path(name: str | None) -> Path | None:
-    """Return the path of the network that `name` means: an embedded one, the usual one if it is None, or a file, with
-    `~` expanded.
+    """Return the path of the network that `name` means: an embedded one, the usual one if it is None; one at hand, by
+    its name or the beginning of it (nets/at_hand.py); or a file, with `~` expanded.
 
-    Return None if it is `none`, or if the installation lacks the embedded network. A file need not exist.
+    Return None if it is `none`, or if the installation lacks the embedded network. A file need not exist. Raises
+    ParameterError where several names begin so.
     """
     if name is None:
         return embedded_network()
     if name in EMBEDDED:
         return embedded_network(name)
-    return None if name == NO_NETWORK else expand_home(name)
+    if name == NO_NETWORK:
+        return None
+    from nets.at_hand import AmbiguousName, is_name, network_named
+
+    try:
+        found = network_named(name) if is_name(name) else None
+    except AmbiguousName as error:
+        raise ParameterError(str(error)) from None
+    return expand_home(name) if found is None else found.path

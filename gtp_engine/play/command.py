@@ -84,6 +84,7 @@ def _converse(configuration: Configuration, beginning: Beginning, record: Path |
     from rich.console import Console
 
     from gtp_engine.dialogue.engine import Engine
+    from gtp_engine.networks import advice
     from gtp_engine.play.beginning import usual_colour
     from gtp_engine.play.conversation import Conversation
     from gtp_engine.play.keeping import GameFiles, game_record
@@ -102,6 +103,8 @@ def _converse(configuration: Configuration, beginning: Beginning, record: Path |
     files = GameFiles(record, beginning.content)
     files.keep(game_record(game, person, beginning.result, beginning.komi))
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    if engine.player.evaluator is not None and (hint := advice(configuration)):
+        console.print(hint)
     try:
         Conversation(engine, person, console, files, beginning.result).run()
     finally:

@@ -16,6 +16,7 @@ from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.interrupts import EXIT_INTERRUPTED
 from gtp_engine.players import check_files
+from gtp_engine.standard_streams import print_json
 from gtp_engine.tools.records import ABSENT, DEFAULT_VISITS, Record, read_record
 
 if TYPE_CHECKING:
@@ -156,8 +157,6 @@ def _write(made: Review, record: Record, target: Path, least: float, prints_json
         create_whole(target, annotated(record.content, notes_of(made, least)))
     finally:
         if prints_json:
-            import msgspec
-
-            click.echo(msgspec.json.encode(as_json(made)).decode())
+            print_json(as_json(made))
         else:
             print_tables(made)

@@ -42,6 +42,7 @@ SEARCHES_A_BATCH = 8
 """How many searches of one thread each are to fill a batch of a device that is no processor."""
 MERGED = 2
 """Positions that such a device evaluates together at most, in batches of a single search."""
+NEEDS_NETWORK = "the analysis engine needs a network: --net FILE"
 OF_A_DIALOGUE = frozenset(
     {"longest", "early_answer", "size", "komi", "rules", "ponder", "ponder_visits", "ponder_playouts", "ponder_time",
      "lag", "delay_scale", "delay_max", "gtp_name", "gtp_version", "ogs_chat"}
@@ -77,8 +78,7 @@ def analysis(
     or these. docs/analysis.md says what queries may ask for.
     """
     networks = {"net": net, "human_net": human_model}
-    has_human_net = load(config_file, settings, networks).human_net is not None
-    options = Options(HumanParameters()) if has_human_net else Options()
+    options = Options(HumanParameters()) if load(config_file, settings, networks).has_human_net else Options()
 
     def take(name: str, text: str) -> None:
         if name != THREADS:
@@ -99,8 +99,11 @@ def analysis(
         note(reason)
     from gtp_engine.players import check, make_surely
 
-    configuration = check(_with_network(configuration), LEAST_ADDRESSES_OF_ANALYSIS)
+    configuration = check(configuration, LEAST_ADDRESSES_OF_ANALYSIS)
+    if configuration.net is None and "net" in configuration.places:
+        configuration = check(configuration.without(["net"], NEEDS_NETWORK), LEAST_ADDRESSES_OF_ANALYSIS)
     tell(configuration)
+    _require_network(configuration)
     from gtp_engine.json_engine.session import run_session
 
     log = DialogueLog(configuration.engine.log_file)
@@ -113,19 +116,14 @@ def analysis(
     return run_session(make_engine, not is_hasty, log)
 
 
-def _with_network(configuration: Configuration) -> Configuration:
-    """The configuration with a network, even if a file wants none. Raises UserError unless the search with a network,
-    which alone answers queries, can answer them."""
+def _require_network(configuration: Configuration) -> None:
+    """Raise UserError unless the search with a network, which alone answers queries, can answer them."""
     from gtp_engine.players import chosen_player
 
-    needs = "the analysis engine needs a network: --net FILE"
-    if configuration.net is None and "net" in configuration.places:
-        configuration = configuration.without(["net"], needs)
     if configuration.net is None:
-        raise UserError(needs)
+        raise UserError(NEEDS_NETWORK)
     if "player" in configuration.by_hand and chosen_player(configuration) != WITH_NETWORK:
         raise UserError(f"the analysis engine has no player but {WITH_NETWORK}")
-    return configuration
 
 
 def _make_engine(

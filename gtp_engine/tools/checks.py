@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from go_rules.machine.cores import usable_cores
@@ -20,8 +19,9 @@ from go_rules.machine.launch import python_command
 from go_rules.machine.memory import memory_for_search
 from gtp_engine.configuration.configuration import NO_NETWORK, Configuration
 from gtp_engine.errors import UserError
+from gtp_engine.installation import REMEDY, damage
 from gtp_engine.version import VERSION
-from nets.devices import CPU, DEVICES, RUNTIMES, MissingDevice, candidates
+from nets.devices import RUNTIMES, MissingDevice, device_for, devices_among
 
 if TYPE_CHECKING:
     from search.player import Player
@@ -44,7 +44,6 @@ LATE = 0.1
 """Seconds by which a wait may end late on a machine that is not too busy for games with a clock."""
 FREE_BYTES = 1 << 30
 """What the cache may need, with a large network converted."""
-NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 
 
 class Remark(Exception):
@@ -128,6 +127,12 @@ def _packages(_: Installation) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
+def _files(_: Installation) -> str:
+    if found := damage():
+        raise UserError(found)
+    return "files: no other package has written over Nobi's"
+
+
 def _cache(_: Installation) -> str:
     from go_rules.machine.cache import problem, usable_folder
     from go_rules.machine.directories import cache_root
@@ -161,7 +166,13 @@ def _command(_: Installation) -> str:
     started = time.monotonic()
     command = python_command("gtp_engine.cli", "gtp", "--net", NO_NETWORK)
     done = subprocess.run(
-        command, input="name\nquit\n", capture_output=True, text=True, timeout=NAME_SECONDS, check=False
+        command,
+        input="name\nquit\n",
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=NAME_SECONDS,
+        check=False,
     )
     seconds = time.monotonic() - started
     if not done.stdout.startswith("= "):
@@ -197,20 +208,14 @@ def _device(installation: Installation) -> str:
     device = installation.configuration.engine.device
     offered = offered_providers()
     try:
-        wanted = candidates(device, offered)
+        wanted = device_for(device, lambda: offered)
     except MissingDevice as error:
         raise UserError(str(error)) from None
-    there = ", ".join(device.name for device in DEVICES if device is CPU or device.provider in offered)
-    found = f"devices: {there}; to be tried for {device}: {', '.join(each.name for each in wanted)}"
-    if NVIDIA_DRIVER.exists() and "cuda" not in there.split(", "):
-        raise Remark(
-            found, 'to use the NVIDIA GPU: pip uninstall onnxruntime; pip install "onnxruntime-gpu[cuda,cudnn]"'
-        )
-    return found
+    return f"devices: {', '.join(devices_among(offered))}; {device} is {wanted.name}"
 
 
 def _network(installation: Installation) -> str:
-    from gtp_engine.networks import human_network
+    from gtp_engine.networks import advice, human_network
     from gtp_engine.players import PLAYERS, chosen_player
 
     configuration = installation.configuration
@@ -221,7 +226,10 @@ def _network(installation: Installation) -> str:
     which = configuration.net if configuration.has_own_net else f"embedded, {configuration.net}"
     network, human = evaluator.attributes, human_network(installation.player)
     beside = f"; beside it {human.evaluator.attributes.name} ({configuration.human_net})" if human is not None else ""
-    return f"network: {network.name} ({which}), {network.precision}, {network.provider}{beside}"
+    found = f"network: {network.name} ({which}), {network.precision}, {network.provider}{beside}"
+    if hint := advice(configuration):
+        raise Remark(found, hint)
+    return found
 
 
 def _move(installation: Installation) -> str:
@@ -258,6 +266,7 @@ def _speed(installation: Installation) -> str:
 CHECKS = (
     Check("system", _system, ""),
     Check("packages", _packages, "install Nobi again, into the same environment", ends=True),
+    Check("files", _files, REMEDY),
     Check("cache", _cache, "let NOBI_CACHE_DIR name a folder that only you may write to"),
     Check("clock", _clock, ""),
     Check("command", _command, "look at what `nobi gtp` says in a terminal; NOBI_DEBUG=1 shows more"),

@@ -49,7 +49,7 @@ def gtp(
     options["gtp_version"] = gtp_version or None  # KataGo takes an empty one for none
     configuration = load(config_file, settings, options)
     if katago_configs or overrides:
-        adopted = _of_katago(katago_configs, overrides, configuration.human_net is not None)
+        adopted = _of_katago(katago_configs, overrides, configuration.has_human_net)
         configuration = load(config_file, settings, options, adopted)
     from gtp_engine.dialogue.loop import run_gtp
     from gtp_engine.players import check, compile_beside, make_player

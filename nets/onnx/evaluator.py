@@ -22,7 +22,6 @@ from nets.evaluator import (
     GLOBAL_FEATURES,
     SPATIAL_PLANES,
     TAKES_NO_PROFILE,
-    DeviceError,
     Evaluation,
     EvaluationRequest,
     Evaluator,
@@ -74,8 +73,8 @@ class OnnxEvaluator(Evaluator):
     ) -> None:
         """`content` is an ONNX model, `source` its name in errors. `threads` compute one call together. `optimism`
         is the default share of the optimistic policy in networks that have one; `profile` says whom a HumanSL network
-        imitates, and only such a one may and must have it. Raises EvaluatorError; DeviceError where another `device`
-        than the processor does not start."""
+        imitates, and only such a one may and must have it. Raises EvaluatorError, also for a device that does not
+        start."""
         facts = check_onnx(content, source)
         self.facts = facts
         self._source = source
@@ -217,10 +216,10 @@ def _open_session(
         session = onnxruntime.InferenceSession(content, options, providers=providers, enable_fallback=0)
     except Exception as error:  # onnxruntime's exceptions have no common type of their own
         if device is not CPU:
-            raise DeviceError(f"device {device.name} does not start: {_first_line(error)}") from None
+            raise EvaluatorError(f"device {device.name} does not start: {_first_line(error)}") from None
         raise EvaluatorError(f"{source}: onnxruntime refuses the network: {_first_line(error)}") from None
     if device.provider not in session.get_providers():  # its libraries are missing, which is no error to onnxruntime
-        raise DeviceError(f"device {device.name} does not start{device.needs and ': '}{device.needs}")
+        raise EvaluatorError(f"device {device.name} does not start{device.needs and ': '}{device.needs}")
     return session
 
 

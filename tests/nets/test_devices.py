@@ -12,7 +12,7 @@ import onnxruntime
 import pytest
 
 from gtp_engine.configuration.parameters import find_parameter
-from nets.devices import CPU, DEVICES, NAMES, MissingDevice, candidates, device_of
+from nets.devices import CPU, DEVICES, NAMES, MissingDevice, device_for, device_of
 from nets.evaluator import EvaluationRequest, EvaluatorError
 from nets.open import check_network, load_onnx, open_network
 from tests.nets.random_networks import RandomNetwork
@@ -70,19 +70,18 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 @pytest.mark.parametrize(
     ("name", "providers", "chosen"),
     [
-        ("auto", [], ["cpu"]),
-        ("auto", ["AzureExecutionProvider"], ["cpu"]),
-        ("auto", [CUDA, "TensorrtExecutionProvider"], ["cuda", "cpu"]),
-        ("auto", [DIRECTML], ["directml", "cpu"]),
-        ("auto", ["CoreMLExecutionProvider", "OpenVINOExecutionProvider"], ["cpu"]),
-        ("cpu", [CUDA], ["cpu"]),
-        ("tensorrt", [CUDA, "TensorrtExecutionProvider"], ["tensorrt"]),
-        ("openvino", ["OpenVINOExecutionProvider"], ["openvino"]),
-        ("coreml", ["CoreMLExecutionProvider"], ["coreml"]),
+        ("auto", [], "cpu"),
+        ("auto", [device.provider for device in DEVICES], "cpu"),
+        ("cpu", [CUDA], "cpu"),
+        ("cuda", [CUDA, "TensorrtExecutionProvider"], "cuda"),
+        ("tensorrt", [CUDA, "TensorrtExecutionProvider"], "tensorrt"),
+        ("directml", [DIRECTML], "directml"),
+        ("openvino", ["OpenVINOExecutionProvider"], "openvino"),
+        ("coreml", ["CoreMLExecutionProvider"], "coreml"),
     ],
 )
-def test_the_choice(name: str, providers: list[str], chosen: list[str]) -> None:
-    assert [device.name for device in candidates(name, [*providers, CPU.provider])] == chosen
+def test_only_a_device_that_is_named_is_used(name: str, providers: list[str], chosen: str) -> None:
+    assert device_for(name, lambda: [*providers, CPU.provider]).name == chosen
 
 
 @pytest.mark.parametrize(
@@ -97,7 +96,7 @@ def test_the_choice(name: str, providers: list[str], chosen: list[str]) -> None:
 )
 def test_a_missing_device_names_its_package(name: str, package: str) -> None:
     with pytest.raises(MissingDevice) as caught:
-        candidates(name, [CPU.provider])
+        device_for(name, lambda: [CPU.provider])
     assert str(caught.value).startswith(f"device {name} is not here (there is: cpu); it comes with ")
     assert package in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -130,14 +129,13 @@ def _opened_by(network: Path, device: str) -> list[tuple[str, dict[str, str]]]:
     return FakeSession.opened
 
 
-def test_auto_goes_on_to_what_starts(network: Path, offered: Callable[..., None]) -> None:
+def test_a_device_that_does_not_start(network: Path, offered: Callable[..., None]) -> None:
     offered(CUDA)
     FakeSession.broken[CUDA] = "CUDA failure 35: driver version is insufficient\n at line 80"
-    notes: list[str] = []
-    evaluator = open_network(network, note=notes.append)
-    assert (evaluator.attributes.provider, evaluator.attributes.precision) == (CPU.provider, "fp32")
-    assert notes == ["device cuda does not start: CUDA failure 35: driver version is insufficient; using cpu"]
-    check_network(network)
+    assert open_network(network).attributes.provider == CPU.provider
+    with pytest.raises(EvaluatorError) as caught:
+        open_network(network, device="cuda")
+    assert str(caught.value) == "device cuda does not start: CUDA failure 35: driver version is insufficient"
 
 
 def test_what_was_asked_for_by_name_is_not_replaced(network: Path, offered: Callable[..., None]) -> None:
@@ -159,18 +157,16 @@ def test_a_device_that_cannot_compute(
 
     offered(CUDA)
     monkeypatch.setattr(FakeSession, "run", run, raising=False)
-    notes: list[str] = []
-    assert open_network(network, "auto", "auto", note=notes.append).attributes.provider == CPU.provider
-    assert len(notes) == 1
-    assert "no kernel image is available; using cpu" in notes[0]
+    with pytest.raises(EvaluatorError, match="no kernel image is available"):
+        open_network(network, device="cuda")
 
 
 @pytest.mark.parametrize(
     ("precision", "device", "message"),
     [
-        ("fp16", "auto", "precision fp16 is not to be had here: cpu computes in int16 or int8 or fp32"),
-        ("fp16", "cpu", "precision fp16 is not to be had here: cpu computes in int16 or int8 or fp32"),
-        ("int8", "cuda", "precision int8 is not to be had here: cuda computes in fp16 or fp32"),
+        ("fp16", "auto", "precision fp16 is not to be had: cpu computes in int16 or int8 or fp32"),
+        ("fp16", "cpu", "precision fp16 is not to be had: cpu computes in int16 or int8 or fp32"),
+        ("int8", "cuda", "precision int8 is not to be had: cuda computes in fp16 or fp32"),
         ("auto", "directml", "device directml is not here (there is: cuda, cpu)"),
     ],
 )
@@ -184,21 +180,13 @@ def test_precisions_that_a_device_lacks(
         assert str(caught.value).startswith(message)
 
 
-def test_a_precision_decides_where_the_device_is_free(network: Path, offered: Callable[..., None]) -> None:
-    offered(CUDA)
-    assert open_network(network, "fp16").attributes.provider == CUDA
-    assert open_network(network, "fp32").attributes.provider == CUDA
-    check_network(network, "int8")
-    assert FakeSession.opened[-1][0] == CPU.provider
-
-
 def test_fp16_is_compared_with_fp32_once(network: Path, offered: Callable[..., None]) -> None:
     offered(CUDA)
     notes: list[str] = []
-    evaluator = open_network(network, note=notes.append)
+    evaluator = open_network(network, device="cuda", note=notes.append)
     assert (evaluator.attributes.provider, evaluator.attributes.precision) == (CUDA, "fp16")
     assert notes == ["network.bin.gz: comparing fp16 with fp32 on cuda, once"]
-    assert open_network(network, note=notes.append).attributes.precision == "fp16"
+    assert open_network(network, device="cuda", note=notes.append).attributes.precision == "fp16"
     assert len(notes) == 1
 
 
@@ -208,14 +196,14 @@ def test_fp32_where_fp16_loses_too_much(
     offered(CUDA)
     monkeypatch.setattr("nets.precision.fp16.reason_against_fp16", lambda reference, candidate: "its lead mean is 5")
     notes: list[str] = []
-    evaluator = open_network(network, note=notes.append)
+    evaluator = open_network(network, device="cuda", note=notes.append)
     assert (evaluator.attributes.provider, evaluator.attributes.precision) == (CUDA, "fp32")
     assert notes[-1] == "network.bin.gz: using fp32, for in fp16 its lead mean is 5"
-    assert open_network(network, "fp16").attributes.precision == "fp16"
+    assert open_network(network, "fp16", "cuda").attributes.precision == "fp16"
 
 
 def test_an_onnx_file_of_the_processors_own(network: Path, tmp_path: Path, offered: Callable[..., None]) -> None:
-    """int8 graphs are for processors: `auto` takes them there, whatever else is offered."""
+    """int8 graphs are for processors."""
     from onnx import ModelProto
 
     model = ModelProto.FromString(load_onnx(network))
@@ -223,9 +211,9 @@ def test_an_onnx_file_of_the_processors_own(network: Path, tmp_path: Path, offer
     path = tmp_path / "small.onnx"
     path.write_bytes(model.SerializeToString())
     offered(CUDA)
-    notes: list[str] = []
-    assert open_network(path, note=notes.append).attributes.provider == CPU.provider
-    assert notes == [f"device cuda does not compute in int8, which {path} is in; using cpu"]
+    assert open_network(path).attributes.provider == CPU.provider
+    with pytest.raises(EvaluatorError, match=f"device cuda does not compute in int8, which {path} is in"):
+        open_network(path, device="cuda")
 
 
 def test_one_call_at_a_time_where_a_device_takes_no_more(

@@ -21,6 +21,7 @@ from gtp_engine.configuration.edit import write_values
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.players import check, chosen_player, make_surely
+from nets.at_hand import AmbiguousName
 from nets.evaluator import EvaluatorError
 from search.parameters import MOST_COMPLAINTS, ParameterError
 from tests.conftest import REPOSITORY
@@ -263,6 +264,18 @@ def test_doctor_notes_what_is_left_out(
     out = capsys.readouterr().out
     assert f"note    configuration: {file}: unknown parameter: visit_limit (did you mean visits?); ignored\n" in out
     assert f"note    configuration: {file}: gone.bin.gz: No such file or directory; net ignored\n" in out
+
+
+def test_a_name_that_several_networks_have_is_none(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def network_named(name: str) -> None:
+        raise AmbiguousName(f"{name}: two networks begin so")
+
+    monkeypatch.setattr("nets.at_hand.network_named", network_named)
+    file.write_text('net = "b18"\nhuman_net = "b18"\n')
+    configuration = load(None, [], {})
+    assert configuration.has_human_net, "which is asked before anything is checked"
+    found = complaints_of(check(configuration), file)
+    assert found == [f"b18: two networks begin so; {name}" for name in ("net", "human_net")]
 
 
 def test_editing_keeps_what_is_left_out_as_it_is(file: Path) -> None:
