@@ -32,8 +32,13 @@ def explain(error: BaseException, hint: str = " (NOBI_DEBUG=1 shows where)") -> 
     return printable(_text(error, hint), LONGEST)
 
 
+def is_of_user(error: BaseException) -> bool:
+    """Return whether the text of `error` is one line about what the user can mend."""
+    return any((kind.__module__, kind.__name__) in USER_ERRORS for kind in type(error).__mro__)
+
+
 def _text(error: BaseException, hint: str) -> str:
-    if any((kind.__module__, kind.__name__) in USER_ERRORS for kind in type(error).__mro__):
+    if is_of_user(error):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

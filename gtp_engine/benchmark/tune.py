@@ -13,13 +13,13 @@ from go_rules.machine.printable import printable_path
 from gtp_engine.benchmark.choice import Choice, choose
 from gtp_engine.benchmark.command import new_trial, variations
 from gtp_engine.benchmark.report import advice_of, progress_bar, rate_text, surroundings
-from gtp_engine.configuration.configuration import Configuration
+from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.edit import write_values
 from gtp_engine.configuration.options import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.errors import UserError
 from gtp_engine.networks import open_evaluator
-from gtp_engine.players import chosen_player
+from gtp_engine.players import check_files, chosen_player
 from gtp_engine.standard_streams import print_json
 from gtp_engine.terminal import amount
 from nets.evaluator import EvaluatorError
@@ -54,7 +54,8 @@ def tune(
     --config names: it gets those of these three parameters that are better otherwise, and those that the command line
     gave; everything else in it stays as it is.
     """
-    configuration = load(config_file, settings, options, is_to_be_made=not dry_run)
+    configuration = check_files(load(config_file, settings, options, is_to_be_made=not dry_run))
+    tell(configuration)
     if chosen_player(configuration) != "nobi":
         raise UserError("only the player nobi, which needs a network (--net FILE), can be tuned")
     path = (config_file or user_file()) if dry_run else file_to_change(config_file)

@@ -9,6 +9,7 @@ import click
 
 from go_rules.machine.files import create_whole
 from go_rules.machine.printable import printable_path
+from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.options import config_options
 from gtp_engine.configuration.parameters import TABLES, parameters
 from gtp_engine.configuration.sources import file_to_change, load, user_file
@@ -66,7 +67,9 @@ def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_
     if markdown:
         click.echo(document(), nl=False)
         return
-    values = load(config_file, settings, {}).values
+    configuration = load(config_file, settings, {})
+    tell(configuration)
+    values = configuration.values
     # A path may have bytes that are no text.
     given = {name: printable_path(value) if isinstance(value, str) else value for name, value in values.items()}
     if as_json:

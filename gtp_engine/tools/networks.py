@@ -21,12 +21,13 @@ from go_rules.machine.directories import NOWHERE
 from go_rules.machine.files import PUBLIC, read_regular, write_whole
 from go_rules.machine.locks import folder_for_one
 from go_rules.machine.printable import printable, printable_path, shown
-from gtp_engine.configuration.configuration import NO_NETWORK, Configuration
+from gtp_engine.configuration.configuration import NO_NETWORK, Configuration, tell
 from gtp_engine.configuration.options import Number
 from gtp_engine.configuration.settings import DEFAULT_SECONDS
 from gtp_engine.configuration.sources import file_to_change, load
 from gtp_engine.errors import UserError, explain
 from gtp_engine.networks import ANY_PROFILE, RATED_BOARD, advice, keep_rate, known_rate, open_evaluator
+from gtp_engine.players import check_files
 from gtp_engine.stderr import note
 from gtp_engine.terminal import tables_console, transfer_bar
 from nets.at_hand import (
@@ -75,7 +76,8 @@ def networks(ctx: click.Context, seconds: float | None, measure: bool) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    configuration = load(None, (), {})
+    configuration = check_files(load(None, (), {}))
+    tell(configuration)
     present = at_hand()
     if measure:
         for each in present:
@@ -132,7 +134,8 @@ def use(name: str, config_file: Path | None) -> None:
 def use_network(name: str, config_file: Path | None) -> None:
     """Open the network of this name, or in this file, and write it into the configuration. Raises what prevents it."""
     path = file_to_change(config_file)
-    configuration = load(config_file, (), {"net": name}, is_to_be_made=True)
+    configuration = check_files(load(config_file, (), {"net": name}, is_to_be_made=True))
+    tell(configuration)
     net = configuration.net
     if net is None or not net.exists():
         raise UserError(f"{shown(name)}: no network at hand{how_to_get(name)}")

@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 from gtp_engine import cli
 from gtp_engine.configuration.settings import EngineSettings
+from nets.constant import ConstantEvaluator
 from tests.gtp_engine.clients.talk import GaveUp
 from tests.gtp_engine.fakes import Dialogue
 
@@ -42,6 +43,7 @@ class FakePartner:
 
     def __init__(self, arguments: tuple[str, ...]) -> None:
         self.dialogue = Dialogue(settings=replace(settings_of(arguments), size="9"))
+        self.dialogue.player.evaluator = ConstantEvaluator()
         self._errors = io.StringIO()
 
     def send(self, line: str) -> str:

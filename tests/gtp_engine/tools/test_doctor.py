@@ -125,8 +125,11 @@ def test_nothing_follows_a_check_that_the_others_need(only: Doctor, tmp_path: Pa
 
 def test_a_configuration_that_is_wrong(only: Doctor, tmp_path: Path) -> None:
     (tmp_path / "nobi.toml").write_text("nonsense = 1\n")
-    said = only.says((), "--config", str(tmp_path / "nobi.toml"), code=1)
-    assert said.startswith("FAILED  configuration: ")
+    said = only.says((), "--config", str(tmp_path / "nobi.toml"))
+    assert said.startswith("note    configuration: ")
+    assert "-> mend it in the file" in said
+    said = only.says((), "--set", "nonsense=1", code=1)
+    assert said.startswith("FAILED  configuration: --set: ")
     assert "-> mend what it names" in said
 
 
