@@ -69,12 +69,12 @@ def main() -> None:
         spatial = planes.float().contiguous(memory_format=torch.channels_last)
         with torch.no_grad():
             targets = targets_from_teacher(
-                teachers["label int16"](spatial, global_), labels[:, REPLY].long(), has_errors=True
+                teachers["label int16"].evaluate(spatial, global_), labels[:, REPLY].long(), has_errors=True
             )
         batch = Batch("benchmark", planes, global_, labels, targets, fills_canvas=True)
 
         kinds: dict[str, Callable[[], object]] = {}
-        kinds |= {name: partial(teacher, spatial, global_) for name, teacher in teachers.items()}
+        kinds |= {name: partial(teacher.evaluate, spatial, global_) for name, teacher in teachers.items()}
         kinds |= {name: partial(student.step, batch, 1e-6) for name, student in students.items()}
         kinds = {name: run for name, run in kinds.items() if name in (options.only or kinds)}
         best = dict.fromkeys(kinds, 0.0)

@@ -36,7 +36,6 @@ from nets.katago.model import (
     PolicyHead,
     PoolingBlock,
     RmsTip,
-    ValueHead,
 )
 from nets.katago.score_outputs import EXCLUDED, KO_FEATURE, TERRITORY_FEATURE, softplus_units
 from nets.katago.writer import VERSION
@@ -405,7 +404,7 @@ class Network(nn.Module):
         assert model.trunk.metadata is None
         self.model = model
         self.name, self.pass_alive_under_suicide = model.name, model.pass_alive_under_suicide
-        self.has_optimistic, self.has_errors = model.policy.channels > OPTIMISTIC, model.version >= 9
+        self.has_optimistic, self.has_errors = model.policy.channels > OPTIMISTIC, model.estimates_errors
         trunk = model.trunk
         self.stem, self.stem_global = Convolve(trunk.stem), Multiply(trunk.stem_global)
         self.blocks = nn.ModuleList(new_block(block) for block in trunk.blocks)

@@ -23,6 +23,7 @@ from training.config import TrainingConfig
 from training.devices import Compilation, choose_device, is_faster_in_bf16, place_on
 from training.errors import TrainingError
 from training.memory import keep_freed_memory
+from training.network import Network, NetworkEvaluation
 from training.positions.batch import Batch, PendingPolicy
 from training.positions.batch_loader import BatchLoader
 from training.positions.komi_balancing import KomiBalancing, choose_balanced, with_balanced_komi
@@ -35,7 +36,6 @@ from training.student.losses import Targets, loss_of
 from training.student.network import PLAIN, Outputs, Student
 from training.student.optimiser import Average, Optimisers
 from training.teacher.labels import targets_from_records, targets_from_teacher
-from training.teacher.network import TeacherEvaluation, TorchTeacher
 from training.teacher.open import Teacher, open_teacher
 
 PolicyFunction = Callable[[Tensor, Tensor, bool], Tensor]
@@ -75,7 +75,7 @@ class LabelledBatch(NamedTuple):
     """[N + M, 19]"""
     targets: Targets
     """Targets of all N + M positions."""
-    evaluation: TeacherEvaluation | None
+    evaluation: NetworkEvaluation | None
     """The teacher's evaluation of the first N positions, where a teacher was asked."""
     made_of: KomiBalancing | None = None
     """Which of the N positions the last M are, and how their komi was balanced."""
@@ -116,7 +116,7 @@ class Distiller:
         """Learns whatever this one learns, on the same device, by its own optimisers."""
         # The student is not compiled: that would take longer than a leg of some minutes gains by it.
         compiled = []
-        if config.run.compile and self.device.type == "cuda" and isinstance(self.teacher, TorchTeacher):
+        if config.run.compile and self.device.type == "cuda" and isinstance(self.teacher, Network):
             compiled = self.teacher.parts()
         self._compilation = Compilation(compiled)
         self.copying = 0.0
@@ -311,7 +311,7 @@ class Distiller:
         spatial = spatial.contiguous(memory_format=torch.channels_last)
         return LabelledBatch(spatial, global_, targets, evaluation, made_of)
 
-    def _mixed_policy(self, batch: Batch, evaluation: TeacherEvaluation, student: Tensor | None) -> PendingPolicy:
+    def _mixed_policy(self, batch: Batch, evaluation: NetworkEvaluation, student: Tensor | None) -> PendingPolicy:
         """Return the student's policy where it is to move in a batch's games, and the teacher's for the others."""
         policy = evaluation.policy
         if student is not None:
@@ -351,10 +351,10 @@ class Distiller:
             part.record_stream(torch.cuda.current_stream())
         return planes.float().contiguous(memory_format=torch.channels_last), global_, labels, targets
 
-    def _taught(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> TeacherEvaluation:
+    def _taught(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> NetworkEvaluation:
         assert self.teacher is not None
-        teacher: Callable[[Tensor, Tensor, bool], TeacherEvaluation] = self.teacher
-        return self._compilation.run(lambda: teacher(spatial, global_, fills_canvas))
+        teacher = self.teacher
+        return self._compilation.run(lambda: teacher.evaluate(spatial, global_, fills_canvas))
 
     def _open_teacher(self) -> Teacher | None:
         run, data = self.config.run, self.config.data

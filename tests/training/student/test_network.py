@@ -18,12 +18,12 @@ from nets.katago.writer import encode_model
 from nets.open import open_network
 from training.config import NetworkConfig
 from training.errors import TrainingError
+from training.network import load_network
 from training.positions.canvas import OFF_BOARD
 from training.student.board import Board
 from training.student.evaluation import evaluate_with
 from training.student.export import to_model
 from training.student.network import OPTIMISTIC, PLAIN, Student
-from training.teacher.network import load_torch_teacher
 
 SHAPE = NetworkConfig(
     blocks=3, channels=16, pooling_every=2, pooled_channels=4, policy_channels=8, value_channels=8, value_hidden=16
@@ -172,9 +172,9 @@ def test_a_student_can_teach(tmp_path: Path) -> None:
     student = new_student()
     path = tmp_path / "student.bin.gz"
     path.write_bytes(encode_model(to_model(student, "teacher", has_optimistic=True)))
-    teacher = load_torch_teacher(path)
+    teacher = load_network(path)
     spatial, global_ = inputs(3, 9)
-    outputs, evaluation = student(spatial, global_), teacher(spatial, global_)
+    outputs, evaluation = student(spatial, global_), teacher.evaluate(spatial, global_)
     torch.testing.assert_close(evaluation.policy, outputs.policy[:, PLAIN], rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(evaluation.ownership, outputs.ownership.tanh(), rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(evaluation.score[1::2], outputs.score[1::2], rtol=1e-4, atol=1e-4)

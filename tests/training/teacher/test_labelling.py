@@ -25,6 +25,7 @@ from tests.training.games import random_games, write_records
 from tests.training.run.test_loop import config
 from tests.training.student.test_network import SHAPE, inputs, new_student
 from training.config import PlayConfig, describe
+from training.network import Network, NetworkEvaluation
 from training.positions.batch import Batch
 from training.positions.canvas import batch_size_on
 from training.positions.komi_balancing import KomiBalancing, with_balanced_komi
@@ -39,7 +40,6 @@ from training.teacher import labelling
 from training.teacher.hard_examples import HardExampleFilter, disagreement
 from training.teacher.labelling import HardExampleMiner, HardExampleMining, label, relabelled
 from training.teacher.labels import targets_from_teacher
-from training.teacher.network import TeacherEvaluation, TorchTeacher
 from training.teacher.open import open_teacher
 
 
@@ -109,13 +109,13 @@ def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.M
     torch.manual_seed(5)
     student.write_bytes(encode_model(to_model(Student(SHAPE), "student", has_optimistic=True)))
     asked = {"teacher": 0, "student": 0}
-    original = TorchTeacher.forward
+    original = Network.evaluate
 
-    def counted(self: TorchTeacher, *arguments: Any) -> TeacherEvaluation:
+    def counted(self: Network, *arguments: Any) -> NetworkEvaluation:
         asked[self.name] += 1
         return original(self, *arguments)
 
-    monkeypatch.setattr(TorchTeacher, "forward", counted)
+    monkeypatch.setattr(Network, "evaluate", counted)
     records = write_records(tmp_path / "games.npz", random_games(count=1, length=30, seed=2))
     settings = config(
         records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0}, balanced_share=0.0,
@@ -140,13 +140,13 @@ def test_a_quick_network_screens_for_a_dear_one(tmp_path: Path, monkeypatch: pyt
         torch.manual_seed(seed)
         path.write_bytes(encode_model(to_model(Student(SHAPE), name, has_optimistic=name == "teacher")))
     seen = dict.fromkeys(paths, 0)
-    original = TorchTeacher.forward
+    original = Network.evaluate
 
-    def counted(self: TorchTeacher, *arguments: Any) -> TeacherEvaluation:
+    def counted(self: Network, *arguments: Any) -> NetworkEvaluation:
         seen[self.name] += len(arguments[0])
         return original(self, *arguments)
 
-    monkeypatch.setattr(TorchTeacher, "forward", counted)
+    monkeypatch.setattr(Network, "evaluate", counted)
     records = write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
     settings = config(records, teacher=str(paths["teacher"]), records_share=0.5, play_share=0.5)
     mining = HardExampleMining(paths["student"], 0.25, paths["quick"])
@@ -162,7 +162,7 @@ def test_a_quick_network_screens_for_a_dear_one(tmp_path: Path, monkeypatch: pyt
         assert (part.known & HAS_OPTIMISTIC).all()
         planes = torch.from_numpy(unpack_planes(part.planes, part.canvas)).float()
         with torch.no_grad():
-            evaluation = teacher(planes, torch.from_numpy(part.global_), False)
+            evaluation = teacher.evaluate(planes, torch.from_numpy(part.global_), False)
         torch.testing.assert_close(torch.from_numpy(part.value), evaluation.value, atol=0.05, rtol=0)
 
 
@@ -185,13 +185,13 @@ def test_komi_is_balanced_by_the_teacher_that_labels(tmp_path: Path, doublings: 
         True, made_of=made_of,
     )  # fmt: skip
     with torch.no_grad():
-        evaluation = teacher(spatial, global_, True)
+        evaluation = teacher.evaluate(spatial, global_, True)
         index = made_of.index
         wanted = with_balanced_komi(
             global_[index], evaluation.score[index, LEAD], torch.full((2,), 81.0), made_of, 1000.0
         )
-        again = teacher(boards[3:], wanted, True)
-    old = targets_from_teacher(teacher(boards, batch.global_, True), torch.arange(5), True)
+        again = teacher.evaluate(boards[3:], wanted, True)
+    old = targets_from_teacher(teacher.evaluate(boards, batch.global_, True), torch.arange(5), True)
     samples = relabelled(batch, old, np.array([1, 3, 4]), teacher, torch.device("cpu"), 1000.0)
     assert samples.reply.tolist() == [1, 3, 4]
     np.testing.assert_allclose(samples.global_, torch.cat([global_[1:2], wanted]).numpy(), atol=1e-6)
