@@ -21,6 +21,7 @@ from nets.katago.reader import decompress
 from nets.katago.writer import encode_model
 from nets.open import open_network
 from tests.nets.random_networks import RandomNetwork
+from tests.training.networks import inputs, padded
 from training.errors import TrainingError
 from training.files import read_network
 from training.network import OPTIMISTIC, PLAIN, REPLY, SOFT, Network, NetworkEvaluation, evaluate_with, load_network
@@ -63,23 +64,6 @@ def random_network(kind: str) -> tuple[Model, Callable[..., dict[str, np.ndarray
     network = RandomNetwork(version, activation="ACTIVATION_SILU", seed=len(kind))
     forward = network.write(list(blocks), **options)
     return parse_model(bytes(network.content)), forward
-
-
-def inputs(count: int, size: int, seed: int = 1) -> tuple[torch.Tensor, torch.Tensor]:
-    """Random planes [count, 22, size, size] and global features."""
-    generator = torch.Generator().manual_seed(seed)
-    spatial = (torch.rand(count, 22, size, size, generator=generator) > 0.7).float()
-    spatial[:, 0] = 1
-    global_ = torch.rand(count, 19, generator=generator)
-    global_[:, 6] = torch.arange(count) % 2  # simple ko and superko
-    global_[:, 9] = 0
-    return spatial, global_
-
-
-def padded(spatial: torch.Tensor, canvas: int) -> torch.Tensor:
-    """The same boards on a larger canvas."""
-    size = spatial.shape[2]
-    return torch.nn.functional.pad(spatial, (0, canvas - size, 0, canvas - size))
 
 
 @torch.no_grad()

@@ -6,9 +6,7 @@ PyTorch is imported only when a command runs.
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -26,9 +24,6 @@ from training.commands.options import (
 )
 from training.errors import TrainingError, require_torch
 
-if TYPE_CHECKING:
-    from training.run.loop import Run
-
 
 @click.command()
 @click.argument("run", type=folder, required=False)
@@ -37,15 +32,12 @@ if TYPE_CHECKING:
 @click.option("--budget", type=Duration(), default="25m", show_default=True, help="Wall-clock time of a new leg.")
 @click.option(
     "--from", "source", type=existing_network,
-    help="Begin with the weights of a student.bin.gz, or of an embedded network, fast or strong; "
-    "grown where [network] says so.",
+    help="Begin with a network: a student.bin.gz, another KataGo file, or an embedded one, fast or strong.",
 )  # fmt: skip
-@click.option("--pause-after", type=Duration(), help="Save and end after this time, in the middle of a leg.")
 @click.option(
-    "--beside", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="OTHER",
-    help="A run that has begun: its student learns from the same labels, by its own [network], [loss] and [optimiser], "
-    "but for that table's schedule.",
-)  # fmt: skip
+    "--without", default="", metavar="6,7,8", help="Leave these blocks of that network's trunk out, counted from 0."
+)
+@click.option("--pause-after", type=Duration(), help="Save and end after this time, in the middle of a leg.")
 @nice_option
 @click.option("--defaults", is_flag=True, help="Print a configuration file with every value explained, and end.")
 def train(
@@ -54,8 +46,8 @@ def train(
     settings: tuple[str, ...],
     budget: float,
     source: Path | None,
+    without: str,
     pause_after: float | None,
-    beside: Path | None,
     defaults: bool,
 ) -> None:
     """Train a network in the folder RUN, or go on with it.
@@ -72,24 +64,31 @@ def train(
         return
     if run is None:
         raise click.UsageError("Missing argument 'RUN'.")
-    if beside is not None and beside.resolve() == run.resolve():
-        raise TrainingError("--beside must name another run")
+    if without and source is None:
+        raise TrainingError("--without needs --from")
     require_torch()
     from training.run.checkpoint import has_checkpoint
-    from training.run.folder import CHECKPOINT, CONFIG, kept_shape
-    from training.run.loop import TrainingTime, open_run
+    from training.run.folder import CHECKPOINT, CONFIG, START, kept_shape
+    from training.run.loop import TrainingTime, begin_run, open_run
+    from training.student.beginning import read_student
 
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
-    with folder_for_one(run), nullcontext() if beside is None else folder_for_one(beside):
+    with folder_for_one(run):
         if source is not None and has_checkpoint(run / CHECKPOINT):
             click.echo(f"nobi: {run} has begun already; it goes on, --from has no effect", err=True)
             source = None
-        if source is not None:
-            opened = _begun_from(source, run, config_file, settings, beside)
+        has_shape = source is not None or (run / START).exists()
+        shaping = [setting for setting in settings if setting.strip().startswith("network.")]
+        if has_shape and shaping:
+            raise TrainingError(f"{shaping[0]}: the student has the shape of the network that it begins with")
+        begun = None if source is None else read_student(source, without)
+        config = read_settings(config_file, settings, kept_shape(run))
+        template = None if settings else config_file
+        if begun is None or source is None:
+            opened = open_run(run, config, template)
         else:
-            config = read_settings(config_file, settings, kept_shape(run))
-            opened = open_run(run, config, None if settings else config_file, beside)
+            opened = begin_run(run, config, begun, source, template)
         opened.train(TrainingTime(budget, pause_after, began))
 
 
@@ -119,23 +118,3 @@ def learn(
     with folder_for_one(run):
         config = read_settings(config_file, settings, kept_shape(run))
         run_generations(run, config, generations, budget, threads or usable_cores())
-
-
-def _begun_from(
-    source: Path, folder: Path, config_file: Path | None, settings: tuple[str, ...], beside: Path | None
-) -> Run:
-    """Create a run that begins with a network's weights and has that network's shape, or the larger one that the
-    configuration names. Raises TrainingError."""
-    from training.files import read_network
-    from training.run.loop import open_run
-    from training.run.trained_network import progress_of
-    from training.student.growth import grow
-    from training.student.restore import restore
-
-    model = read_network(source)
-    student = restore(model)
-    config = read_settings(config_file, settings, student.config)
-    student = grow(student, config.network)
-    run = open_run(folder, config, beside=beside)
-    run.begin_from(student, progress_of(model, source))
-    return run

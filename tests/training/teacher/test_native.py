@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+
 from go_rules.game import Game
 from go_rules.points import PASS
 from nets.embedded import embedded_network
@@ -18,10 +19,9 @@ from nets.katago.writer import encode_model
 from nets.native.simd.processor import is_available
 from nets.open import open_network
 from nets.precision.calibration_games import RecordedGame, positions_of
-from tests.training.student.test_network import new_student, padded
+from tests.training.networks import new_student, padded
 from training.errors import TrainingError
 from training.network import Network, load_network
-from training.student.export import to_model
 from training.teacher.native import AT_ONCE, NativeTeacher
 from training.teacher.open import open_teacher
 
@@ -74,7 +74,7 @@ def test_both_kinds_of_teachers_are_of_one_opinion() -> None:
 
 def test_which_kind_opens(tmp_path: Path) -> None:
     tiny = tmp_path / "tiny.bin.gz"
-    tiny.write_bytes(encode_model(to_model(new_student(), "tiny", has_optimistic=True)))
+    tiny.write_bytes(encode_model(new_student().to_model("tiny", has_optimistic=True)))
     assert isinstance(open_teacher(tiny, CPU), Network), "the engine itself would not run it in integers"
     assert isinstance(open_teacher(tiny, CPU, "fp32"), Network)
     path = tmp_path / "teacher.bin.gz"
