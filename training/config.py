@@ -71,7 +71,9 @@ class RunConfig(ParameterTable, section="run"):
         "auto: the engine's int16 on a processor, else as precision",
         choices=("auto", "fp32", "bf16", "int16"),
     )
-    compile: bool = parameter(True, "torch.compile the teacher (on cuda)")
+    compile: bool = parameter(
+        True, "torch.compile the teacher, and a student whose blocks have attention alone (on cuda)"
+    )
     threads: int = parameter(
         0, "threads that make positions, and label in int16; 0: one for each core", low=0, high=256
     )

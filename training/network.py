@@ -410,6 +410,9 @@ class Network(nn.Module):
         self.blocks = nn.ModuleList(new_block(block) for block in trunk.blocks)
         self.tip = Scaled(trunk.tip) if isinstance(trunk.tip, Normed) else Tip(trunk.tip)
         self.policy, self.value = Policy(model.policy), Value(model)
+        self.compiled_for: frozenset[tuple[int, int]] | None = None
+        """Numbers of positions, and lines of their boards, for which compiled code of the blocks is used, and only
+        where they learn; for all others they compute as they are written. None: for all alike."""
 
     def forward(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> Outputs:
         """Evaluate `spatial` [N, 22, S, S] and `global_` [N, 19], float32. `fills_canvas` says that all boards are
@@ -417,8 +420,11 @@ class Network(nn.Module):
         board = Board.of(spatial, fills_canvas)
         x = self.stem(spatial).float() + self.stem_global(global_).float()[:, :, None, None]
         x = board.cut(x).contiguous(memory_format=torch.channels_last)
+        is_compiled = self.compiled_for is None
+        if self.compiled_for is not None and fills_canvas and torch.is_grad_enabled():
+            is_compiled = (len(spatial), spatial.shape[-1]) in self.compiled_for
         for block in self.blocks:
-            x = block(x, board)
+            x = block(x, board) if is_compiled else block.forward(x, board)
         with torch.autocast(x.device.type, enabled=False):
             trunk = self.tip(x.float(), board)
             value, score, ownership = self.value(trunk, board)
@@ -438,6 +444,12 @@ class Network(nn.Module):
     def parts(self) -> list[nn.Module]:
         """Return the parts that are worth compiling. Those of one kind share their code."""
         return [*self.blocks, self.policy, self.value]
+
+    @property
+    def looks_around(self) -> bool:
+        """Whether blocks have convolutions of more than a point."""
+        convolutions = (part for part in self.blocks.modules() if isinstance(part, Convolve))
+        return any(part.kernel_size != (1, 1) for part in convolutions)
 
     def lower(self, dtype: torch.dtype) -> Network:
         """Convolve and multiply in this precision from now on. Residual sums, norms and heads stay in float32."""

@@ -157,6 +157,36 @@ def test_gradients_reach_all_that_learns(kind: str, is_low: bool) -> None:
         assert parameter.grad.any(), name
 
 
+@pytest.mark.parametrize("kind", ["transformer", "nested transformer"])
+def test_compiled_blocks_learn_the_same(kind: str) -> None:
+    network = Network(random_network(kind)[0])
+    spatial, global_ = inputs(3, 9)
+
+    def gradients() -> list[torch.Tensor]:
+        network.zero_grad()
+        outputs = network(spatial, global_)
+        (outputs.policy.log_softmax(2).square().mean() + outputs.value.square().mean()).backward()
+        return [each.grad for each in network.blocks.parameters() if each.grad is not None]
+
+    want, calls = gradients(), []
+    for block in network.blocks:
+        block.register_forward_pre_hook(lambda *_: calls.append(1))
+        block.compile(dynamic=False, backend="aot_eager")
+    network.compiled_for = frozenset()
+    torch.testing.assert_close(gradients(), want)
+    assert not calls
+    network.compiled_for = frozenset({(3, 9)})
+    torch.testing.assert_close(gradients(), want)
+    assert len(calls) == len(network.blocks)
+    network(*inputs(2, 9))
+    with torch.no_grad():
+        network(spatial, global_)
+    network(spatial, global_, False)
+    assert len(calls) == len(network.blocks)
+    assert not network.looks_around
+    assert Network(random_network("nested")[0]).looks_around
+
+
 def test_the_policies_that_no_file_has_begin_as_they_should() -> None:
     policy = Network(random_network("mixed")[0])(*inputs(2, 9)).policy
     torch.testing.assert_close(policy[:, SOFT], policy[:, PLAIN] / 4)

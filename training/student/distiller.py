@@ -27,6 +27,7 @@ from training.memory import keep_freed_memory
 from training.network import PLAIN, Network, NetworkEvaluation, Outputs
 from training.positions.batch import Batch, PendingPolicy
 from training.positions.batch_loader import BatchLoader
+from training.positions.canvas import CANVASES
 from training.positions.komi_balancing import KomiBalancing, choose_balanced, with_balanced_komi
 from training.positions.replay import REPLY
 from training.student.beginning import random_model
@@ -100,11 +101,12 @@ class Distiller:
         self._memory = LabelMemory(config.data.repeats - 1, config.run.seed)
         self.losses: dict[str, Tensor] = {}
         """The parts of the loss in the last step, on the device."""
-        # The student is not compiled: that would take longer than a leg of some minutes gains by it.
-        compiled = []
-        if config.run.compile and self.device.type == "cuda" and isinstance(self.teacher, Network):
-            compiled = self.teacher.parts()
-        self._compilation = Compilation(compiled)
+        compiles = config.run.compile and self.device.type == "cuda"
+        self._compilation = Compilation(self.teacher.parts() if compiles and isinstance(self.teacher, Network) else [])
+        # With convolutions that would take longer than a leg of some minutes gains by it.
+        compiles = compiles and not self.student.looks_around
+        self._own_compilation = Compilation(list(self.student.blocks) if compiles else [], dynamic=False)
+        self._choose_compiled()
         self.copying = 0.0
         """Seconds of waiting, so far, until positions were copied to the device."""
         self._uploads = torch.cuda.Stream() if self.device.type == "cuda" else None
@@ -169,7 +171,11 @@ class Distiller:
             wanted = Targets._make(each[part] for each in targets)
             return Judged(loss_of(outputs, wanted, planes[:, :1], self.config.loss), outputs.policy[:, PLAIN].detach())
 
-        loss, policy = self._gradients.of(judge, len(global_))
+        def learn() -> Judged:
+            self.student.zero_grad(set_to_none=True)  # there are some where compiled code has failed halfway
+            return self._gradients.of(judge, len(global_))
+
+        loss, policy = self._own_compilation.run(learn)
         norm = self.optimisers.step(rate_share)
         self.average.update(self.student)
         self.losses = {"total": loss.total, "norm": norm.detach(), **loss.parts}
@@ -211,10 +217,18 @@ class Distiller:
         size = self.config.run.batch // 2
         self.config = replace(self.config, run=replace(self.config.run, batch=max(1, size)))
         self.student.zero_grad(set_to_none=True)
+        self._choose_compiled()
         self._memory.clear()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
         return size
+
+    def _choose_compiled(self) -> None:
+        """Use compiled code of the student for the usual batches of 19×19 boards alone: for each other shape it would
+        take a quarter of a minute to compile."""
+        size = self.config.run.batch
+        balanced = round(self.config.data.balanced_share * size) if self.teacher is not None else 0
+        self.student.compiled_for = frozenset({(size + balanced, CANVASES[-1])})
 
     @torch.no_grad()
     def _policy_for(self, batch: Batch, student: PolicyFunction | None) -> PendingPolicy:
