@@ -68,8 +68,9 @@ def train(
         raise TrainingError("--without needs --from")
     require_torch()
     from training.run.checkpoint import has_checkpoint
-    from training.run.folder import CHECKPOINT, CONFIG, START, kept_shape
-    from training.run.loop import TrainingTime, begin_run, open_run
+    from training.run.folder import CHECKPOINT, CONFIG, kept_shape
+    from training.run.loop import TrainingTime, open_run
+    from training.run.trained_network import start_of
     from training.student.beginning import read_student
 
     if config_file is None and (run / CONFIG).exists():
@@ -78,17 +79,12 @@ def train(
         if source is not None and has_checkpoint(run / CHECKPOINT):
             click.echo(f"nobi: {run} has begun already; it goes on, --from has no effect", err=True)
             source = None
-        has_shape = source is not None or (run / START).exists()
         shaping = [setting for setting in settings if setting.strip().startswith("network.")]
-        if has_shape and shaping:
+        if shaping and (source or start_of(run)):
             raise TrainingError(f"{shaping[0]}: the student has the shape of the network that it begins with")
-        begun = None if source is None else read_student(source, without)
+        begun = None if source is None else (read_student(source, without), source)
         config = read_settings(config_file, settings, kept_shape(run))
-        template = None if settings else config_file
-        if begun is None or source is None:
-            opened = open_run(run, config, template)
-        else:
-            opened = begin_run(run, config, begun, source, template)
+        opened = open_run(run, config, None if settings else config_file, begun)
         opened.train(TrainingTime(budget, pause_after, began))
 
 

@@ -24,15 +24,15 @@ from training.network import evaluate_with
 from training.positions.batch import Batch
 from training.positions.batch_loader import BatchLoader
 from training.run.checkpoint import Checkpoint, Progress, has_checkpoint, load_checkpoint, save_checkpoint
-from training.run.folder import CHECKPOINT, CONFIG, START, START_CARD, card_beside
+from training.run.folder import CHECKPOINT, CONFIG, START, START_CARD, STUDENT, card_beside
 from training.run.measure import Measure
 from training.run.pace import DEVICE, POSITIONS, LegClock, Pace
-from training.run.trained_network import describe_network, progress_of, started_with, write_trained_network
+from training.run.trained_network import describe_network, progress_of, start_of, write_trained_network
 from training.run.training_log import TrainingLog
 from training.run.yardstick import Yardstick, load_yardstick
 from training.samples.origin import Origin, read_origin
 from training.status_line import StatusLine
-from training.student.beginning import shape_name
+from training.student.beginning import read_student, shape_name
 from training.student.distiller import Distiller
 from training.student.optimiser import rate_share
 
@@ -326,32 +326,31 @@ class Run:
                 distiller.optimisers.load_state_dict(checkpoint.optimiser)
         except (RuntimeError, ValueError, KeyError) as error:
             reason = str(error).splitlines()[:2][-1].strip()  # PyTorch's first line is a heading, if there are more
-            raise TrainingError(f"{folder}: not of this network and optimiser: {reason[:150]}") from None
+            raise TrainingError(
+                f"{folder}: not of this network and optimiser ({reason[:150]}); --from its {STUDENT} begins another run"
+            ) from None
         return checkpoint.progress
 
 
-def open_run(folder: Path, config: TrainingConfig, template: Path | None = None) -> Run:
+def open_run(
+    folder: Path, config: TrainingConfig, template: Path | None = None, begun: tuple[Model, Path] | None = None
+) -> Run:
     """Open a run's folder, or create it with `config`. `template` is the TOML file that this was read from, which a new
-    folder keeps as it is. Raises TrainingError."""
-    begun = started_with(folder)
-    learned = Progress() if begun is None else progress_of(begun, folder / START)
+    folder keeps as it is. `begun` is a network that a new run begins with, and the file that it comes from; without it
+    that is the network in the folder, or one of random weights. Raises TrainingError."""
+    files = {}
+    if not (folder / CONFIG).exists():
+        files[CONFIG] = describe(config).encode() if template is None else template.read_bytes()
+    start = start_of(folder)
+    if begun is None and start is not None:
+        begun = read_student(start), start
     make_folder(folder)
-    return Run(folder, config, _unwritten(folder, config, template), begun, learned)
-
-
-def begin_run(folder: Path, config: TrainingConfig, begun: Model, source: Path, template: Path | None = None) -> Run:
-    """Begin a run with the network `begun`, which the file `source` has, or more of it; `template` is as in `open_run`.
-    Raises TrainingError."""
-    learned = progress_of(begun, source)
-    make_folder(folder)
-    files = {START: encode_model(begun), **_unwritten(folder, config, template)}
-    if card_beside(source).exists():
-        files[START_CARD] = card_beside(source).read_bytes()
-    return Run(folder, config, files, begun, learned)
-
-
-def _unwritten(folder: Path, config: TrainingConfig, template: Path | None) -> dict[str, bytes]:
-    """Return the configuration that a folder without one is to keep."""
-    if (folder / CONFIG).exists():
-        return {}
-    return {CONFIG: describe(config).encode() if template is None else template.read_bytes()}
+    if begun is None:
+        return Run(folder, config, files, None, Progress())
+    model, source = begun
+    learned = progress_of(model, source)
+    if source != folder / START:
+        files[START] = encode_model(model)
+        if card_beside(source).exists():
+            files[START_CARD] = card_beside(source).read_bytes()
+    return Run(folder, config, files, model, learned)

@@ -54,7 +54,7 @@ nobi="${PYTHON:-python3} -m gtp_engine.cli"
 from=; [ -f start.bin.gz ] && [ ! -d run/checkpoint ] && from="--from start.bin.gz"
 $nobi train run $from --config gpu.toml --budget "${1:-9m}"
 code=$?
-if [ -n "$out" ]; then
+if [ -n "$out" ] && [ -d run/checkpoint ]; then
     rm -f "$out"/run.tar.* run/unfinished.bin.gz
     grep -q '"leg_budget": 0.0' run/checkpoint/state.json || $nobi export run run/unfinished.bin.gz
     tar -cf - --exclude='*/checkpoint*' --exclude='*/start.*' --exclude='*/leg*' run |

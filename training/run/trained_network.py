@@ -84,10 +84,13 @@ def _has_optimistic(model: Model) -> bool:
     return not np.array_equal(plain, optimistic)
 
 
-def started_with(folder: Path) -> Model | None:
-    """Return the network that the run in `folder` began with, or None where that had random weights. Raises
-    TrainingError."""
-    return read_student(folder / START) if (folder / START).exists() else None
+def start_of(folder: Path) -> Path | None:
+    """Return the network that the run in `folder` began with, or will begin with: its last leg's, where nothing else of
+    it is there. None: random weights."""
+    if (folder / START).exists():
+        return folder / START
+    is_new = not has_checkpoint(folder / CHECKPOINT) and (folder / STUDENT).exists()
+    return folder / STUDENT if is_new else None
 
 
 def read_trained_network(folder: Path) -> TrainedNetwork:
@@ -99,7 +102,8 @@ def read_trained_network(folder: Path) -> TrainedNetwork:
     cpu = torch.device("cpu")
     checkpoint = load_checkpoint(present, cpu)
     config = read_config(folder / CONFIG)
-    network = Network(started_with(folder) or random_model(config.network, config.run.seed))
+    start = start_of(folder)
+    network = Network(random_model(config.network, config.run.seed) if start is None else read_student(start))
     try:
         network.load_state_dict(checkpoint.weights if checkpoint.average is None else checkpoint.average["weights"])
     except (RuntimeError, KeyError):

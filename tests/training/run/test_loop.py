@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from nets.katago.writer import encode_model
 from nets.open import open_network
-from tests.training.networks import SHAPE, new_student
+from tests.training.networks import NESTED, SHAPE, new_student
 from tests.training.run.short_runs import config, set_clock, train_steps
 from training.errors import TrainingError
 from training.network import Network
@@ -90,6 +90,22 @@ def test_a_leg_begins_with_the_network_of_the_last_one_and_nothing_else(
     assert interrupted.optimiser is not None
     assert interrupted.average is not None
     assert interrupted.average["updates"] == 2
+
+
+def test_a_network_without_its_state_is_begun_with(
+    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it comes back from another machine."""
+    folder, settings = tmp_path / "run", config(records)
+    folder.mkdir()
+    (folder / STUDENT).write_bytes(encode_model(new_student(NESTED).to_model("brought", has_optimistic=True)))
+    (folder / "student.json").write_text('{"name": "brought", "positions": 700, "steps": 7, "teachers": ["it"]}')
+    assert train_steps(folder, settings, 2, monkeypatch).step == 9
+    (folder / STUDENT).unlink()
+    model, facts = read_trained_network(folder)
+    assert model.name == "nobi-b2c16h2nbttf-s708"
+    assert facts["teachers"] == ["it"]
+    assert train_steps(folder, settings, 1, monkeypatch).step == 10
 
 
 def test_batches_that_a_teacher_labelled_are_learned_from_again(
