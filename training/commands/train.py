@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +24,9 @@ from training.commands.options import (
     threads_option,
 )
 from training.errors import TrainingError, require_torch
+
+if TYPE_CHECKING:
+    from training.config import TrainingConfig
 
 
 @click.command()
@@ -68,22 +72,16 @@ def train(
         raise TrainingError("--without needs --from")
     require_torch()
     from training.run.checkpoint import has_checkpoint
-    from training.run.folder import CHECKPOINT, CONFIG, kept_shape
+    from training.run.folder import CHECKPOINT
     from training.run.loop import TrainingTime, open_run
-    from training.run.trained_network import start_of
     from training.student.beginning import read_student
 
-    if config_file is None and (run / CONFIG).exists():
-        config_file = run / CONFIG
     with folder_for_one(run):
         if source is not None and has_checkpoint(run / CHECKPOINT):
             click.echo(f"nobi: {run} has begun already; it goes on, --from has no effect", err=True)
             source = None
-        shaping = [setting for setting in settings if setting.strip().startswith("network.")]
-        if shaping and (source or start_of(run)):
-            raise TrainingError(f"{shaping[0]}: the student has the shape of the network that it begins with")
         begun = None if source is None else (read_student(source, without), source)
-        config = read_settings(config_file, settings, kept_shape(run))
+        config = _settings(run, config_file, settings, source)
         opened = open_run(run, config, None if settings else config_file, begun)
         opened.train(TrainingTime(budget, pause_after, began))
 
@@ -106,11 +104,24 @@ def learn(
 ) -> None:
     """Let the network in RUN play itself and learn from that; keep what wins a match against the best so far."""
     require_torch()
-    from training.run.folder import CONFIG, kept_shape
     from training.run.learn import learn as run_generations
 
+    with folder_for_one(run):
+        config = _settings(run, config_file, settings)
+        run_generations(run, config, generations, budget, threads or usable_cores())
+
+
+def _settings(
+    run: Path, config_file: Path | None, settings: tuple[str, ...], source: Path | None = None
+) -> TrainingConfig:
+    """Return the configuration of a run, whose own file counts where no other is named. `source` is a network that it
+    is to begin with. Raises TrainingError."""
+    from training.run.folder import CONFIG, kept_shape
+    from training.run.trained_network import start_of
+
+    shaping = [setting for setting in settings if setting.strip().startswith("network.")]
+    if shaping and (source or start_of(run)):
+        raise TrainingError(f"{shaping[0]}: the student has the shape of the network that it begins with")
     if config_file is None and (run / CONFIG).exists():
         config_file = run / CONFIG
-    with folder_for_one(run):
-        config = read_settings(config_file, settings, kept_shape(run))
-        run_generations(run, config, generations, budget, threads or usable_cores())
+    return read_settings(config_file, settings, kept_shape(run))
