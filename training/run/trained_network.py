@@ -80,7 +80,7 @@ def progress_of(model: Model, file: Path) -> Progress:
 
 def _has_optimistic(model: Model) -> bool:
     """Return whether the optimistic policy was learned. If not, export made it equal to the plain one."""
-    plain, optimistic = model.policy.second.weights[:2]
+    plain, optimistic = model.policy.second.weights
     return not np.array_equal(plain, optimistic)
 
 

@@ -73,12 +73,14 @@ def test_what_has_no_mean_is_refused(
     both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wider = write(tmp_path / "wider.bin.gz", untrained(replace(SHAPE, channels=2 * SHAPE.channels)), "wider")
+    smooth = write(tmp_path / "smooth.bin.gz", untrained(replace(SHAPE, activation="silu")), "smooth")
     other = write(tmp_path / "other.bin.gz", new_student(), "other", pass_alive_under_suicide=True)
     broken = tmp_path / "broken.bin.gz"
     broken.write_bytes(both[0].read_bytes()[:-100])
     out = tmp_path / "out"
     for file, complaint in (
         (wider, f"wider.bin.gz: of another shape than {both[0]}"),
+        (smooth, f"smooth.bin.gz: of another shape than {both[0]}"),
         (other, "other.bin.gz: it counts pass-alive groups in another way"),
         (broken, "broken.bin.gz: not a usable KataGo network"),
     ):

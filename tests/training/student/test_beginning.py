@@ -133,6 +133,12 @@ def test_shapes_are_those_of_katagos_networks() -> None:
         random_model(replace(NESTED, bottleneck=10, attention_heads=4), 1)
 
 
+def test_an_embedded_network_goes_through_unchanged() -> None:
+    model = read_student(network_file(FAST))
+    again = Network(model).to_model(model.name, True, model.pass_alive_under_suicide)
+    assert encode_model(again) == encode_model(model)
+
+
 def test_what_a_network_had_learned(tmp_path: Path) -> None:
     file, card = tmp_path / "student.bin.gz", tmp_path / "student.json"
     written = new_student().to_model("exported", has_optimistic=True, pass_alive_under_suicide=True)
