@@ -59,10 +59,11 @@ def describe_network(network: Network, config: TrainingConfig, progress: Progres
 
 
 def progress_of(model: Model, file: Path) -> Progress:
-    """Return the progress that NAME.json tells of the network in NAME.bin.gz, or none where that file is missing or is
-    about another network. Raises TrainingError where it is damaged."""
+    """Return the progress that NAME.json tells of the network in NAME.bin.gz. Where that file is missing or is about
+    another network there is none, and the network counts as its own teacher: what learns on from it has its name in the
+    provenance. Raises TrainingError where the file is damaged."""
     card = card_beside(file)
-    origin = Origin((), _has_optimistic(model), model.pass_alive_under_suicide)
+    origin = Origin((model.name,), _has_optimistic(model), model.pass_alive_under_suicide)
     try:
         facts = msgspec.json.decode(card.read_bytes(), type=Card)
     except FileNotFoundError:

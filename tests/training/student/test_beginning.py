@@ -144,7 +144,7 @@ def test_what_a_network_had_learned(tmp_path: Path) -> None:
     written = new_student().to_model("exported", has_optimistic=True, pass_alive_under_suicide=True)
     file.write_bytes(encode_model(written))
     model = read_network(file)
-    nothing = Progress(origin=Origin((), True, True))
+    nothing = Progress(origin=Origin(("exported",), True, True))
     assert progress_of(model, file) == nothing
     card.write_text('{"name": "another", "positions": 5, "steps": 1, "teachers": []}')
     assert progress_of(model, file) == nothing
@@ -153,7 +153,7 @@ def test_what_a_network_had_learned(tmp_path: Path) -> None:
         progress_of(model, file)
     card.unlink()
     plain = new_student().to_model("plain", has_optimistic=False)
-    assert progress_of(plain, file).origin == Origin()
+    assert progress_of(plain, file).origin == Origin(("plain",))
     embedded = progress_of(read_student(network_file(FAST)), network_file(FAST))
     assert embedded.origin.teachers
     assert embedded.samples > 5_000_000
