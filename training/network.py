@@ -294,9 +294,9 @@ class Attention(Transformer):
         heads, kv_heads = self.source.heads, self.source.kv_heads
         rows = tokens_of(x)
         shape = (*rows.shape[:2], kv_heads)
-        query, key, value = (part.reshape(*shape, groups, -1) for part, groups in zip(
-            self.read(rows), (heads // kv_heads, 1, 1), strict=True
-        ))  # fmt: skip
+        query, key, value = self.read(rows)
+        query = query.reshape(*shape, heads // kv_heads, -1)
+        key, value = (part.reshape(*shape, 1, -1) for part in (key, value))
         if self.frequencies is not None:
             cosine, sine = self._angles(x.shape[2], x.shape[3], query.dtype)
             query, key = turned(query, cosine, sine), turned(key, cosine, sine)
@@ -446,7 +446,7 @@ class Network(nn.Module):
         return [*self.blocks, self.policy, self.value]
 
     @property
-    def looks_around(self) -> bool:
+    def has_wide_convolutions(self) -> bool:
         """Whether blocks have convolutions of more than a point."""
         convolutions = (part for part in self.blocks.modules() if isinstance(part, Convolve))
         return any(part.kernel_size != (1, 1) for part in convolutions)

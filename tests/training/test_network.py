@@ -183,8 +183,8 @@ def test_compiled_blocks_learn_the_same(kind: str) -> None:
         network(spatial, global_)
     network(spatial, global_, False)
     assert len(calls) == len(network.blocks)
-    assert not network.looks_around
-    assert Network(random_network("nested")[0]).looks_around
+    assert not network.has_wide_convolutions
+    assert Network(random_network("nested")[0]).has_wide_convolutions
 
 
 def test_the_policies_that_no_file_has_begin_as_they_should() -> None:

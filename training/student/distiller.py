@@ -103,8 +103,8 @@ class Distiller:
         """The parts of the loss in the last step, on the device."""
         compiles = config.run.compile and self.device.type == "cuda"
         self._compilation = Compilation(self.teacher.parts() if compiles and isinstance(self.teacher, Network) else [])
-        # With convolutions that would take longer than a leg of some minutes gains by it.
-        compiles = compiles and not self.student.looks_around
+        # With wide convolutions that would take longer than a leg of some minutes gains by it.
+        compiles = compiles and not self.student.has_wide_convolutions
         self._own_compilation = Compilation(list(self.student.blocks) if compiles else [], dynamic=False)
         self._choose_compiled()
         self.copying = 0.0
