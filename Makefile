@@ -10,13 +10,15 @@ SUITABLE := import sys, venv, ensurepip; sys.exit("%d.%d" % sys.version_info[:2]
 CANDIDATES := $(PYTHON) python3 $(PYTHONS:%=python%) python
 JOBS ?= 2
 TORCH ?= torch==2.13.0
-LOWEST := .venv-lowest
+# The versions that were tested, not the newest: no new release breaks what worked yesterday.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 CONTAINER ?= podman
+PINS := $(VENV)/pins/bin/uv pip compile --quiet --no-python-downloads --upgrade --no-annotate
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help gtp install dev test lint types tests training-tests test-lowest conformance docs weights wheel gpu-folder container \
-        container-pins format clean
+.PHONY: help gtp install dev test lint types tests training-tests conformance docs weights wheel gpu-folder container pins format \
+        clean
 
 help:
 	@echo 'make gtp [ARGS="..."]    play: a GTP engine on stdin and stdout'
@@ -24,7 +26,6 @@ help:
 	@echo 'make test                lint, types and tests, as CI runs them'
 	@echo 'make lint types tests    one of the three'
 	@echo 'make training-tests      install PyTorch too, and run the tests that need it: the other half of CI'
-	@echo 'make test-lowest         the tests with the oldest packages that setup.cfg allows, in $(LOWEST)'
 	@echo 'make conformance         other programs'"'"' own code against Nobi; it downloads them (ARGS="--visits 20")'
 	@echo 'make campaign-NAME       a long check from tests/campaigns (ARGS="..." passes options)'
 	@echo 'make weights RUN=folder AS=strong   embed the network of a training run (ROWS=kata-rows-1024.npz measures it)'
@@ -32,7 +33,7 @@ help:
 	@echo 'make gpu-folder OUT=folder ARGS="-c docs/recipes/gpu.toml ..."   what a leg on another machine needs (ARGS=--help)'
 	@echo 'make docs                docs/parameters.md from the declarations'
 	@echo 'make container           the image of docs/container/ with podman (CONTAINER=docker: with docker)'
-	@echo 'make container-pins      the versions and hashes of that image'"'"'s packages, renewed'
+	@echo 'make pins                renew constraints.txt, the versions of packages that all of this installs, and that image'"'"'s'
 	@echo 'make format              let ruff rewrite what lint complains of'
 	@echo 'make clean               remove $(VENV) and all caches'
 
@@ -58,20 +59,6 @@ tests: $(VENV)/.dev
 # What `make test` skips where PyTorch is missing: the files that ask for it.
 training-tests: $(VENV)/.train
 	$(BIN)/pytest -n $(JOBS) $$(grep -rl --include='*.py' 'importorskip("torch"' tests)
-
-# The oldest packages are the lower bounds of setup.cfg: they are written there once. Their wheels end with Python 3.12.
-test-lowest: $(LOWEST)/.lowest
-	NOBI_CACHE_DIR=$(abspath $(LOWEST))/cache $(LOWEST)/bin/python -m pytest -n $(JOBS) $(ARGS)
-
-$(LOWEST)/constraints.txt: setup.cfg
-	@mkdir -p $(LOWEST)
-	@sed -n '/^install_requires/,/^$$/s/^ *\([a-z]*\)>=\([0-9.]*\).*/\1==\2/p' setup.cfg > $@
-
-$(LOWEST)/.lowest: $(LOWEST)/constraints.txt pyproject.toml
-	@$(MAKE) VENV=$(LOWEST) CANDIDATES='$(PYTHON) python3.11 python3.12 python3.10 python3' $(LOWEST)/bin/python
-	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOWEST)/constraints.txt \
-	    --editable . pytest pytest-xdist hypothesis setuptools </dev/null >&2
-	@touch $@
 
 # What our clients say and how they read the answers, then their own code: from the registries, each in a folder of its
 # own, or from checkouts (ARGS="--sources FOLDER"). A table counts the cases, and says what was skipped and why.
@@ -105,18 +92,21 @@ gpu-folder: $(VENV)/.installed
 container:
 	git archive HEAD | $(CONTAINER) build --file docs/container/Containerfile --tag nobi -
 
-# For the Python of the image's Debian, and for every kind of processor.
-container-pins: $(BIN)/python
+# For every Python and system first; then, of these versions, what the Python of the image's Debian needs. PyTorch is
+# in none of them, because its version follows from the GPU: TORCH has the one that is tested.
+pins: $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --target $(VENV)/pins --upgrade uv </dev/null >&2
-	echo setuptools | $(VENV)/pins/bin/uv pip compile --quiet --generate-hashes --upgrade --no-header --no-annotate \
-	    --python-version 3.13 --python-platform linux --output-file docs/container/requirements.txt setup.cfg -
+	UV_CUSTOM_COMPILE_COMMAND='make pins' $(PINS) --universal --python-version $(lastword $(PYTHONS)) \
+	    --extra dev --extra review --output-file constraints.txt setup.cfg
+	echo setuptools | $(PINS) --generate-hashes --no-header --constraint constraints.txt --python-version 3.13 \
+	    --python-platform linux --output-file docs/container/requirements.txt setup.cfg -
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(LOWEST) .venv-arm64 .venv-x86 build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-arm64 .venv-x86 build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -129,19 +119,19 @@ $(BIN)/python:
 	echo "nobi: no Python $(lastword $(PYTHONS)) to $(firstword $(PYTHONS)) with the venv module found (Debian: apt install python3-venv); name one with make PYTHON=..." >&2; \
 	exit 1
 
-$(VENV)/.installed: setup.cfg pyproject.toml | $(BIN)/python
+$(VENV)/.installed: setup.cfg pyproject.toml constraints.txt | $(BIN)/python
 	@echo "nobi: installing into $(VENV), once; this takes a minute or two" >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . </dev/null >&2
+	@$(INSTALL) --editable . </dev/null >&2
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed
 	@echo "nobi: installing the developers' tools" >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' </dev/null >&2
+	@$(INSTALL) --editable '.[dev]' </dev/null >&2
 	@touch $@
 
 # The build of PyTorch for CPUs is enough, and two gigabytes smaller than the one for GPUs. Where pip does not prefer it
 # anyway, PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu makes it do so.
 $(VENV)/.train: $(VENV)/.dev
 	@echo "nobi: installing PyTorch; this takes some minutes" >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[train]' $(TORCH) </dev/null >&2
+	@$(INSTALL) --editable '.[train]' $(TORCH) </dev/null >&2
 	@touch $@

@@ -16,11 +16,20 @@ def main(arguments: list[str] | None = None) -> None:
             _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # which ends the process, without a word
         # Numpy's own threads wait busily for small products of matrices, and take cores from ours.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        _find_only_our_own()
-        from gtp_engine.interrupts import end_at_once
+        try:
+            _find_only_our_own()
+            from gtp_engine.interrupts import end_at_once
 
-        end_at_once()
-        code = run(arguments)
+            end_at_once()
+            from gtp_engine import command_line
+        except Exception as error:
+            if os.environ.get("NOBI_DEBUG"):
+                raise
+            from gtp_engine.installation import REMEDY, damage
+
+            found = damage()
+            sys.exit(f"nobi: {found}; {REMEDY}" if found else f"nobi: {error}")
+        code = command_line.run(arguments)
         end_at_once()
     except KeyboardInterrupt:
         code = 130
@@ -37,10 +46,10 @@ def run(arguments: list[str] | None = None) -> int:
 def _find_only_our_own() -> None:
     # Where Python was started with -m, the current directory comes first: our packages come before it.
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    from go_rules.machine.launch import forget_current_directory
+    from go_rules.machine.launch import find_only_our_own
 
     del sys.path[0]
-    forget_current_directory()
+    find_only_our_own()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import click
 
 from gtp_engine.errors import explain
 from gtp_engine.interrupts import EXIT_INTERRUPTED, raise_interrupts
-from gtp_engine.standard_streams import flush_stdout, occupy_missing, silence_broken_stdout, write_utf8
+from gtp_engine.standard_streams import flush_stdout, occupy_missing, show_everything, silence_broken_stdout
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
 
@@ -39,6 +39,7 @@ SUBCOMMANDS = {
     "review": ("gtp_engine.review.command", "Analyse a whole game: what its moves lost, and what was better."),
     "picture": ("gtp_engine.tools.picture", "Analyse a position and draw it as an SVG file."),
     "mcts": ("gtp_engine.tools.mcts", "Play tic-tac-toe, connect four or small Go against the textbook's search."),
+    "networks": ("gtp_engine.tools.networks", "List networks to play with, fetch one, and choose one for always."),
     "convert": ("gtp_engine.tools.conversion", "Convert a KataGo network to ONNX."),
     "quantize": ("gtp_engine.tools.conversion", "Write the 8-bit version of a KataGo network."),
     "train": ("training.commands.train", "Train a network, in legs of a given time."),
@@ -108,7 +109,7 @@ def nobi(ctx: click.Context) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     occupy_missing()
-    write_utf8()
+    show_everything()
     try:
         code = nobi.main(arguments, prog_name="nobi", standalone_mode=False)
         flush_stdout()

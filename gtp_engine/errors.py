@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from go_rules.machine.printable import printable
+from gtp_engine.installation import REMEDY, damage
 
 LONGEST = 2000
 """Characters of the longest explanation."""
@@ -31,15 +32,22 @@ def explain(error: BaseException, hint: str = " (NOBI_DEBUG=1 shows where)") -> 
     return printable(_text(error, hint), LONGEST)
 
 
+def is_of_user(error: BaseException) -> bool:
+    """Return whether the text of `error` is one line about what the user can mend."""
+    return any((kind.__module__, kind.__name__) in USER_ERRORS for kind in type(error).__mro__)
+
+
 def _text(error: BaseException, hint: str) -> str:
-    if any((kind.__module__, kind.__name__) in USER_ERRORS for kind in type(error).__mro__):
+    if is_of_user(error):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"the Python package {error.name} is missing; reinstall Nobi, or its extra that this command needs"
     if isinstance(error, MemoryError):
         return "out of memory"
     if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
         return "the system gives this process no more threads: fewer workers, or higher limits (ulimit -v, -u)"
+    if found := damage():
+        return f"{found}; {REMEDY} ({type(error).__name__}: {error})"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"the Python package {error.name} is missing; reinstall Nobi, or its extra that this command needs"
     return f"internal error: {type(error).__name__}: {error}{hint}"

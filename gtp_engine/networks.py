@@ -15,9 +15,10 @@ from go_rules.machine.printable import printable_path
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
+from nets.at_hand import FOR_PROCESSORS, at_hand, how_to_get
 from nets.devices import device_of
 from nets.human_profile import HumanProfile, parse_profile
-from nets.opened_before import remember_opened, was_opened_before
+from nets.opened_before import remember_opened, remember_rate, remembered_rate, was_opened_before
 from search.puct.parameters import SearchParameters
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 Opened = TypeVar("Opened")
 
+RATED_BOARD = (19, 19)
+"""The board on which the speed of networks is compared."""
 ANY_PROFILE = "rank_1d"
 """Whom a human network imitates where nobody has said it yet."""
 
@@ -51,7 +54,7 @@ def check_network(configuration: Configuration, of_people: bool = False) -> None
     EvaluatorError."""
     net, engine = _net(configuration, of_people), configuration.engine
     if not net.exists():
-        raise UserError(f"{printable_path(net)}: No such file or directory")
+        raise UserError(f"{printable_path(net)}: No such file or directory{how_to_get(str(net))}")
     if not was_opened_before(net, _how(configuration)):
         from nets import open as nets_open
 
@@ -71,6 +74,32 @@ def suited_to(evaluator: Evaluator) -> SearchParameters:
     """Choose the default parameters of a search with this evaluator: the workers and the batch that suit its device."""
     device, base = device_of(evaluator.attributes.provider), SearchParameters()
     return dataclasses.replace(base, workers=device.workers or base.workers, batch=device.batch or base.batch)
+
+
+def keep_rate(configuration: Configuration, rate: float) -> None:
+    """Remember how many evaluations a second a search with the configured network makes here, if that was on 19x19."""
+    if configuration.net is not None and configuration.engine.board == RATED_BOARD:
+        remember_rate(configuration.net, _rated(configuration), rate)
+
+
+def known_rate(configuration: Configuration) -> float | None:
+    """Return the evaluations a second on 19x19 that `keep_rate` was last given for these settings; None if nothing."""
+    return None if configuration.net is None else remembered_rate(configuration.net, _rated(configuration))
+
+
+def advice(configuration: Configuration) -> str:
+    """Say in a few words how to play more strongly than with a network that comes along; '' where another one plays."""
+    if configuration.has_own_net or configuration.net is None:
+        return ""
+    does = "use" if any(each.name == FOR_PROCESSORS for each in at_hand()) else "get"
+    return f"for strong play: nobi networks {does} {FOR_PROCESSORS}"
+
+
+def _rated(configuration: Configuration) -> str:
+    """What a network's speed depends on, as far as it is configured."""
+    search = configuration.fill(SearchParameters())
+    engine = configuration.engine
+    return f"{engine.precision} {engine.device} {search.workers} {search.batch}"
 
 
 def _net(configuration: Configuration, of_people: bool) -> Path:

@@ -6,17 +6,18 @@ imported here: a player's own module is imported when that player is made.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from go_rules.machine.memory import LEAST_ADDRESSES, lacking_addresses
 from go_rules.machine.printable import printable
 from gtp_engine.configuration.configuration import NO_NETWORK, SYNONYMS, WITH_NETWORK
-from gtp_engine.errors import UserError
+from gtp_engine.errors import UserError, is_of_user
 from gtp_engine.networks import ANY_PROFILE, check_network, open_evaluator, suited_to
 from gtp_engine.stderr import note
 from nets.devices import AUTO
@@ -31,6 +32,8 @@ from search.uct.parameters import PURE_UCT, UctParameters
 if TYPE_CHECKING:
     from gtp_engine.configuration.configuration import Configuration
     from search.player import Player
+
+T = TypeVar("T")
 
 IMITATION = SearchParameters(
     temperature_early=0.85, temperature=0.7, temperature_halflife=80.0, temperature_only_below=0.01
@@ -186,32 +189,98 @@ def chosen_player(configuration: Configuration) -> str:
     return str(name)
 
 
-def check(configuration: Configuration, addresses: int = LEAST_ADDRESSES) -> None:
+AT_ODDS = ("memory", "cache_memory", "memory_mb", "batch", "workers", "device", "precision", "human_profile",
+           "human_net", "player", "net")  # fmt: skip
+"""Parameters whose values may be right alone, and not with others or on this machine."""
+
+
+def check(configuration: Configuration, addresses: int = LEAST_ADDRESSES) -> Configuration:
     """Find out before the first GTP reply what would prevent the player from being made.
 
-    A network of the user's is opened when it is seen for the first time, which takes a second or two. Embedded ones are
-    trusted. `addresses`: the bytes of address space that the command needs. Raises ParameterError, UserError and
-    EvaluatorError.
+    Return the configuration without values of the user's files that would, each with a complaint: what cannot be had on
+    this machine, and all values that do not go together, unless the command line gave them. A network of the user's is
+    opened when it is seen for the first time, which takes a second or two. Embedded ones are trusted. `addresses`: the
+    bytes of address space that the command needs. Raises ParameterError, UserError and EvaluatorError.
     """
+    while (failure := _failure(configuration, addresses)) is not None:
+        guilty = _guilty(configuration, failure, addresses)
+        if not guilty:
+            raise failure.error
+        configuration = configuration.without(guilty, failure.error)
+    if configuration.net is None and configuration.engine.net is None and configuration.engine.player is None:
+        note(f"this installation lacks its network ({network_file(FAST)}): playing without one, which is weak")
+    return configuration
+
+
+def check_files(configuration: Configuration) -> Configuration:
+    """Return the configuration as `check` does, but leave to those who make the player whatever else prevents it."""
+    with contextlib.suppress(Exception):
+        return check(configuration)
+    return configuration
+
+
+class _Failure(NamedTuple):
+    passed: int
+    """How many steps were passed before."""
+    error: Exception
+
+    def is_still_there(self, other: _Failure | None) -> bool:
+        """Whether another configuration fails for the same reason, or for one that is found before it."""
+        if other is None or other.passed != self.passed:
+            return other is not None and other.passed < self.passed
+        gist, gist_of_other = (re.sub(r"\d+", "", str(each.error)) for each in (self, other))
+        return gist == gist_of_other
+
+
+def _failure(configuration: Configuration, addresses: int) -> _Failure | None:
+    """What prevents the player from being made. Internal errors are raised."""
+    passed = 0
+    try:
+        for _ in _steps(configuration, addresses):
+            passed += 1
+    except Exception as error:
+        if not is_of_user(error):
+            raise
+        return _Failure(passed, error)
+    return None
+
+
+def _guilty(configuration: Configuration, failure: _Failure, addresses: int) -> list[str]:
+    """The parameters without whose values from files this failure would not be: each that alone makes the difference,
+    else all; empty if the files are innocent."""
+    named = [name for name in AT_ODDS if name in configuration.places]
+
+    def is_still_there_without(names: Iterable[str]) -> bool:
+        return failure.is_still_there(_failure(configuration.without(names, ""), addresses))
+
+    guilty = [name for name in named if not is_still_there_without([name])]
+    return guilty or ([] if not named or is_still_there_without(named) else named)
+
+
+def _steps(configuration: Configuration, addresses: int) -> Iterator[None]:
+    """Look for what would prevent the player from being made, one step after another. Raises what `check` raises."""
     _require_compiler()
     lacking = lacking_addresses(addresses)
     if lacking is not None:
         raise UserError(lacking)
+    yield
     name = chosen_player(configuration)
-    for table in {PLAYERS[name].parameters, SearchParameters}:
+    yield
+    for table in dict.fromkeys((PLAYERS[name].parameters, SearchParameters)):
         configuration.fill(table())
+    yield
     _refuse_what_it_lacks(name, configuration)
-    net = configuration.net
-    if net is None and configuration.engine.net is None and configuration.engine.player is None:
-        note(f"this installation lacks its network ({network_file(FAST)}): playing without one, which is weak")
-    if net is None or not PLAYERS[name].needs_network:
+    yield
+    if configuration.net is None or not PLAYERS[name].needs_network:
         return
     if configuration.human_net is not None:
         check_network(configuration, of_people=True)
+    yield
     if configuration.engine.device != AUTO or configuration.engine.precision == "fp16":
         from nets.open import check_device
 
         check_device(configuration.engine.device, configuration.engine.precision)
+    yield
     if configuration.has_own_net:
         check_network(configuration)
 
@@ -276,5 +345,21 @@ def _compile_ends() -> None:
 
 
 def make_player(configuration: Configuration) -> Player:
-    """Make the configured player. Raises ParameterError and EvaluatorError."""
-    return PLAYERS[chosen_player(configuration)].make(configuration)
+    """Make the configured player, as `make_surely` does. Raises ParameterError and EvaluatorError."""
+    return make_surely(configuration, lambda each: PLAYERS[chosen_player(each)].make(each))
+
+
+def make_surely(configuration: Configuration, make: Callable[[Configuration], T]) -> T:
+    """Call `make`, and if it fails again without what the user's files say of devices and of networks, which may turn
+    out only now to be impossible. Says so on stderr. Raises what `make` raises."""
+    for names in (("device", "precision"), ("human_net", "human_profile", "net")):
+        given = [name for name in names if name in configuration.places]
+        if given:
+            try:
+                return make(configuration)
+            except Exception as error:
+                if not is_of_user(error):
+                    raise
+                configuration = configuration.without(given, error)
+                note(configuration.complaints[-1])
+    return make(configuration)

@@ -36,6 +36,6 @@ def raw(line: str) -> None:
 
 
 def _harmless(word: str) -> str:
-    if word == "->":
+    if word in ("->", "→"):  # a terminal that has no arrow shows the second as the first
         return "to"
     return word if FILE_NAME.search(word) else word.replace("exception", "error").replace("Exception", "Error")

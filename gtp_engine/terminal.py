@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -33,13 +34,14 @@ def answers(prompt: str, console: Console) -> Iterator[str]:
     """Iterate over the lines of stdin, without spaces around them, each after a prompt.
 
     Empty lines are left out. So are those of more than LONGEST_ANSWER bytes, with a line that says so. A person at a
-    terminal can edit a line and have earlier ones back with the arrow keys.
+    terminal can edit a line and have earlier ones back with the arrow keys. Text is decoded as file names are: what
+    is no text names the file that has the same bytes for its name.
     """
     read = _read_edited if _can_edit_lines() else _read
     while (line := read(prompt, console)) is not None:
         if len(line) > LONGEST_ANSWER:
             console.print(f"that line is too long: {LONGEST_ANSWER} bytes at most")
-        elif answer := line.decode("utf-8", "replace").strip():
+        elif answer := line.decode(sys.getfilesystemencoding(), "surrogateescape").strip():
             yield answer
     console.print()
 
@@ -57,9 +59,9 @@ def _can_edit_lines() -> bool:
 def _read_edited(prompt: str, _console: Console) -> bytes | None:
     """A line from a terminal; None at the end of the input. The prompt is readline's, which has to know its length."""
     if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(errors="replace")  # for bytes that are no text
+        sys.stdin.reconfigure(errors="surrogateescape")
     try:
-        return input(prompt).encode()
+        return os.fsencode(input(prompt))
     except EOFError:
         return None
 
@@ -105,3 +107,27 @@ def progress_bar(title: str, total: int, done: int) -> Iterator[Callable[[str], 
     with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2) as progress:
         task = progress.add_task(title, total=total, completed=done, last="")
         yield lambda last: progress.update(task, advance=1, last=last)
+
+
+@contextlib.contextmanager
+def transfer_bar(title: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on stderr while the body fetches a file, if that is a terminal.
+
+    The body gets a function to call with the bytes that are there, and with those that there will be.
+    """
+    if not sys.stderr.isatty():
+        yield lambda held, size: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=4) as progress:
+        task = progress.add_task(title, total=None)
+        yield lambda held, size: progress.update(task, completed=held, total=size)

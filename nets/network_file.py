@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from go_rules.compilation.fingerprint import source_fingerprint
 from go_rules.machine.files import read_regular
 from go_rules.machine.printable import printable_path
+from nets.at_hand import ONNX_SUFFIX, SUFFIXES
 from nets.devices import CPU, Device
 from nets.evaluator import EvaluatorError
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from nets.onnx.evaluator import OnnxEvaluator, Variant
 
 Note = Callable[[str], None]
-KATAGO_SUFFIXES = (".bin.gz", ".txt.gz", ".bin", ".txt")
-ONNX_SUFFIX = ".onnx"
 MAX_WINOGRAD_BYTES = 40 << 20
 """Larger compressed KataGo networks do without Winograd's method. Its weights take 2.8 or 4 times the memory, and
 weights that outgrow the processor's caches are not read fast enough."""
@@ -64,8 +63,8 @@ class NetworkFile:
         from nets.katago.reader import MAX_BYTES
 
         name = path.name.lower()
-        if os.path.exists(path) and not name.endswith((*KATAGO_SUFFIXES, ONNX_SUFFIX)):
-            known = ", ".join((*KATAGO_SUFFIXES, ONNX_SUFFIX))
+        if os.path.exists(path) and not name.endswith(SUFFIXES):
+            known = ", ".join(SUFFIXES)
             raise EvaluatorError(f"{printable_path(path)}: not a network file (known endings: {known})")
         try:
             self.content = read_regular(path, MAX_BYTES)

@@ -2,7 +2,7 @@
 
 A network that cannot be used has to be reported before the engine answers anything, but opening one takes longer than
 a controller may wait for its first answer. So a file that was opened once is trusted until its size or time changes.
-Imports nothing heavy.
+How fast this machine computes its network is remembered in the same way. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -30,6 +30,24 @@ def remember_opened(path: Path, how: str = "") -> None:
         marker, key = _marker(path, how)
         if read_entry(marker, key) is None:
             write_entry(marker, key, b"", UNUSED_DAYS)
+
+
+def remember_rate(path: Path, how: str, rate: float) -> None:
+    """Remember the evaluations a second of a file's network, measured in the way that `how` names. An unwritable cache
+    is no error."""
+    with contextlib.suppress(OSError):
+        marker, key = _marker(path, f"rate {how}")
+        write_entry(marker, key, f"{rate:.1f}".encode(), UNUSED_DAYS)
+
+
+def remembered_rate(path: Path, how: str) -> float | None:
+    """Return what `remember_rate` was last given for this file, unchanged, and the same `how`; None if nothing."""
+    try:
+        marker, key = _marker(path, f"rate {how}")
+    except OSError:
+        return None
+    found = read_entry(marker, key)
+    return None if found is None else float(found)
 
 
 def _marker(path: Path, how: str) -> tuple[Path, str]:

@@ -16,18 +16,23 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
 from go_rules.machine.memory import memory_for_search
-from go_rules.machine.printable import shown
+from go_rules.machine.printable import LONGEST_SHOWN, shown
 from go_rules.machine.texts import MOST_DIGITS, parse_integer, parse_json, parse_number
 
 T = TypeVar("T", bound="ParameterTable")
 
 UNDECODED = frozenset(map(chr, range(0xDC80, 0xDD00)))
 """How Python writes the bytes of a file's name that are not UTF-8."""
+
+
+MOST_COMPLAINTS = 10
+"""About one file."""
 
 
 class ParameterError(ValueError):
@@ -255,26 +260,77 @@ def _read_declarations(table: type[ParameterTable]) -> Iterator[Parameter]:
             )
 
 
-def from_values(table: type[T], values: Mapping[str, object], place: str = "") -> T:
-    """Make a table from nested mappings, such as a TOML file holds. What is missing keeps its default.
+class Complaints:
+    """What is wrong in a file of the user's and does not hold, a line each: of many only the first, and how many more,
+    because a GUI that reads no stderr stops an engine that writes much."""
 
-    `place` goes before the names in messages. Raises ParameterError, for unknown names too.
+    def __init__(self, place: str) -> None:
+        """`place` is the file, as lines begin with it."""
+        self._place = place
+        self._lines: list[str] = []
+        self._more = 0
+
+    def add(self, reason: Callable[[], object]) -> None:
+        """Add a complaint. `reason` is called only if it is shown: to find a suggestion takes long."""
+        if len(self._lines) < MOST_COMPLAINTS:
+            self._lines.append(f"{self._place}: {reason()}; ignored")
+        else:
+            self._more += 1
+
+    def lines(self) -> list[str]:
+        """Return the lines to show."""
+        return [*self._lines, *([f"{self._place}: and {self._more} more; ignored"] if self._more else [])]
+
+
+def from_values(
+    base: T,
+    values: Mapping[str, object],
+    place: str = "",
+    complaints: Complaints | None = None,
+    hint: Callable[[str], str] = lambda _name: "",
+) -> T:
+    """Make a table from nested mappings, such as a TOML file holds. What is missing keeps its value in `base`.
+
+    `place` goes before the names in messages; `hint` says of an unknown name, with its place, what to write instead,
+    or nothing. What is wrong is added to `complaints` and left out; without complaints it raises ParameterError.
     """
-    known = {each.name: each for each in declared(table)}
-    inner = {field.name: field.default for field in dataclasses.fields(table)}
+    known = {each.name: each for each in declared(type(base))}
+    tables = {name: part for name, part in vars(base).items() if isinstance(part, ParameterTable)}
     given: dict[str, Any] = {}
+
+    def refuse(reason: Callable[[], str]) -> None:
+        if complaints is None:
+            raise ParameterError(reason())
+        complaints.add(reason)
+
+    def unknown(name: str) -> str:
+        found = hint(name)
+        return f"unknown parameter: {shown(name)}" + (f" ({found})" if found else "")
+
     for name, value in values.items():
-        part = inner.get(name)
         if name in known:
             try:
                 given[name] = known[name].convert(value)
             except ParameterError as error:
-                raise ParameterError(f"{place}{error}") from None
-        elif isinstance(part, ParameterTable) and isinstance(value, Mapping):
-            given[name] = from_values(type(part), value, f"{place}{name}.")
+                refuse(partial("{}{}".format, place, error))
+        elif name not in tables:
+            refuse(partial(unknown, f"{place}{name}"))
+        elif isinstance(value, Mapping):
+            given[name] = from_values(tables[name], value, f"{place}{name}.", complaints, hint)
         else:
-            raise ParameterError(f"unknown parameter: {place}{shown(name)}")
-    return table(**given)
+            refuse(partial("{}{} must be a table, not {}".format, place, name, shown(value)))
+    return dataclasses.replace(base, **given)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return `did you mean X?` with the known name that is written most like `name` and begins alike, or an empty text
+    if none is."""
+    import difflib
+
+    wanted = folded(name[:LONGEST_SHOWN])
+    names = {folded(each): each for each in known if folded(each)[:1] == wanted[:1]}
+    near = difflib.get_close_matches(wanted, names, n=1)
+    return f"did you mean {names[near[0]]}?" if near else ""
 
 
 def folded(name: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from go_rules.machine.files import read_regular
-from go_rules.machine.printable import printable_path, shown
+from go_rules.machine.printable import printable, printable_path
 from search.parameters import ParameterError
 
 MAX_FILE_BYTES = 1 << 18
@@ -35,7 +35,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise ParameterError(f"{name}: not TOML: not in UTF-8") from None
     except (msgspec.DecodeError, ValueError) as error:  # ValueError: Python limits the digits of an integer
-        raise ParameterError(f"{name}: not TOML: {shown(error)}") from None
+        raise ParameterError(f"{name}: not TOML: {printable(str(error))}") from None
     except RecursionError:
         raise ParameterError(f"{name}: not TOML that can be read: nested too deeply") from None
     except ImportError:

@@ -47,8 +47,9 @@ ONLY_IN = {
     "matplotlib": {"training/", "gtp_engine/experiments/report.py"},
     "click": {"gtp_engine/", "training/"},
     "rich": {"gtp_engine/", "training/"},
+    **{name: {"gtp_engine/fetching.py"} for name in ("socket", "ssl", "http", "urllib", "ftplib", "asyncio")},
 }
-"""Third-party modules, and the only files or folders that may import them."""
+"""Libraries, and the only files or folders that may import them: connections are opened in one place."""
 
 LIGHT = (
     "gtp_engine.cli",

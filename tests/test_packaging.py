@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 import importlib
 import os
 import re
@@ -15,13 +14,18 @@ from pathlib import Path
 
 import click
 import pytest
+import tomlkit
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
+from go_rules.machine.launch import PACKAGES
 from gtp_engine import command_line
 from gtp_engine.configuration.texts import document
 from gtp_engine.tools.gtp import gtp
 from gtp_engine.version import VERSION
+from tests.campaigns.versions import extra, lower_bounds, pythons, requirements, setup_file
 from tests.conftest import REPOSITORY
 
 needs_make = pytest.mark.skipif(shutil.which("make") is None or sys.platform == "win32", reason="make is missing")
@@ -37,7 +41,7 @@ def make(folder: Path, *arguments: str, text: str = "") -> subprocess.CompletedP
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A folder with what make reads, and nothing else."""
-    for name in ("Makefile", "setup.cfg", "pyproject.toml"):
+    for name in ("Makefile", "setup.cfg", "pyproject.toml", "constraints.txt"):
         shutil.copy(REPOSITORY / name, tmp_path / name)
     return tmp_path
 
@@ -76,12 +80,6 @@ def test_a_failed_installation_is_tried_again(checkout: Path) -> None:
     assert not (checkout / ".venv" / ".installed").exists()
 
 
-def setup_file() -> configparser.ConfigParser:
-    setup = configparser.ConfigParser()
-    setup.read(REPOSITORY / "setup.cfg", encoding="utf-8")
-    return setup
-
-
 def test_one_version() -> None:
     setup = setup_file()
     assert setup["metadata"]["version"] == "attr: gtp_engine.version.VERSION"
@@ -89,10 +87,13 @@ def test_one_version() -> None:
     assert setup["options.entry_points"]["console_scripts"].split("=")[1].strip() == "gtp_engine.cli:main"
 
 
+def test_the_packages_that_are_ours_are_those_installed() -> None:
+    assert [f"{package}*" for package in PACKAGES] == setup_file()["options.packages.find"]["include"].split()
+
+
 def test_the_pythons_that_are_named_are_those_that_pip_takes() -> None:
-    setup = setup_file()
-    allowed = SpecifierSet(setup["options"]["python_requires"])
-    named = re.findall(r"Python :: (3\.\d+)$", setup["metadata"]["classifiers"], re.MULTILINE)
+    allowed = SpecifierSet(setup_file()["options"]["python_requires"])
+    named = pythons()
     assert named == [f"3.{minor}" for minor in range(100) if f"3.{minor}.1" in allowed]
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     assert f"Python {named[0]} to {named[-1]} is needed" in text
@@ -100,17 +101,65 @@ def test_the_pythons_that_are_named_are_those_that_pip_takes() -> None:
     assert f'--pythons {" ".join(named)}"' in text
 
 
-def requirements() -> list[Requirement]:
-    """What an installation needs, as setup.cfg says."""
-    setup = setup_file()
-    return [Requirement(line) for line in setup["options"]["install_requires"].strip().splitlines()]
+CONSTRAINTS = REPOSITORY / "constraints.txt"
+SYSTEMS = ("linux", "win32", "darwin")
 
 
-@needs_make
-def test_the_oldest_packages_that_are_tested_are_the_lower_bounds(checkout: Path) -> None:
-    assert make(checkout, "-s", ".venv-lowest/constraints.txt").returncode == 0
-    written = (checkout / ".venv-lowest" / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    assert written == [f"{each.name}{each.specifier}".replace(">=", "==") for each in requirements()]
+def environment(python: str, system: str) -> dict[str, str]:
+    """What markers ask about a Python and a system."""
+    return {"python_version": python, "python_full_version": f"{python}.1", "sys_platform": system}
+
+
+def constraints(python: str, system: str) -> dict[str, str]:
+    """The version of each package that constraints.txt names for a Python and a system."""
+    place = environment(python, system)
+    pins: dict[str, str] = {}
+    for line in CONSTRAINTS.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            pin = Requirement(line)
+            (exact,) = pin.specifier
+            assert exact.operator == "==", line
+            if pin.marker is None or pin.marker.evaluate(place):
+                assert pins.setdefault(canonicalize_name(pin.name), exact.version) == exact.version, line
+    return pins
+
+
+@pytest.mark.parametrize("python", pythons())
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_constraints_have_every_requirement_within_its_bounds(python: str, system: str) -> None:
+    project = tomlkit.parse((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")).unwrap()
+    built_with = map(Requirement, project["build-system"]["requires"])
+    wanted = [*requirements(), *extra("dev"), *extra("review"), *built_with]
+    pins = constraints(python, system)
+    place = environment(python, system)
+    asked = [each for each in wanted if each.marker is None or each.marker.evaluate(place)]
+    outside = [str(each) for each in asked if pins.get(canonicalize_name(each.name), "0") not in each.specifier]
+    assert outside == [], "run `make pins`"
+
+
+def test_a_new_minor_version_of_numba_is_taken_when_it_was_tested() -> None:
+    """Numba changes in minor versions what it compiles and how its cache is asked, and llvmlite moves with it."""
+    (numba,) = [each for each in requirements() if each.name == "numba"]
+    newest = max(Version(constraints(python, "linux")["numba"]) for python in pythons())
+    assert f"<{newest.major}.{newest.minor + 1}" in str(numba.specifier).split(",")
+
+
+def test_every_requirement_has_a_bound_on_both_sides() -> None:
+    assert [line.partition("==")[0] for line in lower_bounds()] == [each.name for each in requirements()]
+    assert [str(each) for each in requirements() if "<" not in {bound.operator for bound in each.specifier}] == []
+
+
+def test_whoever_installs_the_sources_is_told_the_constraints() -> None:
+    """All commands that install what lies in the current folder: `pip install .`, `pip install ".[train]"`."""
+    for page, count in (("README.md", 4), ("docs/training.md", 1)):
+        text = (REPOSITORY / page).read_text(encoding="utf-8")
+        commands = re.findall(r'\b(?:pip|pipx|uv tool) install\b[^\n`]* "?\.(?:\[\w+\])?"?(?=[`\s])', text)
+        assert len(commands) == count
+        assert [command for command in commands if "-c constraints.txt" not in command] == []
+    recipes = (REPOSITORY / "Makefile").read_text(encoding="utf-8").splitlines()
+    assert [line for line in recipes if "--editable" in line and "$(INSTALL)" not in line] == []
+    (install,) = [line for line in recipes if line.startswith("INSTALL :=")]
+    assert install.endswith(" --constraint constraints.txt")
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +193,7 @@ def test_an_installation_has_the_packages_and_the_network_and_nothing_else(
 ) -> None:
     tracked, _, installed = built
     files = [path for path in installed.rglob("*") if path.is_file()]
-    expected = {name for name in tracked if name.split("/")[0] in ROOMS}
+    expected = {name for name in tracked if name.split("/")[0] in PACKAGES}
     assert {path.relative_to(installed).as_posix() for path in files} == expected
     assert "nets/weights/nobi-fast.bin.gz" in expected
     assert sum(path.stat().st_size for path in files) < 8_000_000, "a user downloads this"
@@ -153,16 +202,16 @@ def test_an_installation_has_the_packages_and_the_network_and_nothing_else(
 CONTAINER = REPOSITORY / "docs" / "container"
 
 
-def test_the_container_has_each_package_in_one_version_with_its_hashes() -> None:
+def test_the_container_has_the_packages_of_the_constraints_with_their_hashes() -> None:
     text = (CONTAINER / "requirements.txt").read_text(encoding="utf-8").replace("\\\n", " ")
     pins = {}
     for line in text.splitlines():
         assert re.fullmatch(r"[a-z0-9-]+==[0-9.]+( +--hash=sha256:[0-9a-f]{64})+ *", line), line
         name, version = line.split()[0].split("==")
         assert pins.setdefault(name, version) == version
-    for each in requirements():
-        if each.marker is None:
-            assert pins[each.name] in each.specifier, f"{each}: run `make container-pins`"
+    known = constraints("3.13", "linux")
+    assert [f"{name}=={version}" for name, version in pins.items() if known[name] != version] == [], "run `make pins`"
+    assert {each.name for each in requirements() if each.marker is None} <= pins.keys()
 
 
 def test_the_container_installs_what_was_pinned_and_runs_without_rights() -> None:
@@ -177,20 +226,10 @@ def test_the_container_installs_what_was_pinned_and_runs_without_rights() -> Non
 CLIENTS = REPOSITORY / "docs" / "clients.md"
 
 
-def test_the_commands_that_clients_are_told_are_understood() -> None:
-    commands = re.findall(r"(?:/path/to/)?nobi ((?:gtp|analysis)[^`'\"\n|]*)", CLIENTS.read_text(encoding="utf-8"))
-    assert len(commands) > 10
-    for command in commands:
-        words = command.split()
-        told = importlib.import_module(command_line.SUBCOMMANDS[words[0]][0])
-        context = getattr(told, words[0]).make_context(words[0], words[1:])
-        assert not context.args, command
-
-
 def test_every_client_that_has_a_transcript_is_in_the_page() -> None:
     page = CLIENTS.read_text(encoding="utf-8").lower()
     names = {path.stem for path in (REPOSITORY / "tests" / "gtp_engine" / "clients").glob("*.py")}
-    names -= {"__init__", "partners", "stories", "talk", "test_clients"}
+    names -= {"__init__", "page", "partners", "stories", "talk", "test_clients", "test_page"}
     assert len(names) > 8
     assert {name for name in names if name not in page} == set()
 
@@ -234,7 +273,6 @@ def test_tables_of_the_present_are_short(page: str) -> None:
 
 
 ARCHITECTURE = REPOSITORY / "docs" / "architecture.md"
-ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
 
 
 def section(title: str) -> str:
@@ -249,7 +287,7 @@ def rows(title: str) -> list[list[str]]:
 
 
 def paths(text: str) -> list[str]:
-    return re.findall(rf"`((?:{'|'.join(ROOMS)}|tests|docs|benchmarks)/[\w/.]*)`", text)
+    return re.findall(rf"`((?:{'|'.join(PACKAGES)}|tests|docs|benchmarks)/[\w/.]*)`", text)
 
 
 def test_paths_named_in_the_architecture_exist() -> None:
@@ -312,7 +350,9 @@ def test_the_map_has_every_folder_and_the_files_to_start_with() -> None:
     for folder, _, files in rows("The map")[:-1]:
         folders[folder.strip("`/")] = re.findall(r"`([\w.]+)`", files)
     code = {
-        path.parent.relative_to(REPOSITORY).as_posix() for room in ROOMS for path in (REPOSITORY / room).rglob("*.py")
+        path.parent.relative_to(REPOSITORY).as_posix()
+        for package in PACKAGES
+        for path in (REPOSITORY / package).rglob("*.py")
     }
     assert set(folders) == code | {"nets/weights"}
     assert [

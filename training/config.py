@@ -8,6 +8,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +17,15 @@ from typing import Any
 
 from go_rules.machine.printable import printable_path, shown
 from go_rules.machine.texts import parse_json
-from search.parameters import ParameterError, ParameterTable, declared, from_values, parameter
+from search.parameters import (
+    Complaints,
+    ParameterError,
+    ParameterTable,
+    declared,
+    from_values,
+    parameter,
+    suggestion,
+)
 from search.toml import read_toml, toml_value
 from training.errors import TrainingError
 
@@ -241,19 +251,68 @@ class TrainingConfig(ParameterTable):
     learn: LearnConfig = LearnConfig()
 
 
+DEPARTED = {
+    "data.even_share": "write balanced_share",
+    "data.play.games": "run.batch says how many there are",
+    "loss.noise": "policies are learned as they are",
+    "loss.surprise": "all positions count alike",
+    "loss.temperature": "policies are learned as they are",
+    "loss.trunk": "trunks are not compared",
+    "network.attention_every": "network.kind says where attention is",
+    "network.equivariant": "no weights are tied",
+    "network.norm": "norms are learned scales and biases",
+    "network.pooled_channels": "blocks of random weights do not pool over the board",
+    "network.pooling_every": "blocks of random weights do not pool over the board",
+    "optimiser.integers_share": "training does not round to 8 bits",
+    "optimiser.kind": "Muon learns the matrices of the blocks, AdamW the rest",
+    "optimiser.next_leg": "a leg begins with the network of the last one",
+    "optimiser.reset_dormant": "units that never fire stay",
+    "optimiser.revive": "units that never fire stay",
+}
+"""Values that earlier versions had: what to write instead, or why there is nothing to write. In a file such a name is
+one line on stderr, on the command line an error with this reason."""
+
+
 def read_config(path: Path, network: NetworkConfig = DEFAULT_NETWORK) -> TrainingConfig:
-    """Read a TOML file. `network` has the values that its table `[network]` leaves out. Raises TrainingError."""
+    """Read a TOML file. `network` has the values that its table `[network]` leaves out.
+
+    What else is wrong in it than its form is said on stderr, once, and does not hold, so that a run goes on with the
+    file of an earlier version. Raises TrainingError where there is no TOML to read.
+    """
     try:
         content = read_toml(path)
     except ParameterError as error:
         raise TrainingError(str(error)) from None
-    named = content.get("network", {})
-    if isinstance(named, dict):
-        content["network"] = dataclasses.asdict(network) | named
-    try:
-        return from_values(TrainingConfig, content)
-    except ParameterError as error:
-        raise TrainingError(f"{printable_path(path)}: {error}") from None
+    complaints = Complaints(printable_path(path))
+    config = from_values(TrainingConfig(network=network), content, complaints=complaints, hint=_hint)
+    for line in complaints.lines():
+        _say(line)
+    return config
+
+
+@functools.cache
+def _say(line: str) -> None:
+    """Write a line to stderr, once: a command may read a file for several purposes."""
+    sys.stderr.write(f"nobi: {line}\n")
+
+
+def _hint(name: str) -> str:
+    """What to write in place of an unknown name, as far as it is known."""
+    if name in DEPARTED:
+        return f"gone: {DEPARTED[name]}"
+    names = list(_names(TrainingConfig()))
+    last = name.rpartition(".")[2]
+    elsewhere = [each for each in names if each.rpartition(".")[2] == last]
+    return f"did you mean {' or '.join(elsewhere)}?" if elsewhere else suggestion(name, names)
+
+
+def _names(table: ParameterTable, place: str = "") -> Iterator[str]:
+    """The full names of all values and tables."""
+    yield from (f"{place}{each.name}" for each in declared(type(table)))
+    for name, part in vars(table).items():
+        if isinstance(part, ParameterTable):
+            yield f"{place}{name}"
+            yield from _names(part, f"{place}{name}.")
 
 
 def override(config: TrainingConfig, settings: tuple[str, ...]) -> TrainingConfig:
@@ -266,10 +325,11 @@ def override(config: TrainingConfig, settings: tuple[str, ...]) -> TrainingConfi
         for key in path:
             table = table.get(key) if isinstance(table, dict) else None
         if not equals or not isinstance(table, dict) or last not in table:
-            raise TrainingError(f"{shown(setting)}: not a setting like run.batch=64")
+            hint = _hint(name.strip()) if equals else ""
+            raise TrainingError(f"{shown(setting)}: not a setting like run.batch=64" + (f" ({hint})" if hint else ""))
         table[last] = _value(text.strip())
     try:
-        return from_values(TrainingConfig, tree)
+        return from_values(TrainingConfig(), tree)
     except ParameterError as error:
         raise TrainingError(str(error)) from None
 

@@ -25,6 +25,15 @@ def config_root() -> Path:
     return _named("NOBI_CONFIG_DIR") or _of_user("config")
 
 
+def data_root() -> Path:
+    """Return the directory for files that a user asked for and that stay: `$NOBI_DATA_DIR`, or else where the system
+    has such files.
+
+    NOWHERE if neither is known.
+    """
+    return _named("NOBI_DATA_DIR") or _of_user("data")
+
+
 def expand_home(path: str) -> Path:
     """Put a user's home in place of a `~` at the beginning; where it is not known, the path stays as it is."""
     return Path(os.path.expanduser(path))
@@ -40,9 +49,8 @@ def _of_user(kind: str) -> Path:
     home, others return a path below the current directory, where anybody may have put something."""
     import platformdirs
 
-    find = platformdirs.user_cache_dir if kind == "cache" else platformdirs.user_config_dir
     try:
-        found = Path(find("nobi", appauthor=False))
+        found = Path(getattr(platformdirs, f"user_{kind}_dir")("nobi", appauthor=False))
     except (RuntimeError, KeyError, OSError):
         return NOWHERE
     return found if found.is_absolute() else NOWHERE

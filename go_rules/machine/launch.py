@@ -1,4 +1,5 @@
-"""How Nobi starts another Python: never one that looks for modules in the current directory.
+"""How Nobi starts another Python, and where a Python of ours looks for modules: not in the current directory, and for
+our packages in our folder only.
 
 `python -m module` puts the current directory first on sys.path. So in a folder that holds `numpy/` or `search/`, it
 would run what it finds there. This file is run instead, by its absolute path, and starts the module after it has
@@ -8,13 +9,22 @@ cleaned sys.path:
 
 Python's own ways to the same end do not serve: `-P` is missing from 3.10, and `-I` also leaves out the packages of the
 user and of PYTHONPATH. Imports only what every Python has loaded when it starts.
+
+Names such as `search` and `training` are common, and packages of others may come before ours on sys.path: from
+PYTHONPATH, or from site-packages before a checkout. So a finder for our names alone is asked before sys.path is looked
+through. To put our folder first on sys.path would be wrong: where Nobi is installed it is site-packages, and what lies
+there would then hide modules of the standard library and of PYTHONPATH.
 """
 
 import os
 import sys
+from _frozen_importlib import ModuleSpec  # the parts of importlib that are built into Python
+from _frozen_importlib_external import PathFinder
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 """The folder that holds Nobi's packages."""
+PACKAGES = ("go_rules", "nets", "search", "gtp_engine", "training")
+"""The names of Nobi's packages."""
 
 
 def python_command(module: str, *arguments: str, root: str = ROOT) -> list[str]:
@@ -26,19 +36,17 @@ def python_command(module: str, *arguments: str, root: str = ROOT) -> list[str]:
     return [sys.executable, *_flags(), launch, module, *arguments]
 
 
-def forget_current_directory() -> None:
-    """Take the current directory off sys.path, unless our packages lie there: later imports must not look into it.
+def find_only_our_own() -> None:
+    """Have later imports find our packages in ROOT, whatever has the same names, and nothing in the current directory.
 
-    It is there first if Python was started with `-m` or `-c`, or in the folder of the script that it runs, and it is
-    there where PYTHONPATH has an empty entry. A folder that PYTHONPATH names in full stays.
+    That is first on sys.path if Python was started with `-m` or `-c`, or in the folder of the script that it runs, and
+    it is there where PYTHONPATH has an empty entry. A folder that PYTHONPATH names in full stays. So does the current
+    directory if our packages lie there.
     """
+    if _OurPackages not in sys.meta_path:  # the same of this file as a program may be there, and does no harm
+        sys.meta_path.insert(0, _OurPackages)
     if sys.path and _is_current_directory(sys.path[0]):
         del sys.path[0]
-    _forget_entries_of_pythonpath()
-
-
-def _forget_entries_of_pythonpath() -> None:
-    """Take those entries off sys.path that mean the current directory without naming it, and make sure of ROOT."""
     named = "" if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "")
     for entry in named.split(os.pathsep) if named else ():
         if not os.path.isabs(entry) and _is_current_directory(entry):
@@ -48,6 +56,14 @@ def _forget_entries_of_pythonpath() -> None:
     sys.path[:] = [path for path in sys.path if path not in ("", os.curdir)]
     if os.path.realpath(ROOT) not in map(os.path.realpath, sys.path):
         sys.path.insert(0, ROOT)
+
+
+class _OurPackages:
+    """Finds our packages, which are then where Python finds their modules. It knows nothing of other names."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        return PathFinder.find_spec(name, [ROOT]) if name in PACKAGES else None
 
 
 def _is_current_directory(path: str) -> bool:
@@ -69,7 +85,7 @@ def _flags() -> list[str]:
 def _run() -> None:
     if sys.path and os.path.realpath(sys.path[0]) == os.path.dirname(os.path.realpath(__file__)):
         del sys.path[0]  # Python put this file's folder there, whose modules go by other names
-    _forget_entries_of_pythonpath()
+    find_only_our_own()
     del sys.argv[0]
     import runpy
 

@@ -112,8 +112,8 @@ def container_limits(groups: Path = GROUPS, mounts: Path = MOUNTS) -> list[int]:
 
 def _text(path: Path) -> str | None:
     try:
-        return path.read_text()
-    except (OSError, ValueError):
+        return os.fsdecode(path.read_bytes())  # groups have names like folders
+    except OSError:
         return None
 
 

@@ -1,26 +1,21 @@
-"""Writes notes into the main line of an SGF file, whose other content stays: comments, marks, variations, the names of
-the players, properties that only one program knows.
+"""Writes notes into the main line of an SGF file, whose other bytes stay as they are: comments, marks, variations, the
+names of the players, in whatever encoding, and properties that only one program knows.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-
-from sgfmill import sgf_grammar
-from sgfmill.sgf_grammar import Coarse_game_tree
+from typing import NamedTuple
 
 from go_rules.game import Move
 from go_rules.points import COLOUR_LETTERS
-from go_rules.sgf.encodings import known_encoding
-from go_rules.sgf.grammar import parse_tree
+from go_rules.sgf.encodings import is_text, known_encoding
+from go_rules.sgf.grammar import GameText, Node, parse_game
 from go_rules.sgf.writer import coordinates, escaped
 
 JUDGEMENTS = ("BM", "DO", "IT", "TE")
 """What FF[4] has to say of a move: bad, doubtful, interesting, good. A node has one of them at most."""
-
-Node = dict[str, list[bytes]]
 
 
 @dataclass(frozen=True)
@@ -44,103 +39,88 @@ class Note:
 
 
 def annotated(data: bytes, notes: Mapping[int, Note]) -> bytes:
-    """Return the first game of an SGF text in UTF-8, with notes by the number of the move; 0 is the root's.
+    """Return the first game of an SGF text, with notes by the number of the move; 0 is the root's.
 
-    Only nodes with one move get notes, and variations go beside the node. Raises SgfError.
+    Only nodes with one move get notes, and variations go beside the node. Where the whole game is in UTF-8, so are the
+    notes, and the root says so. Elsewhere they are in ASCII, which all encodings have in common. Raises SgfError.
     """
-    tree = parse_tree(data)
-    _to_utf8(tree)
-    played, places = 0, [(0, _Place(None, tree, 0))]
-    for place in _main_line(tree):
-        moves = sum(len(place.node.get(name, [])) for name in ("B", "W"))
+    game = parse_game(data)
+    root = game.nodes[0]
+    charset = root.properties.get("CA", [b""])[0].strip().upper()
+    is_utf8 = known_encoding(charset) == "utf-8" and is_text(game.content, "utf-8") and game.content == game.structure
+    encoding = "utf-8" if is_utf8 else "ascii"
+    edits: list[_Edit] = []
+    varied: list[tuple[Node, bool, bytes]] = []
+    played, tree = 0, -1
+    for node in game.nodes:
+        moves = sum(len(node.properties.get(name, [])) for name in ("B", "W"))
         played += moves
-        if moves == 1:
-            places.append((played, place))
-    noted = [(place, notes[number]) for number, place in places if number in notes]
-    for place, note in noted:
-        _write(place.node, note)
+        numbers = [0] * (node is root) + [played] * (moves == 1)
+        written = [notes[number] for number in numbers if number in notes]
+        if node is root and is_utf8 and charset != b"UTF-8":
+            written.append(Note(properties={"CA": "UTF-8"}))
+        if written:
+            edits += _written(game, node, written, encoding)
+        variations = b"".join(_as_text(variation, encoding) for note in written for variation in note.variations)
+        if variations and node is not root:  # nothing can be beside the root
+            varied.append((node, node.tree != tree, variations))
+        tree = node.tree
     # From the end, since a variation divides what comes before it from what comes behind.
-    for place, note in reversed(noted):
-        _add(place, [_as_tree(variation) for variation in note.variations])
-    serialised: bytes = sgf_grammar.serialise_game_tree(tree)
-    return serialised
+    for node, is_first, variations in reversed(varied):
+        if is_first:
+            edits.append(_Edit(game.ends[node.tree - 1], 0, variations))
+        else:
+            edits.append(_Edit(node.start, 1, b"(;"))
+            edits.append(_Edit(game.ends[node.tree], 0, b")" + variations))
+    return _edited(game.content, edits) + b"\n"
 
 
-@dataclass(frozen=True)
-class _Place:
-    """A node of the main line: one of the sequence of a tree, which is a child of another unless it is the game's."""
+class _Edit(NamedTuple):
+    """What takes the place of some bytes of a game's text. Of those at one place, insertions come first."""
 
-    parent: Coarse_game_tree | None
-    tree: Coarse_game_tree
-    index: int
-
-    @property
-    def node(self) -> Node:
-        node: Node = self.tree.sequence[self.index]
-        return node
+    start: int
+    length: int
+    text: bytes
 
 
-def _main_line(tree: Coarse_game_tree) -> Iterator[_Place]:
-    parent = None
-    while True:
-        for index in range(len(tree.sequence)):
-            yield _Place(parent, tree, index)
-        if not tree.children:
-            return
-        parent, tree = tree, tree.children[0]
+def _edited(content: bytes, edits: Sequence[_Edit]) -> bytes:
+    pieces, position = [], 0
+    for start, length, text in sorted(edits, key=lambda edit: edit[:2]):
+        pieces += [content[position:start], text]
+        position = start + length
+    return b"".join([*pieces, content[position:]])
 
 
-def _to_utf8(tree: Coarse_game_tree) -> None:
-    """Have all texts of a game in UTF-8, and the root say so."""
-    root = tree.sequence[0]
-    encoding = known_encoding(root.get("CA", [b""])[0])
-    root["CA"] = [b"UTF-8"]
-    waiting = [tree]
-    while waiting:
-        part = waiting.pop()
-        waiting += part.children
-        for node in part.sequence:
-            for name, values in node.items():
-                node[name] = [_in_utf8(value, encoding) for value in values]
+def _written(game: GameText, node: Node, notes: Sequence[Note], encoding: str) -> Iterator[_Edit]:
+    """Yield what writes the comments and properties of notes into a node."""
+    comment = "\n\n".join(note.comment for note in notes if note.comment)
+    is_judged = any(name in node.properties for name in JUDGEMENTS)
+    properties = {
+        name: text for note in notes for name, text in note.properties.items() if not (is_judged and name in JUDGEMENTS)
+    }
+    comment_end = None
+    for name, start, end in game.properties(node):
+        if name in properties:
+            yield _Edit(start, end - start, b"")
+        if name == "C":
+            comment_end = end - 1
+    if comment and comment_end is None:
+        properties["C"] = comment
+    elif comment and comment_end is not None:
+        # The blank line also ends half a character.
+        blank_line = b"\n\n" if node.properties["C"][-1].strip() else b""
+        yield _Edit(comment_end, 0, blank_line + _value(comment, encoding))
+    yield _Edit(node.end, 0, b"".join(_property(name, text, encoding) for name, text in properties.items()))
 
 
-def _in_utf8(value: bytes, encoding: str) -> bytes:
-    """Return the raw value of a property in UTF-8. Where it is neither in its file's encoding nor in UTF-8, it is taken
-    for ISO 8859-1, the encoding of SGF files that name none."""
-    for each in (encoding, "utf-8"):
-        with contextlib.suppress(UnicodeDecodeError):
-            text = value.decode(each).encode()
-            if sgf_grammar.is_valid_property_value(text):  # and no backslash was taken for half a character
-                return text
-    return value.decode("iso8859-1").encode()
+def _as_text(variation: Variation, encoding: str) -> bytes:
+    first, *others = (_property(COLOUR_LETTERS[move.colour], coordinates(move.point)) for move in variation.moves)
+    return b"(;%b%b%b)" % (first, _property("C", variation.comment, encoding), b"".join(b";" + each for each in others))
 
 
-def _write(node: Node, note: Note) -> None:
-    if note.comment:
-        said = [*(text for text in node.get("C", []) if text.strip()), escaped(note.comment)]
-        node["C"] = [b"\n\n".join(said)]
-    is_judged = any(name in node for name in JUDGEMENTS)
-    for name, text in note.properties.items():
-        if name not in JUDGEMENTS or not is_judged:
-            node[name] = [escaped(text)]
+def _property(name: str, text: str, encoding: str = "ascii") -> bytes:
+    return b"%b[%b]" % (name.encode("ascii"), _value(text, encoding))
 
 
-def _add(place: _Place, variations: list[Coarse_game_tree]) -> None:
-    """Make variations siblings of a node. The root of a game can have none."""
-    parent, tree = place.parent, place.tree
-    if not variations or (parent is None and place.index == 0):
-        return
-    if place.index:
-        rest = Coarse_game_tree()
-        rest.sequence, rest.children = tree.sequence[place.index :], tree.children
-        tree.sequence, tree.children = tree.sequence[: place.index], [rest]
-        parent = tree
-    assert parent is not None
-    parent.children += variations
-
-
-def _as_tree(variation: Variation) -> Coarse_game_tree:
-    tree = Coarse_game_tree()
-    tree.sequence = [{COLOUR_LETTERS[move.colour]: [coordinates(move.point).encode()]} for move in variation.moves]
-    tree.sequence[0]["C"] = [escaped(variation.comment)]
-    return tree
+def _value(text: str, encoding: str) -> bytes:
+    return escaped(text.encode(encoding, "backslashreplace").decode(encoding))

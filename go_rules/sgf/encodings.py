@@ -5,10 +5,17 @@ from __future__ import annotations
 import codecs
 import re
 
-_ENCODINGS = re.compile(r"utf[-_]8|ascii|(iso8859|iso2022_jp|koi8|cp|gb|big5|shift_jis|euc_)[-\w]*")
+_ENCODINGS = re.compile(r"utf[-_]8|(iso8859|iso2022_jp|koi8|cp|gb|big5|shift_jis|euc_)[-\w]*")
 """The encodings of text by Python's names. Other codecs of Python's are slow or decode to something else."""
 
-_LARGER = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932"}
+_LARGER = {
+    "ascii": "utf-8",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "big5": "cp950",
+    "euc_kr": "cp949",
+}
 """By the encoding that a file names: the one that programs take for it, which has more characters."""
 
 
@@ -26,15 +33,21 @@ def known_encoding(name: bytes) -> str:
     return encoding if _ENCODINGS.fullmatch(encoding) else "utf-8"
 
 
-_CHARSET = re.compile(rb"CA\s*\[([\w\s-]{1,40})\]")
-_IN_TWO_BYTES = re.compile(r"(shift_jis|cp9|big5|gb|iso2022_jp)[-\w]*")
-"""Encodings in which a byte of a character may be that of a bracket or of a backslash."""
+def is_text(data: bytes, encoding: str) -> bool:
+    """Return whether all of these bytes are characters of an encoding."""
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
-def in_utf8(data: bytes) -> bytes:
-    """Return `data` in UTF-8, and say so in it, if all its CA properties name one encoding, in which brackets cannot be
-    found; else `data` itself."""
-    first, *others = {known_encoding(name) for name in set(_CHARSET.findall(data))} or {"utf-8"}
-    if others or not _IN_TWO_BYTES.fullmatch(first):
+_CHARSET = re.compile(rb"CA\s*\[[\w\s-]{1,40}\]")
+
+
+def from_utf16(data: bytes) -> bytes:
+    """Return a file in UTF-8 if its byte order mark says that it is in UTF-16, where brackets have two bytes; else the
+    file as it is."""
+    if not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data
-    return _CHARSET.sub(b"CA[UTF-8]", data.decode(first, "replace").encode())
+    return _CHARSET.sub(b"CA[UTF-8]", data.decode("utf-16", "replace").encode())

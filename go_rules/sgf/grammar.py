@@ -1,23 +1,27 @@
-"""The grammar of SGF files (FF[4], https://www.red-bean.com/sgf/): the first game as a tree of nodes, and a collection
+"""The grammar of SGF files (FF[4], https://www.red-bean.com/sgf/): the main line of the first game, and a collection
 taken apart into its games.
 
-The size of a text is measured before it is parsed, so that a hostile file is refused early. sgfmill parses the grammar.
+The grammar is one of bytes, and texts may be in any encoding. In Shift_JIS, Big5 and GBK the second byte of a character
+may be that of a bracket or of a backslash, and few files say truly which encoding they are in. So brackets are found
+first (`_structure`), by what stands around each, and values are kept as the bytes that they are.
+
+The size of a text is measured before it is parsed, so that a hostile file is refused early.
 """
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator, Mapping
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
-from sgfmill import sgf_grammar
-from sgfmill.sgf_grammar import Coarse_game_tree
-
-from go_rules.sgf.encodings import in_utf8
+from go_rules.sgf.encodings import from_utf16, is_text
 
 MAX_BYTES = 10_000_000
 MAX_TOKENS = 250_000
-"""The most delimiters, property names, values and escaped characters: sgfmill keeps some 200 bytes for each."""
+"""The most delimiters, property names, values and escaped characters of a game."""
 MAX_DEPTH = 5_000
 """The most nested variations. Some editors nest every move of a game, so hundreds are normal."""
 
@@ -26,41 +30,50 @@ class SgfError(ValueError):
     """The file or text is no SGF game that we can play; the message is one line."""
 
 
-def parse_tree(data: bytes) -> Coarse_game_tree:
-    """Parse the first game in `data`, whatever comes before it. Raises SgfError.
+class Node(NamedTuple):
+    """A node of the main line, and where it stands in the text of its game."""
 
-    Values are as they stand in the text, escaped; where its encoding had to be known to find the brackets, they are in
-    UTF-8, and the root says so.
-    """
+    properties: dict[str, list[bytes]]
+    """The values by the names: the bytes between the brackets as they are, escaped."""
+    tree: int
+    """How many of the main line's variations it is in; 0 for the root."""
+    start: int
+    """Of its semicolon."""
+    end: int
+    """Behind its last property."""
+
+
+@dataclass(frozen=True)
+class GameText:
+    """The first game of a file, as it stands there."""
+
+    content: bytes
+    """From its first parenthesis to its last."""
+    structure: bytes
+    """The same, byte by byte, but no part of a character looks like a bracket or a backslash."""
+    nodes: list[Node]
+    """The main line, at least the root."""
+    ends: list[int]
+    """Where the parentheses stand that close the game and the variations of its main line, by the `tree` of a node."""
+
+    def properties(self, node: Node) -> Iterator[tuple[str, int, int]]:
+        """Yield the properties of a node, also those that have the same name: the name, and where each begins and
+        ends."""
+        for match in _PROPERTY.finditer(self.structure, node.start, node.end):
+            yield _name(match[1]), match.start(), match.end()
+
+
+def parse_game(data: bytes) -> GameText:
+    """Parse the first game in `data`, whatever comes before it. Raises SgfError."""
     if len(data) > MAX_BYTES:
         raise SgfError(f"more than {MAX_BYTES} bytes")
-    data = _with_root(data)
-    text = in_utf8(data)
-    if text is data:
-        return _parse(data)
-    # A name may have been cut in the middle of a character, or the encoding be another: then brackets are found in the
-    # bytes. Where one is missed, so is the property behind it.
-    readings = []
-    for each in (text, data):
-        with contextlib.suppress(SgfError):
-            readings.append(_parse(each))
-    return max(readings, key=lambda tree: sum(map(len, main_line(tree)))) if readings else _parse(text)
-
-
-def main_line(tree: Coarse_game_tree) -> list[Mapping[str, list[bytes]]]:
-    """List the nodes of a game's main line: property names and their raw values."""
-    return list(sgf_grammar.main_sequence_iter(tree))
-
-
-def _parse(data: bytes) -> Coarse_game_tree:
+    data = _with_root(from_utf16(data))
     start = _START.search(data)
     if start is None:
         raise SgfError("no SGF game found")
-    _measure(data, start.start())
-    try:
-        return sgf_grammar.parse_sgf_game(data[start.start() :])
-    except ValueError as error:
-        raise SgfError(f"broken SGF: {error}") from None
+    structure = _structure(data)
+    game = slice(start.start(), _measure(structure, start.start()))
+    return _parse(data[game], structure[game])
 
 
 def split_games(data: bytes) -> Iterator[bytes]:
@@ -69,16 +82,17 @@ def split_games(data: bytes) -> Iterator[bytes]:
     What has no game in it, and what begins with a game whose end cannot be found, is yielded as it is: parse_sgf then
     says why.
     """
-    data = in_utf8(_with_root(data))
+    data = _with_root(from_utf16(data))
     position, start = 0, _START.search(data)
-    while start is not None:
-        try:
-            position = _measure(data, start.start())
-        except SgfError:
-            yield data[start.start() :]
-            return
-        yield data[start.start() : position]
-        start = _START.search(data, position)
+    try:
+        structure = _structure(data)
+        while start is not None:
+            position = _measure(structure, start.start())
+            yield data[start.start() : position]
+            start = _START.search(data, position)
+    except SgfError:
+        yield data[start.start() if start else 0 :]
+        return
     if position == 0:
         yield data
 
@@ -94,16 +108,93 @@ def _with_root(data: bytes) -> bytes:
     return data if unmarked is None else b"%s;%s" % (unmarked.group(), data[unmarked.end() :])
 
 
+# --- Brackets -----------------------------------------------------------------------------------------------------
+
+_DOUBTFUL = re.compile(rb"\](?:(?<=[\x80-\xff]\])|(?<=[\x80-\xff\\]\\\]))")
+"""A bracket that may be the second byte of a character, or whose backslash may be one. Only bytes from 80 on begin a
+character of several bytes, so all other brackets are what they seem."""
+_FARTHEST = 2_000
+"""How many bytes before a bracket are looked at, at most."""
+_HIGH = bytes(range(0x80, 0x100))
+_UTF8 = re.compile(rb"CA\s*\[\s*utf-?8\s*\]", re.IGNORECASE)
+_SHIFTED = re.compile(rb"\x1b\$\(?[@A-D][\x21-\x7e]*\x1b\(")
+"""Characters of ISO-2022-JP, whose bytes are all below 80, between escape sequences."""
+_NEUTRAL = bytes.maketrans(rb"[\]", b"xxx")
+
+
+def _structure(data: bytes) -> bytes:
+    """Return `data` with other bytes in the place of brackets and backslashes that are a part of a character."""
+    if b"\x1b$" in data:
+        data = _SHIFTED.sub(lambda match: match[0].translate(_NEUTRAL), data)
+    if data.isascii():
+        return data
+    is_utf8 = is_text(data, "utf-8")
+    if is_utf8 and _UTF8.search(data):
+        return data
+    structure = bytearray(data)
+    doubtful = 0
+    for bracket in _DOUBTFUL.finditer(data):
+        position = bracket.start()
+        before = data[max(0, position - _FARTHEST) : position]
+        text = before.rstrip(b"\\")
+        if not text or text[-1] < 0x80:
+            continue
+        doubtful += 1
+        if doubtful > MAX_TOKENS:
+            raise SgfError(f"more than {MAX_TOKENS} values")
+        is_escaped = (len(before) - len(text)) % 2 == 1
+        # In characters of two bytes, and in UTF-8, the bracket is one of its own, too.
+        is_alone = is_utf8 or (len(text) - len(text.rstrip(_HIGH))) % 2 == 0
+        if _ends_value(data, position + 1, is_utf8, is_alone and not is_escaped) == is_escaped:
+            structure[position - is_escaped] = ord("x")
+    return bytes(structure)
+
+
+_FOLLOWING = re.compile(rb"([\s;()]*)(?:([A-Za-z]{1,64})\s*)?(\[)?")
+_PLAIN = re.compile(rb"[^\x80-\xff\\\[\]]*\]")
+"""The rest of a value without brackets. Within a text the one at its end would be escaped."""
+_POINT = re.compile(rb"[a-z]{2}[:\]]")
+_NO_TEXT = re.compile("[BW]|A[BWE]|PL|SZ|GM|FF|HA")
+"""Properties that have no brackets in their values. Within a text they may seem to."""
+_GAME = re.compile(rb"\(\s*;\s*[A-Z]")
+_NODE = re.compile(rb";\s*[A-Z]{1,2}\s*\[[^\\\[\]]*\Z")
+
+
+def _ends_value(data: bytes, position: int, is_utf8: bool, seems_so: bool) -> bool:
+    """Return whether the doubtful bracket before a position ends its value.
+
+    What follows decides, so that no property and no move is taken for text, whatever the encoding. Where a text could
+    go on like that, too, `seems_so` is returned.
+    """
+    following = _FOLLOWING.match(data, position)
+    assert following is not None
+    marks, name, opening = following.groups()
+    value = following.end()
+    if opening and name and (b";" in marks or not name.islower()):
+        may_be_text = is_utf8 or _NO_TEXT.fullmatch(_name(name)) is not None
+        return seems_so or not may_be_text or _PLAIN.match(data, value) is not None
+    if opening and not name and not marks.strip():
+        return seems_so or _POINT.match(data, value) is not None
+    position += len(marks)
+    end = data.find(b"]", position)
+    if b")" in marks:  # the game's end, which nothing need follow, or another game
+        return end < 0 or _GAME.search(data, position, end) is not None
+    # A text goes on, unless a node comes first: then this is a fault of the file, and no reason to lose a move.
+    return _NODE.search(data, position, end) is not None
+
+
+# --- Tokens -------------------------------------------------------------------------------------------------------
+
 _OUTSIDE = re.compile(rb"[A-Za-z]{1,64}|[\[();]")
 _INSIDE = re.compile(rb"\\.|\]", re.DOTALL)
 
 
-def _measure(data: bytes, position: int) -> int:
+def _measure(structure: bytes, position: int) -> int:
     """Refuse what would cost a parser too much: walk the tokens of the game that begins at `position`, without keeping
     them. Return where it ends."""
     depth = tokens = 0
     pattern = _OUTSIDE
-    while match := pattern.search(data, position):
+    while match := pattern.search(structure, position):
         tokens += 1
         position = match.end()
         token = match.group()
@@ -122,3 +213,56 @@ def _measure(data: bytes, position: int) -> int:
         if depth == 0:
             return position
     raise SgfError("broken SGF: unexpected end of SGF data")
+
+
+_VALUE = rb"[^\\\]]*(?:\\.[^\\\]]*)*"
+_VALUES = re.compile(rb"\[(%b)\]" % _VALUE, re.DOTALL)
+_PROPERTY = re.compile(rb"([A-Za-z]{1,64})\s*\[(%b)\]((?:\s*\[%b\])*)" % (_VALUE, _VALUE), re.DOTALL)
+_MARK_AND_PROPERTY = re.compile(rb"\s*([;()]?)\s*(?:%b)?" % _PROPERTY.pattern, re.DOTALL)
+_AFTER = {b"(": b";", b";": b";()", b")": b"()"}
+"""Which of these may follow another one, perhaps behind properties."""
+
+
+def _parse(content: bytes, structure: bytes) -> GameText:
+    """Parse the text of one game, which was measured. Raises SgfError."""
+    nodes: list[Node] = []
+    ends = [0]
+    properties: dict[str, list[bytes]] = {}
+    before, start, position, depth, is_main = b"(", 0, 1, 1, True
+    while depth:
+        token = _MARK_AND_PROPERTY.match(structure, position)
+        assert token is not None
+        mark, letters = token[1], token[2]
+        if (mark not in _AFTER[before] if mark else not letters) or (letters and (mark or before) != b";"):
+            raise SgfError(f"broken SGF: neither a property nor a node at byte {position} of the game")
+        if mark:
+            if is_main and before == b";":
+                nodes.append(Node(properties, len(ends) - 1, start, position))
+            if mark == b";":
+                properties, start = {}, token.start(1)
+            elif mark == b"(":
+                depth += 1
+                if is_main:
+                    ends.append(0)
+            else:
+                is_main = False
+                if depth <= len(ends) and not ends[depth - 1]:
+                    ends[depth - 1] = token.start(1)
+                depth -= 1
+            before = mark
+        position = token.end()
+        if letters and is_main:
+            values = [content[token.start(3) : token.end(3)]]
+            if token[4]:
+                values += [content[v.start(1) : v.end(1)] for v in _VALUES.finditer(structure, *token.span(4))]
+            properties.setdefault(_name(letters), []).extend(values)
+    return GameText(content, structure, nodes, ends)
+
+
+@lru_cache(maxsize=256)
+def _name(letters: bytes) -> str:
+    """Return the name of a property. Small letters say nothing where there are others: `AddBlack` is `AB`."""
+    return (letters.translate(None, _SMALL) or letters.upper()).decode("ascii")
+
+
+_SMALL = string.ascii_lowercase.encode()

@@ -35,7 +35,7 @@ from go_rules.rule_names import DEFAULT_KOMI, DEFAULT_RULES, komi_from_sgf, rule
 from go_rules.rules import SCORING_TERRITORY, Rules
 from go_rules.setup import captured_before
 from go_rules.sgf.encodings import known_encoding
-from go_rules.sgf.grammar import MAX_BYTES, SgfError, main_line, parse_tree
+from go_rules.sgf.grammar import MAX_BYTES, SgfError, parse_game
 
 MAX_MOVES = 10_000
 MAX_SETUPS = 300
@@ -191,12 +191,12 @@ def read_sgf(path: str | os.PathLike[str]) -> SgfGame:
 
 def parse_sgf(data: bytes) -> SgfGame:
     """Parse the first game in `data`, whatever comes before it. Raises SgfError."""
-    nodes = main_line(parse_tree(data))
+    nodes = [node.properties for node in parse_game(data).nodes]
     return _Reader(nodes[0]).game(nodes)
 
 
 # What FF[4] says of Text: other white space is a space; an escaped line break is none.
-_ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
 
 
@@ -209,7 +209,7 @@ class _Reader:
         self.encoding = known_encoding(root.get("CA", [b""])[0])
         self.width, self.height = _size(root.get("SZ", [b"19"])[0])
 
-    def game(self, nodes: list[Mapping[str, list[bytes]]]) -> SgfGame:
+    def game(self, nodes: Sequence[Mapping[str, list[bytes]]]) -> SgfGame:
         """Interpret the nodes of the main line. Raises SgfError."""
         steps: list[Move | Setup] = []
         comments: dict[int, str] = {}
@@ -221,7 +221,7 @@ class _Reader:
                 if played > MAX_MOVES or len(steps) - played > MAX_SETUPS:
                     raise SgfError(f"more than {MAX_MOVES} moves or {MAX_SETUPS} setups")
             if "C" in node:
-                texts = comments.get(played, ""), self._text(node["C"][0])
+                texts = comments.get(played, ""), *map(self._text, node["C"])
                 comments[played] = "\n\n".join(text for text in texts if text)
         return SgfGame(
             width=self.width,
@@ -311,7 +311,8 @@ class _Reader:
 
     def _text(self, value: bytes) -> str:
         value = value.replace(b"\r\n", b"\n").replace(b"\r", b"\n").translate(_BLANKS)
-        return _ESCAPED.sub(lambda match: match[1].strip(b"\n"), value).decode(self.encoding, "replace")
+        text = value.decode(self.encoding, "replace")  # first, since a backslash may be half a character
+        return _ESCAPED.sub(lambda match: match[1].strip("\n"), text)
 
 
 def _from_to(ends: list[int]) -> range:

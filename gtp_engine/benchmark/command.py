@@ -16,12 +16,13 @@ from go_rules.machine.cores import usable_cores
 from gtp_engine.benchmark.choice import choose
 from gtp_engine.benchmark.report import advice_of, for_people, progress_bar, surroundings
 from gtp_engine.benchmark.trials import MIN_ROUNDS, ROUND_SECONDS, Tick, Trial, measure, position
-from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration
+from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration, tell
 from gtp_engine.configuration.options import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError, explain
-from gtp_engine.networks import open_evaluator, suited_to
-from gtp_engine.players import PLAYERS, chosen_player, make_player
+from gtp_engine.networks import keep_rate, open_evaluator, suited_to
+from gtp_engine.players import PLAYERS, check_files, chosen_player, make_player
+from gtp_engine.standard_streams import print_json
 from nets.devices import CPU, device_of
 from search.puct.parameters import SearchParameters
 from search.request import Limits, SearchRequest
@@ -66,7 +67,8 @@ def benchmark(
     --net may be repeated, and --precision, --size, --workers and --batch take several values with commas between:
     every combination is measured, all in turns, and the result is a table.
     """
-    configurations = list(_combinations(config_file, settings, options))
+    configurations = [check_files(each) for each in _combinations(config_file, settings, options)]
+    tell(*configurations)
     configuration = configurations[0]
     name = _measured_player(configurations)
     with_network = PLAYERS[name].needs_network
@@ -81,9 +83,7 @@ def benchmark(
             report = measure_all(configurations, seconds, tick)
     report = {"player": name, **report, **surroundings()}
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.encode(report).decode())
+        print_json(report)
     else:
         click.echo(for_people(report))
 
@@ -107,6 +107,7 @@ def measure_network(configuration: Configuration, seconds: float, advice: bool, 
     """Measure a search with a network under one setting, and return the report."""
     trial = new_trial(configuration, open_evaluator(configuration))
     measure([trial], seconds, tick)
+    keep_rate(configuration, trial.evals_per_second)
     report = {**trial.figures(), "net": str(configuration.net), "size": configuration.engine.size, "seconds": seconds}
     if advice:
         report["advice"] = advice_of(choose(trial, variations(trial), seconds * TRIAL_SHARE, tick), TRIAL_SHARE)
@@ -136,6 +137,7 @@ def measure_all(configurations: Sequence[Configuration], seconds: float, tick: T
     measure(list(trials.values()), seconds, tick)
     for number, trial in trials.items():
         rows[number] |= trial.figures()
+        keep_rate(configurations[number], trial.evals_per_second)
     best: dict[tuple[str, str], dict[str, Any]] = {}
     for number in trials:
         row = rows[number]

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from go_rules.machine.printable import printable_path
 from gtp_engine.benchmark.choice import Choice, choose
 from gtp_engine.benchmark.command import new_trial, variations
 from gtp_engine.benchmark.report import advice_of, progress_bar, rate_text, surroundings
-from gtp_engine.configuration.configuration import Configuration
+from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.edit import write_values
 from gtp_engine.configuration.options import Number, config_options, parameter_options
 from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.errors import UserError
 from gtp_engine.networks import open_evaluator
-from gtp_engine.players import chosen_player
+from gtp_engine.players import check_files, chosen_player
+from gtp_engine.standard_streams import print_json
 from gtp_engine.terminal import amount
 from nets.evaluator import EvaluatorError
 from search.toml import toml_value
@@ -52,7 +54,8 @@ def tune(
     --config names: it gets those of these three parameters that are better otherwise, and those that the command line
     gave; everything else in it stays as it is.
     """
-    configuration = load(config_file, settings, options, is_to_be_made=not dry_run)
+    configuration = check_files(load(config_file, settings, options, is_to_be_made=not dry_run))
+    tell(configuration)
     if chosen_player(configuration) != "nobi":
         raise UserError("only the player nobi, which needs a network (--net FILE), can be tuned")
     path = (config_file or user_file()) if dry_run else file_to_change(config_file)
@@ -115,7 +118,7 @@ def _print(changes: dict[str, object], choice: Choice, path: Path, is_dry: bool)
         gain = f"{choice.ratio:.2f} times as many, 95 %: {choice.low:.2f} to {choice.high:.2f}"
         click.echo(f"best      {_setting(best)} ({gain}; {tried})")
     lines = ", ".join(f"{name} = {toml_value(value)}" for name, value in changes.items())
-    click.echo(f"{'would write' if is_dry else 'wrote'} {lines or 'nothing'} to {path}")
+    click.echo(f"{'would write' if is_dry else 'wrote'} {lines or 'nothing'} to {printable_path(path)}")
 
 
 def _setting(trial: Trial) -> str:
@@ -125,8 +128,6 @@ def _setting(trial: Trial) -> str:
 
 
 def _print_json(found: dict[str, object], choice: Choice, path: Path | None) -> None:
-    import msgspec
-
     best, advice = choice.best, advice_of(choice)
     report = {
         "network": best.evaluator.attributes.name,
@@ -135,10 +136,10 @@ def _print_json(found: dict[str, object], choice: Choice, path: Path | None) -> 
         "best": {**found, **_speed(best)},
         "present": choice.present.outline(),
         **{name: advice[name] for name in ("faster", "faster_interval", "seconds_needed", "tried")},
-        "written": None if path is None else str(path),
+        "written": None if path is None else printable_path(path),
         **surroundings(),
     }
-    click.echo(msgspec.json.encode(report).decode())
+    print_json(report)
 
 
 def _speed(trial: Trial) -> dict[str, object]:

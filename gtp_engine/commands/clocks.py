@@ -83,7 +83,14 @@ def _clock_text(control: TimeControl, left: TimeLeft) -> str:
     return " ".join(words)
 
 
+WORDS = {"none": 1, "absolute": 2, "byoyomi": 4, "canadian": 4, "fischer": 3, "fischer-capped": 5}
+"""How many words each time system takes, its name among them."""
+
+
 def _interpret_control(system: str, call: Call) -> TimeControl:
+    if system not in WORDS:
+        raise GtpError(SYNTAX_ERROR)
+    call.expect(WORDS[system])
     if system == "none":
         return TimeControl()
     if system == "absolute":
@@ -94,10 +101,8 @@ def _interpret_control(system: str, call: Call) -> TimeControl:
         return TimeControl.canadian(_seconds(call, 1), _seconds(call, 2), _count(call, 3))
     if system == "fischer":
         return TimeControl.fischer(_seconds(call, 1), _seconds(call, 2))
-    if system == "fischer-capped":
-        cap, most = interpret_float(call.word(3)), interpret_float(call.word(4))
-        return TimeControl.fischer_capped(_seconds(call, 1), _seconds(call, 2), cap, most)
-    raise GtpError(SYNTAX_ERROR)
+    cap, most = interpret_float(call.word(3)), interpret_float(call.word(4))
+    return TimeControl.fischer_capped(_seconds(call, 1), _seconds(call, 2), cap, most)
 
 
 def _seconds(call: Call, index: int) -> float:

@@ -12,7 +12,7 @@ from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
-from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_float, interpret_integer, interpret_object
+from gtp_engine.dialogue.protocol import SYNTAX_ERROR, GtpError, interpret_float, interpret_object
 from gtp_engine.networks import human_network
 from nets.evaluator import Evaluator
 from nets.human_profile import HumanProfile, parse_profile
@@ -64,16 +64,18 @@ def kata_set_params(engine: Engine, call: Call) -> str:
 
 
 def lz_setoption(engine: Engine, call: Call) -> str:
-    """Set a parameter by Leela Zero's name for it: `name Visits value 800`; 0 visits are no limit."""
+    """Set a parameter by Leela Zero's name for it: `name Visits value 800`.
+
+    0 visits, with which Leela Zero searches for ever, are refused as any value out of bounds: by this answer LizGoban
+    tells Leela Zero from KataGo.
+    """
     words = [word.lower() for word in call.words]
     if words[:1] != ["name"] or words[-2:-1] != ["value"]:
         raise GtpError(SYNTAX_ERROR)
     name, value = " ".join(words[1:-2]), words[-1]
     if name not in LEELA_ZERO:
         raise GtpError(f"unknown option: {shown(name)} (known: {', '.join(LEELA_ZERO)})")
-    if name in ("visits", "playouts") and interpret_integer(value) == 0:
-        value = "none"
-    elif name == "lagbuffer":
+    if name == "lagbuffer":
         value = str(interpret_float(value) / 100)  # centiseconds
     _change(engine, {LEELA_ZERO[name]: value})
     return ""

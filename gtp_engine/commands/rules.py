@@ -35,6 +35,7 @@ def kata_set_rules(engine: Engine, call: Call) -> str:
 
 def kata_set_rule(engine: Engine, call: Call) -> str:
     """Set one rule to a value."""
+    call.expect(2)
     try:
         rules = engine.game.rules.with_value(call.word(0), call.word(1))
     except RulesError as error:

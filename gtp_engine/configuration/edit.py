@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from collections.abc import Mapping, MutableMapping
@@ -13,10 +12,9 @@ import tomlkit
 
 from go_rules.machine.files import PUBLIC, read_regular, written_beside
 from go_rules.machine.printable import printable_path
-from gtp_engine.configuration.parameters import find_parameter
+from gtp_engine.configuration.parameters import find_parameter, known_parameter
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
-from search.parameters import ParameterError
 from search.toml import MAX_FILE_BYTES, decode_toml, toml_value
 
 
@@ -41,25 +39,25 @@ def changed(text: str, values: Mapping[str, object]) -> str:
 def write_values(path: Path, values: Mapping[str, object]) -> None:
     """Set parameters in the file at `path`, which is created where there is none.
 
-    Raises UserError where the file cannot be edited, ParameterError where it is no valid configuration, and OSError.
+    What is wrong in the file stays as it is. Raises UserError where the file cannot be edited, and OSError.
     """
     path = path.resolve()  # a link stays one
     is_new = not path.exists()
     before = {} if is_new else load(path, [], {}).values
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = "" if is_new else decode_toml(read_regular(path, MAX_FILE_BYTES))
+    content = b"" if is_new else read_regular(path, MAX_FILE_BYTES)
     wanted = ", ".join(f"{name} = {toml_value(value)}" for name, value in values.items())
     too_difficult = UserError(
         f"{printable_path(path)}: its form is beyond what can be edited safely; set {wanted} in it yourself"
     )
     try:
-        new_text = changed(text, values)
-    except (ValueError, RecursionError):  # what Python's parser reads and tomlkit's does not
+        new_text = changed(decode_toml(content), values)
+    except (ValueError, RecursionError):  # no TOML, or what Python's parser reads and tomlkit's does not
         raise too_difficult from None
     with written_beside(path, new_text.encode("utf-8"), PUBLIC) as new:
         if not is_new:
             new.chmod(stat.S_IMODE(path.stat().st_mode))
-        if not _says(new, {**before, **values}):
+        if load(new, [], {}).values != {**before, **values}:
             raise too_difficult
         os.replace(new, path)
 
@@ -97,13 +95,5 @@ def _is_commented(line: str, name: str) -> bool:
 
 def _is(key: str, name: str) -> bool:
     """Whether a key is a name of this parameter."""
-    with contextlib.suppress(ParameterError):
-        return find_parameter(key).name == name
-    return False
-
-
-def _says(path: Path, wanted: Mapping[str, Any]) -> bool:
-    try:
-        return load(path, [], {}).values == wanted
-    except ParameterError:
-        return False
+    parameter = known_parameter(key)
+    return parameter is not None and parameter.name == name

@@ -5,13 +5,12 @@ What KataGo's users tune for a graphics card, such as the number of threads, say
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gtp_engine.configuration.fixed import fixed_name, require_fixed
-from gtp_engine.configuration.katago_config import told_of
-from gtp_engine.configuration.parameters import find_parameter
+from gtp_engine.configuration.katago_config import Settings
+from gtp_engine.configuration.parameters import departed, known_parameter, unknown
 from search.parameters import ParameterError, folded
 from search.puct.human_parameters import HumanParameters
 
@@ -50,35 +49,37 @@ class Adopted(NamedTuple):
     unused: list[str]
     """Names that mean nothing here."""
     reasons: list[str]
-    """Lines about settings that have one other value here."""
+    """Lines about settings that have one other value here, or none any more."""
+    places: dict[str, str]
+    """By our parameters' names, the file that a value comes from, as messages say it."""
+    complaints: list[str]
+    """Lines about what is wrong in files and does not hold."""
 
 
-def adopt(
-    given: Mapping[str, str], has_human_net: bool = False, places: Mapping[str, str] = MappingProxyType({})
-) -> Adopted:
+def adopt(given: Settings, has_human_net: bool = False) -> Adopted:
     """Sort KataGo's settings. Those of a human network have one value where there is none.
 
-    `places` says by name where a setting comes from, for messages. Raises ParameterError for a value that a parameter
-    cannot have."""
-    adopted = Adopted({}, {}, [], [])
-    for name, value in given.items():
+    Raises ParameterError for a value that a parameter cannot have."""
+    adopted = Adopted({}, {}, [], [], {}, given.complaints)
+    for name, value in given.texts.items():
         fixed = fixed_name(name)
-        try:
-            parameter = find_parameter(OTHER_NAMES.get(folded(name), name))
-        except ParameterError:
-            parameter = None
+        parameter = known_parameter(OTHER_NAMES.get(folded(name), name))
         if parameter is not None and parameter.section == HumanParameters.section and not has_human_net:
             parameter = None
         if parameter is not None and parameter.name not in MACHINE:
             if value or fixed is None:  # an empty humanSLProfile is no profile
-                with told_of(places.get(name)):
-                    adopted.values[parameter.name] = parameter.convert(value, name)
+                adopted.values[parameter.name] = parameter.convert(value, name)
                 adopted.implied.update(implied(name, adopted.values[parameter.name]))
-        elif fixed is None:
-            adopted.unused.append(name)
-        else:
+                adopted.places.pop(parameter.name, None)
+                if name in given.places:
+                    adopted.places[parameter.name] = given.places[name]
+        elif fixed is not None:
             try:
                 require_fixed(fixed, value)
             except ParameterError as error:
                 adopted.reasons.append(str(error))
+        elif departed(name):
+            adopted.reasons.append(unknown(name))
+        else:
+            adopted.unused.append(name)
     return adopted

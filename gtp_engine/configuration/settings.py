@@ -65,8 +65,9 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
 
     # fmt: off
     net: str | None = parameter(
-        None, "The network: a KataGo file (.bin.gz, .txt.gz), an .onnx file, or an embedded one: fast, strong; none "
-        "plays without one.", absent="fast", example="network.bin.gz", metavar="FILE",
+        None, "The network: a KataGo file (.bin.gz, .txt.gz), an .onnx file, or one by its name, such as strong, of "
+        "those that `nobi networks` lists; none plays without one.", absent="fast", example="network.bin.gz",
+        metavar="FILE",
         commands=("gtp", "play", "picture", "review", "benchmark", "tune", "doctor"),
     )
     player: str | None = parameter(
@@ -104,7 +105,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     )
     human_net: str | None = parameter(
         None, "A network that says what people would play, usually a HumanSL one, beside the network that searches; "
-        "other parameters of this name say what is made of it.", absent="none", example="b18c384nbt-humanv0.bin.gz",
+        "other parameters of this name say what is made of it.", absent="none", example="b18c384nbt-humanv0",
         metavar="FILE", commands=("gtp",),
     )
     human_profile: str | None = parameter(

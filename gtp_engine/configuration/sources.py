@@ -1,5 +1,8 @@
 """Where parameters get their values: defaults, the configuration file, --set, options; the later wins.
 
+What is wrong on the command line is an error. What is wrong in a file of the user's is a complaint, one line on stderr,
+and does not hold: a file that an earlier version read must not keep the engine from starting inside a GUI.
+
 Light on purpose: `nobi gtp` reads this before it may answer, so nothing here imports numpy, and msgspec only where
 there is a file to read.
 """
@@ -7,45 +10,67 @@ there is a file to read.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from go_rules.machine.directories import NOWHERE, config_root
 from go_rules.machine.printable import printable_path, shown
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.configuration.parameters import find_parameter
+from gtp_engine.configuration.parameters import TABLES, find_parameter, known_parameter, unknown
 from gtp_engine.errors import UserError
-from search.parameters import ParameterError
+from search.parameters import Complaints, ParameterError
 from search.toml import read_toml
+
+if TYPE_CHECKING:
+    from gtp_engine.configuration.katago_settings import Adopted
+
+SECTIONS = frozenset(table.section for table in TABLES)
 
 
 def load(
     path: Path | None,
     settings: Iterable[str],
     options: Mapping[str, object],
-    katago: Mapping[str, object] = MappingProxyType({}),
+    adopted: Adopted | None = None,
     is_to_be_made: bool = False,
-    implied: Mapping[str, object] = MappingProxyType({}),
 ) -> Configuration:
     """Load the configuration of a run from a file, KataGo's settings, settings `name=value` and options; the later win.
 
-    A path of None stands for the user's file, if there is one. `katago`: checked values by our parameters' names.
-    Options that are None were not given. `is_to_be_made`: whether the file may be missing, for it is to be written.
-    `implied`: values, such as `katago`, of parameters that no source names. Raises ParameterError.
+    A path of None stands for the user's file, if there is one. Options that are None were not given. `is_to_be_made`:
+    whether the file may be missing, for it is to be written. What is wrong in a file becomes a complaint of the
+    configuration. Raises ParameterError for what is wrong in settings and options, and for a path where no file is.
     """
     file = path or user_file()
-    values = (
-        _checked(read_file(file).items(), f"{printable_path(file)}: ")
-        if (path is not None and not is_to_be_made) or os.path.exists(file)
-        else {}
-    )
-    values |= katago
+    values, complaints = dict[str, Any](), list[str]()
+    must_be_there = path is not None and not is_to_be_made
+    try:
+        (os.stat if must_be_there else os.lstat)(file)  # a link of the user's to nothing is worth a complaint
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if must_be_there:
+            raise ParameterError(f"{printable_path(file)}: {error.strerror}") from None
+    except OSError as error:
+        complaints = [f"{printable_path(file)}: {error.strerror}; the file is ignored"]
+    else:
+        values, complaints = read_file(file)
+    places = dict.fromkeys(values, printable_path(file))
+    implied: Mapping[str, object] = {}
+    if adopted is not None:
+        values |= adopted.values
+        places = {name: place for name, place in places.items() if name not in adopted.values} | adopted.places
+        complaints += adopted.complaints
+        implied = adopted.implied
     by_hand = _checked(map(_setting, settings), "--set: ")
     by_hand |= _checked((name, value) for name, value in options.items() if value is not None)
     values |= by_hand
-    return Configuration({**implied, **values}, frozenset(by_hand), frozenset(implied) - frozenset(values))
+    return Configuration(
+        {**implied, **values},
+        frozenset(by_hand),
+        frozenset(implied) - frozenset(values),
+        {name: place for name, place in places.items() if name not in by_hand},
+        tuple(complaints),
+    )
 
 
 def _checked(given: Iterable[tuple[str, object]], source: str = "") -> dict[str, Any]:
@@ -77,16 +102,39 @@ def file_to_change(config_file: Path | None) -> Path:
     return path
 
 
-def read_file(path: Path) -> dict[str, Any]:
-    """Read the values in a TOML file by name. Headings such as [search] only group them. Raises ParameterError."""
-    values: dict[str, Any] = {}
-    for name, value in read_toml(path).items():
-        entries = value if isinstance(value, dict) else {name: value}
-        for key, entry in entries.items():
-            if key in values:
-                raise ParameterError(f"{printable_path(path)}: {shown(key)} is given twice")
-            values[key] = entry
-    return values
+def read_file(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """Read a TOML file: the checked values by our parameters' names, and complaints about the rest. Headings such as
+    [search] only group what is below them."""
+    place, values, twice = printable_path(path), dict[str, Any](), set[str]()
+    try:
+        entries = list(_entries(read_toml(path)))
+    except ParameterError as error:
+        return {}, [f"{error}; the file is ignored"]
+    complaints = Complaints(place)
+    for name, entry in entries:
+        parameter = known_parameter(name)
+        if parameter is None:
+            complaints.add(partial(unknown, name))
+        elif parameter.name in values:
+            twice.add(parameter.name)
+        else:
+            try:
+                values[parameter.name] = parameter.convert(entry)
+            except ParameterError as error:
+                complaints.add(partial(str, error))
+    for name in sorted(twice):
+        del values[name]
+        complaints.add(partial("{} is given twice".format, name))
+    return values, complaints.lines()
+
+
+def _entries(content: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """The names and values below all headings."""
+    for name, value in content.items():
+        if isinstance(value, dict) and (name in SECTIONS or known_parameter(name) is None):
+            yield from value.items()
+        else:
+            yield name, value
 
 
 def _setting(text: str) -> tuple[str, str]:

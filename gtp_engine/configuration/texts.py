@@ -29,7 +29,8 @@ def document() -> str:
         "",
         "Made by `make docs` from the declarations. Any of them can be given as `--set name=value` or as a line",
         "`name = value` of the configuration file (`nobi config --write` creates one); what can change while the",
-        "engine runs is reached by `kata-set-param`. The more common ones are options of `nobi gtp`, too.",
+        "engine runs is reached by `kata-set-param`. The more common ones are options of `nobi gtp`, too. What is",
+        "wrong in the file is a line on stderr and ignored; `nobi doctor` shows these lines.",
     ]
     for table in TABLES:
         lines += ["", f"## {table.title}", "", "| name | default | | limits | KataGo's name |"]

@@ -52,5 +52,5 @@ def leave(code: int) -> NoReturn:
     for them nor taking the interpreter down around them ends in time.
     """
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.flush()
+        sys.stderr.close()
     os._exit(code)

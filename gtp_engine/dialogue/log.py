@@ -33,6 +33,10 @@ class DialogueLog:
         """Log a reply, or a part of one."""
         self._add(">>", text)
 
+    def remark(self, text: str) -> None:
+        """Log a line that the user was told."""
+        self._add("--", text)
+
     def failure(self, error: BaseException) -> None:
         """Log the traceback of an internal error."""
         self._add("!!", "".join(traceback.format_exception(type(error), error, error.__traceback__)))

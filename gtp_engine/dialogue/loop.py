@@ -151,12 +151,16 @@ def run_gtp(
     make_player: Callable[[], Player],
     on_compile: Callable[[], None] = lambda: None,
     named: Iterable[str] = (),
+    remarks: Iterable[str] = (),
 ) -> NoReturn:
     """Speak GTP on stdin and stdout, and end the process; this function does not return.
 
     `make_player` is called in another thread. `on_compile` is called there once, if anything has to be compiled.
-    `named`: as in `Engine`.
+    `named`: as in `Engine`. `remarks`: lines for the log, about the start.
     """
-    loop = Loop(Engine(settings, make_player, on_compile, named), guard_stdin(), guard_stdout())
+    engine = Engine(settings, make_player, on_compile, named)
+    for remark in remarks:
+        engine.log.remark(remark)
+    loop = Loop(engine, guard_stdin(), guard_stdout())
     loop.end_on_signals()
     leave(loop.run())

@@ -9,14 +9,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from go_rules.machine.printable import shown
 from go_rules.points import BLACK, EMPTY, WHITE
 from gtp_engine.configuration.fixed import fixed_name, require_fixed
-from gtp_engine.configuration.katago_config import told_of
 from gtp_engine.configuration.katago_settings import MACHINE
-from gtp_engine.configuration.parameters import find_parameter
+from gtp_engine.configuration.parameters import departed, known_parameter, unknown
 from gtp_engine.configuration.settings import LONGEST, MOST_VISITS
 from nets.human_profile import HumanProfile, parse_profile
 from search.parameters import Parameter, ParameterError, declared, folded
@@ -60,30 +58,28 @@ class Options:
     warn_unused: bool = True
     """Whether unknown fields of a query are worth a warning."""
 
-    def with_settings(
-        self, settings: Mapping[str, str], places: Mapping[str, str] = MappingProxyType({})
-    ) -> tuple[Options, list[str], list[str]]:
+    def with_settings(self, settings: Mapping[str, str]) -> tuple[Options, list[str], list[str]]:
         """Put KataGo's settings in place of these options' own. Returns the new options; the names that mean nothing
-        here; and what to say of settings that are known, but have another value here.
+        here; and what to say of settings that are known, but have another value here, or none any more.
 
-        `places` says by name where a setting comes from, for messages. Raises ParameterError for a value that a setting
-        cannot have.
+        Raises ParameterError for a value that a setting cannot have.
         """
-        options, unknown, other = self, list[str](), list[str]()
+        options, unused, other = self, list[str](), list[str]()
         for name, value in settings.items():
             fixed = fixed_name(name)
-            with told_of(places.get(name)):
-                changed = options._with(name, value.strip())
+            changed = options._with(name, value.strip())
             if changed is not None:
                 options = changed
-            elif fixed is None:
-                unknown.append(name)
-            else:
+            elif fixed is not None:
                 try:
                     require_fixed(fixed, value)
                 except ParameterError as error:
                     other.append(str(error))
-        return options, unknown, other
+            elif departed(name):
+                other.append(unknown(name))
+            else:
+                unused.append(name)
+        return options, unused, other
 
     def _with(self, name: str, value: str) -> Options | None:
         """These options with one setting; None where it means nothing here. Raises ParameterError."""
@@ -131,7 +127,4 @@ def without(settings: Mapping[str, str], decided: Set[str]) -> dict[str, str]:
 
 def _parameter(name: str) -> Parameter | None:
     """What KataGo's setting means in this engine, where we have such a parameter."""
-    try:
-        return find_parameter(IN_ANALYSIS.get(folded(name), name))
-    except ParameterError:
-        return None
+    return known_parameter(IN_ANALYSIS.get(folded(name), name))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from go_rules.machine.locks import folder_for_one
 from go_rules.machine.printable import printable
@@ -17,6 +16,7 @@ from gtp_engine.match.engines import engine_command
 from gtp_engine.match.play import Match
 from gtp_engine.match.record import SIDES, MatchRecord, has_faults
 from gtp_engine.match.table import Progress, print_table, summary
+from gtp_engine.standard_streams import print_json
 
 EXIT_FAULTS = 3
 """All games were played, but an engine misbehaved or the engines' scores differed."""
@@ -74,7 +74,7 @@ def match(
         _play(record, conditions, commands, games)
     finished = sorted(record.games, key=lambda game: game.game)
     if as_json:
-        click.echo(msgspec.json.encode(summary(record.terms, finished, conditions.sprt)).decode())
+        print_json(summary(record.terms, finished, conditions.sprt))
     else:
         print_table(record.terms, finished, conditions.sprt)
     return EXIT_FAULTS if has_faults(finished) else 0

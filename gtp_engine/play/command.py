@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from go_rules.machine.printable import printable_path
+from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.options import Count, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
@@ -63,7 +64,8 @@ def play(
     from gtp_engine.play.keeping import followed, is_writable
     from gtp_engine.players import check
 
-    check(configuration)
+    configuration = check(configuration)
+    tell(configuration)
     target = None if record is None else followed(record)
     if target is not None and target.suffix.lower() != ".sgf":
         raise UserError(f"{printable_path(target)}: the game must be kept in a file .sgf")
@@ -82,6 +84,7 @@ def _converse(configuration: Configuration, beginning: Beginning, record: Path |
     from rich.console import Console
 
     from gtp_engine.dialogue.engine import Engine
+    from gtp_engine.networks import advice
     from gtp_engine.play.beginning import usual_colour
     from gtp_engine.play.conversation import Conversation
     from gtp_engine.play.keeping import GameFiles, game_record
@@ -100,6 +103,8 @@ def _converse(configuration: Configuration, beginning: Beginning, record: Path |
     files = GameFiles(record, beginning.content)
     files.keep(game_record(game, person, beginning.result, beginning.komi))
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    if engine.player.evaluator is not None and (hint := advice(configuration)):
+        console.print(hint)
     try:
         Conversation(engine, person, console, files, beginning.result).run()
     finally:

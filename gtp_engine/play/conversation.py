@@ -33,6 +33,8 @@ HINTS = 3
 """Moves that `hint` shows."""
 LONGEST_LINE_OF_PLAY = 8
 """Moves of a variation that `hint` shows."""
+SPINNER = "line"
+"""What turns while Nobi thinks, by rich's name: of characters that every terminal has."""
 OVER = "the game is over; undo takes the last move back"
 
 
@@ -215,7 +217,7 @@ class Conversation:
     @contextmanager
     def _thinking(self, name: str) -> Iterator[Call]:
         """Show that Nobi thinks, and give a call that a Ctrl-C stops."""
-        with stopped_by_interrupt(name) as call, self._console.status("thinking (Ctrl-C to stop)"):
+        with stopped_by_interrupt(name) as call, self._console.status("thinking (Ctrl-C to stop)", spinner=SPINNER):
             yield call
 
     # --- Both -------------------------------------------------------------------------------------------------
@@ -237,7 +239,7 @@ class Conversation:
         if self._game.is_no_result:
             return NO_RESULT, frozenset()
         # Cut short, it would be a guess. So it takes its few seconds whatever is pressed.
-        with stopped_by_interrupt("final_score"), self._console.status("counting"):
+        with stopped_by_interrupt("final_score"), self._console.status("counting", spinner=SPINNER):
             call = Call(Command(None, "final_score"))
             dead = estimate(self._engine, call).dead if may_have_dead(self._game.rules) else frozenset[int]()
             return final_score(self._engine, call), dead

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from go_rules.machine.printable import printable_path
+from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.options import Count, Number, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.interrupts import EXIT_INTERRUPTED
+from gtp_engine.players import check_files
+from gtp_engine.standard_streams import print_json
 from gtp_engine.tools.records import ABSENT, DEFAULT_VISITS, Record, read_record
 
 if TYPE_CHECKING:
@@ -54,7 +57,8 @@ def review(
 
     Ctrl-C ends the review, and what was found by then is written.
     """
-    configuration = load(config_file, settings, options)
+    configuration = check_files(load(config_file, settings, options))
+    tell(configuration)
     _require_writable(target)
     from go_rules.machine.interruption import interruptible
     from go_rules.points import BLACK, WHITE
@@ -153,8 +157,6 @@ def _write(made: Review, record: Record, target: Path, least: float, prints_json
         create_whole(target, annotated(record.content, notes_of(made, least)))
     finally:
         if prints_json:
-            import msgspec
-
-            click.echo(msgspec.json.encode(as_json(made)).decode())
+            print_json(as_json(made))
         else:
             print_tables(made)

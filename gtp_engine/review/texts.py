@@ -117,8 +117,8 @@ def print_tables(review: Review) -> None:
             to_vertex(move.before.line[0], review.height),
             f"{100 * move.winrate_lost:.0f} %",
             f"{move.points_lost:.1f}",
-            f"{100 * before:.0f} → {100 * after:.0f} %",
-            f"{_lead(lead_before)} → {_lead(lead)}",
+            f"{100 * before:.0f} -> {100 * after:.0f} %",
+            f"{_lead(lead_before)} -> {_lead(lead)}",
         )
     console.print(table)
 

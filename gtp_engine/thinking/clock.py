@@ -138,9 +138,13 @@ class Clock:
         """Set what a side has left, as `time_left` says it: `stones` is 0 in main time, else stones or periods left.
 
         If no time control was announced, overtime is taken as Canadian and main time as absolute. Zero seconds without
-        stones then change nothing: programs without a clock send that.
+        stones then change nothing: programs without a clock send that. Seconds below zero are those by which this move
+        has run into the next period. No more is left of a byo-yomi period than it is long, and no more periods than
+        there were.
+
+        No seconds, but all stones of a Canadian period, mean that it begins with this move. Only a period for one stone
+        can be over by then: it is like the last one of byo-yomi.
         """
-        seconds = max(0.0, seconds)
         if self.control.system is System.NONE:
             if seconds <= 0 and stones <= 0:
                 return
@@ -148,19 +152,26 @@ class Clock:
         elif self.control.system is System.ABSOLUTE and stones > 0:
             self.control = _unannounced(self.control.main, seconds, stones)
         control = self.control
-        if stones <= 0 or control.system in (System.FISCHER, System.FISCHER_CAPPED):
-            left = TimeLeft(main=seconds)
-            if seconds <= 0 and control.system in (System.BYOYOMI, System.CANADIAN):
-                left = enter_overtime(control, left)
-        elif control.system is System.BYOYOMI:
-            left = TimeLeft(0.0, True, period=seconds, periods=stones)
-        else:
-            left = TimeLeft(0.0, True, period=seconds, stones=stones)
+        left = TimeLeft(main=max(0.0, seconds))
+        if control.system is System.BYOYOMI and stones > 0:
+            left = _in_byoyomi(control, min(seconds, control.period), min(stones, control.periods))
+        elif control.system is System.BYOYOMI and seconds <= 0:
+            left = _in_byoyomi(control, control.period + seconds, control.periods)
+        elif control.system is System.CANADIAN and seconds <= 0 and (stones <= 0 or 1 < control.stones <= stones):
+            left = TimeLeft(0.0, True, period=max(0.0, control.period + seconds), stones=control.stones)
+        elif control.system is System.CANADIAN and stones > 0:
+            left = TimeLeft(0.0, True, period=max(0.0, seconds), stones=stones)
         self.left[colour] = left
 
 
 def _unannounced(main: float, seconds: float, stones: int) -> TimeControl:
     return TimeControl.canadian(main, max(seconds, 0.01), stones)
+
+
+def _in_byoyomi(control: TimeControl, seconds: float, periods: int) -> TimeLeft:
+    """Return what is left where `seconds` are left of a period; those below zero are taken from the next periods."""
+    over = math.ceil(min(periods - 1, max(0.0, -seconds / control.period)))
+    return TimeLeft(0.0, True, period=max(0.0, seconds + over * control.period), periods=periods - over)
 
 
 def full_time(control: TimeControl) -> TimeLeft:

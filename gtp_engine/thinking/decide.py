@@ -43,7 +43,7 @@ def move_limits(engine: Engine, colour: int, used: float = 0.0) -> Limits:
         return Limits(visits, seconds, playouts=settings.playouts, unused_time_carries_over=is_kept)
     seconds = max(SMALLEST, seconds - used)
     longest = settings.longest if settings.time is None else settings.time
-    is_kept = is_time_kept(engine.clock.control, engine.clock.left[colour])
+    is_kept = is_time_kept(engine.clock.control, engine.clock.left[colour], min(seconds, longest))
     if settings.time is not None and settings.time < seconds:
         is_kept = False
     return Limits(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,8 +13,9 @@ from go_rules.machine.cores import usable_cores
 from go_rules.machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads
 from go_rules.machine.printable import shown
 from go_rules.machine.texts import parse_integer
-from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration
-from gtp_engine.configuration.katago_config import Settings, read_settings, told_of
+from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration, tell
+from gtp_engine.configuration.katago_config import Settings, read_settings
+from gtp_engine.configuration.katago_settings import Adopted, adopt
 from gtp_engine.configuration.options import Count, config_options
 from gtp_engine.configuration.parameters import find_parameter
 from gtp_engine.configuration.settings import MOST_VISITS
@@ -25,6 +26,7 @@ from gtp_engine.json_engine.options import DEFAULT_VISITS, VARIATION, Options, w
 from gtp_engine.stderr import note
 from nets.devices import CPU, device_of
 from nets.human_profile import parse_profile
+from search.parameters import ParameterError
 from search.puct.human_parameters import HumanParameters
 from search.puct.parameters import SearchParameters
 
@@ -40,6 +42,7 @@ SEARCHES_A_BATCH = 8
 """How many searches of one thread each are to fill a batch of a device that is no processor."""
 MERGED = 2
 """Positions that such a device evaluates together at most, in batches of a single search."""
+NEEDS_NETWORK = "the analysis engine needs a network: --net FILE"
 OF_A_DIALOGUE = frozenset(
     {"longest", "early_answer", "size", "komi", "rules", "ponder", "ponder_visits", "ponder_playouts", "ponder_time",
      "lag", "delay_scale", "delay_max", "gtp_name", "gtp_version", "ogs_chat"}
@@ -74,28 +77,41 @@ def analysis(
     Start it from a program that speaks KataGo's analysis protocol (KaTrain, Ogatak, scripts), with KataGo's own options
     or these. docs/analysis.md says what queries may ask for.
     """
-    given = read_settings(katago_configs, overrides)
-    threads = threads or _count(given)
+    networks = {"net": net, "human_net": human_model}
+    options = Options(HumanParameters()) if load(config_file, settings, networks).has_human_net else Options()
+
+    def take(name: str, text: str) -> None:
+        if name != THREADS:
+            options.with_settings({name: text})
+        elif threads is None:
+            _count(text)
+
+    given = read_settings(katago_configs, overrides, take)
     texts = {name: text for name, text in given.texts.items() if name != THREADS}
-    configuration = load(config_file, settings, {"net": net, "human_net": human_model}, _profile(given))
-    options = Options() if configuration.human_net is None else Options(HumanParameters())
-    _, unknown, other = options.with_settings(texts, given.places)
-    texts = without(texts, configuration.by_hand)
-    unknown += OF_A_DIALOGUE & configuration.by_hand
-    if unknown:
-        note(f"settings that mean nothing here: {', '.join(sorted(unknown))}")
+    if threads is None and THREADS in given.texts:
+        threads = _count(given.texts[THREADS])
+    _, unused, other = options.with_settings(texts)
+    configuration = load(config_file, settings, networks, _profile(given))
+    unused += OF_A_DIALOGUE & configuration.by_hand
+    if unused:
+        note(f"settings that mean nothing here: {', '.join(sorted(unused))}")
     for reason in other:
         note(reason)
-    from gtp_engine.players import check
+    from gtp_engine.players import check, make_surely
 
-    check(configuration, LEAST_ADDRESSES_OF_ANALYSIS)
+    configuration = check(configuration, LEAST_ADDRESSES_OF_ANALYSIS)
+    if configuration.net is None and "net" in configuration.places:
+        configuration = check(configuration.without(["net"], NEEDS_NETWORK), LEAST_ADDRESSES_OF_ANALYSIS)
+    tell(configuration)
     _require_network(configuration)
     from gtp_engine.json_engine.session import run_session
 
     log = DialogueLog(configuration.engine.log_file)
+    for complaint in configuration.complaints:
+        log.remark(complaint)
 
     def make_engine(send: Send, is_behind: Callable[[], bool]) -> JsonEngine:
-        return _make_engine(configuration, texts, threads, send, is_behind, log)
+        return make_surely(configuration, lambda each: _make_engine(each, texts, threads, send, is_behind, log))
 
     return run_session(make_engine, not is_hasty, log)
 
@@ -105,20 +121,20 @@ def _require_network(configuration: Configuration) -> None:
     from gtp_engine.players import chosen_player
 
     if configuration.net is None:
-        raise UserError("the analysis engine needs a network: --net FILE")
+        raise UserError(NEEDS_NETWORK)
     if "player" in configuration.by_hand and chosen_player(configuration) != WITH_NETWORK:
         raise UserError(f"the analysis engine has no player but {WITH_NETWORK}")
 
 
 def _make_engine(
     configuration: Configuration,
-    texts: dict[str, str],
+    texts: Mapping[str, str],
     threads: int | None,
     send: Send,
     is_behind: Callable[[], bool],
     log: DialogueLog,
 ) -> JsonEngine:
-    """Open the networks and get everything ready for the first search. `texts`: KataGo's settings that count. Raises
+    """Open the networks and get everything ready for the first search. `texts`: KataGo's settings. Raises
     EvaluatorError."""
     from gtp_engine.dialogue.loading import warm_up_rules
     from gtp_engine.json_engine.engine import JsonEngine
@@ -147,7 +163,8 @@ def _make_engine(
         longest_variation=configuration.values.get("analysis_pv", VARIATION),
         profile=parse_profile(engine.human_profile) if engine.human_profile else None,
     )
-    options, _, _ = own.with_settings(texts)
+    lacking = frozenset({find_parameter(PROFILE).name}) - configuration.values.keys()  # where it could not be had
+    options, _, _ = own.with_settings(without(texts, configuration.by_hand | lacking))
     workers = parameters.workers or usable_cores()
     if device_of(evaluator.attributes.provider) is not CPU:
         # Small searches fill no batch of a device: many at once do.
@@ -159,24 +176,20 @@ def _make_engine(
     return JsonEngine(models, options, slots, workers, send, is_behind, log.failure)
 
 
-def _profile(given: Settings) -> dict[str, Any]:
-    """Whom KataGo's settings want a HumanSL network to imitate, as a parameter of ours. Raises ParameterError."""
-    if not given.texts.get(PROFILE):
-        return {}
-    parameter = find_parameter(PROFILE)
-    with told_of(given.places[PROFILE]):
-        return {parameter.name: parameter.convert(given.texts[PROFILE], PROFILE)}
+def _profile(given: Settings) -> Adopted:
+    """What KataGo's settings give that is not for queries alone: whom a HumanSL network is to imitate."""
+    profile = Settings({}, {}, given.complaints)
+    if given.texts.get(PROFILE):
+        profile.put(PROFILE, given.texts[PROFILE], given.places.get(PROFILE))
+    return adopt(profile)
 
 
-def _count(given: Settings) -> int | None:
-    """The number of positions that KataGo's settings want to have searched at once. Raises UserError."""
-    text = given.texts.get(THREADS)
-    if text is None:
-        return None
+def _count(text: str) -> int:
+    """The number of positions that KataGo's settings want to have searched at once. Raises ParameterError."""
     try:
         count = parse_integer(text)
     except ValueError:
         count = 0
     if not 1 <= count <= MOST_THREADS:
-        raise UserError(f"{given.places[THREADS]}: {THREADS} must be 1 to {MOST_THREADS}, not {shown(text)}")
+        raise ParameterError(f"{THREADS} must be 1 to {MOST_THREADS}, not {shown(text)}")
     return count

@@ -19,6 +19,7 @@ from go_rules.machine.launch import python_command
 from go_rules.machine.memory import memory_for_search
 from gtp_engine.configuration.configuration import NO_NETWORK, Configuration
 from gtp_engine.errors import UserError
+from gtp_engine.installation import REMEDY, damage
 from gtp_engine.version import VERSION
 from nets.devices import RUNTIMES, MissingDevice, device_for, devices_among
 
@@ -126,6 +127,12 @@ def _packages(_: Installation) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
+def _files(_: Installation) -> str:
+    if found := damage():
+        raise UserError(found)
+    return "files: no other package has written over Nobi's"
+
+
 def _cache(_: Installation) -> str:
     from go_rules.machine.cache import problem, usable_folder
     from go_rules.machine.directories import cache_root
@@ -159,7 +166,13 @@ def _command(_: Installation) -> str:
     started = time.monotonic()
     command = python_command("gtp_engine.cli", "gtp", "--net", NO_NETWORK)
     done = subprocess.run(
-        command, input="name\nquit\n", capture_output=True, text=True, timeout=NAME_SECONDS, check=False
+        command,
+        input="name\nquit\n",
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=NAME_SECONDS,
+        check=False,
     )
     seconds = time.monotonic() - started
     if not done.stdout.startswith("= "):
@@ -202,7 +215,7 @@ def _device(installation: Installation) -> str:
 
 
 def _network(installation: Installation) -> str:
-    from gtp_engine.networks import human_network
+    from gtp_engine.networks import advice, human_network
     from gtp_engine.players import PLAYERS, chosen_player
 
     configuration = installation.configuration
@@ -213,7 +226,10 @@ def _network(installation: Installation) -> str:
     which = configuration.net if configuration.has_own_net else f"embedded, {configuration.net}"
     network, human = evaluator.attributes, human_network(installation.player)
     beside = f"; beside it {human.evaluator.attributes.name} ({configuration.human_net})" if human is not None else ""
-    return f"network: {network.name} ({which}), {network.precision}, {network.provider}{beside}"
+    found = f"network: {network.name} ({which}), {network.precision}, {network.provider}{beside}"
+    if hint := advice(configuration):
+        raise Remark(found, hint)
+    return found
 
 
 def _move(installation: Installation) -> str:
@@ -250,6 +266,7 @@ def _speed(installation: Installation) -> str:
 CHECKS = (
     Check("system", _system, ""),
     Check("packages", _packages, "install Nobi again, into the same environment", ends=True),
+    Check("files", _files, REMEDY),
     Check("cache", _cache, "let NOBI_CACHE_DIR name a folder that only you may write to"),
     Check("clock", _clock, ""),
     Check("command", _command, "look at what `nobi gtp` says in a terminal; NOBI_DEBUG=1 shows more"),

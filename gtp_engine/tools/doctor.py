@@ -10,6 +10,7 @@ from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.options import config_options, parameter_options
 from gtp_engine.configuration.sources import load, user_file
 from gtp_engine.errors import explain
+from gtp_engine.players import check_files
 from gtp_engine.tools.checks import CHECKS, Installation, Remark
 
 
@@ -25,11 +26,14 @@ def doctor(config_file: Path | None, settings: tuple[str, ...], **options: objec
     file = config_file or user_file()
     failures = 0
     try:
-        configuration = load(config_file, settings, options)
-        _say("ok", f"configuration: {file}{'' if file.is_file() else ' (none)'}")
+        configuration = check_files(load(config_file, settings, options))
+        if not configuration.complaints:
+            _say("ok", f"configuration: {file}{'' if file.is_file() else ' (none)'}")
+        for complaint in configuration.complaints:
+            _say("note", f"configuration: {complaint}", "mend it in the file; what Nobi starts with is the default")
     except ValueError as error:
         configuration, failures = Configuration(), 1
-        _say("FAILED", f"configuration: {error}", "mend what it names, or move the file away")
+        _say("FAILED", f"configuration: {error}", "mend what it names")
     installation = Installation(configuration)
     for check in CHECKS:
         try:

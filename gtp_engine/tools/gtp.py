@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.options import config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.stderr import note
@@ -48,27 +49,29 @@ def gtp(
     options["gtp_version"] = gtp_version or None  # KataGo takes an empty one for none
     configuration = load(config_file, settings, options)
     if katago_configs or overrides:
-        adopted = _of_katago(katago_configs, overrides, configuration.human_net is not None)
-        configuration = load(config_file, settings, options, adopted.values, implied=adopted.implied)
+        adopted = _of_katago(katago_configs, overrides, configuration.has_human_net)
+        configuration = load(config_file, settings, options, adopted)
     from gtp_engine.dialogue.loop import run_gtp
     from gtp_engine.players import check, compile_beside, make_player
 
-    check(configuration)
+    configuration = check(configuration)
+    tell(configuration)
     return run_gtp(
         configuration.engine,
         lambda: make_player(configuration),
         lambda: compile_beside(configuration),
         configuration.named,
+        configuration.complaints,
     )
 
 
 def _of_katago(files: tuple[Path, ...], overrides: tuple[str, ...], has_human_net: bool) -> Adopted:
     """The parameters that KataGo's settings give. What they cannot give is said. Raises ParameterError, UserError."""
-    from gtp_engine.configuration.katago_config import read_settings
+    from gtp_engine.configuration.katago_config import Settings, read_settings
     from gtp_engine.configuration.katago_settings import adopt
 
-    given = read_settings(files, overrides)
-    adopted = adopt(given.texts, has_human_net, given.places)
+    given = read_settings(files, overrides, lambda name, text: adopt(Settings({name: text}, {}, []), has_human_net))
+    adopted = adopt(given, has_human_net)
     if adopted.unused:
         note(f"settings that mean nothing here: {', '.join(sorted(adopted.unused))}")
     for reason in adopted.reasons:

@@ -9,11 +9,13 @@ import click
 
 from go_rules.machine.files import create_whole
 from go_rules.machine.printable import printable_path
+from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.options import config_options
 from gtp_engine.configuration.parameters import TABLES, parameters
 from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.configuration.texts import document, template
 from gtp_engine.errors import UserError
+from gtp_engine.standard_streams import print_json
 from gtp_engine.version import GTP_VERSION, VERSION
 from search.parameters import Parameter, declared_by
 from search.toml import toml_value
@@ -65,13 +67,13 @@ def config(config_file: Path | None, settings: tuple[str, ...], write: bool, as_
     if markdown:
         click.echo(document(), nl=False)
         return
-    values = load(config_file, settings, {}).values
+    configuration = load(config_file, settings, {})
+    tell(configuration)
+    values = configuration.values
     # A path may have bytes that are no text.
     given = {name: printable_path(value) if isinstance(value, str) else value for name, value in values.items()}
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.encode({p.name: given.get(p.name, p.default) for p in parameters()}).decode())
+        print_json({p.name: given.get(p.name, p.default) for p in parameters()})
         return
     state = "" if path.is_file() else ", which does not exist (`nobi config --write` creates it)"
     click.echo(f"# Configuration file: {printable_path(path)}{state}")

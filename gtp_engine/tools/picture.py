@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.options import Count, config_options, parameter_options
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
+from gtp_engine.players import check_files
 from gtp_engine.tools.records import ABSENT, DEFAULT_VISITS, conditions, read_record
 
 
@@ -37,7 +39,8 @@ def picture(
         raise UserError("--move needs GAME.sgf")
     if target.suffix.lower() != ".svg" or not target.parent.is_dir():
         raise UserError(f"{target}: the picture must be a file .svg in a folder that exists")
-    configuration = load(config_file, settings, options)
+    configuration = check_files(load(config_file, settings, options))
+    tell(configuration)
     from go_rules.game import Game
     from go_rules.machine.files import PUBLIC, write_whole
     from gtp_engine.players import make_player

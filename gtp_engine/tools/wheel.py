@@ -34,10 +34,11 @@ from typing import NamedTuple
 
 from go_rules.compilation.jit import shippable
 from go_rules.compilation.shipped import FAMILIES, SHIPPED, Family, archive_name, write_archive
-from go_rules.machine.launch import python_command
+from go_rules.machine.launch import ROOT, python_command
 from gtp_engine.errors import UserError, explain
+from gtp_engine.standard_streams import show_everything
 
-KERNELS = f"go_rules/machine/{SHIPPED.name}"
+KERNELS = SHIPPED.relative_to(ROOT).as_posix()
 """Where shipped kernels lie in a wheel."""
 COMPILERS = ("numba", "llvmlite")
 GTP = """boardsize 19
@@ -121,7 +122,7 @@ def _add_own(installed: Path, place: Path, family: Family, sessions: Sequence[Se
         _play(installed, cache, _target(family), sessions)
 
     play()
-    shutil.rmtree(cache / "networks")
+    shutil.rmtree(cache / "networks", ignore_errors=True)  # a session without a network leaves none
     kernels = _loaded_by(play, cache)
     _add(installed, family, kernels)
     _play(installed, place / "another", {}, sessions)
@@ -179,7 +180,14 @@ def _run(installed: Path, cache: Path, target: dict[str, str], session: Session)
     variables |= {"NOBI_CACHE_DIR": str(cache), "NOBI_CONFIG_DIR": str(cache.parent / "config"), **target}
     command = python_command(session.module, *session.arguments, root=str(installed))
     done = subprocess.run(
-        command, input=session.text, capture_output=True, text=True, check=False, env=variables, cwd=cache.parent
+        command,
+        input=session.text,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        env=variables,
+        cwd=cache.parent,
     )
     if done.returncode != 0:
         told = done.stdout[-300:] + done.stderr[-1000:]
@@ -227,6 +235,7 @@ def _hash(path: Path) -> str:
 
 def main() -> int:
     """Add kernels to the wheel that the command line names. Returns the exit code."""
+    show_everything()
     try:
         if len(sys.argv) < 2:
             raise UserError("usage: python -m gtp_engine.tools.wheel WHEEL [NETWORK...]")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from go_rules.machine.locks import folder_for_one
 from go_rules.machine.printable import printable
@@ -17,6 +16,7 @@ from gtp_engine.configuration.options import Count
 from gtp_engine.match.command import EXIT_FAULTS
 from gtp_engine.match.conditions import condition_options, read_conditions, termination_interrupts
 from gtp_engine.match.engines import engine_command
+from gtp_engine.standard_streams import print_json
 from gtp_engine.tournament.progress import play_series
 from gtp_engine.tournament.report import print_results, write_results
 from gtp_engine.tournament.results import as_json
@@ -69,7 +69,7 @@ def tournament(engines: tuple[str, ...], games: int, out: Path | None, prints_js
             raise
         found = write_results(folder, names, commands, contests, conditions.sprt)
     if prints_json:
-        click.echo(msgspec.json.encode(as_json(found)).decode())
+        print_json(as_json(found))
     else:
         print_results(contests[0].record.terms, found)
         click.echo(f"tournament: the page is {printable(str(folder / 'results.html'))}", err=True)

@@ -34,6 +34,7 @@ CONTROLS = (
     "byoyomi:0:1:1",
     "byoyomi:2:1:3",
     "byoyomi:0:0.6:3",
+    "byoyomi:0:0.8:9",
     "0:1:1",
     "0:5:5",
     "2:1.5:3",
@@ -57,8 +58,9 @@ main time, and Fischer time without its increment: such an engine knows less tha
 SIZES = (9, 13, 19)
 RESTS = (0.0, 0.0, 0.03, 0.3)
 """Seconds that the opponent takes for a move, for a pondering engine to fill."""
-TOLD = ("never", "whole", "exactly")
-"""What the controller says of the clock before a move: nothing, whole seconds rounded down, or the truth."""
+TOLD = ("never", "whole", "exactly", "late")
+"""What the controller says of the clock before a move: nothing, whole seconds rounded down, or the truth; or the truth
+when a part of the turn is over already, where that costs no game: in a byo-yomi period before the last."""
 RULES = "tromp-taylor"
 OVERTIME = "overtime"
 NEAR = 2
@@ -143,14 +145,14 @@ def announcement(control: TimeControl, way: str) -> str:
     return f"{way} {control.system.value} " + " ".join(f"{number:g}" for number in numbers)
 
 
-def left_text(clock: SideClock, terms: Terms) -> str:
-    """The arguments of `time_left` after the colour."""
+def left_text(clock: SideClock, terms: Terms, gone: float = 0.0) -> str:
+    """The arguments of `time_left` after the colour, where so many seconds of the turn are over."""
     seconds, stones = clock.time_left()
     if terms.way == PLAIN and clock.control.system is System.BYOYOMI:
         spare = (clock.left.periods if clock.left.in_overtime else clock.control.periods) - 1
         main = 0.0 if clock.left.in_overtime else seconds
         seconds, stones = (clock.control.period, 1) if main + spare <= 0 else (main + spare * clock.control.period, 0)
-    return f"{seconds:.2f} {stones}" if terms.told == "exactly" else f"{int(seconds)} {stones}"
+    return f"{int(seconds)} {stones}" if terms.told == "whole" else f"{seconds - gone:.2f} {stones}"
 
 
 def play_game(controller: Controller, terms: Terms, rng: random.Random) -> Played:
@@ -169,10 +171,12 @@ def play_game(controller: Controller, terms: Terms, rng: random.Random) -> Playe
             point = near_move(game, rng)
             game.play(game.to_play, point)
             told.append(f"play {COLOUR_NAMES[opponent(ours)]} {to_vertex(point, terms.size)}")
+        gone = rng.uniform(0.0, control.period) if terms.told == "late" and clock.left.periods > 1 else 0.0
         if terms.told != "never":
-            told.append(f"time_left {COLOUR_NAMES[ours]} {left_text(clock, terms)}")
+            told.append(f"time_left {COLOUR_NAMES[ours]} {left_text(clock, terms, gone)}")
         allowed = clock.allowance()
         started = time.monotonic()
+        time.sleep(gone)
         for line in told:
             controller.ask(line)
         answer = controller.ask(f"genmove {COLOUR_NAMES[ours]}")

@@ -5,13 +5,17 @@
 What is committed is copied, `python -m build` makes a source distribution of it and a wheel of that. The source
 distribution must have every file that git has, the wheel every module and the network and nothing else, and the same as
 a wheel that is made of the checkout directly; `twine check` must pass both. Then the wheel is installed into an empty
-environment of each Python that can be found, and what was installed plays, analyses and examines itself, in an empty
-folder with an empty cache. Where the processor allows it, that Python makes a wheel with compiled kernels of it, as
-`make wheel` does, and an installation of that is used in the same way: it must compile nothing, and a damaged file must
-do no harm. At last the plain wheel is installed by pipx, where that is installed. FOLDER keeps the packages.
+environment of each Python that can be found, with the packages of constraints.txt and no others. What was installed
+plays, analyses and examines itself, in an empty folder with an empty cache. Where the processor allows it, that Python
+makes a wheel with compiled kernels of it, as `make wheel` does, and an installation of that is used in the same way: it
+must compile nothing, and a damaged file must do no harm. At last pip, pipx and uv install what an index on this machine
+serves, and pipx, uv and make install the sources with constraints.txt. One move is played each time. FOLDER keeps the
+packages.
 
-Packages come from the registry that pip is set up for. Prints a line for each check, with the processor seconds of the
-first move and of the next start, and exits with 1 if one failed.
+All of this happens in a folder with a space and Chinese characters in its name. What was installed is used without a
+compiler on PATH, and without a network where `unshare` can take it away. Packages come from the registry that pip is
+set up for, pipx, uv, build and twine too. Prints a line for each check, with the processor seconds of the first move
+and of the next start, and exits with 1 if one failed.
 """
 
 from __future__ import annotations
@@ -26,19 +30,28 @@ import tarfile
 import tempfile
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from go_rules.compilation.shipped import FAMILIES
 from gtp_engine.version import VERSION
 from tests.conftest import REPOSITORY
 
 ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
+CONSTRAINTS = REPOSITORY / "constraints.txt"
 LONGEST = 3600.0
 """Seconds after which a command counts as hung."""
 MOST_BYTES = 7_000_000
 """The largest wheel that we publish; the networks are five million of them."""
 MOST_BYTES_WITH_KERNELS = 13_000_000
+MOVE = ("gtp", "--visits", "50")
 ANALYSE = ("--visits", "50", "--size", "9")
 QUERY = {"id": "a", "moves": [["B", "E5"]], "rules": "chinese", "komi": 7, "boardXSize": 9, "boardYSize": 9}
 
@@ -50,8 +63,12 @@ def main() -> int:
     arguments = parser.parse_args()
     report = Report()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name).resolve()
-        wheel = packages(folder, arguments.dist or folder / "dist", report)
+        folder = Path(name).resolve() / "a place 围棋"
+        folder.mkdir()
+        tools = environment(Path(sys.executable), folder / "tools")
+        expect(run([tools, "-m", "pip", "install", "--quiet", "build", "twine", "pipx", "uv"]))
+        dist = (arguments.dist or folder / "dist").resolve()
+        wheel = packages(tools, folder, dist, report)
         tried = 0
         for version in arguments.pythons:
             python = found_python(version)
@@ -63,7 +80,7 @@ def main() -> int:
             if fresh is not None:
                 with_kernels(wheel, fresh, python, folder / f"compiled-{tried}", report)
         report.check("some Python of those wanted is here", tried > 0)
-        by_pipx(wheel, folder / "pipx", report)
+        by_other_tools(tools, dist, folder / "source", folder / "by other tools", report)
     print(f"{report.passed} checks passed, {report.failed} failed, {report.skipped} skipped")
     return int(report.failed > 0)
 
@@ -99,12 +116,10 @@ def run(command: Sequence[object], **options: object) -> subprocess.CompletedPro
 # --- Building -------------------------------------------------------------------------------------------------------
 
 
-def packages(folder: Path, dist: Path, report: Report) -> Path:
+def packages(tools: Path, folder: Path, dist: Path, report: Report) -> Path:
     """Build both packages into `dist`, and compare them with the sources. Returns the wheel."""
     source = folder / "source"
     tracked = committed(source)
-    tools = environment(Path(sys.executable), folder / "tools")
-    expect(run([tools, "-m", "pip", "install", "--quiet", "build", "twine"]))
     shutil.rmtree(dist, ignore_errors=True)
     expect(run([tools, "-m", "build", "--outdir", dist, source]))
     (archive,) = dist.glob("*.tar.gz")
@@ -179,9 +194,12 @@ def installed(wheel: Path, python: Path, folder: Path, report: Report) -> Path |
     """Install the wheel into an empty environment, and use what is there. Returns its Python; None if that failed."""
     version = run([python, "--version"]).stdout.strip()
     fresh = environment(python, folder)
-    done = run([fresh, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel])
+    options = ["--quiet", "--disable-pip-version-check", "--constraint", CONSTRAINTS]
+    done = run([fresh, "-m", "pip", "install", *options, wheel])
     if not report.check(f"{version}: {wheel.name} is installed", done.returncode == 0, done.stderr):
         return None
+    others = differing(fresh)
+    report.check(f"{version}: only packages of {CONSTRAINTS.name}", not others, str(others))
     report.check(f"{version}: pip check", run([fresh, "-m", "pip", "check"]).returncode == 0)
     used(fresh.with_name("nobi"), folder, version, report)
     where = run([fresh, "-I", "-c", "import gtp_engine.cli; print(gtp_engine.cli.__file__)"], cwd=folder).stdout
@@ -222,7 +240,7 @@ def with_kernels(plain: Path, builder: Path, python: Path, folder: Path, report:
     report.check(f"{count} kernels are installed for each", count > 20)
     used_archive.write_bytes(used_archive.read_bytes()[:-1000])
     variables = {**os.environ, "NOBI_CACHE_DIR": str(folder / "another cache")}
-    done = run([fresh.with_name("nobi"), "gtp", "--visits", "50"], input="genmove b\nquit\n", env=variables)
+    done = run([fresh.with_name("nobi"), *MOVE], input="genmove b\nquit\n", env=variables)
     good = done.returncode == 0 and done.stdout.startswith("= ")
     report.check(f"with a damaged {used_archive.name} it compiles", good, done.stdout + done.stderr)
     compiled = sorted((folder / "another cache" / "kernels").glob("*.kernel"))
@@ -236,19 +254,22 @@ def names_in(archive: Path) -> list[str]:
 
 
 def used(nobi: Path, folder: Path, version: str, report: Report) -> None:
-    """Have the command play, analyse and examine itself, with an empty cache and home, in an empty folder."""
+    """Have the command play, analyse and examine itself, with an empty cache and home, in an empty folder.
+
+    No network and no program can be reached.
+    """
     here = folder / "here"
     here.mkdir()
-    variables = {"PATH": os.environ["PATH"], "HOME": str(here), "NOBI_CACHE_DIR": str(folder / "cache")}
+    variables = {"PATH": str(here), "HOME": str(here), "NOBI_CACHE_DIR": str(folder / "cache")}
 
     def nobi_run(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
-        return run([nobi, *arguments], input=text, cwd=here, env=variables)
+        return run([*without_network(), nobi, *arguments], input=text, cwd=here, env=variables)
 
     said = nobi_run("--version").stdout
     report.check(f"{version}: nobi --version", said == f"nobi {VERSION}\n", said)
     for start in ("first move", "first move of the next start"):
         before, began = processor_seconds(), time.monotonic()
-        done = nobi_run("gtp", "--visits", "50", text="genmove b\nquit\n")
+        done = nobi_run(*MOVE, text="genmove b\nquit\n")
         cost = f"{processor_seconds() - before:.1f} processor seconds, {time.monotonic() - began:.1f} s"
         good = done.returncode == 0 and done.stdout.startswith("= ") and "?" not in done.stdout
         report.check(f"{version}: {start}, {cost}", good, done.stdout + done.stderr)
@@ -264,26 +285,115 @@ def used(nobi: Path, folder: Path, version: str, report: Report) -> None:
     report.check(f"{version}: nothing was written to the folder or the home", not left, str(left))
 
 
+def without_network() -> list[str]:
+    """What stands before a command so that it has no network, where this user may take it away; nothing elsewhere."""
+    program = shutil.which("unshare")
+    taking = [program, "--net"] if program else []
+    return taking if taking and run([*taking, sys.executable, "--version"]).returncode == 0 else []
+
+
 def processor_seconds() -> float:
     """What all processes that have ended below this one have used."""
     times = os.times()
     return times.children_user + times.children_system
 
 
-def by_pipx(wheel: Path, folder: Path, report: Report) -> None:
-    """Install the wheel with pipx, into a home of its own, and play one move."""
-    if shutil.which("pipx") is None:
-        report.skip("pipx: it is not installed here")
-        return
+# --- From an index and from the sources -----------------------------------------------------------------------------
+
+
+def by_other_tools(tools: Path, dist: Path, source: Path, folder: Path, report: Report) -> None:
+    """Install by pip, pipx, uv and make, from an index and from the sources, and play a move each time.
+
+    There is no compiler on PATH.
+    """
     folder.mkdir()
-    variables = {**os.environ, "PIPX_HOME": str(folder / "home"), "PIPX_BIN_DIR": str(folder / "bin")}
-    done = run(["pipx", "install", wheel], env=variables)
-    if report.check("pipx install", done.returncode == 0, done.stderr):
-        variables["NOBI_CACHE_DIR"] = str(folder / "cache")
-        done = run(
-            [folder / "bin" / "nobi", "gtp", "--visits", "50"], input="genmove b\nquit\n", env=variables, cwd=folder
-        )
-        report.check("pipx: a move", done.returncode == 0 and done.stdout.startswith("= "), done.stdout + done.stderr)
+    programs = folder / "programs"
+    programs.mkdir()
+    for name in ("dirname", "realpath"):  # by which a command that uv installs finds its Python
+        (programs / name).symlink_to(str(shutil.which(name)))
+    variables = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("MAKE")},
+        **{"PATH": str(programs), "NOBI_CACHE_DIR": str(folder / "cache"), "UV_CACHE_DIR": str(folder / "uv cache")},
+        **{"PIPX_HOME": str(folder / "pipx"), "PIPX_BIN_DIR": str(folder / "bin"), "PIPX_MAN_DIR": str(folder / "man")},
+        **{"UV_TOOL_DIR": str(folder / "uv"), "UV_TOOL_BIN_DIR": str(folder / "uv bin"), "UV_PYTHON": sys.executable},
+        **{"PIPX_DEFAULT_PYTHON": sys.executable, "UV_PYTHON_DOWNLOADS": "never"},
+    }
+    pipx, uv = tools.with_name("pipx"), tools.with_name("uv")
+
+    def installs(text: str, *command: object, python: Path, is_pinned: bool = False) -> None:
+        """Install from the sources' folder, and play a move."""
+        done = run(command, cwd=source, env=variables)
+        if not report.check(text, done.returncode == 0, done.stdout + done.stderr):
+            return
+        if is_pinned:
+            others = differing(python)
+            report.check(f"{text}: only packages of {CONSTRAINTS.name}", not others, str(others))
+        plays(text, *without_network(), python.with_name("nobi"), *MOVE)
+
+    def plays(text: str, *command: object) -> None:
+        done = run(command, input="genmove b\nquit\n", cwd=folder, env=variables)
+        good = done.returncode == 0 and done.stdout.startswith("= ")
+        report.check(f"{text}: a move", good, done.stdout + done.stderr)
+
+    wanted = f"nobi=={VERSION}"
+    with served(dist, folder / "index") as index:
+        fresh = environment(Path(sys.executable), folder / "of the index")
+        options = ["--quiet", "--extra-index-url", index, "--no-binary", "nobi"]
+        installs("pip install of an index's sources", fresh, "-m", "pip", "install", *options, wanted, python=fresh)
+        fresh = folder / "without pip" / "bin" / "python"
+        expect(run([uv, "venv", "--quiet", folder / "without pip"], env=variables))
+        options = ["--quiet", "--index", index, "--python", str(fresh)]
+        installs("uv pip install of an index's wheel", uv, "pip", "install", *options, wanted, python=fresh)
+        report.check("uv pip install: there is no pip", run([fresh, "-c", "import pip"]).returncode != 0)
+        options = ["--pip-args", f"--extra-index-url {index}", "--spec", wanted]
+        plays("pipx run", pipx, "run", *options, "nobi", *MOVE)
+        plays("uvx", uv, "tool", "run", "--quiet", "--index", index, "--from", wanted, "nobi", *MOVE)
+    made = folder / "pipx" / "venvs" / "nobi" / "bin" / "python"
+    installs("pipx install", pipx, "install", "--pip-args=-c constraints.txt", ".", python=made, is_pinned=True)
+    made = folder / "uv" / "nobi" / "bin" / "python"
+    installs("uv tool install", uv, "tool", "install", "-c", "constraints.txt", ".", python=made, is_pinned=True)
+    variables["PATH"] = os.environ["PATH"]
+    made = source / ".venv" / "bin" / "python"
+    installs("make install", "make", "install", f"PYTHON={sys.executable}", python=made, is_pinned=True)
+    plays("make gtp", *without_network(), "make", "-C", source, "-s", "gtp", f"ARGS={' '.join(MOVE[1:])}")
+
+
+@contextmanager
+def served(dist: Path, folder: Path) -> Iterator[str]:
+    """Serve packages as an index of the kind that PyPI is, to this machine alone. Yields its address."""
+    shutil.copytree(dist, folder / "nobi")
+    handler = partial(QuietHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Lists folders and sends files, and logs nothing."""
+
+    def log_message(self, format: str, *values: object) -> None:
+        pass
+
+
+def frozen(python: Path) -> dict[str, str]:
+    """The packages of an environment but Nobi and what installs others, with their versions."""
+    program = (
+        "import importlib.metadata as m, json; print(json.dumps([(d.name, d.version) for d in m.distributions()]))"
+    )
+    found = json.loads(run([python, "-I", "-c", program]).stdout)
+    versions = {canonicalize_name(name): version for name, version in sorted(found)}
+    return {name: version for name, version in versions.items() if name not in ("nobi", "pip", "setuptools")}
+
+
+def differing(python: Path) -> list[str]:
+    """What an environment of this Python has that constraints.txt does not name in that version."""
+    program = "import platform; print(platform.python_version())"
+    place = {"python_full_version": run([python, "-I", "-c", program]).stdout.strip()}
+    lines = [line for line in CONSTRAINTS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    pins = [pin for pin in map(Requirement, lines) if pin.marker is None or pin.marker.evaluate(place)]
+    named = {f"{pin.name}{pin.specifier}" for pin in pins}
+    return [f"{name} {version}" for name, version in frozen(python).items() if f"{name}=={version}" not in named]
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
 A game survives being written and read again: its moves, position, komi, rules and handicap. First come texts that would
 cost a careless reader time or memory, up to 100 MB and 100,000 deep and more: they are refused within SLOW_SECONDS of
-processor time and MOST_MEGABYTES.
+processor time and MOST_MEGABYTES. Then come games with texts in many encodings, truly or wrongly stated or not at all,
+with characters that end with the byte of a bracket or were cut: no reader loses a move, a property or a byte of a text.
 
-    python -m tests.campaigns.sgf [--files 1000000] [--seed N]
+    python -m tests.campaigns.sgf [--files 1000000] [--foreign 100000] [--seed N]
 
 Prints each failure and, at the end, one line with the counts and the slowest file; the exit status is 1 if any failed.
 """
@@ -21,13 +22,16 @@ from pathlib import Path
 
 import numpy as np
 
-from go_rules.game import Game
+from go_rules.game import Game, Move
+from go_rules.points import BLACK, PASS, point_at
 from go_rules.rule_names import DEFAULT_RULES
 from go_rules.rules import KOMI_LIMIT
-from go_rules.sgf.grammar import SgfError
-from go_rules.sgf.reader import parse_sgf
+from go_rules.sgf.annotation import Note, Variation, annotated
+from go_rules.sgf.grammar import SgfError, parse_game, split_games
+from go_rules.sgf.reader import parse_sgf, read_sgf
 from go_rules.sgf.writer import to_sgf
 from tests.campaigns.stopping import until_stopped
+from tests.go_rules.sgf.foreign import ENCODINGS, WRITERS, Foreign, foreign_game
 from tests.go_rules.sgf.hostile import ACCEPTED, HOSTILE, cost
 
 PIECES = [b"(", b")", b";", b"[", b"]", b"\\", b":", b"\n", b"\xff", b"\0", b"B[aa]", b"W[tt]", b"AB[aa:cc]", b"AE[bb]"]
@@ -63,6 +67,7 @@ def samples(rng: random.Random) -> list[bytes]:
         for _ in range(rng.randint(0, 30)):
             game.play(game.to_play, rng.choice(game.legal_moves(game.to_play)))
         found.append(to_sgf(game, black="b", white="w", comments={0: "a [b\\] c"}, result="B+1").encode())
+        found.append(foreign_game(rng, rng.choice(ENCODINGS), rng.choice(WRITERS), rng.choice(ENCODINGS)).data)
     return found
 
 
@@ -107,6 +112,45 @@ def complaint_of(data: bytes) -> str | None:
     return None
 
 
+def require_whole(game: Foreign, path: Path) -> None:
+    """Read a game by every way in which a command does, and write notes into it."""
+    moves = [
+        Move(BLACK if name == "B" else 3 - BLACK, point_at(*(byte - ord("a") for byte in values[0])))
+        for node in game.main_line
+        for name, values in node.items()
+        if name in ("B", "W")
+    ]
+    path.write_bytes(game.data)
+    assert read_sgf(path).moves == moves, "loadsgf reads other moves"
+    assert parse_sgf(b"a note\n" + game.data).moves == moves, "review, picture and play read other moves"
+    collection = game.data + b"\n" + game.data
+    assert [parse_sgf(each).moves for each in split_games(collection)] == [moves] * 2, "training reads other moves"
+    assert [node.properties for node in parse_game(game.data).nodes] == game.main_line, "other values"
+    notes = {number: Note("said 本", {}, (Variation((Move(BLACK, PASS),), "v"),)) for number in range(len(moves) + 1)}
+    written = parse_game(annotated(game.data, notes)).nodes
+    assert len(written) == len(game.main_line), "a review has other nodes"
+    for node, before in zip(written, game.main_line, strict=True):
+        assert node.properties["C"][0].startswith(before.get("C", [b""])[0]), "a review has another comment"
+        same = before.keys() - {"C", "CA"}
+        assert {name: node.properties[name] for name in same} == {name: before[name] for name in same}
+
+
+def try_foreign(games: int, rng: random.Random) -> int:
+    """Read games with texts in many encodings. Returns how many failed."""
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(games):
+            stated = rng.choice([None, *ENCODINGS])
+            game = foreign_game(rng, rng.choice(ENCODINGS), rng.choice(WRITERS), stated)
+            try:
+                require_whole(game, Path(folder) / "game.sgf")
+            except (AssertionError, SgfError, KeyError):
+                failures += 1
+                print(f"failed on {game.data!r}\n{traceback.format_exc()}", flush=True)
+    print(f"{games} games in many encodings: {failures} failures", flush=True)
+    return failures
+
+
 def try_large(scale: int) -> int:
     """Read every hostile text as a file, in a process with limits. Returns how many failed."""
     failures = 0
@@ -130,10 +174,11 @@ def try_large(scale: int) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=1_000_000)
+    parser.add_argument("--foreign", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    failures = try_large(1) + try_large(10)
     rng = random.Random(options.seed)
+    failures = try_large(1) + try_large(10) + try_foreign(options.foreign, rng)
     games = refused = crashes = 0
     slowest = 0.0
     with until_stopped():

@@ -90,16 +90,16 @@ def show(rows: list[Row], fewest: int) -> int:
 
 
 def story_rows() -> list[Row]:
-    """Tell every story to an engine with its network: one process for all stories that want the same settings."""
+    """Tell every story to an engine with its network: one process for all stories that start it in the same way."""
     rows: dict[str, Row] = {}
-    engines: dict[str, GtpProcess] = {}
+    engines: dict[tuple[str, ...], GtpProcess] = {}
     analysis = JsonProcess(NOBI, [])
     try:
         for story in ALL:
             row = rows.setdefault(story.client, Row(f"{story.client}, its dialogue"))
-            if not story.is_json and str(story.settings) not in engines:
-                engines[str(story.settings)] = GtpProcess(NOBI, story.settings, STORY_VISITS)
-            engine = analysis if story.is_json else engines[str(story.settings)]
+            if not story.is_json and story.arguments not in engines:
+                engines[story.arguments] = GtpProcess([NOBI], (*story.arguments, "--set", f"visits={STORY_VISITS}"))
+            engine = analysis if story.is_json else engines[story.arguments]
             engine.renew()
             for case in story.told_to(engine):
                 count(row, f"{'ok  ' if case.is_right else 'FAIL'} {case.story}: {case.text}", is_quiet=case.is_right)

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 PATIENCE = 600.0
+PAGE = Path(__file__).parents[2] / "docs" / "clients.md"
 
 SERVER = """[cgos-server]
 serverName = local
@@ -69,7 +70,7 @@ CLIENT = """Common:
   LogFile = {folder}/{name}-server.log
 GTPEngine:
   Name = {name}
-  CommandLine = {nobi} gtp --visits {visits} --size 9
+  CommandLine = {command} --visits {visits} --size 9
   ServerHost = 127.0.0.1
   ServerPort = {port}
   ServerUser = {name}
@@ -88,6 +89,8 @@ def main(nobi: str, visits: str, checkout: str) -> int:
         failed += not is_right
         print(f"{'ok  ' if is_right else 'FAIL'} CGOS: {text}", flush=True)
 
+    (told,) = re.findall("CommandLine = /path/to/nobi (.*)", PAGE.read_text(encoding="utf-8"))
+    command = f"{nobi} {told}"
     folder = Path("cgos").resolve()
     folder.mkdir()
     with socket.socket() as free:
@@ -99,9 +102,9 @@ def main(nobi: str, visits: str, checkout: str) -> int:
     processes: list[subprocess.Popen[bytes]] = []
 
     def start(script: str, configuration: str, output: str) -> None:
-        command = [sys.executable, str(Path(checkout) / script), configuration]
+        python = [sys.executable, str(Path(checkout) / script), configuration]
         with open(folder / output, "wb") as file:
-            started = subprocess.Popen(command, cwd=folder, env=environment, stdout=file, stderr=subprocess.STDOUT)
+            started = subprocess.Popen(python, cwd=folder, env=environment, stdout=file, stderr=subprocess.STDOUT)
         processes.append(started)
 
     try:
@@ -110,7 +113,7 @@ def main(nobi: str, visits: str, checkout: str) -> int:
         while not listens(port) and processes[0].poll() is None and time.monotonic() < until:
             time.sleep(0.2)
         for name, count in (("Strong", visits), ("Quick", "1")):
-            text = CLIENT.format(folder=folder, name=name, nobi=nobi, visits=count, port=port)
+            text = CLIENT.format(folder=folder, name=name, command=command, visits=count, port=port)
             (folder / f"{name}.cfg").write_text(text)
             start("client-python/src/cgosclient.py", f"{name}.cfg", f"{name}.out")
         result = ""

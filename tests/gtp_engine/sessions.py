@@ -68,6 +68,7 @@ SESSIONS = (
     ),
     Session("picture", ("picture", "{out}/picture.svg", "--size", "9", "--visits", "10")),
     Session("a file that is no network", (*GTP, "--net", "{out}/picture.svg"), code=1),
+    Session("networks", ("networks",), answer="b10c384h6nbttflrs"),
     Session("configuration", ("config", "--write")),
 )
 """What a test has time for."""

@@ -42,6 +42,7 @@ def test_a_broken_record_is_no_internal_error() -> None:
         ("internal error: Exception: x", "internal error: Error: x"),
         ("from a -> -> b", "from a to to b"),
         ("from a\t->\nb", "from a to b"),
+        ("from a → b", "from a to b"),  # which a narrow stderr would show as the arrow of before
     ],
 )
 def test_names_of_files_stay_and_words_that_alarm_guis_do_not(

@@ -10,6 +10,8 @@ import pytest
 
 from search.parameter_records import record_fields
 from search.parameters import (
+    MOST_COMPLAINTS,
+    Complaints,
     ParameterError,
     ParameterTable,
     declared,
@@ -17,6 +19,7 @@ from search.parameters import (
     extended,
     from_values,
     parameter,
+    suggestion,
 )
 from search.puct.memory.settings import SETTINGS, make_settings
 from search.puct.parameters import SearchParameters
@@ -66,11 +69,11 @@ def test_what_a_declaration_says() -> None:
 
 
 def test_nested_values_and_files(tmp_path: Path) -> None:
-    assert from_values(Outer, {}) == Outer()
+    assert from_values(Outer(), {}) == Outer()
     file = tmp_path / "outer.toml"
     values = {"kind": "The_Other", "rules": {"aga": 1}, "inner": {"sizes": [7], "folders": ["a"], "share": 0}}
     file.write_text("".join(f"{name} = {toml_value(value)}\n" for name, value in values.items()))
-    table = from_values(Outer, read_toml(file))
+    table = from_values(Outer(), read_toml(file))
     assert table == Outer(kind="the-other", rules={"aga": 1.0}, inner=Inner(0.0, ("a",), (7,)))
     assert Outer().with_value("learning-rate", "2").rate == 2.0
     assert Inner().with_value("sizes", "[5, 7]").sizes == (5, 7)
@@ -88,15 +91,46 @@ def test_nested_values_and_files(tmp_path: Path) -> None:
         ({"inner": {"sizes": ["x"]}}, "inner.sizes must be a whole number, not ['x']"),
         ({"inner": {"sizes": 9}}, "inner.sizes must be a list, not 9"),
         ({"inner": {"deep": 9}}, "unknown parameter: inner.deep"),
-        ({"inner": 1}, "unknown parameter: inner"),
+        ({"inner": 1}, "inner must be a table, not 1"),
         ({"rules": 1}, "rules must be a table, not 1"),
         ({"kind": ""}, "kind must be a text, not "),
     ],
 )
 def test_refused_values(values: dict[str, object], message: str) -> None:
     with pytest.raises(ParameterError) as caught:
-        from_values(Outer, values)
+        from_values(Outer(), values)
     assert str(caught.value).startswith(message)
+
+
+def test_what_is_wrong_can_be_left_out() -> None:
+    """The rest holds, and what is left out keeps the value that it had."""
+    complaints = Complaints("here")
+    base = Outer(rate=3.0, inner=Inner(0.25))
+    values = {"rate": 0, "steps": 7, "tabel": 1, "inner": {"share": "x", "sizes": [7], "share2": 1}, "rules": 1}
+    table = from_values(base, values, complaints=complaints, hint=lambda name: f"not {name}")
+    assert table == Outer(rate=3.0, steps=7, inner=Inner(0.25, sizes=(7,)))
+    assert complaints.lines() == [
+        "here: rate must be above 0, not 0; ignored",
+        "here: unknown parameter: tabel (not tabel); ignored",
+        "here: inner.share must be a number, not x; ignored",
+        "here: unknown parameter: inner.share2 (not inner.share2); ignored",
+        "here: rules must be a table, not 1; ignored",
+    ]
+
+
+def test_of_many_complaints_few_are_shown() -> None:
+    complaints = Complaints("here")
+    from_values(Outer(), {f"x{i}": i for i in range(500)}, complaints=complaints)
+    lines = complaints.lines()
+    assert len(lines) == MOST_COMPLAINTS + 1
+    assert lines[-1] == f"here: and {500 - MOST_COMPLAINTS} more; ignored"
+
+
+def test_suggestions() -> None:
+    names = ("visits", "maxVisits", "komi")
+    assert suggestion("visit_limit", names) == "did you mean visits?"
+    assert suggestion("Max-Visit", names) == "did you mean maxVisits?"
+    assert suggestion("sivits", names) == suggestion("x" * 100_000, names) == suggestion("", names) == ""
 
 
 def test_a_table_may_extend_another() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from training.config import NetworkConfig, TrainingConfig, describe, override, read_config
+from training.config import DEPARTED, NetworkConfig, TrainingConfig, describe, override, read_config
 from training.errors import TrainingError
 
 ROOT = Path(__file__).parents[2]
@@ -107,24 +107,53 @@ def test_bad_settings_are_named(setting: str, complaint: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        (b"[run]\nbach = 3\n", "bach"),
-        (b"[run\n", "training.toml"),
-        (b"\xff\xff", "training.toml"),
-        (b"run = 3", "run"),
-        (b"network = 3", "network"),
-    ],
-)
-def test_bad_files_are_named(tmp_path: Path, content: bytes, complaint: str) -> None:
+@pytest.mark.parametrize("content", [b"[run\n", b"\xff\xff"])
+def test_a_file_that_is_no_toml_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "training.toml"
     path.write_bytes(content)
     with pytest.raises(TrainingError) as caught:
         read_config(path)
-    assert complaint in str(caught.value)
-    assert str(path) in str(caught.value)
+    assert str(caught.value).startswith(f"{path}: not TOML")
     assert "\n" not in str(caught.value)
+
+
+def test_a_run_goes_on_with_the_file_of_an_earlier_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What no longer exists, and what is wrong, is a line each; the rest of the file holds."""
+    path = tmp_path / "training.toml"
+    path.write_text(
+        "network.blocks = 20\nnetwork.channels = 1\nrun = {batch = 8, bach = 3, rate = 0.1}\nloss = 3\n"
+        '[optimizer]\nrate = 1\n[optimiser]\nkind = "adamw"\nclip = 2\nrevive = false\n[data]\neven_share = 0.1\n'
+    )
+    config = read_config(path, NetworkConfig(blocks=3, channels=16))
+    assert config == override(
+        TrainingConfig(network=NetworkConfig(blocks=20, channels=16)), ("run.batch=8", "optimiser.clip=2")
+    )
+    assert capsys.readouterr().err.splitlines() == [
+        f"nobi: {path}: {line}; ignored"
+        for line in (
+            "network.channels must be 8 to 1024, not 1",
+            "unknown parameter: run.bach (did you mean run.batch?)",
+            "unknown parameter: run.rate (did you mean optimiser.rate?)",
+            "loss must be a table, not 3",
+            "unknown parameter: optimizer (did you mean optimiser?)",
+            "unknown parameter: optimiser.kind (gone: Muon learns the matrices of the blocks, AdamW the rest)",
+            "unknown parameter: optimiser.revive (gone: units that never fire stay)",
+            "unknown parameter: data.even_share (gone: write balanced_share)",
+        )
+    ]
+    assert read_config(path, NetworkConfig(blocks=3, channels=16)) == config
+    assert capsys.readouterr().err == "", "a command that reads it again says nothing more"
+
+
+def test_what_departed_is_an_error_with_a_reason_on_the_command_line() -> None:
+    with pytest.raises(TrainingError, match=r"not a setting like run.batch=64 \(gone: units that never fire stay\)"):
+        override(TrainingConfig(), ("optimiser.revive=false",))
+
+
+def test_what_departed_is_not_there() -> None:
+    for name in DEPARTED:
+        with pytest.raises(TrainingError, match="gone: "):
+            override(TrainingConfig(), (f"{name}=1",))
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def _draw(folder: Path, history: list[dict[str, Any]], status: StatusLine) -> No
 
 def _read_history(folder: Path) -> list[dict[str, Any]]:
     try:
-        history = json.loads((folder / GENERATIONS).read_text())
+        history = json.loads((folder / GENERATIONS).read_bytes())
     except FileNotFoundError:
         return []
     except (OSError, ValueError):

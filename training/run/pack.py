@@ -25,6 +25,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from go_rules.machine import launch
 from nets.katago.writer import encode_model
 from training.commands.options import config_option, existing_network, read_settings, set_option
 from training.config import TrainingConfig, describe
@@ -36,7 +37,6 @@ from training.run.rounding import BF16, rounded_content, rounded_network
 from training.run.yardstick import load_yardstick
 from training.student.beginning import read_student
 
-ROOMS = ("go_rules", "nets", "search", "gtp_engine", "training")
 PACKAGES = ("click", "msgspec", "platformdirs", "sgfmill", "tomlkit")
 """What `nobi train` imports besides numpy, numba and PyTorch."""
 PLATFORMS = ("manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux_2_28_x86_64")
@@ -195,8 +195,8 @@ def _compressed(arrays: dict[str, NDArray[Any]]) -> bytes:
 
 def _copy_code(target: Path) -> None:
     root = Path(__file__).parents[2]
-    for room in ROOMS:
-        shutil.copytree(root / room, target / room, ignore=shutil.ignore_patterns("__pycache__", "weights"))
+    for package in launch.PACKAGES:
+        shutil.copytree(root / package, target / package, ignore=shutil.ignore_patterns("__pycache__", "weights"))
 
 
 def download(target: Path, python: str) -> None:
@@ -205,7 +205,8 @@ def download(target: Path, python: str) -> None:
     platforms = [word for platform in PLATFORMS for word in ("--platform", platform)]
     command = [sys.executable, "-I", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--only-binary=:all:", "--python-version", python, "--implementation", "cp", *platforms]
-    done = subprocess.run([*command, "--dest", str(target), *PACKAGES], capture_output=True, text=True, check=False)
+    command += ["--dest", str(target), *PACKAGES]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         reason = (done.stderr.strip().splitlines() or ["pip failed"])[-1]
         raise TrainingError(f"packages for Python {python}: {reason}")

@@ -227,7 +227,7 @@ def _second_teacher(config: TrainingConfig, distiller: Distiller, first: Teacher
 
 def _read_state(folder: Path) -> dict[str, int]:
     try:
-        state = json.loads((folder / STATE).read_text())
+        state = json.loads((folder / STATE).read_bytes())
         return {"step": int(state["step"]), "records_drawn": int(state["records_drawn"])}
     except FileNotFoundError:
         return {"step": 0, "records_drawn": 0}

@@ -1,5 +1,5 @@
-"""Nobi never looks into the current directory for modules: neither a process that was started there nor those that it
-starts itself."""
+"""Nobi never looks into the current directory for modules, and nowhere else than in its own folder for its packages:
+neither a process that a user has started nor those that it starts itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from go_rules.machine.launch import ROOT, python_command
 from gtp_engine.match.engines import engine_command
 from tests.conftest import REPOSITORY
-from tests.planted import ROOMS, Planted
+from tests.planted import ALL_BUT_THE_FIRST, Planted
 from tests.systems import IS_WINDOWS
 
 
@@ -43,7 +43,7 @@ def test_a_process_that_we_start_sees_no_trap(tmp_path: Path) -> None:
 @pytest.mark.parametrize("start", ["", os.pathsep, f".{os.pathsep}"], ids=["plain", "empty entry", "dot"])
 def test_what_is_imported_late_does_not_come_from_there(start: str, tmp_path: Path) -> None:
     """However Python came to have the current directory on its path, which is too late to mend for its own modules."""
-    planted = Planted(tmp_path, standard_library=False, rooms=tuple(room for room in ROOMS if room != "gtp_engine"))
+    planted = Planted(tmp_path, standard_library=False, ours=ALL_BUT_THE_FIRST)
     config = tmp_path / "config.toml"
     config.write_text("visits = 5\n")
     show = ["config", "--config", str(config)]
@@ -53,10 +53,45 @@ def test_what_is_imported_late_does_not_come_from_there(start: str, tmp_path: Pa
     assert planted.sprung() == []
 
 
+MOVE = "boardsize 5\ngenmove b\nquit\n"
+
+
+@pytest.mark.parametrize("is_relative", [False, True], ids=["absolute", "relative"])
+def test_packages_of_our_names_on_pythonpath_are_not_ours(is_relative: bool, tmp_path: Path) -> None:
+    planted = Planted(tmp_path, standard_library=False, libraries=(), ours=ALL_BUT_THE_FIRST)
+    path = f"{planted.traps.name if is_relative else planted.traps}{os.pathsep}{planted.path}"
+    for command in (planted.nobi, [sys.executable, "-m", "gtp_engine.cli"]):
+        done = run([*command, "gtp", "--visits", "2", "--size", "5"], tmp_path, path, MOVE)
+        assert (done.returncode, done.stdout.count("= ")) == (0, 3), done.stderr
+        done = run([*command, "train", "--help"], tmp_path, path)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert planted.sprung() == []
+
+
+def test_a_process_that_we_start_has_all_our_packages(tmp_path: Path) -> None:
+    """Even the first, which Python itself would look for elsewhere."""
+    planted = Planted(tmp_path, standard_library=False, libraries=())
+    path = f"{planted.traps}{os.pathsep}{planted.path}"
+    done = run(python_command("gtp_engine.cli", "gtp", "--visits", "2", "--size", "5"), tmp_path, path, MOVE)
+    assert (done.returncode, done.stdout.count("= ")) == (0, 3), done.stderr
+    for module in ("search.puct.compile_ahead", "gtp_engine.tools.cross_compile", "training.run.embed"):
+        run(python_command(module), tmp_path, path)  # without arguments they do nothing
+    assert planted.sprung() == []
+
+
+def test_the_order_of_all_other_packages_stays(tmp_path: Path) -> None:
+    """Where Nobi is installed, others lie beside it, and must not come before Python's own or those of PYTHONPATH."""
+    script = tmp_path / "show.py"
+    show = "import sys; before = sys.path[:]; from go_rules.machine.launch import find_only_our_own as f; f()"
+    script.write_text(f"{show}; print(sys.path == before)")
+    done = run([sys.executable, str(script)], REPOSITORY.parent, f"{tmp_path}{os.pathsep}{REPOSITORY}")
+    assert done.stdout == "True\n", done.stderr
+
+
 @pytest.mark.skipif(IS_WINDOWS, reason="no relative path leads to another drive")
 def test_the_way_to_our_packages_stays(tmp_path: Path) -> None:
     """Where the current directory holds them, or only a relative path leads there."""
-    show = "import sys; from go_rules.machine.launch import forget_current_directory as f; f(); print(sys.path)"
+    show = "import sys; from go_rules.machine.launch import find_only_our_own as f; f(); print(sys.path)"
     for folder, path in ((REPOSITORY, ""), (tmp_path, os.path.relpath(REPOSITORY, tmp_path))):
         done = run([sys.executable, "-c", show], folder, path)
         assert str(REPOSITORY) in done.stdout, done.stderr

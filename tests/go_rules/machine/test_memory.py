@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,15 @@ def test_limits_of_containers(tmp_path: Path, groups: str | None, files: dict[st
         (mounts / name).parent.mkdir(parents=True, exist_ok=True)
         (mounts / name).write_text(text)
     assert container_limits(own, mounts) == limits
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode elsewhere")
+def test_a_group_whose_name_is_no_text_has_limits(tmp_path: Path) -> None:
+    group = tmp_path / os.fsdecode(b"caf\xe9")
+    group.mkdir()
+    (group / "memory.max").write_text("1073741824\n")
+    (tmp_path / "own").write_bytes(b"0::/caf\xe9\n")
+    assert container_limits(tmp_path / "own", tmp_path) == [GIGABYTE]
 
 
 def test_threads_and_libraries_need_addresses(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,10 +27,17 @@ HOSTILE = {
     "setups": b"(;SZ[25]" + b";AB[aa:yy]" * 99_000 + b")",
     "rectangles": b"(;SZ[25]" + (b";AB" + b"[aa:yy]" * 625) * 125 + b")",
     "moves": b"(;SZ[25]" + b";B[]" * 99_000 + b")",
+    "doubtful brackets": b"(;" + b"\xe9]" * 4_900_000,
+    "doubtful values": b"(;" + b"C[\xe9]" * 1_900_000 + b")",
+    "long characters": b"(;C[" + b"\xe9" * 9_900_000 + b"])",
+    "backslashes": b"(;C[" + b"\xe9" + b"\\" * 9_900_000 + b"])",
+    "shifted": b"(;C[" + b"\x1b$B" * 3_300_000 + b"])",
+    "long shifted": b"(;C[\x1b$B" + b"a" * 9_900_000 + b"])",
+    "wide": b"\xff\xfe" + "(;C[本".encode("utf-16-le") * 900_000,
 }
 
 
-ACCEPTED = ("rules",)
+ACCEPTED = ("rules", "long characters", "shifted", "long shifted")
 """These are games, but must not cost more than others."""
 
 ADDRESS_SPACE = 3 << 30

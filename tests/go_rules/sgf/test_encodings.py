@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+import random
 
-from go_rules.sgf.grammar import split_games
-from go_rules.sgf.reader import parse_sgf
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sgfmill import sgf_grammar
+
+from go_rules.game import Move
+from go_rules.points import BLACK, point_at
+from go_rules.sgf.annotation import Note, Variation, annotated
+from go_rules.sgf.grammar import SgfError, parse_game, split_games
+from go_rules.sgf.reader import parse_sgf, read_sgf
+from tests.go_rules.sgf.foreign import ENCODINGS, WRITERS, Foreign, foreign_game
 
 
 @pytest.mark.parametrize(
@@ -55,3 +64,130 @@ def test_a_collection_of_several_encodings():
 def test_encodings(encoding):
     name = encoding.encode("latin-1")
     assert parse_sgf(b"(;CA[" + name + b"]PB[Bob])").black == "Bob"
+
+
+MOVES = [Move(BLACK, point_at(4, 4)), Move(3 - BLACK, point_at(2, 2)), Move(BLACK, point_at(6, 2))]
+NAMES = {
+    "Shift_JIS": ("山田表", "ソ", "ゾ", "本因ー", "予想[1]"),
+    "Big5": ("成功", "許", "功]", "蓋\\", "么("),
+    "GBK": ("乗", "乚", "猎]豟", "乗]", "[乗]", "(乚);"),
+    "GB18030": ("㐂㐃乗", "乚"),
+    "EUC-KR": ("이창호", "[박]"),
+    "ISO-8859-1": ("René", "Jérôme é"),
+    "windows-1251": ("Шикшин", "[да]"),
+}
+
+
+@pytest.mark.parametrize("stated", [None, "own", "UTF-8", "Big5", "Shift_JIS", "GBK", "ISO-8859-1", "no such"])
+@pytest.mark.parametrize("encoding", NAMES)
+def test_no_move_is_lost_whatever_the_file_says_of_its_encoding(encoding, stated):
+    for name in NAMES[encoding]:
+        raw = name.replace("\\", "\\\\").replace("]", "\\]").encode(encoding)
+        stating = b"" if stated is None else b"CA[%b]" % (encoding if stated == "own" else stated).encode()
+        for text in (
+            b"(;SZ[9]%bPB[%b];B[ee];W[cc];B[gc])",
+            b"(;%bPB[%b]SZ[9];B[ee];W[cc];B[gc])",
+            b"(;%bPB[%b]PW[\x8e]SZ[9];B[ee];W[cc];B[gc])",
+            b"(;SZ[9]%b;B[ee]C[%b];W[cc];B[gc])",
+            b"(;SZ[9]%b;B[ee]C[%b]\r\n(;W[cc];B[gc])(;W[dd]))",
+            b"(;SZ[9]%b;B[ee];W[cc];B[gc]C[%b]\n)\n",
+            b"(;SZ[9]%b;B[ee]LB[aa:%b][bb:2];W[cc];B[gc])",
+        ):
+            game = text % (stating, raw)
+            assert parse_sgf(game).moves == MOVES, game
+            assert [parse_sgf(each).moves for each in split_games(game + b"\n" + game)] == [MOVES] * 2
+
+
+@pytest.mark.parametrize(
+    "text", ["本因坊".encode("shift_jis"), "成功".encode("big5"), "柯洁".encode("gbk"), b"R\xe9my"]
+)
+def test_a_text_that_was_cut_loses_no_more_than_was_cut(text):
+    for length in range(len(text)):
+        for escaped in (b"", b"[9d\\]"):
+            game = b"(;PB[%b]SZ[9];B[ee]C[%b%b];W[cc](;B[gc])(;B[aa]))" % (text[:length], escaped, text[:length])
+            read = parse_sgf(game)
+            assert (read.width, read.moves) == (9, MOVES)
+
+
+def test_a_comment_may_look_like_a_game():
+    """Where brackets within a text are escaped, as they have to be."""
+    for encoding in ("utf-8", "gbk", "shift_jis"):
+        comment = "[白];B[ee];W[cc] (白)(;B[ee]) 白\\"
+        raw = comment.replace("\\", "\\\\").replace("]", "\\]").encode(encoding)
+        game = b"(;SZ[9]CA[%b]C[%b];B[ee];W[cc];B[gc])" % (encoding.encode(), raw)
+        read = parse_sgf(game)
+        assert (read.comments[0], read.moves) == (comment, MOVES)
+
+
+def test_what_is_no_sgf_is_no_text():
+    """Behind a doubtful bracket, too: the move would be lost."""
+    for name in (b"Bob", b"R\xe9", "本因坊".encode("shift_jis")):
+        for move in (b"B[ee]", b"C[%b]B[ee]" % name):
+            with pytest.raises(SgfError, match="broken SGF"):
+                parse_sgf(b"(;SZ[9]PB[%b] - ;%b;W[cc])" % (name, move))
+
+
+def properties(game: bytes) -> list[dict[str, list[bytes]]]:
+    return [node.properties for node in parse_game(game).nodes]
+
+
+games = st.builds(
+    lambda seed, encoding, writer, stated: foreign_game(random.Random(seed), encoding, writer, stated),
+    st.integers(0, 2**32),
+    st.sampled_from(ENCODINGS),
+    st.sampled_from(WRITERS),
+    st.sampled_from([None, *ENCODINGS]),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(games)
+def test_all_values_are_read_as_the_bytes_that_they_are(game: Foreign):
+    assert properties(game.data) == game.main_line
+    read, waiting = [], [sgf_grammar.parse_sgf_game(parse_game(game.data).structure)]
+    while waiting:
+        tree = waiting.pop()
+        read += [sorted(node) for node in tree.sequence]
+        waiting += reversed(tree.children)
+    assert read == game.names
+
+
+@settings(max_examples=300, deadline=None)
+@given(games, st.sets(st.integers(0, 8)))
+def test_all_values_are_written_back_as_the_bytes_that_they_are(game: Foreign, noted: set[int]):
+    """Only the notes are new, and what says that the file is in UTF-8."""
+    variations = (Variation(MOVES[:2], "better 好"),)
+    notes = {number: Note("note 本", {"SBKV": "50"}, variations) for number in noted}
+    written = annotated(game.data, notes)
+    found = properties(written)
+    assert len(found) == len(game.main_line)
+    for number, (node, before) in enumerate(zip(found, game.main_line, strict=True)):
+        if node.get("CA") != before.get("CA"):
+            assert (number, node.pop("CA")) == (0, [b"UTF-8"])
+            written.decode()
+        is_noted = number in noted
+        assert node.pop("SBKV", None) == ([b"50"] if is_noted else None)
+        (comment,), (said,) = node.pop("C", [b""]), before.get("C", [b""])
+        assert comment.startswith(said)
+        assert (b"note " in comment) == is_noted
+        assert node == {name: values for name, values in before.items() if name not in ("C", *{"CA"} - {*node})}
+    assert written.count(b"C[better ") == len(noted & {*range(1, len(found))})
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("stating", ["", "CA[UTF-16]", "CA[GB2312]"])
+def test_utf16_with_a_byte_order_mark(codec, stating, tmp_path):
+    text = f"(;SZ[9]{stating}PB[嬀圀[9d\\]];B[ee];W[cc]C[本]);B[gc])".replace(")", "", 1).encode(codec)
+    mark = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(codec, b"")
+    path = tmp_path / "game.sgf"
+    path.write_bytes(mark + text)
+    read = read_sgf(path)
+    assert (read.black, read.comments, read.moves) == ("嬀圀[9d]", {2: "本"}, MOVES)
+    again = parse_sgf(annotated(mark + text, {2: Note("囲碁")}))
+    assert (again.black, again.comments) == ("嬀圀[9d]", {2: "本\n\n囲碁"})
+    assert [parse_sgf(each).black for each in split_games(mark + text)] == ["嬀圀[9d]"]
+
+
+def test_utf16_that_was_cut():
+    text = "(;SZ[9];B[ee])(;B[aa]".encode("utf-16")
+    assert parse_sgf(text[:-1]).moves == MOVES[:1]

@@ -52,6 +52,11 @@ def test_defaults_where_the_file_is_silent():
     assert (game.width, game.height, game.komi, game.rules) == (19, 19, 1.5, preset("aga")[0])
 
 
+def test_small_letters_in_names_say_nothing_beside_capital_ones():
+    read = parse_sgf(b"(;sz[9];Black[aa];w[bb];B[cc]bL[99])")
+    assert (read.width, len(read.moves)) == (9, 3)
+
+
 def test_comments_of_nodes_without_a_move_follow_others():
     record = parse_sgf(b"(;SZ[9]C[a];N[x]C[];C[b];W[ee]C[move];N[x]C[later];B[aa];C[end])")
     assert record.comments == {0: "a\n\nb", 1: "move\n\nlater", 2: "end"}
@@ -303,6 +308,16 @@ def test_round_trip(seed, width, height, rules, komi, setup):
     assert sorted(again.setup, key=str) == sorted(game.setup, key=str)
     assert again.position == game.position
     assert to_sgf(again) == to_sgf(game)
+
+
+@given(st.lists(st.text(st.sampled_from("a本é\\[](;)BC "), max_size=12), min_size=3, max_size=3))
+def test_every_text_survives_a_file(texts):
+    """What looks like a game, too."""
+    game = Game(9, 9)
+    game.play(BLACK, point_at(4, 4))
+    black, white, comment = (text.strip() for text in texts)
+    read = parse_sgf(to_sgf(game, black=black, white=white, comments={1: comment}).encode())
+    assert (read.black, read.white, read.comments.get(1, ""), read.moves) == (black, white, comment, game.moves)
 
 
 def refusal(data: bytes) -> str:

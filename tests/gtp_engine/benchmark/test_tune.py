@@ -16,7 +16,7 @@ from gtp_engine.benchmark.choice import Choice
 from gtp_engine.benchmark.trials import Trial
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import changed, write_values
-from gtp_engine.configuration.sources import load, read_file
+from gtp_engine.configuration.sources import load
 from gtp_engine.configuration.texts import template
 from gtp_engine.errors import UserError
 from nets.constant import ConstantEvaluator
@@ -76,11 +76,11 @@ def test_changed_files(before: str, after: str, user_file: Path) -> None:
     assert changed(before, FOUND) == after
     user_file.parent.mkdir()
     user_file.write_bytes(before.encode())
-    earlier = read_file(user_file)
+    earlier = load(user_file, [], {}).values
     write_values(user_file, FOUND)
     assert user_file.read_bytes() == after.encode()
     kept = {name: value for name, value in earlier.items() if name in ("visits", "cpuct", "komi", "log")}
-    assert kept.items() <= read_file(user_file).items()
+    assert kept.items() <= load(user_file, [], {}).values.items()
     write_values(user_file, FOUND)
     assert user_file.read_bytes() == after.encode()
 
@@ -89,7 +89,7 @@ def test_the_template_is_edited_in_place(user_file: Path) -> None:
     user_file.parent.mkdir()
     user_file.write_text(template(), encoding="utf-8")
     write_values(user_file, FOUND)
-    assert load(None, [], {}) == Configuration(FOUND)
+    assert load(None, [], {}).values == FOUND
     lines = user_file.read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if line not in FOUND_LINES] == template().splitlines()
     assert lines[lines.index("batch = 4") - 1].startswith("# batch = ")
@@ -199,6 +199,17 @@ def test_only_what_changes_is_written(
     assert load(None, [], {}).values == {"workers": report["best"]["workers"]}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode elsewhere")
+def test_a_file_whose_name_is_no_text(
+    opened: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefer(monkeypatch, other_workers=True)
+    path = tmp_path / os.fsdecode(b"caf\xe9.toml")
+    path.write_text("")
+    assert json.loads(tuned(capsys, "--json", "--config", str(path)))["written"].endswith("caf\\udce9.toml")
+    assert "workers = " in path.read_text()
+
+
 def test_what_was_given_by_hand_is_kept(
     opened: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -279,7 +290,7 @@ def test_a_file_as_windows_programs_write_it(user_file: Path, encoding: str) -> 
     user_file.write_text("visits = 7  # fünf\n", encoding=encoding)
     write_values(user_file, {"workers": 3})
     assert user_file.read_text(encoding="utf-8").startswith("visits = 7  # fünf\n")
-    assert read_file(user_file) == {"visits": 7, "workers": 3}
+    assert load(user_file, [], {}).values == {"visits": 7, "workers": 3}
 
 
 @pytest.mark.parametrize("before", ["visits = 7\n", None])
@@ -298,7 +309,7 @@ def test_another_file_can_be_named(
         other.write_text(before)
     prefer(monkeypatch, other_workers=True)
     assert f" to {other}" in tuned(capsys, "--config", str(other))
-    assert set(read_file(other)) == ({"workers"} if before is None else {"workers", "visits"})
+    assert set(load(other, [], {}).values) == ({"workers"} if before is None else {"workers", "visits"})
     assert load(None, [], {}).values == {"workers": 77}
 
 

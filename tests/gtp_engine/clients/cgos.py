@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.gtp_engine.clients.talk import Talk, is_vertex, story
+from tests.gtp_engine.clients.talk import Talk, is_vertex, story, takes_own_stones
 
 NEEDED = {"boardsize", "clear_board", "komi", "play", "genmove", "quit"}
 WORDS = ("move", "winrate", "score", "scoreLead", "pv", "prior", "visits")
@@ -111,3 +111,11 @@ def rules(talk: Talk) -> None:
         talk.ask(line)
     talk.check("no move of ours repeats the position", talk.ask("genmove b") != "E5")
     talk.check("an illegal move of the server's is told", talk.attempt("play b d4") == (False, "illegal move"))
+    rules = {"ko": "POSITIONAL", "scoring": "AREA", "suicide": False, "tax": "NONE", "hasButton": False}
+    counted = {"whiteHandicapBonus": "0", "friendlyPassOk": False}
+    talk.check("the server's rules", json.loads(talk.ask("kata-get-rules")) == {**rules, **counted})
+    talk.check("no suicide of ours", not takes_own_stones(talk))
+    start(talk)
+    for line in ("play b e5", "play w c3", "play b pass", "play w pass"):
+        talk.ask(line)
+    talk.check("what is left on the board lives, and komi is the server's", talk.ask("final_score") == "W+7")

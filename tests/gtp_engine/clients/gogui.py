@@ -87,7 +87,7 @@ def analyze(talk: Talk) -> None:
         talk.check("shades", keyword == "INFLUENCE" and all(-1 <= float(word) <= 1 for word in words[1::2]))
 
 
-@story("gogui-regress", "a test file", ids=True)
+@story("gogui-regress", "a test file", ids=True, arguments=("gtp",))
 def regress(talk: Talk) -> None:
     for line in ("boardsize 9", "clear_board", "play b D4"):
         talk.ask(line)

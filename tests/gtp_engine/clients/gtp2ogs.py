@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.gtp_engine.clients.talk import GaveUp, Talk, is_vertex, story
+from tests.gtp_engine.clients.talk import GaveUp, Talk, is_vertex, story, takes_own_stones
 
 VARIATION = re.compile(
     r"(?:CHAT|MALKOVICH):Visits (\d*) Winrate (\d+\.\d\d)% ScoreLead (-?\d+\.\d) ScoreStdev (-?\d+\.\d) "
@@ -34,6 +34,24 @@ class Bot:
         for line in clock:
             self.command(line)
         return self.command(command.format(colour)).lower().split(" ")
+
+
+@story("gtp2ogs", "variations in the chat")
+def chat(talk: Talk) -> None:
+    """The first story: an engine names itself once in its life, before its first move."""
+    bot = Bot(talk)
+    bot.load("e5", "c3")
+    bot.move("black")
+    bot.move("white")
+    lines = talk.partner.errors()
+    named = next((number for number, line in enumerate(lines) if "KataGo" in line), len(lines))
+    shown = [found for line in lines[named:] if (found := VARIATION.search(line))]
+    talk.check("a line names an engine that the bridge knows, before the first variation", shown)
+    talk.check("one variation for each move", len(shown) == 2)
+    talk.check("winrates are percents", all(0 <= float(found[2]) <= 100 for found in shown))
+    talk.check("moves are vertices", all(is_vertex(word) for found in shown for word in found[6].split()))
+    others = [line for line in lines if re.search("(DISCUSSION|MALKOVICH|MAIN):", line) and not VARIATION.search(line)]
+    talk.check("nothing else gets into the chat", not others)
 
 
 TIMES = {
@@ -134,24 +152,8 @@ def games(talk: Talk) -> None:
     talk.check("a repetition that OGS allows", True)
     bot.load("a2", "a3", "b1", "b2", "j9", "c1", "a1", "j8")
     talk.check("suicide that OGS allows", True)
+    talk.check("suicide that OGS may not allow is none of our moves", not takes_own_stones(talk))
     bot.load("e5", "pass", "pass")
     talk.check("a move after two passes", is_vertex(bot.move("white")[0]))
     bot.load("pass", "e5")
     talk.check("the board with each move", bot.command("showboard"))
-
-
-@story("gtp2ogs", "variations in the chat", settings={"ogs_chat": True})
-def chat(talk: Talk) -> None:
-    bot = Bot(talk)
-    bot.load("e5", "c3")
-    bot.move("black")
-    bot.move("white")
-    lines = talk.partner.errors()
-    named = next((number for number, line in enumerate(lines) if "KataGo" in line), len(lines))
-    shown = [found for line in lines[named:] if (found := VARIATION.search(line))]
-    talk.check("a line names an engine that the bridge knows, before the first variation", shown)
-    talk.check("one variation for each move", len(shown) == 2)
-    talk.check("winrates are percents", all(0 <= float(found[2]) <= 100 for found in shown))
-    talk.check("moves are vertices", all(is_vertex(word) for found in shown for word in found[6].split()))
-    others = [line for line in lines if re.search("(DISCUSSION|MALKOVICH|MAIN):", line) and not VARIATION.search(line)]
-    talk.check("nothing else gets into the chat", not others)

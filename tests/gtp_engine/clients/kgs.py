@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.gtp_engine.clients.talk import GaveUp, Talk, is_vertex, story
+import json
+
+from tests.gtp_engine.clients import page
+from tests.gtp_engine.clients.talk import GaveUp, Talk, is_vertex, story, takes_own_stones
 
 
 def start(talk: Talk) -> set[str]:
@@ -37,6 +40,40 @@ def challenges(talk: Talk) -> None:
         talk.check(f"time: {clock}", challenge(talk, "japanese", f"kgs-time_settings {clock}"))
     talk.check("a challenge may be asked about twice", challenge(talk, "chinese", "kgs-time_settings byoyomi 1 10 1"))
     talk.check("a board that is too large is declined", not talk.attempt("boardsize 38")[0])
+
+
+RULES = {
+    "chinese": ("POSITIONAL", "AREA", False),
+    "japanese": ("SIMPLE", "TERRITORY", False),
+    "aga": ("SITUATIONAL", "AREA", False),
+    "new_zealand": ("SITUATIONAL", "AREA", True),
+}
+"""The server's rules: ko, scoring, and whether several stones may take their own liberties."""
+
+
+@story("kgsGtp", "rules")
+def rules(talk: Talk) -> None:
+    start(talk)
+    for name, expected in RULES.items():
+        talk.ask(f"kgs-rules {name}")
+        said = json.loads(talk.ask("kata-get-rules"))
+        talk.check(f"{name}: {expected}", (said["ko"], said["scoring"], said["suicide"]) == expected)
+        talk.check(f"{name}: no suicide where it is forbidden", not takes_own_stones(talk) or said["suicide"])
+
+
+@story("kgsGtp", "its configuration")
+def configured(talk: Talk) -> None:
+    """A challenge by the lines of nobi.properties in the page about clients."""
+    start(talk)
+    chosen = page.properties("kgsGtp")
+    minutes, seconds = map(int, chosen["rules.time"].split(":"))
+    lines = (
+        f"kgs-rules {chosen['rules']}",
+        f"boardsize {chosen['rules.boardSize']}",
+        f"kgs-time_settings absolute {60 * minutes + seconds}",
+    )
+    talk.check("its rules are known to us", chosen["rules"] in RULES)
+    talk.check("all of it is accepted", all(talk.attempt(line)[0] for line in lines))
 
 
 @story("kgsGtp", "a game to its end")

@@ -43,7 +43,7 @@ def start(talk: Talk) -> bool:
     return is_katago
 
 
-@story("Lizzie", "analysis in Leela Zero's form", ids=True)
+@story("Lizzie", "analysis in Leela Zero's form", ids=True, arguments=("gtp",))
 def as_leela_zero(talk: Talk) -> None:
     talk.check("it is not KataGo by its name", not start(talk))
     for line in ("play B E5", "play W C3"):
@@ -59,7 +59,7 @@ def as_leela_zero(talk: Talk) -> None:
     talk.check("a move ends it", is_vertex(talk.ask("genmove W")))
 
 
-@story("Lizzie", "analysis in KataGo's form", ids=True, settings={"gtp_name": "KataGo by Nobi"})
+@story("Lizzie", "analysis in KataGo's form", ids=True)
 def as_katago(talk: Talk) -> None:
     talk.check("it is KataGo by its name", start(talk))
     talk.ask("play B E5")

@@ -66,7 +66,7 @@ def starting(talk: Talk) -> None:
     )
 
 
-@story("LizzieYzy", "analysis", settings={"gtp_name": "KataGo by Nobi"})
+@story("LizzieYzy", "analysis")
 def analysing(talk: Talk) -> None:
     for line in ("name", "version", "boardsize 9", "clear_board", "play B E5"):
         talk.ask(line)
@@ -88,7 +88,7 @@ def analysing(talk: Talk) -> None:
     talk.check("a game without reports in between", lines[-1].startswith("play ") and is_vertex(lines[-1][5:]))
 
 
-@story("LizzieYzy", "analysis in Leela Zero's form")
+@story("LizzieYzy", "analysis in Leela Zero's form", arguments=("gtp",))
 def as_leela_zero(talk: Talk) -> None:
     for line in ("name", "version", "boardsize 9", "clear_board"):
         talk.ask(line)

@@ -5,13 +5,19 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import queue
 import subprocess
 import tempfile
 import threading
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
+from unittest.mock import patch
 
+from gtp_engine import cli
 from gtp_engine.configuration.settings import EngineSettings
+from nets.constant import ConstantEvaluator
 from tests.gtp_engine.clients.talk import GaveUp
 from tests.gtp_engine.fakes import Dialogue
 
@@ -19,11 +25,25 @@ PATIENCE = 300.0
 """Seconds after which an answer of a process counts as lost: on a new machine it compiles."""
 
 
-class FakePartner:
-    """An engine in this thread. An analysis ends with its first report."""
+@lru_cache
+def settings_of(arguments: tuple[str, ...]) -> EngineSettings:
+    """The settings of the engine that `nobi` would start with these arguments."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.dict(os.environ, {"NOBI_CONFIG_DIR": folder}),
+        patch("gtp_engine.dialogue.loop.run_gtp", return_value=0) as started,
+    ):
+        assert cli.run([*arguments]) == 0, arguments
+    settings: EngineSettings = started.call_args.args[0]
+    return settings
 
-    def __init__(self, settings: dict[str, Any]) -> None:
-        self.dialogue = Dialogue(settings=EngineSettings(**{"size": "9", **settings}))
+
+class FakePartner:
+    """An engine in this thread, with a board of 9x9. An analysis ends with its first report."""
+
+    def __init__(self, arguments: tuple[str, ...]) -> None:
+        self.dialogue = Dialogue(settings=replace(settings_of(arguments), size="9"))
+        self.dialogue.player.evaluator = ConstantEvaluator()
         self._errors = io.StringIO()
 
     def send(self, line: str) -> str:
@@ -49,13 +69,15 @@ RESET = ("kata-time_settings none", "boardsize 9", "clear_board", "komi 7.5")
 class GtpProcess:
     """`nobi gtp` with pipes. Several stories may be told to it, one after another."""
 
-    def __init__(self, nobi: str, settings: dict[str, Any], visits: int) -> None:
-        all_settings = {"size": "9", "visits": visits, **settings}
-        chosen = [word for name, value in all_settings.items() for word in ("--set", f"{name}={_toml(value)}")]
+    def __init__(self, nobi: list[str], arguments: tuple[str, ...]) -> None:
         self._errors = tempfile.TemporaryFile("w+b")  # noqa: SIM115
         self._shown = 0
         self.process = subprocess.Popen(
-            [nobi, "gtp", *chosen], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0
+            [*nobi, *arguments, "--set", "size=9"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            bufsize=0,
         )
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
@@ -165,7 +187,3 @@ class JsonProcess:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(timeout=PATIENCE)
-
-
-def _toml(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

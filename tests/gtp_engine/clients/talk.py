@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from tests.gtp_engine.clients import page
+
 FRAMED = re.compile(r"[=?]\d*( .*)?\n(.+\n)*\n")
 """A whole reply: one blank line, and that at its end."""
 
@@ -132,12 +134,13 @@ class JsonTalk:
 
 @dataclass(frozen=True)
 class Story:
-    """What one client does, and with which settings the engine is to start."""
+    """What one client does, and how it starts the engine."""
 
     client: str
     name: str
     tell: Callable[[Any], None]
-    settings: dict[str, Any]
+    arguments: tuple[str, ...]
+    """Of `nobi`."""
     has_ids: bool = False
     is_json: bool = False
 
@@ -162,15 +165,32 @@ STORIES: list[Story] = []
 
 
 def story(
-    client: str, name: str, *, ids: bool = False, json: bool = False, settings: dict[str, Any] | None = None
+    client: str, name: str, *, ids: bool = False, json: bool = False, arguments: tuple[str, ...] = ()
 ) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
-    """Register a function of a Talk as a story. `settings`: the engine's, by their names, besides a 9x9 board."""
+    """Register a function of a Talk as a story. `arguments`: those of `nobi`, where they are not the ones that the page
+    about clients tells the users of this one to enter."""
 
     def register(tell: Callable[[Any], None]) -> Callable[[Any], None]:
-        STORIES.append(Story(client, name, tell, settings or {}, ids, json))
+        started = ("analysis",) if json else arguments or page.gtp_command(client)
+        STORIES.append(Story(client, name, tell, started, ids, json))
         return tell
 
     return register
+
+
+def takes_own_stones(talk: Talk) -> bool:
+    """Whether the engine's own move is suicide of two stones, where no other move is left beside a pass.
+
+    The board is 5x5 and White's, but for a black stone at A4, the empty point A5 and White's eye at E1.
+    """
+    white = [f"w {column}{row}" for column in "ABCDE" for row in range(1, 6)]
+    stones = [stone for stone in white if stone not in ("w A4", "w A5", "w E1")]
+    for line in ("boardsize 5", f"set_position b A4 {' '.join(stones)}"):
+        talk.ask(line)
+    move = talk.ask("genmove b").upper()
+    if move not in ("A5", "PASS", "RESIGN"):
+        raise GaveUp(f"no legal move: {move}")
+    return move == "A5"
 
 
 def is_vertex(word: str, size: int = 9) -> bool:

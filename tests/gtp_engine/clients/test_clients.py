@@ -16,7 +16,7 @@ FEWEST = 150
 
 def told(story: Story) -> list[Case]:
     if not story.is_json:
-        return story.told_to(FakePartner(story.settings))
+        return story.told_to(FakePartner(story.arguments))
     engine = Spoken()
     try:
         return story.told_to(engine)

@@ -32,11 +32,13 @@ def test_leela_zeros_names(option: str, name: str, value: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["visits", "playouts"])
-def test_leela_zeros_nought_is_no_limit(name: str) -> None:
+def test_leela_zeros_search_without_end_is_refused(name: str) -> None:
+    """LizGoban takes an engine that accepts it for Leela Zero, and waits for lines that only that one writes."""
     dialogue = Dialogue()
     dialogue.ask(f"kata-set-param {name} 5")
-    dialogue.ask(f"lz-setoption name {name} value 00")
-    assert dialogue.ask(f"kata-get-param {name}") == "none"
+    for nought in ("0", "00"):
+        assert dialogue.refuse(f"lz-setoption name {name} value {nought}").startswith(f"{name} must be 1 to ")
+    assert dialogue.ask(f"kata-get-param {name}") == "5"
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,10 @@ def test_leela_zeros_nought_is_no_limit(name: str) -> None:
         "kata-set-param maxVisits 7 8",
         "kata-set-param",
         "kata-get-param maxVisits maxTime",
+        "kata-set-rule ko SIMPLE POSITIONAL",
+        "kgs-time_settings none 300",
+        "kgs-time_settings absolute 300 5",
+        "kata-time_settings fischer 300 10 5",
     ],
 )
 def test_words_that_are_too_many_or_too_few(line: str) -> None:

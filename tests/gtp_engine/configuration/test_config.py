@@ -14,9 +14,10 @@ from go_rules.rule_names import OTHER_NAMES, PRESETS, rules_from_object
 from go_rules.rules import Rules
 from gtp_engine import cli
 from gtp_engine.configuration.configuration import Configuration
+from gtp_engine.configuration.katago_settings import Adopted
 from gtp_engine.configuration.parameters import find_parameter, parameters
 from gtp_engine.configuration.settings import OTHER_RULE_NAMES, RULE_NAMES, EngineSettings
-from gtp_engine.configuration.sources import load, read_file
+from gtp_engine.configuration.sources import load
 from gtp_engine.configuration.texts import template
 from gtp_engine.networks import suited_to
 from gtp_engine.players import PLAYERS, check, chosen_player
@@ -201,10 +202,11 @@ def test_names_of_rules_are_known_before_the_rules_are_loaded() -> None:
 def test_what_follows_from_a_setting_counts_only_where_nobody_says_more(tmp_path: Path) -> None:
     file = write(tmp_path / "config.toml", "handicap_doublings = 0.125\n")
     follows = {"handicap_doublings": 0.0, "counter_mirror": False}
-    configuration = load(file, [], {}, {"playout_doublings": 0.0}, implied=follows)
+    configuration = load(file, [], {}, Adopted({"playout_doublings": 0.0}, follows, [], [], {}, []))
     assert configuration.values == {"playout_doublings": 0.0, "handicap_doublings": 0.125, "counter_mirror": False}
     assert configuration.named == {"playout_doublings", "handicap_doublings"}
-    assert load(None, ["counter_mirror=true"], {}, implied=follows).values["counter_mirror"] is True
+    by_hand = load(None, ["counter_mirror=true"], {}, Adopted({}, follows, [], [], {}, []))
+    assert by_hand.values["counter_mirror"] is True
 
 
 def test_the_users_file_is_read_unless_another_is_named(tmp_path: Path) -> None:
@@ -248,41 +250,6 @@ def test_bad_settings(setting: str, message: str) -> None:
     with pytest.raises(ParameterError) as caught:
         load(None, [setting], {})
     assert str(caught.value).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("visits =", "not TOML"),
-        ("visits = 1\nvisits = 2", "not TOML"),
-        ("visits = true", "visits must be a whole number, not True"),
-        ("visits = [1]", "visits must be a whole number, not [1]"),
-        ("typo = 1", "unknown parameter: typo"),
-        ("visits = 1\n[search]\nvisits = 2", "visits is given twice"),
-        ("visits = 1\nmaxVisits = 2", "visits is given twice"),
-        ("[search.deep]\ncpuct = 1", "unknown parameter: deep"),
-        ("\x00", "not TOML"),
-    ],
-)
-def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
-    file = write(tmp_path / "config.toml", text)
-    with pytest.raises(ParameterError) as caught:
-        load(file, [], {})
-    assert str(caught.value).startswith(f"{file}: ")
-    assert message in str(caught.value)
-    assert len(str(caught.value).splitlines()) == 1
-
-
-def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="No such file"):
-        read_file(tmp_path / "none.toml")
-    with pytest.raises(ParameterError, match="a folder, not a file"):
-        read_file(tmp_path)
-    with pytest.raises(ParameterError, match="larger than"):
-        read_file(write(tmp_path / "big.toml", "#" * (1 << 20) + "\n"))
-    (tmp_path / "latin.toml").write_bytes(b"net = '\xe9'")
-    with pytest.raises(ParameterError, match="not TOML"):
-        read_file(tmp_path / "latin.toml")
 
 
 def test_the_template_changes_nothing_and_can_be_edited(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ from go_rules.machine.printable import printable_path
 from go_rules.rule_names import named_rules
 from gtp_engine import cli
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.configuration.katago_settings import adopt
+from gtp_engine.configuration.katago_config import Settings
+from gtp_engine.configuration.katago_settings import Adopted, adopt
+from gtp_engine.errors import UserError
 from gtp_engine.tools import gtp as command
 from gtp_engine.tools.records import conditions
 from gtp_engine.version import GTP_VERSION
@@ -42,6 +44,10 @@ nnMaxBatchSize = 32
 """
 
 
+def adopted_from(texts: dict[str, str], has_human_net: bool = False) -> Adopted:
+    return adopt(Settings(texts, {}, []), has_human_net)
+
+
 def test_what_is_ours_is_adopted_and_the_rest_is_named() -> None:
     given = {
         "maxVisits": "500",
@@ -51,7 +57,7 @@ def test_what_is_ours_is_adopted_and_the_rest_is_named() -> None:
         "lagBuffer": "1.0",
     }
     ignored = {"logDir": "x", "numSearchThreads": "6", "searchFactorAfterOnePass": "0.50", "humanSLProfile": ""}
-    adopted = adopt(given | ignored)
+    adopted = adopted_from(given | ignored)
     assert adopted.values == {
         "visits": 500, "rules": "japanese", "analysis_counter_mirror": True, "size": "13", "lag": 1.0
     }  # fmt: skip
@@ -63,9 +69,9 @@ def test_what_is_ours_is_adopted_and_the_rest_is_named() -> None:
 def test_katagos_words_for_no_limit() -> None:
     """Its configuration files write its bounds."""
     limits = {"maxVisits": str(1 << 50), "maxPlayouts": str(1 << 50), "maxTime": "1e20", "maxTimePondering": "1e20"}
-    assert adopt(limits).values == {"visits": 1 << 50, "playouts": 1 << 50, "time": 1e20, "ponder_time": 1e20}
+    assert adopted_from(limits).values == {"visits": 1 << 50, "playouts": 1 << 50, "time": 1e20, "ponder_time": 1e20}
     with pytest.raises(ParameterError, match="maxTime must be"):
-        adopt({"maxTime": "1e21"})
+        adopted_from({"maxTime": "1e21"})
 
 
 def test_settings_of_a_human_network_need_one() -> None:
@@ -74,13 +80,15 @@ def test_settings_of_a_human_network_need_one() -> None:
         "humanSLRootExploreProbWeightless": "0.8",
         "humanSLPlaExploreProbWeightless": "0",
     }
-    without = adopt(given)
+    without = adopted_from(given)
     assert (without.values, without.unused) == ({}, [])
     assert without.reasons == [
         f"{name} can only be 0.0 here: there is no human network (-human-model)" for name in list(given)[:2]
     ]
-    assert adopt(given, has_human_net=True) == ({"human_prop": 1.0, "human_weightless": 0.8}, {}, [], [])
-    in_the_tree = adopt({"humanSLOppExploreProbWeightful": "0.5"}, has_human_net=True)
+    with_one = adopted_from(given, has_human_net=True)
+    assert (with_one.values, with_one.unused) == ({"human_prop": 1.0, "human_weightless": 0.8}, [])
+    assert not with_one.reasons
+    in_the_tree = adopted_from({"humanSLOppExploreProbWeightful": "0.5"}, has_human_net=True)
     assert "not further down the tree" in in_the_tree.reasons[0]
 
 
@@ -108,7 +116,17 @@ def test_a_setting_stands_for_another_that_is_not_named(
 
 def test_a_bad_value_is_refused() -> None:
     with pytest.raises(ParameterError, match="maxVisits must be a whole number, not x"):
-        adopt({"maxVisits": "x"})
+        adopted_from({"maxVisits": "x"})
+
+
+def kept_in(found: list[Configuration]) -> Callable[[Configuration], Configuration]:
+    """A check that finds nothing wrong and keeps what it was given."""
+
+    def check(configuration: Configuration) -> Configuration:
+        found.append(configuration)
+        return configuration
+
+    return check
 
 
 @pytest.fixture
@@ -117,7 +135,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     found: list[Configuration] = []
     told: list[frozenset[str]] = []
     monkeypatch.setenv("NOBI_CONFIG_DIR", str(tmp_path))
-    monkeypatch.setattr("gtp_engine.players.check", found.append)
+    monkeypatch.setattr("gtp_engine.players.check", kept_in(found))
     monkeypatch.setattr("gtp_engine.dialogue.loop.run_gtp", lambda *given: told.append(given[3]))
 
     def start(*arguments: str) -> Configuration:
@@ -158,20 +176,35 @@ def test_of_several_files_the_later_wins(start: Start, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tool", ["gtp", "analysis"])
-def test_a_message_names_the_place_of_a_wrong_value(
-    tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_what_is_wrong_in_a_file_is_a_line_and_on_the_command_line_an_error(
+    tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    found: list[Configuration] = []
+
+    def check(configuration: Configuration, *_: object) -> Configuration:
+        found.append(configuration)
+        raise UserError("far enough")
+
+    monkeypatch.setattr("gtp_engine.players.check", check)
     first, second = tmp_path / "first.cfg", tmp_path / "second.cfg"
-    first.write_text("maxVisits = many\nmaxPlayouts = 5\n", encoding="utf-8")
+    first.write_text("maxVisits = many\nmaxPlayouts = 5\nnumAnalysisThreads = 0\nno pair\n", encoding="utf-8")
     second.write_text("maxPlayouts = few\n", encoding="utf-8")
-    files = ["-config", str(first), "-config", str(second)]
-    for overrides, message in (
-        (["maxPlayouts=1"], f"{printable_path(first)}: maxVisits must be a whole number, not many"),
-        (["maxVisits=1"], f"{printable_path(second)}: maxPlayouts must be a whole number, not few"),
-        (["maxVisits=1", "maxPlayouts=no"], "-override-config: maxPlayouts must be a whole number, not no"),
-    ):
-        assert cli.run([tool, *files, "-override-config", ",".join(overrides)]) == 1
-        assert capsys.readouterr().err == f"nobi: {message}\n"
+    files = ["-config", str(first), "-config", str(second), "-config", str(tmp_path)]
+    assert cli.run([tool, *files]) == 1
+    lines = [
+        f"{printable_path(first)}: line 4: not name = value: no pair; ignored",
+        f"{printable_path(first)}: maxVisits must be a whole number, not many; ignored",
+        f"{printable_path(first)}: numAnalysisThreads must be 1 to 16384, not 0; ignored",
+        f"{printable_path(second)}: maxPlayouts must be a whole number, not few; ignored",
+        f"{printable_path(tmp_path)}: a folder, not a file; ignored",
+    ]
+    if tool == "gtp":
+        del lines[2]  # it means nothing there
+        assert found[0].values == {"playouts": 5}
+    assert list(found[0].complaints) == lines
+    capsys.readouterr()
+    assert cli.run([tool, *files, "-override-config", "maxVisits=1,maxPlayouts=no"]) == 1
+    assert capsys.readouterr().err == "nobi: -override-config: maxPlayouts must be a whole number, not no\n"
     assert cli.run([tool, *files, "-config", str(tmp_path / "third.cfg")]) == 1
     assert capsys.readouterr().err == f"nobi: {printable_path(tmp_path / 'third.cfg')}: No such file or directory\n"
 
@@ -186,9 +219,9 @@ def test_the_version_that_lizzie_is_told(start: Start) -> None:
 def test_the_command_line_of_katago(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Later sources win: the file, -override-config, --set, our own options."""
     (tmp_path / "gtp.cfg").write_text(EXAMPLE)
-    found = []
+    found: list[Configuration] = []
     monkeypatch.setenv("NOBI_CONFIG_DIR", str(tmp_path))
-    monkeypatch.setattr("gtp_engine.players.check", found.append)
+    monkeypatch.setattr("gtp_engine.players.check", kept_in(found))
     monkeypatch.setattr("gtp_engine.dialogue.loop.run_gtp", lambda *_: 0)
     arguments = ["-model", "other.bin.gz", "-human-model", "h.bin.gz", "-config", str(tmp_path / "gtp.cfg")]
     arguments += ["-override-config", "maxVisits=77,homeDataDir=/x,lagBuffer=0.5", "--set", "lag=0.25", "--time", "3"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -86,6 +87,25 @@ def test_loading_that_fails_ends_the_process_with_one_line() -> None:
         assert process.wait() == 1
         assert process.errors().splitlines() == ["nobi: GTP ready", "nobi: net.bin.gz: not a network"]
         assert process.rest() == ""
+
+
+def test_an_engine_whose_stderr_nobody_reads_goes_on() -> None:
+    """Each move writes a line of the chat, all of them more than a pipe holds."""
+    reading, writing = os.pipe()
+    options = {"settings": {"size": "9", "ogs_chat": True}}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.gtp_engine.fake_engine", json.dumps(options)],
+        input=b"genmove b\nundo\n" * 1500 + b"quit\n",
+        stdout=subprocess.PIPE,
+        stderr=writing,
+        cwd=REPOSITORY,
+        timeout=60,
+        check=False,
+    )
+    os.close(writing)
+    os.close(reading)
+    assert done.returncode == 0
+    assert done.stdout.count(b"= ") == 3001
 
 
 def test_stray_output_goes_to_stderr() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -158,7 +157,6 @@ def test_nobody_listens_any_more(started: Any) -> None:
         (["-override-config", "numAnalysisThreads=0"], "numAnalysisThreads must be 1 to 16384, not 0"),
         (["-model", "/nowhere/x.bin.gz"], "/nowhere/x.bin.gz: No such file or directory"),
         (["-human-model", "/nowhere/x.bin.gz"], "/nowhere/x.bin.gz: No such file or directory"),
-        (["-config", os.devnull], "not a regular file"),
     ],
 )
 def test_what_is_wrong_with_the_command_line(
@@ -168,10 +166,3 @@ def test_what_is_wrong_with_the_command_line(
     text = capsys.readouterr().err
     assert words in text or native(words) in text
     assert text.count("\n") == 1
-
-
-def test_a_line_of_a_configuration_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = tmp_path / "bad.cfg"
-    config.write_text("maxVisits = 5\nwhat is this\n")
-    assert cli.run(["analysis", "-config", str(config)]) == 1
-    assert "bad.cfg, line 2: not name = value: what is this" in capsys.readouterr().err

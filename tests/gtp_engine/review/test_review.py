@@ -128,6 +128,29 @@ def test_a_game_is_reviewed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert float(corner.get_raw("SBKV")) > float(nodes[2].get_raw("SBKV")) + 16
 
 
+@pytest.mark.parametrize(
+    ("encoding", "charset"), [("shift_jis", b""), ("shift_jis", b"CA[UTF-8]"), ("big5", b""), ("gbk", b"CA[Big5]")]
+)
+def test_a_game_in_whatever_encoding_keeps_its_moves_and_its_texts(
+    encoding: str, charset: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """These characters end with the byte of a backslash or of a bracket."""
+    record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
+    name, comment = (
+        ({"shift_jis": "山田表ゾ", "big5": "成功", "gbk": "猎乗乚"}[encoding]).encode(encoding),
+        b"half \xe3",
+    )
+    texts = (b"(;SZ[9]KM[7]%bPB[%b]" % (charset, name), b";B[ee]C[%b" % name, b"];W[gc]C[%b" % comment, b"];B[cg]")
+    record.write_bytes(b"".join(texts) + b")")
+    assert cli.run(["review", str(target), str(record), *QUICK, "--json"]) == 0
+    moves = json.loads(capsys.readouterr().out)["moves"]
+    assert [move["move"] for move in moves] == ["E5", "G7", "C3"]
+    written = target.read_bytes()
+    assert all(text.removeprefix(b"]") in written for text in texts)
+    assert written.count(b"CA[") == charset.count(b"CA[")
+    assert written.count(b"\n\n") == 2, "what is said of a move follows its comment"
+
+
 def test_a_part_of_a_game_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record, target = tmp_path / "game.sgf", tmp_path / "out.sgf"
     record.write_text(RECORD.replace(")", ";W[];B[])"))

@@ -125,11 +125,49 @@ def test_main_time_used_up_starts_overtime() -> None:
     clock.correct(WHITE, 0, 0)
     assert clock.left[WHITE] == TimeLeft(0, True, period=30, stones=5)
     clock = Clock(TimeControl.byoyomi(600, 30, 3))
-    clock.correct(WHITE, -1.5, 0)
+    clock.correct(WHITE, 0, 0)
     assert clock.left[WHITE] == TimeLeft(0, True, period=30, periods=3)
     clock = Clock(TimeControl.absolute(600))
     clock.correct(WHITE, -1.5, 0)
     assert clock.left[WHITE] == TimeLeft(0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "periods", "left"),
+    [
+        (0, 3, TimeLeft(0, True, period=0, periods=3)),
+        (-1.5, 3, TimeLeft(0, True, period=28.5, periods=2)),
+        (-31.5, 3, TimeLeft(0, True, period=28.5, periods=1)),
+        (-1e300, 3, TimeLeft(0, True, period=0, periods=1)),
+        (-1.5, 1, TimeLeft(0, True, period=0, periods=1)),
+        (-1.5, 0, TimeLeft(0, True, period=28.5, periods=3)),
+        (-31.5, 0, TimeLeft(0, True, period=28.5, periods=2)),
+        (31, 9, TimeLeft(0, True, period=30, periods=3)),
+    ],
+)
+def test_no_byoyomi_clock_has_less_than_nothing_or_more_than_there_is(
+    seconds: float, periods: int, left: TimeLeft
+) -> None:
+    clock = Clock(TimeControl.byoyomi(600, 30, 3))
+    clock.correct(BLACK, seconds, periods)
+    assert clock.left[BLACK] == left
+
+
+def test_a_canadian_period_of_which_no_stone_is_played_begins() -> None:
+    clock = Clock(TimeControl.canadian(600, 30, 5))
+    for seconds, stones, left in (
+        (0, 5, TimeLeft(0, True, period=30, stones=5)),
+        (-1.5, 5, TimeLeft(0, True, period=28.5, stones=5)),
+        (-1.5, 0, TimeLeft(0, True, period=28.5, stones=5)),
+        (0.5, 5, TimeLeft(0, True, period=0.5, stones=5)),
+        (0, 4, TimeLeft(0, True, period=0, stones=4)),
+    ):
+        clock.correct(BLACK, seconds, stones)
+        assert clock.left[BLACK] == left
+    # It is all the time for this one move: a turn that began earlier may have used it up.
+    clock = Clock(TimeControl.canadian(600, 30, 1))
+    clock.correct(BLACK, 0, 1)
+    assert clock.left[BLACK] == TimeLeft(0, True, period=0, stones=1)
 
 
 def test_a_fischer_clock_has_no_stones() -> None:
@@ -146,7 +184,7 @@ def test_a_period_that_is_over_is_a_clock() -> None:
     clock = Clock()
     clock.correct(BLACK, 0, 5)
     assert clock.control.system is System.CANADIAN
-    assert clock.left[BLACK] == TimeLeft(0, True, period=0, stones=5)
+    assert clock.left[BLACK].in_overtime
     assert seconds_for_move(clock.control, clock.left[BLACK], 50, 361, 0) == SMALLEST
 
 
@@ -174,10 +212,21 @@ def test_no_clock_no_limit() -> None:
         # A last byo-yomi period: nearly all of it, but for the lag and a tenth (at most a second).
         (TimeControl.byoyomi(0, 30, 1), None, 28.6, 28.8),
         (TimeControl.byoyomi(0, 1, 1), None, 0.55, 0.65),
-        # Spare periods are a reserve, not something to spend at once.
-        (TimeControl.byoyomi(0, 30, 5), None, 28.6, 28.8),
-        (TimeControl.byoyomi(0, 5, 200), None, 7.0, 14.0),
-        (TimeControl.byoyomi(0, 30, 20), None, 28.6, 28.8),
+        # Five periods after the present one are a reserve. Of more than those a move gets another one, or more.
+        (TimeControl.byoyomi(0, 30, 6), None, 28.6, 28.8),
+        (TimeControl.byoyomi(0, 30, 7), None, 58.6, 58.8),
+        (TimeControl.byoyomi(0, 30, 20), None, 58.6, 58.8),
+        (TimeControl.byoyomi(0, 5, 200), None, 8.6, 8.8),
+        # The rest of a period that is nearly used up and the next one, where another follows.
+        (TimeControl.byoyomi(0, 30, 5), TimeLeft(0, True, period=0, periods=5), 28.6, 28.8),
+        (TimeControl.byoyomi(0, 30, 5), TimeLeft(0, True, period=10, periods=5), 38.6, 38.8),
+        (TimeControl.byoyomi(0, 30, 5), TimeLeft(0, True, period=16, periods=5), 14.6, 14.8),
+        (TimeControl.byoyomi(0, 30, 2), TimeLeft(0, True, period=4, periods=2), 32.6, 32.8),
+        (TimeControl.byoyomi(0, 30, 2), TimeLeft(0, True, period=6, periods=2), 5.0, 5.2),
+        (TimeControl.byoyomi(0, 30, 2), TimeLeft(0, True, period=0, periods=1), SMALLEST, SMALLEST),
+        (TimeControl.byoyomi(0, 30, 2), TimeLeft(0, True, period=1, periods=1), 0.5, 0.7),
+        # Periods too short for the lag are not used up for nothing.
+        (TimeControl.byoyomi(0, 0.3, 5), TimeLeft(0, True, period=0.1, periods=5), SMALLEST, SMALLEST),
         # What is left of the present period counts, and the stones that are left in it.
         (TimeControl.byoyomi(0, 30, 3), TimeLeft(0, True, period=10, periods=3), 8.6, 8.8),
         (TimeControl.canadian(0, 300, 25), TimeLeft(0, True, period=100, stones=4), 23.6, 23.8),
@@ -233,19 +282,22 @@ def test_main_time_before_overtime_is_thought_in(overtime: TimeControl) -> None:
 
 
 @pytest.mark.parametrize(
-    ("control", "left", "is_kept"),
+    ("control", "left", "seconds", "is_kept"),
     [
-        (TimeControl.absolute(60), None, True),
-        (TimeControl.fischer(60, 5), None, True),
-        (TimeControl.byoyomi(60, 30, 3), None, True),
-        (TimeControl.byoyomi(60, 30, 3), TimeLeft(0, True, period=30, periods=3), False),
-        (TimeControl.canadian(60, 30, 2), None, True),
-        (TimeControl.canadian(60, 30, 2), TimeLeft(0, True, period=30, stones=2), True),
-        (TimeControl.canadian(60, 30, 2), TimeLeft(0, True, period=30, stones=1), False),
+        (TimeControl.absolute(60), None, 1, True),
+        (TimeControl.fischer(60, 5), None, 1, True),
+        (TimeControl.byoyomi(60, 30, 3), None, 1, True),
+        (TimeControl.byoyomi(60, 30, 3), TimeLeft(0, True, period=30, periods=3), 28, False),
+        (TimeControl.byoyomi(60, 30, 3), TimeLeft(0, True, period=10, periods=3), 38, True),
+        (TimeControl.canadian(60, 30, 2), None, 1, True),
+        (TimeControl.canadian(60, 30, 2), TimeLeft(0, True, period=30, stones=2), 14, True),
+        (TimeControl.canadian(60, 30, 2), TimeLeft(0, True, period=30, stones=1), 28, False),
     ],
 )
-def test_where_time_left_over_is_of_use(control: TimeControl, left: TimeLeft | None, is_kept: bool) -> None:
-    assert is_time_kept(control, left or full_time(control)) is is_kept
+def test_where_time_left_over_is_of_use(
+    control: TimeControl, left: TimeLeft | None, seconds: float, is_kept: bool
+) -> None:
+    assert is_time_kept(control, left or full_time(control), seconds) is is_kept
 
 
 def test_first_moves_are_quick() -> None:
@@ -289,11 +341,15 @@ controls = st.one_of(
     lags=st.lists(st.floats(0.0, 0.2), min_size=5, max_size=20),
     late=st.floats(0.0, 0.06),
     told=st.booleans(),
+    gone=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=5),
 )
-def test_no_game_is_lost_on_time(control: TimeControl, area: int, lags: list[float], late: float, told: bool) -> None:
+def test_no_game_is_lost_on_time(
+    control: TimeControl, area: int, lags: list[float], late: float, told: bool, gone: list[float]
+) -> None:
     """A controller's clock that charges up to 0.2 s of lag, for games as long as the board has points.
 
-    Absolute time has to be as much as the lag alone costs; a Canadian period, too.
+    Absolute time has to be as much as the lag alone costs; a Canadian period, too. Of a byo-yomi period that is not the
+    last one, some may be over before we are told.
     """
     moves = area // 2
     if control.system is System.ABSOLUTE and control.main < 0.35 * moves:
@@ -302,14 +358,17 @@ def test_no_game_is_lost_on_time(control: TimeControl, area: int, lags: list[flo
         return
     ours, theirs = Clock(control), full_time(control)
     for number in range(moves):
+        before = 0.0
         if told:
-            tell(ours, theirs)
+            if theirs.periods > 1:
+                before = theirs.period * gone[number % len(gone)]
+            tell(ours, replace(theirs, period=theirs.period - before))
         seconds = seconds_for_move(ours.control, ours.left[BLACK], 2 * number, area, LAG)
         assert seconds is not None
         assert seconds > 0
         assert math.isfinite(seconds)
         elapsed = seconds + late
-        charged = elapsed + lags[number % len(lags)]
+        charged = before + elapsed + lags[number % len(lags)]
         theirs, lost = charge(control, theirs, charged)
         assert not lost, f"move {number}: {charged:.2f} s of {theirs}"
         ours.spend(BLACK, elapsed + LAG)

@@ -82,6 +82,8 @@ def test_a_cancellable_search_that_nobody_cancels_ends_with_a_move_that_is_not_p
         (["time_settings 600 0 0"], {"time": 500.0}, True),
         (["kgs-time_settings byoyomi 0 30 3", "time_left b 30 3"], {}, False),
         (["kgs-time_settings byoyomi 0 30 3", "time_left b 30 3"], {"early_answer": True}, True),
+        (["kgs-time_settings byoyomi 0 30 3", "time_left b 2 3"], {}, True),  # a period, if it ends within the two
+        (["kgs-time_settings byoyomi 0 300 3", "time_left b 40 3"], {"longest": 30.0}, False),
     ],
 )
 def test_whether_time_left_over_is_of_use(commands: list[str], changes: dict[str, Any], is_kept: bool) -> None:

@@ -15,7 +15,7 @@ from gtp_engine.commands import carry_out
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.protocol import parse_line
-from gtp_engine.thinking.clock import TimeControl, full_time
+from gtp_engine.thinking.clock import TimeControl, TimeLeft, full_time
 from gtp_engine.thinking.lateness import FIRST_GUESS, MOST, SAME_TURN, Lateness, Pulse, Turn
 from gtp_engine.thinking.time_management import SMALLEST, seconds_for_move
 from search.request import SearchRequest
@@ -165,6 +165,10 @@ def test_the_last_period_is_left_sooner_than_others() -> None:
     assert in_last == pytest.approx(1 - 0.3 - 3 * 0.2)
     assert in_spare == pytest.approx(1 - 0.1 - 0.3 - 0.2)
     assert seconds_for_move(last, full_time(last), 100, 81, 0.3, late=5.0) == SMALLEST
+    # So it is where a move goes on into it from the period before.
+    before_last = TimeLeft(0.0, True, period=0.2, periods=2)
+    into_last = seconds_for_move(TimeControl.byoyomi(0, 1, 2), before_last, 100, 81, 0.3, late=0.2)
+    assert into_last == pytest.approx(0.2 + 1 - 0.3 - 3 * 0.2)
 
 
 def test_a_quiet_machine_costs_no_time() -> None:

@@ -27,7 +27,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
         return 0
 
     monkeypatch.setenv("NOBI_CONFIG_DIR", str(tmp_path / "user"))
-    monkeypatch.setattr("gtp_engine.players.check", lambda *_: None)
+    monkeypatch.setattr("gtp_engine.players.check", lambda configuration, _: configuration)
     monkeypatch.setattr("gtp_engine.networks.open_evaluator", lambda *_, **__: ConstantEvaluator())
     monkeypatch.setattr("gtp_engine.dialogue.loading.warm_up_rules", lambda _: None)
     monkeypatch.setattr("gtp_engine.json_engine.session.run_session", run_session)

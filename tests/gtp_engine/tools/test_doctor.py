@@ -105,7 +105,8 @@ def test_the_network_the_move_and_the_speed(only: Doctor, monkeypatch: pytest.Mo
     monkeypatch.setattr(checks, "SLOW", 0.0)
     wanted = named("network", "move", "speed")
     said = only.says(wanted)
-    assert "ok      network: nobi-" in said
+    assert "note    network: nobi-" in said
+    assert "\n        -> for strong play: nobi networks get b10c384h6nbttflrs\n" in said
     assert "ok      a move: " in said
     assert " visits a second on 19x19" in said
     monkeypatch.setattr(checks, "SLOW", 1e9)
@@ -124,8 +125,11 @@ def test_nothing_follows_a_check_that_the_others_need(only: Doctor, tmp_path: Pa
 
 def test_a_configuration_that_is_wrong(only: Doctor, tmp_path: Path) -> None:
     (tmp_path / "nobi.toml").write_text("nonsense = 1\n")
-    said = only.says((), "--config", str(tmp_path / "nobi.toml"), code=1)
-    assert said.startswith("FAILED  configuration: ")
+    said = only.says((), "--config", str(tmp_path / "nobi.toml"))
+    assert said.startswith("note    configuration: ")
+    assert "-> mend it in the file" in said
+    said = only.says((), "--set", "nonsense=1", code=1)
+    assert said.startswith("FAILED  configuration: --set: ")
     assert "-> mend what it names" in said
 
 

