@@ -38,7 +38,6 @@ VECTORS = {
     "nets/native/simd/activations.py",
     "nets/native/transformers/arithmetic.py",
     "nets/native/transformers/products.py",
-    "training/convolutions/products.py",
 }
 ONLY_IN = {
     "numba": {"go_rules/compilation/jit.py", "go_rules/compilation/fused_call.py", *VECTORS},

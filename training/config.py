@@ -44,31 +44,25 @@ RULE_SHARES = {
 
 @dataclass(frozen=True)
 class NetworkConfig(ParameterTable, section="network"):
-    """The student: a 3x3 stem, residual blocks, and its heads."""
+    """The shape of a student that begins with random weights; one that begins with a network (--from) has its shape."""
 
-    blocks: int = parameter(10, "residual blocks", low=1, high=80)
+    kind: str = parameter(
+        "residual",
+        "blocks of the trunk. residual: two 3x3 convolutions; transformer: attention and a feed-forward block; nested: "
+        "two of each in a bottleneck",
+        choices=("residual", "transformer", "nested"),
+    )
+    blocks: int = parameter(10, "blocks of the trunk", low=1, high=80)
     channels: int = parameter(64, "channels of the trunk", low=8, high=1024)
-    pooling_every: int = parameter(3, "every n-th block pools over the board; 0: none does", low=0)
-    pooled_channels: int = parameter(
-        16, "how many channels a pooling block pools; multiples of 32 play fastest", low=4, high=1024
+    bottleneck: int = parameter(0, "channels inside nested blocks; 0: half as many as in the trunk", low=0, high=1024)
+    attention_heads: int = parameter(4, "heads of the attention blocks", low=1, high=1024)
+    feed_forward: int = parameter(
+        0, "hidden channels of the feed-forward blocks; 0: 8/3 of those that they read", low=0, high=4096
     )
     policy_channels: int = parameter(32, "channels of the policy head", low=4, high=1024)
     value_channels: int = parameter(32, "channels of the value head", low=4, high=1024)
     value_hidden: int = parameter(64, "units of the value head's hidden layer", low=4, high=4096)
-    bottleneck: int = parameter(0, "channels inside nested bottleneck blocks; 0: ordinary blocks", low=0, high=1024)
-    attention_every: int = parameter(
-        0, "an attention and a feed-forward block come after every n-th block; 0: after none", low=0
-    )
-    attention_heads: int = parameter(4, "heads of the attention blocks", low=1, high=1024)
-    norm: str = parameter(
-        "none",
-        "before activations; fixed: learned scales; batch: batch norm, which becomes fixed in the network's file",
-        choices=("none", "fixed", "batch"),
-    )
-    activation: str = parameter("relu", "of all layers", choices=("relu", "silu"))
-    equivariant: bool = parameter(
-        False, "tie the weights, so that the network turns with the board: an eighth as many to learn"
-    )
+    activation: str = parameter("relu", "of all norms", choices=("relu", "silu"))
 
 
 DEFAULT_NETWORK = NetworkConfig()
@@ -87,7 +81,9 @@ class RunConfig(ParameterTable, section="run"):
         "auto: the engine's int16 on a processor, else as precision",
         choices=("auto", "fp32", "bf16", "int16"),
     )
-    compile: bool = parameter(True, "torch.compile the teacher (on cuda)")
+    compile: bool = parameter(
+        True, "torch.compile the teacher, and a student whose blocks have attention alone (on cuda)"
+    )
     threads: int = parameter(
         0, "threads that make positions, and label in int16; 0: one for each core", low=0, high=256
     )
@@ -216,9 +212,8 @@ class OptimiserConfig(ParameterTable, section="optimiser"):
     momentum: float = parameter(0.95, "momentum of muon", low=0, below=1)
     weight_decay: float = parameter(0.05, "a step takes rate * this share off every matrix", low=0)
     clip: float = parameter(4.0, "gradients of a larger norm are shortened to it", above=0)
-    warm_up: int = parameter(500, "a leg's first steps, from zero to the full rate", low=0)
+    warm_up: int = parameter(60, "a leg's first steps, from zero to the full rate", low=0)
     decay_share: float = parameter(0.2, "last share of the budget, in which the rate falls to zero", low=0, high=1)
-    reset_dormant: bool = parameter(True, "units that never fire get new weights (relu without batch norm)")
     average: float = parameter(0.999, "decay, in a step, of the moving average of the weights", low=0, below=1)
 
 
@@ -263,10 +258,16 @@ DEPARTED = {
     "loss.surprise": "all positions count alike",
     "loss.temperature": "policies are learned as they are",
     "loss.trunk": "trunks are not compared",
+    "network.attention_every": "network.kind says where attention is",
+    "network.equivariant": "no weights are tied",
+    "network.norm": "norms are learned scales and biases",
+    "network.pooled_channels": "blocks of random weights do not pool over the board",
+    "network.pooling_every": "blocks of random weights do not pool over the board",
     "optimiser.integers_share": "training does not round to 8 bits",
     "optimiser.kind": "Muon learns the matrices of the blocks, AdamW the rest",
-    "optimiser.next_leg": "a leg goes on from the end of the last one",
-    "optimiser.revive": "write reset_dormant",
+    "optimiser.next_leg": "a leg begins with the network of the last one",
+    "optimiser.reset_dormant": "units that never fire stay",
+    "optimiser.revive": "units that never fire stay",
 }
 """Values that earlier versions had: what to write instead, or why there is nothing to write. In a file such a name is
 one line on stderr, on the command line an error with this reason."""

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import torch
 from torch import nn
+from torch.nn import functional
 
-from training.convolutions.convolve import convolve
 from training.errors import TrainingError
 from training.status_line import StatusLine
 
@@ -38,16 +38,17 @@ COMPILED_VARIANTS = 64
 
 
 class Compilation:
-    """Modules with compiled code, for tensors of any size, as long as it works. Those of one kind share their code."""
+    """Modules with compiled code, as long as it works. Those of one kind share their code."""
 
-    def __init__(self, modules: list[nn.Module]) -> None:
-        """Compile the modules; torch does that when they are first used."""
-        self._modules = modules
+    def __init__(self, modules: list[nn.Module], dynamic: bool = True) -> None:
+        """Compile the modules; torch does that when they are first used. `dynamic`: for tensors of any size at once,
+        else for each shape anew."""
+        self._modules, self._dynamic = modules, dynamic
         if modules:
             limit = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else "cache_size_limit"
             setattr(torch._dynamo.config, limit, COMPILED_VARIANTS)
         for module in modules:
-            module.compile(dynamic=True)
+            module.compile(dynamic=dynamic)
 
     @property
     def is_used(self) -> bool:
@@ -68,7 +69,8 @@ class Compilation:
         for module in self._modules:
             module._compiled_call_impl = None
         self._modules = []
-        torch._dynamo.reset()
+        if self._dynamic:  # else what is compiled of other modules is kept
+            torch._dynamo.reset()
         return work()
 
 
@@ -108,7 +110,7 @@ def trial_convolution(kind: torch.dtype) -> Callable[[], None]:
     weights.requires_grad_()
 
     def learn() -> None:
-        convolve(positions, weights).sum().backward()
+        functional.conv2d(positions, weights, padding=1).sum().backward()
 
     return learn
 

@@ -336,6 +336,11 @@ class Model:
         return self.version == 5
 
     @property
+    def estimates_errors(self) -> bool:
+        """Whether it estimates the time left and short-term errors."""
+        return self.version >= 9
+
+    @property
     def parameters(self) -> int:
         """The number of weights in all layers."""
         return sum(array.size for array in _arrays(self))

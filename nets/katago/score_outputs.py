@@ -39,14 +39,16 @@ def score_outputs(model: Model) -> ScoreOutputs:
         return ScoreOutputs(*plain, np.zeros(0, np.float32), False)
     units = np.array([scale.score_mean, scale.lead if version >= 8 else scale.score_mean], np.float32)
     columns = [1, 3, 4, 5] if version >= 9 else [1]
-    before, factors = _softplus_units(version, scale)
+    before, factors, has_root = softplus_units(version, scale)
     weights = np.concatenate([plain[0] * units, head.score[:, columns] * before], axis=1)
     bias = np.concatenate([plain[1] * units, head.score_bias[columns] * before])
-    return ScoreOutputs(weights, bias, factors, 10 <= version <= 13)
+    return ScoreOutputs(weights, bias, factors, has_root)
 
 
-def _softplus_units(version: int, scale: Multipliers) -> tuple[FloatArray, FloatArray]:
-    """Multipliers before and after softplus of the outputs that pass through it."""
+def softplus_units(version: int, scale: Multipliers) -> tuple[FloatArray, FloatArray, bool]:
+    """Return the multipliers before and after softplus of the outputs that pass through it: the standard deviation and,
+    from version 9 on, the time left and the short-term errors of value and score; and whether the short-term errors
+    are the square roots of that."""
     before, after = [1.0, 1.0, 1.0, 1.0], [scale.score_stdev, scale.variance_time]
     if version >= 14:  # sqrt(m * softplus(x / 2) ** 2) = sqrt(m) * softplus(x / 2), of a multiplier m
         before[2:] = [0.5, 0.5]
@@ -56,4 +58,4 @@ def _softplus_units(version: int, scale: Multipliers) -> tuple[FloatArray, Float
     else:
         after += [1.0, SHORTTERM_SCORE_V9]
     used = 4 if version >= 9 else 1
-    return np.array(before[:used], np.float32), np.array(after[:used], np.float32)
+    return np.array(before[:used], np.float32), np.array(after[:used], np.float32), 10 <= version <= 13

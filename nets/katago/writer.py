@@ -22,6 +22,7 @@ from nets.katago.model import (
     Normed,
     OrdinaryBlock,
     PoolingBlock,
+    RmsTip,
 )
 
 VERSION = 15
@@ -42,8 +43,7 @@ TD_SCORE_MULTIPLIER = 20.0
 def encode_model(model: Model) -> bytes:
     """Return the content of a `.bin.gz` file.
 
-    `model` must be of version 15, and its trunk must end with a norm. Rotary embeddings must have frequencies for each
-    head of keys.
+    `model` must be of version 15, without metadata.
     """
     writer = _Writer()
     writer.words(model.name, model.version, model.spatial_inputs, model.global_inputs)
@@ -84,6 +84,12 @@ class _Writer:
             self.floats(values)
         self.activation(f"{name}/activation", norm.activation)
 
+    def rms_tip(self, name: str, tip: RmsTip) -> None:
+        self.words(name, len(tip.gamma), tip.epsilon, int(tip.spatial), 0)
+        self.floats(tip.gamma)
+        self.floats(tip.beta)
+        self.activation(f"{name}/activation", tip.activation)
+
     def rms_norm(self, name: str, weights: FloatArray, epsilon: float) -> None:
         self.words(name, len(weights), epsilon)
         self.floats(weights)
@@ -105,13 +111,17 @@ def _write_trunk(writer: _Writer, model: Model) -> None:
     pooling = [block for block in trunk.blocks if isinstance(block, PoolingBlock)]
     regular = pooling[0].first.outputs if pooling else trunk.channels
     pooled = pooling[0].pooled.outputs if pooling else 0
-    writer.words("trunk", len(trunk.blocks), trunk.channels, trunk.channels, regular, 0, pooled, *[0] * 6)
+    has_rms_tip = isinstance(trunk.tip, RmsTip)
+    writer.words("trunk", len(trunk.blocks), trunk.channels, trunk.channels, regular, 0, pooled)
+    writer.words(int(has_rms_tip), *[0] * 5)
     writer.convolution("trunk/stem", trunk.stem)
     writer.matrix("trunk/stem_global", trunk.stem_global)
     for number, block in enumerate(trunk.blocks):
         _write_block(writer, f"trunk/block{number}", block)
-    assert isinstance(trunk.tip, Normed)
-    writer.norm("trunk/tip", trunk.tip)
+    if isinstance(trunk.tip, RmsTip):
+        writer.rms_tip("trunk/tip", trunk.tip)
+    else:
+        writer.norm("trunk/tip", trunk.tip)
 
 
 def _write_block(writer: _Writer, name: str, block: Block) -> None:
@@ -151,9 +161,9 @@ def _write_attention(writer: _Writer, name: str, block: AttentionBlock) -> None:
     for part in ("query", "key", "value", "output"):
         writer.matrix(f"{name}/{part}", getattr(block, part))
     if block.rope is not None:
-        assert len(block.rope.frequencies) == block.kv_heads
-        writer.words(f"{name}/frequencies", *block.rope.frequencies.shape)
-        writer.floats(block.rope.frequencies)
+        frequencies = np.broadcast_to(block.rope.frequencies, (block.kv_heads, *block.rope.frequencies.shape[1:]))
+        writer.words(f"{name}/frequencies", *frequencies.shape)
+        writer.floats(frequencies)
 
 
 def _write_policy(writer: _Writer, model: Model) -> None:

@@ -16,12 +16,11 @@ from gtp_engine import cli
 from nets.katago.writer import encode_model
 from nets.open import open_network
 from tests.training.games import random_games, write_records
-from tests.training.student.test_network import new_student
+from tests.training.networks import new_student
 from training.samples.sample_files import read_samples, sample_files
-from training.student.export import to_model
 
 SETTINGS = {
-    "network.blocks": "2", "network.channels": "8", "network.pooled_channels": "4",
+    "network.blocks": "2", "network.channels": "8",
     "run.batch": "4", "run.threads": "1", "run.device": "cpu",
     "data.records_share": "0", "data.canvas_shares": '{"9": 1.0}',
 }  # fmt: skip
@@ -35,7 +34,7 @@ def with_settings(*words: object, **changes: str) -> list[str]:
 @pytest.mark.slow
 def test_from_labels_to_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     teacher, run, samples, games = (tmp_path / name for name in ("teacher.bin.gz", "run", "samples", "games"))
-    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     label = with_settings("label", samples, "--count", 40, "--student", teacher, data__teacher=str(teacher))
     assert cli.run([*label, "--disagreement", "0.5"]) == 0
     assert "mean disagreement" in capsys.readouterr().err
@@ -67,6 +66,7 @@ def test_from_labels_to_figures(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ("selfplay OUT --net fast --disagreement 0.5", "--disagreement needs a --teacher"),
         ("selfplay OUT --net faster", "faster' does not exist"),
         ("train", "Missing argument 'RUN'"),
+        ("train OUT --without 1", "--without needs --from"),
         ("train OUT --budget soon", "soon is no duration"),
         ("train OUT -s run.bach=3", "run.bach=3: not a setting"),
     ],

@@ -19,7 +19,7 @@ def test_the_printed_defaults_are_the_defaults(tmp_path: Path) -> None:
 
 
 def test_a_described_configuration_reads_back(tmp_path: Path) -> None:
-    config = override(TrainingConfig(), ("run.batch=64", 'data.samples=["a", "b"]', "network.activation=silu"))
+    config = override(TrainingConfig(), ("run.batch=64", 'data.samples=["a", "b"]', "network.kind=nested"))
     path = tmp_path / "training.toml"
     path.write_text(describe(config), encoding="utf-8")
     assert read_config(path) == config
@@ -39,9 +39,9 @@ def test_a_network_that_is_there_says_what_a_file_leaves_out(tmp_path: Path) -> 
     """A run that goes on keeps the shape of its network, and the file may repeat it."""
     path = tmp_path / "training.toml"
     path.write_text("[network]\nchannels = 24\n[run]\nbatch = 8\n")
-    there = NetworkConfig(blocks=3, channels=16, pooled_channels=8)
+    there = NetworkConfig(blocks=3, channels=16, policy_channels=8)
     config = read_config(path, there)
-    assert config.network == NetworkConfig(blocks=3, channels=24, pooled_channels=8)
+    assert config.network == NetworkConfig(blocks=3, channels=24, policy_channels=8)
     assert config.run.batch == 8
     path.write_text("")
     assert read_config(path, there).network == there
@@ -49,8 +49,8 @@ def test_a_network_that_is_there_says_what_a_file_leaves_out(tmp_path: Path) -> 
 
 def test_a_description_has_choices_and_explanations() -> None:
     lines = describe(override(TrainingConfig(), (" run.batch = 64 ", "data.teacher= a b "))).splitlines()
-    assert lines[:2] == ["# The student: a 3x3 stem, residual blocks, and its heads.", "[network]"]
-    assert 'activation = "relu"  # relu | silu; of all layers' in lines
+    assert lines[:2] == [f"# {NetworkConfig.__doc__}", "[network]"]
+    assert 'activation = "relu"  # relu | silu; of all norms' in lines
     assert "batch = 64  # positions a step on 19x19; on smaller boards more" in lines
     assert any(line.startswith('teacher = "a b"  # a KataGo network') for line in lines)
     assert lines[lines.index("[data.play]") - 1].startswith("# Positions out of games")
@@ -137,7 +137,7 @@ def test_a_run_goes_on_with_the_file_of_an_earlier_version(tmp_path: Path, capsy
             "loss must be a table, not 3",
             "unknown parameter: optimizer (did you mean optimiser?)",
             "unknown parameter: optimiser.kind (gone: Muon learns the matrices of the blocks, AdamW the rest)",
-            "unknown parameter: optimiser.revive (gone: write reset_dormant)",
+            "unknown parameter: optimiser.revive (gone: units that never fire stay)",
             "unknown parameter: data.even_share (gone: write balanced_share)",
         )
     ]
@@ -146,7 +146,7 @@ def test_a_run_goes_on_with_the_file_of_an_earlier_version(tmp_path: Path, capsy
 
 
 def test_what_departed_is_an_error_with_a_reason_on_the_command_line() -> None:
-    with pytest.raises(TrainingError, match=r"not a setting like run.batch=64 \(gone: write reset_dormant\)"):
+    with pytest.raises(TrainingError, match=r"not a setting like run.batch=64 \(gone: units that never fire stay\)"):
         override(TrainingConfig(), ("optimiser.revive=false",))
 
 

@@ -17,7 +17,6 @@ from training.errors import TrainingError, require_torch
 def export(run: Path, out: Path) -> None:
     """Write the average of RUN's weights, as they are now, to OUT: .bin.gz, KataGo's format, or .onnx."""
     require_torch()
-    from nets.conversion.to_onnx import prepared, to_onnx
     from nets.katago.writer import encode_model
     from training.files import write_whole
     from training.run.trained_network import read_trained_network
@@ -26,6 +25,8 @@ def export(run: Path, out: Path) -> None:
         raise TrainingError(f"{out}: a network's file name ends in .bin.gz or .onnx")
     model, facts = read_trained_network(run)
     if out.name.endswith(".onnx"):
+        from nets.conversion.to_onnx import prepared, to_onnx
+
         sha256 = hashlib.sha256(encode_model(model)).hexdigest()
         write_whole(out, to_onnx(prepared(model), sha256, facts=facts).SerializeToString())
     else:

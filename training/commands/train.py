@@ -6,7 +6,6 @@ PyTorch is imported only when a command runs.
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ from training.commands.options import (
 from training.errors import TrainingError, require_torch
 
 if TYPE_CHECKING:
-    from training.run.loop import Run
+    from training.config import TrainingConfig
 
 
 @click.command()
@@ -37,15 +36,12 @@ if TYPE_CHECKING:
 @click.option("--budget", type=Duration(), default="25m", show_default=True, help="Wall-clock time of a new leg.")
 @click.option(
     "--from", "source", type=existing_network,
-    help="Begin with the weights of a student.bin.gz, or of an embedded network, fast or strong; "
-    "grown where [network] says so.",
+    help="Begin with a network: a student.bin.gz, another KataGo file, or an embedded one, fast or strong.",
 )  # fmt: skip
-@click.option("--pause-after", type=Duration(), help="Save and end after this time, in the middle of a leg.")
 @click.option(
-    "--beside", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="OTHER",
-    help="A run that has begun: its student learns from the same labels, by its own [network], [loss] and [optimiser], "
-    "but for that table's schedule.",
-)  # fmt: skip
+    "--without", default="", metavar="6,7,8", help="Leave these blocks of that network's trunk out, counted from 0."
+)
+@click.option("--pause-after", type=Duration(), help="Save and end after this time, in the middle of a leg.")
 @nice_option
 @click.option("--defaults", is_flag=True, help="Print a configuration file with every value explained, and end.")
 def train(
@@ -54,8 +50,8 @@ def train(
     settings: tuple[str, ...],
     budget: float,
     source: Path | None,
+    without: str,
     pause_after: float | None,
-    beside: Path | None,
     defaults: bool,
 ) -> None:
     """Train a network in the folder RUN, or go on with it.
@@ -72,24 +68,21 @@ def train(
         return
     if run is None:
         raise click.UsageError("Missing argument 'RUN'.")
-    if beside is not None and beside.resolve() == run.resolve():
-        raise TrainingError("--beside must name another run")
+    if without and source is None:
+        raise TrainingError("--without needs --from")
     require_torch()
     from training.run.checkpoint import has_checkpoint
-    from training.run.folder import CHECKPOINT, CONFIG, kept_shape
+    from training.run.folder import CHECKPOINT
     from training.run.loop import TrainingTime, open_run
+    from training.student.beginning import read_student
 
-    if config_file is None and (run / CONFIG).exists():
-        config_file = run / CONFIG
-    with folder_for_one(run), nullcontext() if beside is None else folder_for_one(beside):
+    with folder_for_one(run):
         if source is not None and has_checkpoint(run / CHECKPOINT):
             click.echo(f"nobi: {run} has begun already; it goes on, --from has no effect", err=True)
             source = None
-        if source is not None:
-            opened = _begun_from(source, run, config_file, settings, beside)
-        else:
-            config = read_settings(config_file, settings, kept_shape(run))
-            opened = open_run(run, config, None if settings else config_file, beside)
+        begun = None if source is None else (read_student(source, without), source)
+        config = _settings(run, config_file, settings, source)
+        opened = open_run(run, config, None if settings else config_file, begun)
         opened.train(TrainingTime(budget, pause_after, began))
 
 
@@ -111,31 +104,24 @@ def learn(
 ) -> None:
     """Let the network in RUN play itself and learn from that; keep what wins a match against the best so far."""
     require_torch()
-    from training.run.folder import CONFIG, kept_shape
     from training.run.learn import learn as run_generations
 
-    if config_file is None and (run / CONFIG).exists():
-        config_file = run / CONFIG
     with folder_for_one(run):
-        config = read_settings(config_file, settings, kept_shape(run))
+        config = _settings(run, config_file, settings)
         run_generations(run, config, generations, budget, threads or usable_cores())
 
 
-def _begun_from(
-    source: Path, folder: Path, config_file: Path | None, settings: tuple[str, ...], beside: Path | None
-) -> Run:
-    """Create a run that begins with a network's weights and has that network's shape, or the larger one that the
-    configuration names. Raises TrainingError."""
-    from training.files import read_network
-    from training.run.loop import open_run
-    from training.run.trained_network import progress_of
-    from training.student.growth import grow
-    from training.student.restore import restore
+def _settings(
+    run: Path, config_file: Path | None, settings: tuple[str, ...], source: Path | None = None
+) -> TrainingConfig:
+    """Return the configuration of a run, whose own file counts where no other is named. `source` is a network that it
+    is to begin with. Raises TrainingError."""
+    from training.run.folder import CONFIG, kept_shape
+    from training.run.trained_network import start_of
 
-    model = read_network(source)
-    student = restore(model)
-    config = read_settings(config_file, settings, student.config)
-    student = grow(student, config.network)
-    run = open_run(folder, config, beside=beside)
-    run.begin_from(student, progress_of(model, source))
-    return run
+    shaping = [setting for setting in settings if setting.strip().startswith("network.")]
+    if shaping and (source or start_of(run)):
+        raise TrainingError(f"{shaping[0]}: the student has the shape of the network that it begins with")
+    if config_file is None and (run / CONFIG).exists():
+        config_file = run / CONFIG
+    return read_settings(config_file, settings, kept_shape(run))

@@ -1,6 +1,7 @@
 """Checkpoints: folders with all of a run's state, each replaced whole or not at all.
 
-    part1.pt, part2.pt, ...   the weights, their average and the optimisers' state, as one torch file cut in pieces
+    part1.pt, part2.pt, ...   the weights and, within a leg, their average and the optimisers' state, as one torch file
+                              cut in pieces
     state.json                the progress, and the checksum of each piece
 
 Pieces are small enough for whatever carries a run to another machine file by file.
@@ -23,7 +24,6 @@ import torch
 
 from go_rules.machine.files import PUBLIC, read_regular, write_whole
 from training.errors import TrainingError
-from training.files import named_errors
 from training.samples.origin import Origin
 
 STATE = "state.json"
@@ -70,8 +70,10 @@ class Checkpoint:
     """All state that a run is resumed from."""
 
     weights: dict[str, Any]
-    average: dict[str, Any]
-    optimiser: list[dict[str, Any]]
+    average: dict[str, Any] | None
+    """The average of the weights; None between two legs, when it is what the weights are."""
+    optimiser: list[dict[str, Any]] | None
+    """The state of the optimisers; None between two legs: each begins with a warm-up."""
     progress: Progress
 
 
@@ -125,12 +127,6 @@ def load_checkpoint(folder: Path, device: torch.device) -> Checkpoint:
         return Checkpoint(loaded[WEIGHTS], loaded[AVERAGE], loaded[OPTIMISER], _read_state(present, Progress))
     except (KeyError, TypeError):
         raise TrainingError(f"{present}: a damaged checkpoint: it lacks a part of the state") from None
-
-
-def copy_checkpoint(source: Path, target: Path) -> None:
-    """Put a copy of a checkpoint in place of `target`. Where this fails, `target` stays. Raises TrainingError."""
-    with named_errors(target), _replacement_of(target) as fresh:
-        shutil.copytree(source, fresh)
 
 
 @contextmanager

@@ -39,6 +39,7 @@ from training.run.folder import (
 from training.run.loop import TrainingTime, open_run
 from training.run.matches import check_anchor, play_anchor, play_match
 from training.run.plots import draw_generations
+from training.run.trained_network import start_of
 from training.samples.sample_files import sample_files
 from training.selfplay.play import selfplay
 from training.status_line import StatusLine
@@ -59,7 +60,8 @@ def learn(folder: Path, config: TrainingConfig, generations: int, budget: float,
     history = _read_history(folder)
     if not (folder / BEST).exists():
         if not (folder / STUDENT).exists():
-            status.note(f"{folder} has no network: learning begins with random weights")
+            if start_of(folder) is None:
+                status.note(f"{folder} has no network: learning begins with random weights")
             open_run(folder, config).write_network()
         _copy(folder, (STUDENT, CARD), (BEST, BEST_CARD))
     make_folder(folder / MATCHES)

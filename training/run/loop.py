@@ -15,30 +15,25 @@ from pathlib import Path
 import torch
 
 from go_rules.machine.interruption import interruptible
-from training.config import TrainingConfig, describe, read_config
+from nets.katago.model import Model
+from nets.katago.writer import encode_model
+from training.config import TrainingConfig, describe
 from training.errors import TrainingError
 from training.files import make_folder, write_whole
+from training.network import evaluate_with
 from training.positions.batch import Batch
 from training.positions.batch_loader import BatchLoader
-from training.run.checkpoint import (
-    Checkpoint,
-    Progress,
-    copy_checkpoint,
-    has_checkpoint,
-    load_checkpoint,
-    save_checkpoint,
-)
-from training.run.folder import CHECKPOINT, CONFIG, LEG
+from training.run.checkpoint import Checkpoint, Progress, has_checkpoint, load_checkpoint, save_checkpoint
+from training.run.folder import CHECKPOINT, CONFIG, START, START_CARD, STUDENT, card_beside
 from training.run.measure import Measure
 from training.run.pace import DEVICE, POSITIONS, LegClock, Pace
-from training.run.trained_network import describe_network, write_trained_network
+from training.run.trained_network import describe_network, progress_of, start_of, write_trained_network
 from training.run.training_log import TrainingLog
 from training.run.yardstick import Yardstick, load_yardstick
 from training.samples.origin import Origin, read_origin
 from training.status_line import StatusLine
+from training.student.beginning import read_student, shape_name
 from training.student.distiller import Distiller
-from training.student.evaluation import evaluate_with
-from training.student.network import Student, shape_name
 from training.student.optimiser import rate_share
 
 FETCH_EVERY = 20
@@ -66,16 +61,16 @@ class TrainingTime:
 class Run:
     """A run: its folder, its progress, and the distiller that trains its student."""
 
-    def __init__(self, folder: Path, config: TrainingConfig, unwritten: bytes = b"", beside: Run | None = None) -> None:
-        """Restore the run from its last checkpoint, if it has one. `unwritten` is what the folder keeps as its
-        configuration as soon as there is anything that was made by it. The student of the run `beside` learns whatever
-        this one's learns, and has no other steps. Raises TrainingError."""
+    def __init__(
+        self, folder: Path, config: TrainingConfig, unwritten: dict[str, bytes], begun: Model | None, learned: Progress
+    ) -> None:
+        """Restore the run from its last checkpoint, if it has one; else begin with the network `begun`, which has
+        `learned` so much, or with random weights. `unwritten` are files, by their names, that the folder keeps as soon
+        as there is anything that was made by them. Raises TrainingError."""
         self._folder, self._config, self._unwritten = folder, config, unwritten
-        self._runs = [self] if beside is None else [self, beside]
-        self.distiller = Distiller(config)
-        if beside is not None:
-            self.distiller.beside = beside.distiller
-        self.progress = self._restore()
+        self.distiller = Distiller(config, begun)
+        self._shape = shape_name(self.distiller.student.model)
+        self.progress = self._restore(learned)
         self._status = StatusLine()
         self._log = TrainingLog(folder, self._status)
         self._pending: list[tuple[str, dict[str, torch.Tensor]]] = []
@@ -92,10 +87,8 @@ class Run:
         if progress.leg_budget <= 0:
             progress.leg_budget, progress.leg_began = duration.budget, progress.step
             progress.leg_spent = progress.reserved = 0.0
-        origin = self._origin()
-        for run in self._runs:
-            run.progress.origin = run.progress.origin.joined_with(origin)
-            run._announce(progress)
+        progress.origin = progress.origin.joined_with(self._origin())
+        self._announce()
         self._batches = self._open_batches()
         try:
             with interruptible() as interrupted:
@@ -137,8 +130,7 @@ class Run:
             if now - measured >= run.measure_every * 60:
                 measured = now
                 self._fetch()
-                for each in self._runs:
-                    each._report(each._measure(), progress)
+                self._report(self._measure())
                 clock.measured(clock.tick() - now)
             if now - saved >= run.save_every * 60 or (is_due and not self._saves):  # once soon: how long does it take?
                 saved = now
@@ -167,9 +159,8 @@ class Run:
         if not has_room:
             self._halve_batches()
             return
-        for run in self._runs:
-            run.progress.step += 1
-            run.progress.samples += batch.learned
+        progress.step += 1
+        progress.samples += batch.learned
         progress.records_drawn = self._batches.records_drawn
 
     def _repeat(self, share: float) -> None:
@@ -178,13 +169,11 @@ class Run:
             count = self.distiller.step_again(share)
             if not count:
                 return
-            for run in self._runs:
-                run.progress.samples += count
+            self.progress.samples += count
             self._note_losses(AGAIN)
 
     def _note_losses(self, source: str) -> None:
-        for run in self._runs:
-            run._pending.append((source, run.distiller.losses))
+        self._pending.append((source, self.distiller.losses))
 
     def _next_batch(self) -> Batch:
         try:
@@ -208,44 +197,30 @@ class Run:
 
     def _seconds_to_measure(self, speed: float) -> float:
         """Estimate how long the yardstick will take by the speed of learning, in positions a second."""
-        return 0.0 if self._yardstick is None else len(self._runs) * self._yardstick.count / max(speed, 1e-3)
+        return 0.0 if self._yardstick is None else self._yardstick.count / max(speed, 1e-3)
 
     def _finish_leg(self) -> None:
-        """End a leg: keep its state, measure and export the network, and prepare the next leg. Raises TrainingError
-        where nothing was learned in the leg: it does not count then, and no network is written."""
+        """End a leg: measure and write the network, which the next leg begins with. Raises TrainingError where nothing
+        was learned in the leg: it does not count then, and no network is written."""
         progress = self.progress
         if progress.step == progress.leg_began:
             budget, progress.leg_budget = progress.leg_budget, 0.0
             self._save()
             raise TrainingError(f"nothing was learned: the start took the whole budget of {budget:,.3g} s")
         self._save()
-        for run in self._runs:
-            run._end_leg(progress)
-
-    def _end_leg(self, leg: Progress) -> None:
-        progress = self.progress
-        copy_checkpoint(self._folder / CHECKPOINT, self._folder / f"{LEG}{progress.legs + 1}")
         measures = self._measure()
-        self.write_network(measures)
-        self._report(measures, leg)
-        begun = replace(progress, leg_budget=0.0, leg_spent=0.0, legs=progress.legs + 1)
-        save_checkpoint(self._folder / CHECKPOINT, replace(self._checkpoint(), progress=begun))
+        self.write_network(measures, progress.legs + 1)
+        self._report(measures)
+        ended = replace(progress, leg_budget=0.0, leg_spent=0.0, legs=progress.legs + 1)
+        weights = self.distiller.average.network.state_dict()
+        save_checkpoint(self._folder / CHECKPOINT, Checkpoint(weights, None, None, ended))
 
-    def write_network(self, measures: tuple[Measure, Measure] | None = None) -> None:
-        """Write the average of the weights as they are now to the run's student.bin.gz. Raises TrainingError."""
-        self._keep_config()
-        self.distiller.mend_ties()
-        trained = describe_network(self.distiller.average.network, self._config, self.progress)
-        write_trained_network(self._folder, trained, measures)
-
-    def begin_from(self, student: Student, learned: Progress) -> None:
-        """Start a run that has not begun with the weights of a student of its shape, which had `learned` so much.
+    def write_network(self, measures: tuple[Measure, Measure] | None = None, leg: int | None = None) -> None:
+        """Write the average of the weights as they are now to the run's student.bin.gz, and keep it as that of `leg`.
         Raises TrainingError."""
-        if has_checkpoint(self._folder / CHECKPOINT):
-            raise TrainingError(f"{self._folder} has begun already; --from begins a new run")
-        self.distiller.begin_with(student)
-        self.progress = learned
-        self._save()  # or an interruption before the first checkpoint would begin from nothing
+        self._keep_files()
+        trained = describe_network(self.distiller.average.network, self._config, self.progress)
+        write_trained_network(self._folder, trained, measures, leg)
 
     def _origin(self) -> Origin:
         """Return the origin of the labels that the configuration names."""
@@ -264,29 +239,25 @@ class Run:
         with torch.backends.cudnn.flags(enabled=True, benchmark=False, allow_tf32=True):
             return self._yardstick.measure(evaluate_with(self.distiller.average.network))
 
-    def _report(self, measures: tuple[Measure, Measure] | None, leg: Progress) -> None:
+    def _report(self, measures: tuple[Measure, Measure] | None) -> None:
         progress = self.progress
         facts = {
             "time": round(time.time()),
             "leg": progress.legs + 1,
-            "spent": round(leg.spent, 4),
+            "spent": round(progress.spent, 4),
             "step": progress.step,
             "samples": progress.samples,
         }
         self._log.write(facts, measures)
         self._log.plot()
         if measures is not None:
-            reached = f"{shape_name(self._config.network)}, step {progress.step:,} "
+            reached = f"{self._shape}, step {progress.step:,} "
             for board, measure in zip(("19x19", "small"), measures, strict=True):
                 self._status.note(f"{reached} {board} {measure.line()}")
 
     def _fetch(self) -> None:
         """Wait until the device has done all steps, and read their losses. Raises TrainingError where one is no
         number."""
-        for run in self._runs:
-            run._read_losses()
-
-    def _read_losses(self) -> None:
         for source, losses in self._pending:
             names = list(losses)
             values = torch.stack([losses[name].float() for name in names]).tolist()
@@ -303,24 +274,22 @@ class Run:
         progress, means = self.progress, self._log.means()
         speed, speeds = pace.speeds(self._batches.made, progress.samples, self.distiller.copying)
         parts = "  ".join(f"{part} {means[part]:.3f}" for part in SHOWN if part in means)
-        reset = f"  {self.distiller.units_reset} units reset" if self.distiller.units_reset else ""
         self._status.show(
             f"step {progress.step:,}  {progress.samples:,} positions  {speeds}  {parts}  "
-            f"{progress.spent:.0%} of the leg  saved {self._saves}x{reset}"
+            f"{progress.spent:.0%} of the leg  saved {self._saves}x"
         )
         return speed
 
-    def _announce(self, leg: Progress) -> None:
+    def _announce(self) -> None:
         student, progress = self.distiller.student, self.progress
         self._status.note(
-            f"{shape_name(self._config.network)}: {student.parameter_count:,} parameters, "
-            f"{student.macs() / 1e9:.2f} GMAC of weights on 19x19, on {self.distiller.device}; "
-            f"step {progress.step:,}, {leg.leg_budget - leg.leg_spent:,.0f} s left of leg {progress.legs + 1}"
+            f"{self._shape}: {student.parameter_count:,} parameters, "
+            f"{student.model.trunk.work.multiplications(361) / 1e9:.2f} GMAC on 19x19, on {self.distiller.device}; "
+            f"step {progress.step:,}, {progress.leg_budget - progress.leg_spent:,.0f} s left of leg {progress.legs + 1}"
         )
 
     def _checkpoint(self) -> Checkpoint:
         distiller = self.distiller
-        distiller.mend_ties()
         return Checkpoint(
             distiller.student.state_dict(),
             distiller.average.state_dict(),
@@ -328,15 +297,14 @@ class Run:
             self.progress,
         )
 
-    def _keep_config(self) -> None:
-        if self._unwritten:
-            write_whole(self._folder / CONFIG, self._unwritten)
-            self._unwritten = b""
+    def _keep_files(self) -> None:
+        for name, content in self._unwritten.items():
+            write_whole(self._folder / name, content)
+        self._unwritten = {}
 
     def _save(self) -> None:
-        for run in self._runs:
-            run._keep_config()
-            save_checkpoint(run._folder / CHECKPOINT, run._checkpoint())
+        self._keep_files()
+        save_checkpoint(self._folder / CHECKPOINT, self._checkpoint())
         self._saves += 1
 
     def _try_to_save(self) -> None:
@@ -346,36 +314,43 @@ class Run:
         except TrainingError as error:
             self._status.note(str(error))
 
-    def _restore(self) -> Progress:
-        folder = self._folder / CHECKPOINT
+    def _restore(self, learned: Progress) -> Progress:
+        folder, distiller = self._folder / CHECKPOINT, self.distiller
         if not has_checkpoint(folder):
-            return Progress()
-        checkpoint = load_checkpoint(folder, self.distiller.device)
+            return learned
+        checkpoint = load_checkpoint(folder, distiller.device)
         try:
-            self.distiller.student.load_state_dict(checkpoint.weights)
-            self.distiller.average.load_state_dict(checkpoint.average)
-            self.distiller.optimisers.load_state_dict(checkpoint.optimiser)
+            distiller.student.load_state_dict(checkpoint.weights)
+            distiller.average.load_state_dict(checkpoint.average or {"weights": checkpoint.weights, "updates": 0})
+            if checkpoint.optimiser is not None:
+                distiller.optimisers.load_state_dict(checkpoint.optimiser)
         except (RuntimeError, ValueError, KeyError) as error:
             reason = str(error).splitlines()[:2][-1].strip()  # PyTorch's first line is a heading, if there are more
-            raise TrainingError(f"{folder}: not of this network and optimiser: {reason[:150]}") from None
+            raise TrainingError(
+                f"{folder}: not of this network and optimiser ({reason[:150]}); --from its {STUDENT} begins another run"
+            ) from None
         return checkpoint.progress
 
 
-def open_run(folder: Path, config: TrainingConfig, template: Path | None = None, beside: Path | None = None) -> Run:
+def open_run(
+    folder: Path, config: TrainingConfig, template: Path | None = None, begun: tuple[Model, Path] | None = None
+) -> Run:
     """Open a run's folder, or create it with `config`. `template` is the TOML file that this was read from, which a new
-    folder keeps as it is. `beside` is the folder of a run that has begun and learns from the same labels. Raises
-    TrainingError."""
-    make_folder(folder)
-    unwritten = b""
+    folder keeps as it is. `begun` is a network that a new run begins with, and the file that it comes from; without it
+    that is the network in the folder, or one of random weights. Raises TrainingError."""
+    files = {}
     if not (folder / CONFIG).exists():
-        unwritten = describe(config).encode() if template is None else template.read_bytes()
-    return Run(folder, config, unwritten, None if beside is None else _beside(beside, config))
-
-
-def _beside(folder: Path, config: TrainingConfig) -> Run:
-    """Open a run that learns what another one does, of this configuration: all but its network, losses and optimiser
-    are those of the other, and so are the warm-up and the decay of its rate. Raises TrainingError."""
-    if not has_checkpoint(folder / CHECKPOINT):
-        raise TrainingError(f"{folder}: no run has begun here; begin it with `nobi train` first")
-    own = read_config(folder / CONFIG)
-    return Run(folder, replace(own, run=config.run, data=replace(config.data, teacher="", repeats=1)))
+        files[CONFIG] = describe(config).encode() if template is None else template.read_bytes()
+    start = start_of(folder)
+    if begun is None and start is not None:
+        begun = read_student(start), start
+    make_folder(folder)
+    if begun is None:
+        return Run(folder, config, files, None, Progress())
+    model, source = begun
+    learned = progress_of(model, source)
+    if source != folder / START:
+        files[START] = encode_model(model)
+        if card_beside(source).exists():
+            files[START_CARD] = card_beside(source).read_bytes()
+    return Run(folder, config, files, model, learned)

@@ -14,8 +14,8 @@ POSITIONS, COPIES, DEVICE = "positions", "copies", "device"
 
 SPARE = 0.01
 """Share of a leg's budget that is kept free, for what cannot be foreseen at its end."""
-SAVES = 3
-"""How often a leg's end writes the state: as it is, as the leg's own copy, and as the beginning of the next leg."""
+SAVES = 2
+"""How often a leg's end writes the state: as it is, and, with the network's files, as the beginning of the next leg."""
 MOST_RESERVED = 0.5
 """The most of a leg's budget that is kept for its end."""
 

@@ -3,9 +3,8 @@
     OUT/code/        the packages of this project
     OUT/packages/    the packages that these need besides numpy, numba and PyTorch, for the Python of that machine
     OUT/gpu.toml     the configuration; the teacher, the records and the yardstick lie beside it
-    OUT/run/         the state of the run that goes on there, if one is given
-    OUT/beside/      the state of the run that learns from its labels too, if there is one
-    OUT/leg.sh       trains a leg, and leaves the run's state in pieces that can be carried back
+    OUT/start.bin.gz the network that the student begins with, if one is given, its matrices rounded to bf16
+    OUT/leg.sh       trains a leg, and leaves its network and figures in pieces that can be carried back
 
 What is only read in bf16 and what compresses better is made smaller: the teacher's matrices lose the bits that bf16 has
 no place for, and records are compressed by LZMA, and left out from the end where there is no room for all.
@@ -27,14 +26,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from go_rules.machine import launch
-from training.commands.options import config_option, read_settings, set_option
+from nets.katago.writer import encode_model
+from training.commands.options import config_option, existing_network, read_settings, set_option
 from training.config import TrainingConfig, describe
 from training.errors import TrainingError
 from training.files import named_errors, read_arrays, write_whole
 from training.positions.records import ARRAYS, load_records
-from training.run.folder import CHECKPOINT, CONFIG, LOG, kept_shape
-from training.run.rounding import BF16, rounded_network
+from training.run.folder import START, START_CARD, card_beside
+from training.run.rounding import BF16, rounded_content, rounded_network
 from training.run.yardstick import load_yardstick
+from training.student.beginning import read_student
 
 PACKAGES = ("click", "msgspec", "platformdirs", "sgfmill", "tomlkit")
 """What `nobi train` imports besides numpy, numba and PyTorch."""
@@ -43,17 +44,21 @@ SPARE_BYTES = 1 << 18
 """Room that records leave free."""
 LEG = """\
 #!/bin/sh
-# sh leg.sh [BUDGET] [FOLDER]: train a leg of 9 minutes, or of BUDGET; then leave the run in FOLDER, in pieces under
-# 16 MB, and the run beside it. Carried back, `cat FOLDER/run.tar.* | tar -xf -` makes the folders of them again.
+# sh leg.sh [BUDGET] [FOLDER]: train a leg of 9 minutes, or of BUDGET; then leave its network and figures in FOLDER, in
+# pieces under 16 MB. Carried back, `cat FOLDER/run.tar.* | tar -xf -` makes the folder run/ of them. A leg that was
+# interrupted goes on with the same command; its network so far is left as run/unfinished.bin.gz.
 cd "$(dirname "$0")" || exit
 out=${2:+$(cd "$OLDPWD" && cd "$2" && pwd)} || exit
 export PYTHONPATH="$PWD/code:$PWD/packages" NOBI_CACHE_DIR="$PWD/cache" PYTHONUNBUFFERED=1
-beside=; [ -d beside ] && beside=beside
-${PYTHON:-python3} -m gtp_engine.cli train run ${beside:+--beside beside} --config gpu.toml --budget "${1:-9m}"
+nobi="${PYTHON:-python3} -m gtp_engine.cli"
+from=; [ -f start.bin.gz ] && [ ! -d run/checkpoint ] && from="--from start.bin.gz"
+$nobi train run $from --config gpu.toml --budget "${1:-9m}"
 code=$?
-if [ -n "$out" ]; then
-    rm -f "$out"/run.tar.*
-    tar -cf - --exclude='*/leg*' --exclude='*.new' --exclude='*.old' run $beside | split -b 15728640 - "$out/run.tar."
+if [ -n "$out" ] && [ -d run/checkpoint ]; then
+    rm -f "$out"/run.tar.* run/unfinished.bin.gz
+    grep -q '"leg_budget": 0.0' run/checkpoint/state.json || $nobi export run run/unfinished.bin.gz
+    tar -cf - --exclude='*/checkpoint*' --exclude='*/start.*' --exclude='*/leg*' run |
+        split -b 15728640 - "$out/run.tar."
 fi
 exit $code
 """
@@ -63,52 +68,60 @@ exit $code
 @click.argument("out", type=click.Path(path_type=Path))
 @config_option
 @set_option
-@click.option(
-    "--run", "run", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A run to go on with."
-)
-@click.option(
-    "--beside", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A run that learns beside it."
-)
+@click.option("--from", "source", type=existing_network, help="A network to begin with, as of `nobi train`.")
+@click.option("--without", default="", metavar="6,7,8", help="Leave these blocks of that network's trunk out.")
 @click.option("--python", default="3.12", show_default=True, help="The Python of the machine, on Linux and x86-64.")
 @click.option("--most", type=click.IntRange(1), default=64, show_default=True, help="How many MiB may travel.")
 def main(
     out: Path,
     config_file: Path | None,
     settings: tuple[str, ...],
-    run: Path | None,
-    beside: Path | None,
+    source: Path | None,
+    without: str,
     python: str,
     most: int,
 ) -> None:
     """Run the command line."""
     try:
-        shape = None if run is None else kept_shape(run)
-        runs = {name: each for name, each in (("run", run), ("beside", beside)) if each is not None}
-        pack(out, read_settings(config_file, settings, shape), runs, python, most << 20)
+        if without and source is None:
+            raise TrainingError("--without needs --from")
+        start = {} if source is None else packed_start(source, without)
+        pack(out, read_settings(config_file, settings), start, python, most << 20)
     except TrainingError as error:
         raise click.ClickException(str(error)) from None
 
 
-def pack(out: Path, config: TrainingConfig, runs: dict[str, Path], python: str, most: int) -> None:
-    """Create the folder `out`, and say how large its parts are. `runs` are the folders of runs by the names that they
-    have in it. Raises TrainingError, also where it is larger than `most` bytes; what was begun is removed then."""
+def packed_start(source: Path, without: str = "") -> dict[str, bytes]:
+    """Return the files of a network that the student begins with, which has all blocks of `source` but those that
+    `without` names. Raises TrainingError."""
+    files = {START: rounded_content(encode_model(read_student(source, without)), BF16)}
+    card = card_beside(source)
+    if card.exists():
+        with named_errors(card):
+            files[START_CARD] = card.read_bytes()
+    return files
+
+
+def pack(out: Path, config: TrainingConfig, start: dict[str, bytes], python: str, most: int) -> None:
+    """Create the folder `out`, with the files `start` in it, and say how large its parts are. Raises TrainingError,
+    also where it is larger than `most` bytes; what was begun is removed then."""
     if out.exists():
         raise TrainingError(f"{out}: exists already; a new folder is made")
     data = config.data
     if data.samples_share or data.fresh_share:
         raise TrainingError("sample files do not travel: set data.samples_share and data.fresh_share to 0")
-    _check_inputs(config, runs)  # before the downloads, which take long
+    _check_inputs(config)  # before the downloads, which take long
     teacher = rounded_network(Path(data.teacher), BF16) if data.teacher else None
     with named_errors(out):
         out.mkdir(parents=True)
     try:
-        _fill(out, config, teacher, runs, python, most)
+        _fill(out, config, teacher, start, python, most)
     except BaseException:
         shutil.rmtree(out, ignore_errors=True)  # or the next try would find that it exists
         raise
 
 
-def _check_inputs(config: TrainingConfig, runs: dict[str, Path]) -> None:
+def _check_inputs(config: TrainingConfig) -> None:
     """Raise TrainingError, which names the file, where something that is to be copied is missing or damaged."""
     data = config.data
     if data.records_share:
@@ -117,13 +130,10 @@ def _check_inputs(config: TrainingConfig, runs: dict[str, Path]) -> None:
         load_records(Path(data.records.path), data.records)
     if config.run.yardstick:
         load_yardstick(Path(config.run.yardstick))
-    for path in (run / part for run in runs.values() for part in (CONFIG, CHECKPOINT)):
-        with named_errors(path):
-            path.stat()
 
 
 def _fill(
-    out: Path, config: TrainingConfig, teacher: bytes | None, runs: dict[str, Path], python: str, most: int
+    out: Path, config: TrainingConfig, teacher: bytes | None, start: dict[str, bytes], python: str, most: int
 ) -> None:
     """Put all parts into the new folder `out`. Raises TrainingError."""
     data = config.data
@@ -131,9 +141,8 @@ def _fill(
         _copy_code(out / "code")
         download(out / "packages", python)
         (out / "leg.sh").write_text(LEG, encoding="utf-8")
-    for name, run in runs.items():
-        with named_errors(run):
-            _copy_run(run, out / name)
+    for name, content in start.items():
+        write_whole(out / name, content)
     if config.run.yardstick:
         yardstick = Path(config.run.yardstick)
         with named_errors(yardstick):
@@ -188,14 +197,6 @@ def _copy_code(target: Path) -> None:
     root = Path(__file__).parents[2]
     for package in launch.PACKAGES:
         shutil.copytree(root / package, target / package, ignore=shutil.ignore_patterns("__pycache__", "weights"))
-
-
-def _copy_run(run: Path, target: Path) -> None:
-    target.mkdir()
-    shutil.copyfile(run / CONFIG, target / CONFIG)
-    shutil.copytree(run / CHECKPOINT, target / CHECKPOINT)
-    if (run / LOG).exists():
-        shutil.copyfile(run / LOG, target / LOG)
 
 
 def download(target: Path, python: str) -> None:

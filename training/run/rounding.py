@@ -26,10 +26,15 @@ def rounded_network(path: Path, bits: int) -> bytes:
     with named_errors(path):
         content = path.read_bytes()
     try:
-        reader = _ArrayReader(decompress(content[:MAX_BYTES]), bits)
-        read_model(reader)
+        return rounded_content(content[:MAX_BYTES], bits)
     except ModelFormatError as error:
         raise TrainingError(f"{path}: not a usable KataGo network: {error}") from None
+
+
+def rounded_content(content: bytes, bits: int) -> bytes:
+    """Return the content of a file, given that of another, as `rounded_network` does. Raises ModelFormatError."""
+    reader = _ArrayReader(decompress(content), bits)
+    read_model(reader)
     return gzip.compress(bytes(reader.rounded), mtime=0)
 
 

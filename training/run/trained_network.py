@@ -16,12 +16,12 @@ from nets.katago.writer import encode_model
 from training.config import TrainingConfig, read_config
 from training.errors import TrainingError
 from training.files import write_whole
+from training.network import Network
 from training.run.checkpoint import Progress, has_checkpoint, load_checkpoint
-from training.run.folder import CARD, CHECKPOINT, CONFIG, LEG, STUDENT
+from training.run.folder import CARD, CHECKPOINT, CONFIG, LEG, START, STUDENT, card_beside
 from training.run.measure import Measure
 from training.samples.origin import Origin
-from training.student.export import to_model
-from training.student.network import Student, shape_name
+from training.student.beginning import random_model, read_student, shape_name
 
 
 class Card(msgspec.Struct):
@@ -38,20 +38,18 @@ class TrainedNetwork(NamedTuple):
 
     model: Model
     facts: dict[str, Any]
-    """Its name and shape, how many positions it was trained on, and the names of its teachers."""
+    """Its name, how many positions it was trained on, and the names of its teachers."""
 
 
-def describe_network(network: Student, config: TrainingConfig, progress: Progress) -> TrainedNetwork:
+def describe_network(network: Network, config: TrainingConfig, progress: Progress) -> TrainedNetwork:
     """Convert the average of a run's weights, at this progress of the run."""
-    model = to_model(
-        network,
-        f"nobi-{shape_name(config.network)}-s{progress.samples}",
+    model = network.to_model(
+        f"nobi-{shape_name(network.model)}-s{progress.samples}",
         has_optimistic=config.loss.optimistic > 0 and progress.origin.has_optimistic,
         pass_alive_under_suicide=progress.origin.pass_alive_under_suicide,
     )
     facts = {
         "name": model.name,
-        "shape": asdict(config.network),
         "parameters": network.parameter_count,
         "positions": progress.samples,
         "steps": progress.step,
@@ -61,10 +59,11 @@ def describe_network(network: Student, config: TrainingConfig, progress: Progres
 
 
 def progress_of(model: Model, file: Path) -> Progress:
-    """Return the progress that NAME.json tells of the network in NAME.bin.gz, or none where that file is missing or is
-    about another network. Raises TrainingError where it is damaged."""
-    card = file.with_name(file.name.removesuffix(".bin.gz") + ".json")
-    origin = Origin((), _has_optimistic(model), model.pass_alive_under_suicide)
+    """Return the progress that NAME.json tells of the network in NAME.bin.gz. Where that file is missing or is about
+    another network there is none, and the network counts as its own teacher: what learns on from it has its name in the
+    provenance. Raises TrainingError where the file is damaged."""
+    card = card_beside(file)
+    origin = Origin((model.name,), _has_optimistic(model), model.pass_alive_under_suicide)
     try:
         facts = msgspec.json.decode(card.read_bytes(), type=Card)
     except FileNotFoundError:
@@ -86,30 +85,43 @@ def _has_optimistic(model: Model) -> bool:
     return not np.array_equal(plain, optimistic)
 
 
+def start_of(folder: Path) -> Path | None:
+    """Return the network that the run in `folder` began with, or will begin with: its last leg's, where nothing else of
+    it is there. None: random weights."""
+    if (folder / START).exists():
+        return folder / START
+    is_new = not has_checkpoint(folder / CHECKPOINT) and (folder / STUDENT).exists()
+    return folder / STUDENT if is_new else None
+
+
 def read_trained_network(folder: Path) -> TrainedNetwork:
-    """Read the network of a run's last leg, finished or in progress. It needs neither teacher nor samples. Raises
+    """Read the network of a run's last leg, ended or in progress. It needs neither teacher nor samples. Raises
     TrainingError."""
     present = folder / CHECKPOINT
     if not has_checkpoint(present):
         raise TrainingError(f"{folder}: there is no checkpoint to export")
     cpu = torch.device("cpu")
     checkpoint = load_checkpoint(present, cpu)
-    ended = folder / f"{LEG}{checkpoint.progress.legs}"
-    if checkpoint.progress.leg_budget <= 0 and has_checkpoint(ended):
-        checkpoint = load_checkpoint(ended, cpu)
     config = read_config(folder / CONFIG)
-    network = Student(config.network)
+    start = start_of(folder)
+    network = Network(random_model(config.network, config.run.seed) if start is None else read_student(start))
     try:
-        network.load_state_dict(checkpoint.average["weights"])
+        network.load_state_dict(checkpoint.weights if checkpoint.average is None else checkpoint.average["weights"])
     except (RuntimeError, KeyError):
-        raise TrainingError(f"{folder}: its checkpoint is not of the network that {CONFIG} describes") from None
+        raise TrainingError(f"{folder}: its checkpoint is not of the network that it began with") from None
     return describe_network(network, config, checkpoint.progress)
 
 
-def write_trained_network(folder: Path, trained: TrainedNetwork, measures: tuple[Measure, Measure] | None) -> None:
-    """Write a run's network, student.bin.gz, and its provenance and figures, student.json. Raises TrainingError."""
+def write_trained_network(
+    folder: Path, trained: TrainedNetwork, measures: tuple[Measure, Measure] | None, leg: int | None = None
+) -> None:
+    """Write a run's network, student.bin.gz, and its provenance and figures, student.json; at the end of a `leg` also
+    what keeps that leg's network. Raises TrainingError."""
     facts = dict(trained.facts)
     if measures is not None:
         facts["yardstick"] = {"19x19": asdict(measures[0]), "smaller": asdict(measures[1])}
-    write_whole(folder / STUDENT, encode_model(trained.model))
+    content = encode_model(trained.model)
+    if leg is not None:
+        write_whole(folder / f"{LEG}{leg}.bin.gz", content)
+    write_whole(folder / STUDENT, content)
     write_whole(folder / CARD, json.dumps(facts, indent=1).encode() + b"\n")

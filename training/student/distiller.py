@@ -19,23 +19,23 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nets.evaluator import GLOBAL_FEATURES, LEAD, SPATIAL_PLANES
+from nets.katago.model import Model
 from training.config import TrainingConfig
 from training.devices import Compilation, choose_device, is_faster_in_bf16, place_on
 from training.errors import TrainingError
 from training.memory import keep_freed_memory
+from training.network import PLAIN, Network, NetworkEvaluation, Outputs
 from training.positions.batch import Batch, PendingPolicy
 from training.positions.batch_loader import BatchLoader
+from training.positions.canvas import CANVASES
 from training.positions.komi_balancing import KomiBalancing, choose_balanced, with_balanced_komi
 from training.positions.replay import REPLY
-from training.student.dormant_units import DormantUnitReset, can_be_dormant
-from training.student.equivariance import TIED_EVERY, Ties
+from training.student.beginning import random_model
 from training.student.gradients import Gradients, Judged
 from training.student.label_memory import LabelMemory
 from training.student.losses import Targets, loss_of
-from training.student.network import PLAIN, Outputs, Student
-from training.student.optimiser import Average, Optimisers
+from training.student.optimiser import OTHERS_RATE, Average, Optimisers
 from training.teacher.labels import targets_from_records, targets_from_teacher
-from training.teacher.network import TeacherEvaluation, TorchTeacher
 from training.teacher.open import Teacher, open_teacher
 
 PolicyFunction = Callable[[Tensor, Tensor, bool], Tensor]
@@ -45,17 +45,12 @@ WARM_UP = ((19, 19), (13, 13), (13, 10))
 """Canvases, and the boards on them, with which the teacher is compiled: for any size, with masks and without."""
 WARM_UP_BATCH = 8
 
-LEAST_RATE = 0.2
-"""Dormant units are reset only at this share of the full learning rate or more; below, they could learn too little."""
-
 
 def _require_source(config: TrainingConfig) -> None:
     """Raise TrainingError where a part of the weights alone is to learn, and nothing tells it or more would change."""
     learns = config.optimiser.learns
     if learns == "all":
         return
-    if config.network.norm == "batch":
-        raise TrainingError(f"optimiser.learns: batch norm learns whatever it sees; {learns} want another network.norm")
     data = config.data
     told = data.teacher and data.records_share + data.play_share
     wanted = "data.teacher"
@@ -75,7 +70,7 @@ class LabelledBatch(NamedTuple):
     """[N + M, 19]"""
     targets: Targets
     """Targets of all N + M positions."""
-    evaluation: TeacherEvaluation | None
+    evaluation: NetworkEvaluation | None
     """The teacher's evaluation of the first N positions, where a teacher was asked."""
     made_of: KomiBalancing | None = None
     """Which of the N positions the last M are, and how their komi was balanced."""
@@ -84,8 +79,9 @@ class LabelledBatch(NamedTuple):
 class Distiller:
     """Trains a student, by a teacher where the configuration names one."""
 
-    def __init__(self, config: TrainingConfig) -> None:
-        """Open the teacher and create the student with random weights. Raises TrainingError."""
+    def __init__(self, config: TrainingConfig, begun: Model | None = None) -> None:
+        """Open the teacher and create the student, which begins as the network `begun`, or else with random weights of
+        the configuration's shape. Raises TrainingError."""
         _require_source(config)
         self.config = config
         self.device = choose_device(config.run.device)
@@ -97,36 +93,23 @@ class Distiller:
         torch.set_float32_matmul_precision("high")
         torch.backends.cudnn.benchmark = True
         self.teacher = self._open_teacher()
-        self.student = place_on(Student(config.network), self.device)
-        self._ties = Ties(self.student) if config.network.equivariant else None
-        in_parts = self.device.type == "cpu" and config.network.norm != "batch"  # which looks at a whole batch
-        self._gradients = Gradients(self.student, torch.get_num_threads() if in_parts else 1)
-        self._steps = 0
-        self.optimisers = Optimisers(self.student, config.optimiser)
+        model = random_model(config.network, config.run.seed) if begun is None else begun
+        self.student = place_on(Network(model), self.device)
+        self._gradients = Gradients(self.student, torch.get_num_threads() if self.device.type == "cpu" else 1)
+        self.optimisers = Optimisers(self.student, config.optimiser, 1.0 if begun is None else OTHERS_RATE)
         self.average = Average(self.student, config.optimiser.average)
-        self._dormant_units = None
-        if config.optimiser.reset_dormant and config.optimiser.learns == "all" and can_be_dormant(config.network):
-            self._dormant_units = DormantUnitReset(self.student, self.average.network, self.optimisers)
         self._memory = LabelMemory(config.data.repeats - 1, config.run.seed)
-        self.units_reset = 0
-        """How many dormant units were reset so far."""
         self.losses: dict[str, Tensor] = {}
         """The parts of the loss in the last step, on the device."""
-        self.beside: Distiller | None = None
-        """Learns whatever this one learns, on the same device, by its own optimisers."""
-        # The student is not compiled: that would take longer than a leg of some minutes gains by it.
-        compiled = []
-        if config.run.compile and self.device.type == "cuda" and isinstance(self.teacher, TorchTeacher):
-            compiled = self.teacher.parts()
-        self._compilation = Compilation(compiled)
+        compiles = config.run.compile and self.device.type == "cuda"
+        self._compilation = Compilation(self.teacher.parts() if compiles and isinstance(self.teacher, Network) else [])
+        # With wide convolutions that would take longer than a leg of some minutes gains by it.
+        compiles = compiles and not self.student.has_wide_convolutions
+        self._own_compilation = Compilation(list(self.student.blocks) if compiles else [], dynamic=False)
+        self._choose_compiled()
         self.copying = 0.0
         """Seconds of waiting, so far, until positions were copied to the device."""
         self._uploads = torch.cuda.Stream() if self.device.type == "cuda" else None
-
-    def begin_with(self, student: Student) -> None:
-        """Give the student, and the average of its weights, the weights of another student of its shape."""
-        self.student.load_state_dict(student.state_dict())
-        self.average.network.load_state_dict(student.state_dict())
 
     def batches(self, records_drawn: int, first_step: int, student: PolicyFunction | None = None) -> BatchLoader:
         """Open the sources of batches, from `first_step` on, after `records_drawn` samples of records.
@@ -181,8 +164,6 @@ class Distiller:
         self, spatial: Tensor, global_: Tensor, targets: Targets, fills_canvas: bool, rate_share: float
     ) -> Tensor:
         """Make one step. Return the student's policy [N, S*S + 1] before it."""
-        if self.beside is not None:
-            self.beside._learn(spatial, global_, targets, fills_canvas, rate_share)
 
         def judge(part: slice) -> Judged:
             planes = spatial[part]
@@ -190,28 +171,15 @@ class Distiller:
             wanted = Targets._make(each[part] for each in targets)
             return Judged(loss_of(outputs, wanted, planes[:, :1], self.config.loss), outputs.policy[:, PLAIN].detach())
 
-        loss, policy = self._gradients.of(judge, len(global_))
-        if self._ties is not None:
-            self._ties.tie_gradients(self.student)
+        def learn() -> Judged:
+            self.student.zero_grad(set_to_none=True)  # there are some where compiled code has failed halfway
+            return self._gradients.of(judge, len(global_))
+
+        loss, policy = self._own_compilation.run(learn)
         norm = self.optimisers.step(rate_share)
         self.average.update(self.student)
-        if self._dormant_units is not None and rate_share >= LEAST_RATE:
-            reset = self._dormant_units.step(spatial, global_, fills_canvas)
-            self.units_reset += reset
-            if self._ties is not None and reset > 0:
-                self._ties.spread(self.student)
-                self._ties.spread(self.average.network)
-        self._steps += 1
-        if self._steps % TIED_EVERY == 0:
-            self.mend_ties()
         self.losses = {"total": loss.total, "norm": norm.detach(), **loss.parts}
         return policy
-
-    def mend_ties(self) -> None:
-        """Undo what rounding has made of the ties of a student that turns with the board: before it is written, too."""
-        if self._ties is not None:
-            self._ties.tie(self.student)
-            self._ties.tie(self.average.network)
 
     @torch.no_grad()
     def label(self, batch: Batch) -> tuple[Batch, Targets, Callable[[Tensor | None], None]]:
@@ -241,23 +209,26 @@ class Distiller:
     @torch.no_grad()
     def student_policy(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Tensor:
         """Return the logits [N, S*S + 1] of the student as it is now."""
-        self.student.eval()  # by the running statistics of batch norms, not by those of these positions
-        outputs = self._evaluated(spatial, global_, fills_canvas)
-        self.student.train()
-        return outputs.policy[:, PLAIN]
+        return self._evaluated(spatial, global_, fills_canvas).policy[:, PLAIN]
 
     def halve_batches(self) -> int:
         """Free what memory the device can spare, and make the batches that are opened from now on half as large. Return
         their size."""
         size = self.config.run.batch // 2
         self.config = replace(self.config, run=replace(self.config.run, batch=max(1, size)))
-        for each in (self, self.beside):
-            if each is not None:
-                each.student.zero_grad(set_to_none=True)
+        self.student.zero_grad(set_to_none=True)
+        self._choose_compiled()
         self._memory.clear()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
         return size
+
+    def _choose_compiled(self) -> None:
+        """Use compiled code of the student for the usual batches of 19×19 boards alone: for each other shape it would
+        take a quarter of a minute to compile."""
+        size = self.config.run.batch
+        balanced = round(self.config.data.balanced_share * size) if self.teacher is not None else 0
+        self.student.compiled_for = frozenset({(size + balanced, CANVASES[-1])})
 
     @torch.no_grad()
     def _policy_for(self, batch: Batch, student: PolicyFunction | None) -> PendingPolicy:
@@ -311,7 +282,7 @@ class Distiller:
         spatial = spatial.contiguous(memory_format=torch.channels_last)
         return LabelledBatch(spatial, global_, targets, evaluation, made_of)
 
-    def _mixed_policy(self, batch: Batch, evaluation: TeacherEvaluation, student: Tensor | None) -> PendingPolicy:
+    def _mixed_policy(self, batch: Batch, evaluation: NetworkEvaluation, student: Tensor | None) -> PendingPolicy:
         """Return the student's policy where it is to move in a batch's games, and the teacher's for the others."""
         policy = evaluation.policy
         if student is not None:
@@ -351,10 +322,10 @@ class Distiller:
             part.record_stream(torch.cuda.current_stream())
         return planes.float().contiguous(memory_format=torch.channels_last), global_, labels, targets
 
-    def _taught(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> TeacherEvaluation:
+    def _taught(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> NetworkEvaluation:
         assert self.teacher is not None
-        teacher: Callable[[Tensor, Tensor, bool], TeacherEvaluation] = self.teacher
-        return self._compilation.run(lambda: teacher(spatial, global_, fills_canvas))
+        teacher = self.teacher
+        return self._compilation.run(lambda: teacher.evaluate(spatial, global_, fills_canvas))
 
     def _open_teacher(self) -> Teacher | None:
         run, data = self.config.run, self.config.data

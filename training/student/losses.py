@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -19,13 +20,13 @@ from nets.evaluator import (
     WIN,
 )
 from training.config import LossWeights
-from training.student.network import OPTIMISTIC, PLAIN, REPLY, SCORE_UNITS, SOFT, Outputs
+from training.network import OPTIMISTIC, PLAIN, REPLY, SOFT, SOFT_TEMPERATURE, Outputs
 
-SOFT_TEMPERATURE = 4.0
-"""Temperature of the soft policy."""
 SOFT_FLOOR = 1e-7
 """Added to probabilities before the soft policy takes their fourth root (KataGo, docs/KataGoMethods.md)."""
 
+SCORE_UNITS = (20.0, 20.0, 20.0, 40.0, math.sqrt(0.25), math.sqrt(30.0))
+"""One unit of each score output: in points, but in moves for the time left, and 1 for the error of winning chances."""
 SCORE_PARTS = (SCORE_MEAN, SCORE_STDEV, LEAD)
 HUBER = 0.5
 """Errors above half a unit (10 points) count linearly."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,7 @@ from nets.evaluator import SHORTTERM_SCORE_ERROR, SHORTTERM_WINLOSS_ERROR
 from nets.features import GLOBAL_ADVANTAGE, GLOBAL_HAS_ADVANTAGE
 from training.config import OptimiserConfig
 from training.devices import is_faster_in_bf16
+from training.network import Network
 
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 NEWTON_SCHULZ_STEPS = 5
@@ -30,8 +31,11 @@ POOLED = "to_bias.weight"
 """End of the names of the matrices that turn pooled values into biases."""
 GLOBAL_MATRIX = "stem_global.weight"
 """Name of the matrix [C, 19] of the global features."""
-SCORE_LAYER = ("value.score.weight", "value.score.bias")
+SCORE_LAYER = ("value.score.weight", "value.score_bias")
 """Names of the matrix and the bias of the last layer of the scores, a row for each column of `Evaluation.score`."""
+OTHERS_RATE = 0.3
+"""Share of the learning rate for what AdamW moves, where a student begins with a network that must not forget its
+heads."""
 POOLED_RATE = 0.005
 """Share of the learning rate for these matrices. AdamW moves each weight by about the rate, and the inputs of these add
 up to 200 and more: at the full rate a bias would move by a fifth in one step, and its channel soon never fire again."""
@@ -134,8 +138,9 @@ def _only_errors(network: nn.Module) -> list[nn.Parameter]:
 class Optimisers:
     """The optimisers of a run, used as one."""
 
-    def __init__(self, network: nn.Module, config: OptimiserConfig) -> None:
-        """Share out the parameters of `network`: its large matrices to Muon, and all others to AdamW.
+    def __init__(self, network: nn.Module, config: OptimiserConfig, others_rate: float = 1.0) -> None:
+        """Share out the parameters of `network`: its large matrices to Muon, and all others to AdamW, at the share
+        `others_rate` of the learning rate or less.
 
         Parameters that are not to learn (`config.learns`) need no gradients from now on.
         """
@@ -159,9 +164,9 @@ class Optimisers:
                 vectors.append(parameter)
         rate, decay = config.rate, config.weight_decay
         groups = [
-            {"params": matrices, "weight_decay": decay},
+            {"params": matrices, "weight_decay": decay, "share": others_rate},
             {"params": pooled, "weight_decay": decay, "share": POOLED_RATE},
-            {"params": vectors, "weight_decay": 0.0},
+            {"params": vectors, "weight_decay": 0.0, "share": others_rate},
         ]
         groups = [group for group in groups if group["params"]]
         on_cuda = next(network.parameters()).is_cuda
@@ -180,13 +185,6 @@ class Optimisers:
             optimiser.zero_grad(set_to_none=True)
         return norm
 
-    def forget(self, parameter: nn.Parameter, index: Any) -> None:
-        """Clear the state of `parameter[index]`, which was set to other values."""
-        for optimiser in self.parts:
-            for remembered in optimiser.state.get(parameter, {}).values():
-                if isinstance(remembered, Tensor) and remembered.shape == parameter.shape:
-                    remembered[index] = 0.0
-
     def state_dict(self) -> list[dict[str, Any]]:
         """Return the state of each optimiser, for a checkpoint."""
         return [optimiser.state_dict() for optimiser in self.parts]
@@ -200,28 +198,20 @@ class Optimisers:
                 group.update(own)
 
 
-def _averaged(network: nn.Module) -> list[Tensor]:
-    """List the weights, and the running statistics of batch norms, which follow them."""
-    return [tensor for tensor in (*network.parameters(), *network.buffers()) if tensor.is_floating_point()]
-
-
-Network = TypeVar("Network", bound=nn.Module)
-
-
-class Average(Generic[Network]):
+class Average:
     """The exponential moving average of a network's weights, which is measured and shipped."""
 
     def __init__(self, network: Network, decay: float) -> None:
-        self.network: Network = copy.deepcopy(network).requires_grad_(False).eval()
+        self.network = copy.deepcopy(network).requires_grad_(False).eval()
         self._decay = decay
         self._updates = 0
 
     @torch.no_grad()
     def update(self, network: nn.Module) -> None:
-        """Move towards the weights of `network`; quickly at first, so that the random start is forgotten."""
+        """Move towards the weights of `network`; quickly at first, so that the start is forgotten."""
         self._updates += 1
         decay = min(self._decay, self._updates / (self._updates + 10.0))
-        torch._foreach_lerp_(_averaged(self.network), _averaged(network), 1.0 - decay)
+        torch._foreach_lerp_(list(self.network.parameters()), list(network.parameters()), 1.0 - decay)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the average and how often it was updated, for a checkpoint."""

@@ -74,7 +74,7 @@ class HardExampleMiner:
     @torch.no_grad()
     def policy(self, spatial: Tensor, global_: Tensor, fills_canvas: bool) -> Tensor:
         """Return the student's logits [N, S*S + 1]."""
-        return self._network(spatial, global_, fills_canvas).policy
+        return self._network.evaluate(spatial, global_, fills_canvas).policy
 
     def mine(self, batch: Batch, targets: Targets, samples: Samples) -> tuple[Samples, Tensor]:
         """Return the hard examples of a batch, whose labels are `targets` and, packed, `samples`; and the student's
@@ -90,7 +90,7 @@ class HardExampleMiner:
         """Return the student's logits [N, S*S + 1] for a batch, and [N]: how far it disagrees with the labels of the
         batch, which `samples` has."""
         planes = batch.spatial.to(self._device).float().contiguous(memory_format=torch.channels_last)
-        evaluation = self._network(planes, batch.global_.to(self._device), batch.fills_canvas)
+        evaluation = self._network.evaluate(planes, batch.global_.to(self._device), batch.fills_canvas)
         parts = (evaluation.policy, evaluation.value, evaluation.ownership)
         policy, value, ownership = (part.cpu().numpy() for part in parts)
         return evaluation.policy, disagreement(policy, value, ownership, samples)
@@ -185,11 +185,11 @@ def relabelled(
     global_ = batch.global_[source].to(device)
     if made_of is not None and len(copies):
         balanced, own = planes[-len(copies) :], global_[-len(copies) :]
-        lead = teacher(balanced, own, batch.fills_canvas).score[:, LEAD]
+        lead = teacher.evaluate(balanced, own, batch.fills_canvas).score[:, LEAD]
         area = balanced[:, 0].sum((1, 2))
         own = with_balanced_komi(own, lead, area, made_of.to(device), balanced_most)
         global_ = torch.cat([global_[: -len(copies)], own])
-    evaluation = teacher(planes, global_, batch.fills_canvas)
+    evaluation = teacher.evaluate(planes, global_, batch.fills_canvas)
     new = targets_from_teacher(evaluation, targets.reply[index].to(device), teacher.has_errors)
     part = replace(batch, spatial=batch.spatial[index], global_=global_.to("cpu"), made_of=None)
     return samples_from_targets(part, new.to(torch.device("cpu")), teacher)

@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 from nets.evaluator import LOSS, SCORE_COLUMNS, WIN
+from training.network import NetworkEvaluation
 from training.positions.replay import MOVE, OUTCOME, REPLY
 from training.student.losses import Targets
-from training.teacher.network import TeacherEvaluation
 
 
-def targets_from_teacher(evaluation: TeacherEvaluation, reply: Tensor, has_errors: bool) -> Targets:
+def targets_from_teacher(evaluation: NetworkEvaluation, reply: Tensor, has_errors: bool) -> Targets:
     """Take a teacher's evaluation as targets, and `reply`, int64 [N], from the record: the opponent's next move.
 
     `has_errors` says whether the teacher estimates the time left and short-term errors."""

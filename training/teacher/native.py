@@ -17,15 +17,15 @@ from nets.native.evaluator import NativeEvaluator
 from nets.network_file import NetworkFile
 from nets.open import open_network
 from training.errors import TrainingError
+from training.network import NetworkEvaluation, check_teacher
 from training.positions.canvas import OFF_BOARD, board_cells
-from training.teacher.network import TeacherEvaluation, check_teacher, has_errors
 
 AT_ONCE = 8
 """How many positions one call evaluates; a call computes on one core."""
 
 
 class NativeTeacher:
-    """A teacher with the attributes and the evaluations of a TorchTeacher (training/teacher/network.py)."""
+    """A teacher with the attributes and the evaluations of a Network (training/network.py)."""
 
     def __init__(self, evaluator: NativeEvaluator, has_errors: bool, threads: int) -> None:
         """Evaluate on `threads` threads. `has_errors` says whether the network estimates short-term errors."""
@@ -36,7 +36,7 @@ class NativeTeacher:
         self._evaluator = evaluator
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="teacher")
 
-    def __call__(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> TeacherEvaluation:
+    def evaluate(self, spatial: Tensor, global_: Tensor, fills_canvas: bool = True) -> NetworkEvaluation:
         """Evaluate positions on the CPU: `spatial` [N, 22, S, S] with boards in the top left corners of their canvases,
         and `global_` [N, 19]. Raises TrainingError."""
         canvas = spatial.shape[2]
@@ -69,7 +69,7 @@ class NativeTeacher:
         except EvaluatorError as error:
             raise TrainingError(str(error)) from None
         arrays = (policy, optimistic_policy, value, score, ownership)
-        return TeacherEvaluation(*(None if array is None else torch.from_numpy(array) for array in arrays))
+        return NetworkEvaluation(*(None if array is None else torch.from_numpy(array) for array in arrays))
 
 
 def load_native_teacher(path: Path, threads: int, is_required: bool) -> NativeTeacher | None:
@@ -85,4 +85,4 @@ def load_native_teacher(path: Path, threads: int, is_required: bool) -> NativeTe
             return None
     except EvaluatorError as error:
         raise TrainingError(str(error)) from None
-    return NativeTeacher(evaluator, has_errors(model), threads or usable_cores())
+    return NativeTeacher(evaluator, model.estimates_errors, threads or usable_cores())

@@ -9,12 +9,12 @@ import torch
 
 from training.devices import is_faster_in_bf16, place_on
 from training.errors import TrainingError
-from training.teacher.network import TorchTeacher, load_torch_teacher
+from training.network import Network, load_network
 
 if TYPE_CHECKING:
     from training.teacher.native import NativeTeacher
 
-Teacher: TypeAlias = "TorchTeacher | NativeTeacher"
+Teacher: TypeAlias = "Network | NativeTeacher"
 """A network that evaluates batches for the student to learn from."""
 
 
@@ -34,6 +34,6 @@ def open_teacher(path: Path, device: torch.device, precision: str = "auto", thre
         native = load_native_teacher(path, threads, is_required=precision == "int16")
         if native is not None:
             return native
-    teacher = place_on(load_torch_teacher(path), device)
+    teacher = place_on(load_network(path), device)
     is_low = precision == "bf16" or (precision == "auto" and is_faster_in_bf16(device))
     return teacher.lower(torch.bfloat16) if is_low else teacher

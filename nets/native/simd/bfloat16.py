@@ -14,18 +14,6 @@ HALF = 16
 
 
 @intrinsic
-def load_bfloats(_context: Any, address: Any, offset: Any) -> Any:
-    """Load sixteen numbers in bf16 as floats."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        shorts = builder.load(place(builder, values[0], values[1], HALF_SHORTS), align=ALIGNMENT)
-        bits = builder.shl(builder.zext(shorts, INTS.llvm), _constant(HALF))
-        return builder.bitcast(bits, FLOATS.llvm)
-
-    return FLOATS(types.int64, types.int64), generate
-
-
-@intrinsic
 def store_as_bfloats(_context: Any, address: Any, offset: Any, floats: Any) -> Any:
     """Write sixteen floats in bf16, rounded to the nearest, halfway to the even one. Infinities and what is not a
     number stay what they are."""

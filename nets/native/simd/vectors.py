@@ -171,28 +171,6 @@ larger, smaller = _selecting(">"), _selecting("<")
 
 
 @intrinsic
-def only_where_positive(_context: Any, judged: Any, kept: Any) -> Any:
-    """Return the floats `kept` where those `judged` are above 0, and 0 elsewhere."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        none = ir.Constant(FLOATS.llvm, [0.0] * FLOATS.llvm.count)
-        return builder.select(builder.fcmp_ordered(">", values[0], none), values[1], none)
-
-    return FLOATS(FLOATS, FLOATS), generate
-
-
-@intrinsic
-def only_where_equal(_context: Any, x: Any, y: Any, kept: Any) -> Any:
-    """Return the floats `kept` where x and y are equal, and 0 elsewhere."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, values: Any) -> Any:
-        none = ir.Constant(FLOATS.llvm, [0.0] * FLOATS.llvm.count)
-        return builder.select(builder.fcmp_ordered("==", values[0], values[1]), values[2], none)
-
-    return FLOATS(FLOATS, FLOATS, FLOATS), generate
-
-
-@intrinsic
 def total(_context: Any, vector: Any) -> Any:
     """Add all lanes of a vector of floats."""
 

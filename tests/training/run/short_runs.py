@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.student.test_network import SHAPE
+from tests.training.networks import SHAPE
 from training.config import DataConfig, OptimiserConfig, RecordsConfig, RunConfig, TrainingConfig
 from training.run import loop as module
 from training.run import pace
@@ -57,10 +57,9 @@ def train_steps(
     settings: TrainingConfig,
     steps: int,
     monkeypatch: pytest.MonkeyPatch,
-    beside: Path | None = None,
 ) -> Progress:
     """Train so many steps and save, as an interruption does."""
-    run = open_run(folder, settings, beside=beside)
+    run = open_run(folder, settings)
     goal = run.progress.step + steps
     original = run.distiller.step
 

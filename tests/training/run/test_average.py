@@ -15,15 +15,14 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 from gtp_engine import cli
 from nets.katago.writer import encode_model
 from nets.open import open_network
-from tests.training.student.test_network import SHAPE, new_student
+from tests.training.networks import SHAPE, new_student, untrained
 from training.files import read_network
+from training.network import Network
 from training.run.folder import CARD, STUDENT
-from training.student.export import to_model
-from training.student.network import Student
 
 
-def write(file: Path, student: Student, name: str, **how: bool) -> Path:
-    file.write_bytes(encode_model(to_model(student, name, has_optimistic=True, **how)))
+def write(file: Path, student: Network, name: str, **how: bool) -> Path:
+    file.write_bytes(encode_model(student.to_model(name, has_optimistic=True, **how)))
     return file
 
 
@@ -73,13 +72,15 @@ def test_its_card_says_where_it_comes_from(both: tuple[Path, Path], tmp_path: Pa
 def test_what_has_no_mean_is_refused(
     both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wider = write(tmp_path / "wider.bin.gz", Student(replace(SHAPE, channels=2 * SHAPE.channels)), "wider")
+    wider = write(tmp_path / "wider.bin.gz", untrained(replace(SHAPE, channels=2 * SHAPE.channels)), "wider")
+    smooth = write(tmp_path / "smooth.bin.gz", untrained(replace(SHAPE, activation="silu")), "smooth")
     other = write(tmp_path / "other.bin.gz", new_student(), "other", pass_alive_under_suicide=True)
     broken = tmp_path / "broken.bin.gz"
     broken.write_bytes(both[0].read_bytes()[:-100])
     out = tmp_path / "out"
     for file, complaint in (
         (wider, f"wider.bin.gz: of another shape than {both[0]}"),
+        (smooth, f"smooth.bin.gz: of another shape than {both[0]}"),
         (other, "other.bin.gz: it counts pass-alive groups in another way"),
         (broken, "broken.bin.gz: not a usable KataGo network"),
     ):

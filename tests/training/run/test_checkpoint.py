@@ -15,7 +15,6 @@ from training.run import checkpoint
 from training.run.checkpoint import (
     Checkpoint,
     Progress,
-    copy_checkpoint,
     has_checkpoint,
     load_checkpoint,
     save_checkpoint,
@@ -57,24 +56,19 @@ def test_a_full_disk_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.M
     assert load_checkpoint(folder, CPU).progress.step == 1
 
 
-def test_a_copy_replaces_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, target = tmp_path / "checkpoint", tmp_path / "leg1"
-    for step in (1, 2):
-        save_checkpoint(source, made_up(step))
-        copy_checkpoint(source, target)
-        assert load_checkpoint(target, CPU).progress.step == step
-    save_checkpoint(source, made_up(3))
-    rename = os.rename
+def test_a_killed_save_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, rename = tmp_path / "checkpoint", os.rename
+    save_checkpoint(folder, made_up(2))
 
     def killed(old: Path, new: Path) -> None:
-        if new == target:
+        if new == folder:
             raise KeyboardInterrupt
         rename(old, new)
 
     monkeypatch.setattr(os, "rename", killed)
     with pytest.raises(KeyboardInterrupt):
-        copy_checkpoint(source, target)
-    assert load_checkpoint(target, CPU).progress.step == 2
+        save_checkpoint(folder, made_up(3))
+    assert load_checkpoint(folder, CPU).progress.step == 2
 
 
 def test_an_interrupted_replacement_is_repaired(tmp_path: Path) -> None:

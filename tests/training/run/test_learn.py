@@ -18,7 +18,7 @@ from gtp_engine import cli
 from gtp_engine.match.record import BY_BOARD
 from nets.katago.writer import encode_model
 from tests.training.games import random_games, write_records
-from tests.training.student.test_network import SHAPE, new_student
+from tests.training.networks import SHAPE, new_student
 from training.config import (
     DataConfig,
     LearnConfig,
@@ -36,7 +36,6 @@ from training.run.learn import learn, with_selfplay
 from training.run.matches import MatchResult, check_anchor
 from training.run.plots import chain_ratings
 from training.samples.sample_files import read_samples, sample_files
-from training.student.export import to_model
 
 
 def config(tmp_path: Path) -> TrainingConfig:
@@ -60,7 +59,7 @@ def config(tmp_path: Path) -> TrainingConfig:
 def run(tmp_path: Path) -> Path:
     folder = tmp_path / "run"
     folder.mkdir()
-    (folder / STUDENT).write_bytes(encode_model(to_model(new_student(), "first", has_optimistic=True)))
+    (folder / STUDENT).write_bytes(encode_model(new_student().to_model("first", has_optimistic=True)))
     return folder
 
 

@@ -11,6 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nets.katago.parse import parse_model
+from nets.katago.reader import decompress
+from tests.nets.random_networks import RandomNetwork
 from tests.systems import IS_WINDOWS
 from tests.training.games import random_games, write_records
 from training.config import DataConfig, RecordsConfig, RunConfig, TrainingConfig, read_config
@@ -44,32 +47,27 @@ def test_all_lies_in_one_folder(
     records: Path, teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(module, "download", lambda target, python: target.mkdir())
-    run, beside, out = tmp_path / "begun", tmp_path / "other", tmp_path / "out"
-    for folder in (run, beside):
-        (folder / "checkpoint").mkdir(parents=True)
-        (folder / "training.toml").touch()
-        (folder / "checkpoint" / "state.json").write_text("{}")
+    out, start = tmp_path / "out", {"start.bin.gz": b"a network"}
     config = TrainingConfig(data=DataConfig(teacher=str(teacher), records=RecordsConfig(path=str(records))))
-    pack(out, config, {"run": run, "beside": beside}, "3.12", ROOM)
+    pack(out, config, start, "3.12", ROOM)
     assert "6 of 6 games fit" in capsys.readouterr().err
     packed = read_config(out / "gpu.toml").data
     assert (packed.teacher, packed.records.path) == ("teacher.bin.gz", "games.npz")
     assert gzip.decompress((out / packed.teacher).read_bytes())
     assert (out / "code" / "training" / "run" / "loop.py").exists()
-    assert (out / "run" / "checkpoint" / "state.json").exists()
-    assert (out / "beside" / "checkpoint" / "state.json").exists()
+    assert (out / "start.bin.gz").read_bytes() == b"a network"
     assert not list(out.rglob("__pycache__"))
     subprocess.run(["sh", "-n", str(out / "leg.sh")], check=True)
     with pytest.raises(TrainingError, match="exists already"):
-        pack(out, config, {"run": run}, "3.12", ROOM)
+        pack(out, config, start, "3.12", ROOM)
     with pytest.raises(TrainingError, match="no room"):
-        pack(tmp_path / "full", config, {"run": run}, "3.12", size_of(out) // 2)
+        pack(tmp_path / "full", config, start, "3.12", size_of(out) // 2)
     without = TrainingConfig(data=DataConfig(records_share=0.0))
     with pytest.raises(TrainingError, match="larger than the 1 MiB"):
         pack(tmp_path / "larger", without, {}, "3.12", 1 << 20)
 
 
-@pytest.mark.parametrize("missing", ["teacher", "records", "no records", "yardstick", "run"])
+@pytest.mark.parametrize("missing", ["teacher", "records", "no records", "yardstick"])
 def test_errors_name_the_file_before_anything_is_downloaded(
     records: Path, teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
@@ -80,11 +78,9 @@ def test_errors_name_the_file_before_anything_is_downloaded(
         run=RunConfig(yardstick=str(nothing) if missing == "yardstick" else ""),
         data=DataConfig(teacher=str(nothing if missing == "teacher" else teacher), records=RecordsConfig(path=path)),
     )
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    named = {"no records": "data.records.path: no game records", "run": f"{empty / 'training.toml'}: No such file"}
+    named = {"no records": "data.records.path: no game records"}
     with pytest.raises(TrainingError) as error:
-        pack(out, config, {"run": empty} if missing == "run" else {}, "3.12", ROOM)
+        pack(out, config, {}, "3.12", ROOM)
     assert str(error.value).startswith(named.get(missing, f"{nothing}: No such file"))
     assert not out.exists()
 
@@ -114,6 +110,7 @@ def test_samples_do_not_travel(tmp_path: Path) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed (extra `train`)")
 def test_training_imports_only_what_travels() -> None:
     names = "import sys, gtp_engine.command_line, training.commands.train, training.run.loop, training.run.plots\n"
+    names += "import training.commands.network, training.run.trained_network\n"
     names += "print(*{name.partition('.')[0] for name in sys.modules})"
     command = [sys.executable, "-c", names]
     imported = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
@@ -121,12 +118,26 @@ def test_training_imports_only_what_travels() -> None:
     assert not imported & {"onnx", "onnxruntime", "rich", "matplotlib", "scipy"}
 
 
-def test_a_run_that_is_packed_keeps_its_shape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A recipe that names no shape would else begin the defaults' one over there, and not go on."""
-    run, packed = tmp_path / "run", []
-    run.mkdir()
-    (run / "training.toml").write_text("[network]\nblocks = 6\nchannels = 96\n")
-    monkeypatch.setattr(module, "pack", lambda _out, config, *_: packed.append(config.network))
-    command = [str(tmp_path / "out"), "--run", str(run), "-s", "network.channels=112"]
-    module.main.main(command, standalone_mode=False)
-    assert [(shape.blocks, shape.channels) for shape in packed] == [(6, 112)]
+def test_a_network_to_begin_with_travels_rounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packed: list[dict[str, bytes]] = []
+    monkeypatch.setattr(module, "pack", lambda _out, _config, start, *_: packed.append(start))
+    monkeypatch.setattr("training.run.rounding.MATRIX", 100)
+    network = RandomNetwork(17, channels=16)
+    network.write([{"kind": "transformer_attention_block"}, {"kind": "transformer_ffn_block"}] * 2, tip="rms")
+    source, card = tmp_path / "network.bin.gz", tmp_path / "network.json"
+    source.write_bytes(network.compressed())
+    card.write_text("provenance")
+    command = [str(tmp_path / "out"), "--from", str(source)]
+    for without in ("", "1,2"):
+        module.main.main([*command, "--without", without] if without else command, standalone_mode=False)
+    whole, part = (parse_model(decompress(start["start.bin.gz"])) for start in packed)
+    assert (len(whole.trunk.blocks), len(part.trunk.blocks), part.version) == (4, 2, 15)
+    stem = parse_model(bytes(network.content)).trunk.stem.weights
+    assert not np.array_equal(whole.trunk.stem.weights, stem)
+    np.testing.assert_allclose(whole.trunk.stem.weights, stem, rtol=2**-8)
+    assert [start["start.json"] for start in packed] == [b"provenance"] * 2
+    with pytest.raises(SystemExit):
+        module.main.main([*command, "--without", "4"])
+    assert f"Error: --without 4: {source} has no block 4; its blocks are 0 to 3" in capsys.readouterr().err

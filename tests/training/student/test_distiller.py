@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
-from training.config import DataConfig, NetworkConfig, OptimiserConfig, TrainingConfig
+from training.config import DataConfig, OptimiserConfig, TrainingConfig
 from training.errors import TrainingError
 from training.student.distiller import Distiller
 
@@ -25,7 +25,6 @@ TOLD = DataConfig(teacher="teacher.bin.gz", doublings_share=0.5)
         (replace(LEARNING, data=replace(TOLD, balanced_share=0.0)), "data.balanced_share"),
         (replace(LEARNING, data=replace(TOLD, teacher="")), "data.teacher"),
         (replace(LEARNING, data=replace(TOLD, records_share=0.0, play_share=0.0)), "data.teacher"),
-        (replace(LEARNING, data=TOLD, network=NetworkConfig(norm="batch")), "batch norm"),
         (TrainingConfig(optimiser=OptimiserConfig(learns="errors")), "data.teacher"),
     ],
 )

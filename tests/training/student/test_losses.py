@@ -10,11 +10,11 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `tr
 
 from nets.evaluator import SHORTTERM_SCORE_ERROR, SHORTTERM_WINLOSS_ERROR, VAR_TIME_LEFT
 from training.config import LossWeights
+from training.network import POLICIES, Outputs
 from training.positions.canvas import OFF_BOARD
 from training.samples.samples import HAS_POLICY, HAS_SCORE, HAS_VALUE, pack_samples
 from training.samples.shuffle_buffer import targets_from_samples
 from training.student.losses import Targets, loss_of, softened
-from training.student.network import POLICIES, Outputs
 from training.teacher.labels import targets_from_records
 
 CANVAS, SIZE, COUNT = 9, 7, 4

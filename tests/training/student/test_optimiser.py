@@ -4,20 +4,26 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import replace
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from nets.features import GLOBAL_ADVANTAGE, GLOBAL_HAS_ADVANTAGE
+from tests.training.networks import NESTED, untrained
 from training.config import NetworkConfig, OptimiserConfig
-from training.student.network import Student
-from training.student.optimiser import POOLED_RATE, Average, Optimisers, orthogonal, rate_share
-
-SHAPE = NetworkConfig(
-    blocks=2, channels=8, pooling_every=2, pooled_channels=4, policy_channels=4, value_channels=4, value_hidden=8
+from training.network import Network
+from training.student.optimiser import (
+    OTHERS_RATE,
+    POOLED_RATE,
+    Average,
+    Optimisers,
+    is_large,
+    orthogonal,
+    rate_share,
 )
+
+SHAPE = NetworkConfig(blocks=2, channels=8, policy_channels=4, value_channels=4, value_hidden=8)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +48,7 @@ def test_orthogonal_has_singular_values_near_one(shape: tuple[int, ...]) -> None
 
 def test_doublings_can_be_learned_alone() -> None:
     torch.manual_seed(1)
-    student = Student(SHAPE)
+    student = untrained(SHAPE)
     spatial, told = torch.rand(4, 22, 9, 9), torch.rand(4, 19)
     spatial[:, 0] = 1
     equal = told.clone()
@@ -63,7 +69,7 @@ def test_doublings_can_be_learned_alone() -> None:
 
 def test_errors_can_be_learned_alone() -> None:
     torch.manual_seed(1)
-    student = Student(SHAPE)
+    student = untrained(SHAPE)
     spatial, global_ = torch.rand(4, 22, 9, 9), torch.rand(4, 19)
     spatial[:, 0] = 1
     before = [output.detach() for output in student(spatial, global_)]
@@ -78,12 +84,12 @@ def test_errors_can_be_learned_alone() -> None:
     assert (score != before[2]).all(0).tolist() == [False] * 4 + [True] * 2
     assert torch.equal(score[:, :4], before[2][:, :4])
     changed = {name for name, tensor in student.state_dict().items() if not torch.equal(tensor, weights[name])}
-    assert changed == {"value.score.weight", "value.score.bias"}
+    assert changed == {"value.score.weight", "value.score_bias"}
 
 
 def test_a_step_goes_downhill_and_moves_everything() -> None:
     torch.manual_seed(1)
-    student = Student(SHAPE)
+    student = untrained(SHAPE)
     for block in student.blocks:
         torch.nn.init.normal_(block.second.weight, std=0.05)
     optimisers = Optimisers(student, OptimiserConfig(rate=0.002, weight_decay=0.0))
@@ -106,10 +112,9 @@ def test_a_step_goes_downhill_and_moves_everything() -> None:
 
 
 def test_what_is_pooled_moves_channels_slowly() -> None:
-    student = Student(SHAPE)
+    student = untrained(SHAPE)
     optimisers = Optimisers(student, OptimiserConfig(rate=0.01, weight_decay=0.0, momentum=0.0, clip=1e9))
-    block, head = student.blocks[1], student.value
-    watched = (block.to_bias.weight, head.hidden.weight)
+    watched = (student.policy.pooled_to_bias.weight, student.value.hidden.weight)
     before = [weight.detach().clone() for weight in watched]
     for weight in watched:
         weight.grad = torch.ones_like(weight)
@@ -119,19 +124,19 @@ def test_what_is_pooled_moves_channels_slowly() -> None:
 
 
 def test_state_survives_saving() -> None:
-    def run(optimisers: Optimisers, student: Student, steps: int) -> None:
+    def run(optimisers: Optimisers, student: Network, steps: int) -> None:
         for _ in range(steps):
             student(spatial, global_).policy.square().mean().backward()
             optimisers.step(1.0)
 
     torch.manual_seed(1)
     spatial, global_ = torch.rand(2, 22, 9, 9), torch.rand(2, 19)
-    student = Student(SHAPE)
+    student = untrained(SHAPE)
     optimisers = Optimisers(student, OptimiserConfig())
     run(optimisers, student, 3)
     weights = {name: value.clone() for name, value in student.state_dict().items()}
     state = deepcopy(optimisers.state_dict())
-    copy = Student(SHAPE)
+    copy = untrained(SHAPE)
     copy.load_state_dict(weights)
     copied = Optimisers(copy, OptimiserConfig())
     copied.load_state_dict(state)
@@ -142,7 +147,7 @@ def test_state_survives_saving() -> None:
 
 
 def test_the_average_follows() -> None:
-    student = Student(SHAPE)
+    student = untrained(SHAPE)
     average = Average(student, 0.9)
     with torch.no_grad():
         for parameter in student.parameters():
@@ -151,13 +156,13 @@ def test_the_average_follows() -> None:
         average.update(student)
     for parameter in average.network.parameters():
         torch.testing.assert_close(parameter, torch.ones_like(parameter), atol=1e-4, rtol=0)
-    other = Average(Student(SHAPE), 0.9)
+    other = Average(untrained(SHAPE), 0.9)
     other.load_state_dict(average.state_dict())
     assert other.state_dict()["updates"] == 200
 
 
 def test_what_is_configured_survives_a_resumption() -> None:
-    student = Student(SHAPE)
+    student = untrained(SHAPE)
     first = Optimisers(student, OptimiserConfig(weight_decay=0.1, momentum=0.9))
     second = Optimisers(student, OptimiserConfig(weight_decay=0.0, momentum=0.5))
     second.load_state_dict(first.state_dict())
@@ -167,27 +172,30 @@ def test_what_is_configured_survives_a_resumption() -> None:
 
 
 def test_muon_learns_the_matrices_of_the_blocks_and_nothing_of_the_heads() -> None:
-    student = Student(replace(SHAPE, channels=16, pooling_every=1, bottleneck=8, attention_every=1))
+    student = untrained(NESTED)
     muon, adamw = Optimisers(student, OptimiserConfig()).parts
     of_muon = {id(parameter) for group in muon.param_groups for parameter in group["params"]}
     of_adamw = {id(parameter) for group in adamw.param_groups for parameter in group["params"]}
     assert not of_muon & of_adamw
     assert len(of_muon) + len(of_adamw) == len(list(student.parameters()))
     names = {name for name, parameter in student.named_parameters() if id(parameter) in of_muon}
-    block, attention, feed_forward = ("blocks.0.", "blocks.1.", "blocks.2.")
-    assert {name for name in names if name.startswith((block, attention, feed_forward))} == {
-        *(f"{block}{layer}.weight" for layer in ("narrow", "second", "blocks.0.first", "blocks.0.pooled")),
-        *(f"{block}blocks.{layer}.weight" for layer in ("0.second", "1.first", "1.second")),
-        *(f"{attention}{layer}.weight" for layer in ("query", "key", "value", "second")),
-        *(f"{feed_forward}{layer}.weight" for layer in ("first", "gate", "second")),
-    }
-    assert {name for name in names if not name.startswith("blocks.")} == {"stem.weight"}
+    inner = (f"blocks.{number}.{layer}" for number in range(4) for layer in ("joined", "last"))
+    layers = ("narrow", "widen", *inner)
+    assert names == {"stem.weight", *(f"blocks.{number}.{layer}.weight" for number in range(2) for layer in layers)}
+    names = {name for name, parameter in untrained(SHAPE).named_parameters() if is_large(name, parameter)}
+    assert names == {"stem.weight"} | {f"blocks.{i}.{layer}.weight" for i in range(2) for layer in ("first", "second")}
 
 
-def test_the_average_follows_the_statistics_of_batch_norms() -> None:
-    student = Student(replace(SHAPE, norm="batch"))
-    average = Average(student, 0.9)
-    student.tip.mean.fill_(2.0)
-    for _ in range(200):
-        average.update(student)
-    torch.testing.assert_close(average.network.tip.mean, student.tip.mean, atol=1e-4, rtol=0)
+def test_what_is_not_muons_moves_slowly_where_a_network_has_learned() -> None:
+    moved = []
+    for share in (1.0, OTHERS_RATE):
+        student = untrained(SHAPE)
+        optimisers = Optimisers(student, OptimiserConfig(weight_decay=0.0, clip=1e9), share)
+        watched = [student.get_parameter(name) for name in ("blocks.0.first.weight", "value.hidden.weight", "tip.bias")]
+        before = [weight.detach().clone() for weight in watched]
+        for weight in watched:
+            weight.grad = torch.ones_like(weight)
+        optimisers.step(1.0)
+        moved.append([(weight - old).abs().max().item() for weight, old in zip(watched, before, strict=True)])
+    usual, slow = moved
+    assert slow == pytest.approx([usual[0], OTHERS_RATE * usual[1], OTHERS_RATE * usual[2]], rel=1e-3)

@@ -17,14 +17,16 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+
 from go_rules.compilation import jit
 from nets.evaluator import LEAD, WIN
 from nets.features import GLOBAL_KOMI, GLOBAL_PASS_ENDS_PHASE
 from nets.katago.writer import encode_model
 from tests.training.games import random_games, write_records
+from tests.training.networks import inputs, new_student, untrained
 from tests.training.run.test_loop import config
-from tests.training.student.test_network import SHAPE, inputs, new_student
 from training.config import PlayConfig, describe
+from training.network import Network, NetworkEvaluation
 from training.positions.batch import Batch
 from training.positions.canvas import batch_size_on
 from training.positions.komi_balancing import KomiBalancing, with_balanced_komi
@@ -33,13 +35,10 @@ from training.samples.origin import read_origin
 from training.samples.sample_files import read_samples, sample_files
 from training.samples.samples import HAS_OPTIMISTIC, Samples, pack_planes, pack_probabilities, unpack_planes
 from training.student.distiller import Distiller
-from training.student.export import to_model
-from training.student.network import Student
 from training.teacher import labelling
 from training.teacher.hard_examples import HardExampleFilter, disagreement
 from training.teacher.labelling import HardExampleMiner, HardExampleMining, label, relabelled
 from training.teacher.labels import targets_from_teacher
-from training.teacher.network import TeacherEvaluation, TorchTeacher
 from training.teacher.open import open_teacher
 
 
@@ -88,9 +87,8 @@ def test_the_filter_keeps_the_greatest_of_each_source() -> None:
 
 def test_only_hard_examples_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     teacher, student = tmp_path / "teacher.bin.gz", tmp_path / "student.bin.gz"
-    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
-    torch.manual_seed(5)
-    student.write_bytes(encode_model(to_model(Student(SHAPE), "student", has_optimistic=True)))
+    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
+    student.write_bytes(encode_model(untrained(seed=5).to_model("student", has_optimistic=True)))
     records = write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
     settings = config(records, teacher=str(teacher), records_share=0.5, play_share=0.5, canvas_shares={"9": 1.0})
     labelled = label(tmp_path / "samples", settings, count=300, mining=HardExampleMining(student, 0.25))
@@ -105,17 +103,16 @@ def test_a_student_plays_on_between_labels(tmp_path: Path, monkeypatch: pytest.M
     """With all games its own, the teacher is asked for labels only, and those are some moves apart. As an opponent the
     teacher moves in between as well."""
     teacher, student = tmp_path / "teacher.bin.gz", tmp_path / "student.bin.gz"
-    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
-    torch.manual_seed(5)
-    student.write_bytes(encode_model(to_model(Student(SHAPE), "student", has_optimistic=True)))
+    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
+    student.write_bytes(encode_model(untrained(seed=5).to_model("student", has_optimistic=True)))
     asked = {"teacher": 0, "student": 0}
-    original = TorchTeacher.forward
+    original = Network.evaluate
 
-    def counted(self: TorchTeacher, *arguments: Any) -> TeacherEvaluation:
+    def counted(self: Network, *arguments: Any) -> NetworkEvaluation:
         asked[self.name] += 1
         return original(self, *arguments)
 
-    monkeypatch.setattr(TorchTeacher, "forward", counted)
+    monkeypatch.setattr(Network, "evaluate", counted)
     records = write_records(tmp_path / "games.npz", random_games(count=1, length=30, seed=2))
     settings = config(
         records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0}, balanced_share=0.0,
@@ -137,16 +134,15 @@ def test_a_quick_network_screens_for_a_dear_one(tmp_path: Path, monkeypatch: pyt
     """The quick one sees all positions, the teacher only those that are kept, and its labels are what is written."""
     paths = {name: tmp_path / f"{name}.bin.gz" for name in ("teacher", "quick", "student")}
     for seed, (name, path) in enumerate(paths.items()):
-        torch.manual_seed(seed)
-        path.write_bytes(encode_model(to_model(Student(SHAPE), name, has_optimistic=name == "teacher")))
+        path.write_bytes(encode_model(untrained(seed=seed).to_model(name, has_optimistic=name == "teacher")))
     seen = dict.fromkeys(paths, 0)
-    original = TorchTeacher.forward
+    original = Network.evaluate
 
-    def counted(self: TorchTeacher, *arguments: Any) -> TeacherEvaluation:
+    def counted(self: Network, *arguments: Any) -> NetworkEvaluation:
         seen[self.name] += len(arguments[0])
         return original(self, *arguments)
 
-    monkeypatch.setattr(TorchTeacher, "forward", counted)
+    monkeypatch.setattr(Network, "evaluate", counted)
     records = write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
     settings = config(records, teacher=str(paths["teacher"]), records_share=0.5, play_share=0.5)
     mining = HardExampleMining(paths["student"], 0.25, paths["quick"])
@@ -162,7 +158,7 @@ def test_a_quick_network_screens_for_a_dear_one(tmp_path: Path, monkeypatch: pyt
         assert (part.known & HAS_OPTIMISTIC).all()
         planes = torch.from_numpy(unpack_planes(part.planes, part.canvas)).float()
         with torch.no_grad():
-            evaluation = teacher(planes, torch.from_numpy(part.global_), False)
+            evaluation = teacher.evaluate(planes, torch.from_numpy(part.global_), False)
         torch.testing.assert_close(torch.from_numpy(part.value), evaluation.value, atol=0.05, rtol=0)
 
 
@@ -170,8 +166,7 @@ def test_a_quick_network_screens_for_a_dear_one(tmp_path: Path, monkeypatch: pyt
 def test_komi_is_balanced_by_the_teacher_that_labels(tmp_path: Path, doublings: float) -> None:
     """Another network found another komi balanced."""
     path = tmp_path / "teacher.bin.gz"
-    torch.manual_seed(3)
-    path.write_bytes(encode_model(to_model(Student(SHAPE), "teacher", has_optimistic=True)))
+    path.write_bytes(encode_model(untrained().to_model("teacher", has_optimistic=True)))
     teacher = open_teacher(path, torch.device("cpu"))
     spatial, global_ = inputs(3, 9)
     global_[:, [0, GLOBAL_PASS_ENDS_PHASE]] = 0.0
@@ -185,13 +180,13 @@ def test_komi_is_balanced_by_the_teacher_that_labels(tmp_path: Path, doublings: 
         True, made_of=made_of,
     )  # fmt: skip
     with torch.no_grad():
-        evaluation = teacher(spatial, global_, True)
+        evaluation = teacher.evaluate(spatial, global_, True)
         index = made_of.index
         wanted = with_balanced_komi(
             global_[index], evaluation.score[index, LEAD], torch.full((2,), 81.0), made_of, 1000.0
         )
-        again = teacher(boards[3:], wanted, True)
-    old = targets_from_teacher(teacher(boards, batch.global_, True), torch.arange(5), True)
+        again = teacher.evaluate(boards[3:], wanted, True)
+    old = targets_from_teacher(teacher.evaluate(boards, batch.global_, True), torch.arange(5), True)
     samples = relabelled(batch, old, np.array([1, 3, 4]), teacher, torch.device("cpu"), 1000.0)
     assert samples.reply.tolist() == [1, 3, 4]
     np.testing.assert_allclose(samples.global_, torch.cat([global_[1:2], wanted]).numpy(), atol=1e-6)
@@ -206,7 +201,7 @@ def test_komi_is_balanced_by_the_teacher_that_labels(tmp_path: Path, doublings: 
 @pytest.mark.parametrize(("most", "changes"), [(0.0, False), (1000.0, True)])
 def test_komi_makes_up_for_small_leads_alone(tmp_path: Path, records: Path, most: float, changes: bool) -> None:
     teacher = tmp_path / "teacher.bin.gz"
-    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     settings = config(records, teacher=str(teacher), balanced_share=0.5, own_komi=1.0, balanced_most=most)
     settings = replace(settings, data=replace(settings.data, rules={"tromp-taylor": 1.0}))
     label(tmp_path / "samples", settings, count=30)
@@ -230,7 +225,7 @@ label(Path(sys.argv[1]), read_config(Path(sys.argv[2])))
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_killed_process_loses_little_and_repeats_nothing(tmp_path: Path) -> None:
     teacher, samples, file = tmp_path / "teacher.bin.gz", tmp_path / "samples", tmp_path / "label.toml"
-    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     records = write_records(tmp_path / "games.npz", random_games(count=4, length=30, seed=2))
     settings = config(
         records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0}, balanced_share=0.0
@@ -259,7 +254,7 @@ def steps_of(samples: Path) -> int:
 
 def test_a_network_agrees_with_itself(tmp_path: Path) -> None:
     path = tmp_path / "student.bin.gz"
-    path.write_bytes(encode_model(to_model(new_student(), "student", has_optimistic=True)))
+    path.write_bytes(encode_model(new_student().to_model("student", has_optimistic=True)))
     miner = HardExampleMiner(HardExampleMining(path), torch.device("cpu"))
     spatial, global_ = inputs(3, 9)
     batch = Batch("test", spatial.to(torch.uint8), global_, torch.zeros(3, 3, dtype=torch.int16), None, True)
@@ -274,7 +269,7 @@ def test_interrupted_labelling_keeps_what_it_did(
     tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     teacher, samples = tmp_path / "teacher.bin.gz", tmp_path / "samples"
-    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     original = Distiller.label
 
     def interrupted(self: Distiller, batch: Batch) -> object:
@@ -293,7 +288,7 @@ def test_what_writes_samples_is_compiled_before_labelling(
 ) -> None:
     """An interruption of the first labelling on a machine ends soon, then."""
     teacher = tmp_path / "teacher.bin.gz"
-    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     original = Distiller.label
 
     def checked(self: Distiller, batch: Batch) -> object:
@@ -310,7 +305,7 @@ def test_what_writes_samples_is_compiled_before_labelling(
 def test_labelling_does_not_repeat_itself(tmp_path: Path, records: Path) -> None:
     """Not its games either, where there are no records to count."""
     teacher, samples = tmp_path / "teacher.bin.gz", tmp_path / "samples"
-    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     settings = config(records, teacher=str(teacher), records_share=0.0, play_share=1.0, canvas_shares={"9": 1.0})
     for _ in range(2):
         label(samples, settings, count=20)
@@ -320,6 +315,6 @@ def test_labelling_does_not_repeat_itself(tmp_path: Path, records: Path) -> None
 
 def test_a_time_alone_ends_labelling(tmp_path: Path, records: Path) -> None:
     teacher = tmp_path / "teacher.bin.gz"
-    teacher.write_bytes(encode_model(to_model(new_student(), "teacher", has_optimistic=True)))
+    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
     settings = config(records, teacher=str(teacher))
     assert label(tmp_path / "samples", settings, seconds=0.5) > 0

@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
+
 from go_rules.game import Game
 from go_rules.points import PASS
 from nets.embedded import embedded_network
@@ -18,11 +19,10 @@ from nets.katago.writer import encode_model
 from nets.native.simd.processor import is_available
 from nets.open import open_network
 from nets.precision.calibration_games import RecordedGame, positions_of
-from tests.training.student.test_network import new_student, padded
+from tests.training.networks import new_student, padded
 from training.errors import TrainingError
-from training.student.export import to_model
+from training.network import Network, load_network
 from training.teacher.native import AT_ONCE, NativeTeacher
-from training.teacher.network import TorchTeacher, load_torch_teacher
 from training.teacher.open import open_teacher
 
 CPU = torch.device("cpu")
@@ -43,7 +43,7 @@ def random_game(size: int, seed: int) -> Game:
 def test_both_kinds_of_teachers_are_of_one_opinion() -> None:
     path = embedded_network()
     assert path is not None
-    native, exact = open_teacher(path, CPU, threads=2), load_torch_teacher(path)
+    native, exact = open_teacher(path, CPU, threads=2), load_network(path)
     assert isinstance(native, NativeTeacher)
     for name in ("name", "has_errors", "has_optimistic", "pass_alive_under_suicide"):
         assert getattr(native, name) == getattr(exact, name)
@@ -57,7 +57,7 @@ def test_both_kinds_of_teachers_are_of_one_opinion() -> None:
     global_ = torch.cat([torch.from_numpy(numbers) for _, numbers in boards])
     order = torch.randperm(len(global_), generator=torch.Generator().manual_seed(2))  # sizes in between each other
     spatial, global_ = spatial[order].contiguous(memory_format=torch.channels_last), global_[order]
-    given, wanted = native(spatial, global_, False), exact(spatial, global_, False)
+    given, wanted = native.evaluate(spatial, global_, False), exact.evaluate(spatial, global_, False)
     assert given.optimistic is not None
     assert wanted.optimistic is not None
     for one, other in ((given.policy, wanted.policy), (given.optimistic, wanted.optimistic)):
@@ -74,9 +74,9 @@ def test_both_kinds_of_teachers_are_of_one_opinion() -> None:
 
 def test_which_kind_opens(tmp_path: Path) -> None:
     tiny = tmp_path / "tiny.bin.gz"
-    tiny.write_bytes(encode_model(to_model(new_student(), "tiny", has_optimistic=True)))
-    assert isinstance(open_teacher(tiny, CPU), TorchTeacher), "the engine itself would not run it in integers"
-    assert isinstance(open_teacher(tiny, CPU, "fp32"), TorchTeacher)
+    tiny.write_bytes(encode_model(new_student().to_model("tiny", has_optimistic=True)))
+    assert isinstance(open_teacher(tiny, CPU), Network), "the engine itself would not run it in integers"
+    assert isinstance(open_teacher(tiny, CPU, "fp32"), Network)
     path = tmp_path / "teacher.bin.gz"
     path.write_bytes(b"hello")
     with pytest.raises(TrainingError, match=r"teacher\.bin\.gz"):
