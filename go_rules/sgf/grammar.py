@@ -128,8 +128,7 @@ def _structure(data: bytes) -> bytes:
         data = _SHIFTED.sub(lambda match: match[0].translate(_NEUTRAL), data)
     if data.isascii():
         return data
-    is_utf8 = is_text(data, "utf-8")
-    if is_utf8 and _UTF8.search(data):
+    if not _DOUBTFUL.search(data) or (is_text(data, "utf-8") and (_UTF8.search(data) or _makes_sense(data))):
         return data
     structure = bytearray(data)
     doubtful = 0
@@ -143,24 +142,37 @@ def _structure(data: bytes) -> bytes:
         if doubtful > MAX_TOKENS:
             raise SgfError(f"more than {MAX_TOKENS} values")
         is_escaped = (len(before) - len(text)) % 2 == 1
-        # In characters of two bytes, and in UTF-8, the bracket is one of its own, too.
-        is_alone = is_utf8 or (len(text) - len(text.rstrip(_HIGH))) % 2 == 0
-        if _ends_value(data, position + 1, is_utf8, is_alone and not is_escaped) == is_escaped:
+        # In characters of two bytes the bracket is one of its own, too.
+        is_alone = (len(text) - len(text.rstrip(_HIGH))) % 2 == 0
+        if _ends_value(data, position + 1, is_alone and not is_escaped) == is_escaped:
             structure[position - is_escaped] = ord("x")
     return bytes(structure)
+
+
+def _makes_sense(structure: bytes) -> bool:
+    """Return whether this is SGF from the beginning of its first game to the end of its last one."""
+    start = _START.search(structure)
+    try:
+        while start is not None:
+            end = _measure(structure, start.start())
+            _parse(game := structure[start.start() : end], game)
+            start = _START.search(structure, end)
+    except SgfError:
+        return False
+    return True
 
 
 _FOLLOWING = re.compile(rb"([\s;()]*)(?:([A-Za-z]{1,64})\s*)?(\[)?")
 _PLAIN = re.compile(rb"[^\x80-\xff\\\[\]]*\]")
 """The rest of a value without brackets. Within a text the one at its end would be escaped."""
 _POINT = re.compile(rb"[a-z]{2}[:\]]")
-_NO_TEXT = re.compile("[BW]|A[BWE]|PL|SZ|GM|FF|HA")
-"""Properties that have no brackets in their values. Within a text they may seem to."""
+_NO_TEXT = re.compile("[ABD-MO-Z]|A[BWE]|PL|SZ|GM|FF|HA")
+"""Properties that have no brackets in their values, and other letters, as in `A[1]`. Within a text they may seem to."""
 _GAME = re.compile(rb"\(\s*;\s*[A-Z]")
 _NODE = re.compile(rb";\s*[A-Z]{1,2}\s*\[[^\\\[\]]*\Z")
 
 
-def _ends_value(data: bytes, position: int, is_utf8: bool, seems_so: bool) -> bool:
+def _ends_value(data: bytes, position: int, seems_so: bool) -> bool:
     """Return whether the doubtful bracket before a position ends its value.
 
     What follows decides, so that no property and no move is taken for text, whatever the encoding. Where a text could
@@ -171,7 +183,7 @@ def _ends_value(data: bytes, position: int, is_utf8: bool, seems_so: bool) -> bo
     marks, name, opening = following.groups()
     value = following.end()
     if opening and name and (b";" in marks or not name.islower()):
-        may_be_text = is_utf8 or _NO_TEXT.fullmatch(_name(name)) is not None
+        may_be_text = _NO_TEXT.fullmatch(_name(name)) is not None
         return seems_so or not may_be_text or _PLAIN.match(data, value) is not None
     if opening and not name and not marks.strip():
         return seems_so or _POINT.match(data, value) is not None

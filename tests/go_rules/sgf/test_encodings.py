@@ -52,6 +52,27 @@ def test_a_name_that_is_cut_in_the_middle_of_a_character_or_in_another_encoding(
         assert (record.width, record.komi, len(record.moves)) == (9, 0.5, 2)
 
 
+@pytest.mark.parametrize(
+    ("encoding", "stated"),
+    [("GBK", "GBK"), ("Shift_JIS", "Shift_JIS"), ("Big5", "Big5"), ("UTF-8", ""), ("UTF-8", "GBK"), ("UTF-8", "UTF-8")],
+)
+def test_a_comment_may_quote_points_and_properties(encoding, stated):
+    comments = [
+        "見[表] A[1] B[2]",
+        "見 [好]W[3]",
+        "表] AB[好] [白];B[好",
+        *(["黑];W[dd];B[dd] [x"] if encoding == "UTF-8" else []),
+    ]
+    for comment in comments:
+        escaped = comment.replace("]", "\\]")
+        charset = f"CA[{stated}]" if stated else ""
+        data = f"(;{charset}SZ[9];B[ee]C[{escaped}];W[cc]C[{escaped}];B[gc])".encode(encoding)
+        assert [node.properties.get("C", [])[:1] for node in parse_game(data).nodes] == [
+            *([], [escaped.encode(encoding)], [escaped.encode(encoding)], [])
+        ]
+        assert list(split_games(data + data)) == [data, data]
+
+
 def test_a_collection_of_several_encodings():
     games = [f"(;CA[{each}]PB[本]KM[0.5];B[ee])".encode(each) for each in ("GB2312", "UTF-8", "UTF-8")]
     found = [parse_sgf(game) for game in split_games(b"\n".join(games))]
