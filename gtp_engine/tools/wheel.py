@@ -209,7 +209,9 @@ def pack_again(plain: Path, unpacked: Path) -> Path:
     _rewrite(about / "METADATA", rf"^Requires-Dist: {COMPILERS[0]}\b.*$", needed)
     record = about / "RECORD"
     record.unlink()
-    files = {path.relative_to(unpacked).as_posix(): path for path in sorted(unpacked.rglob("*")) if path.is_file()}
+    # Bytecode is what running these packages left there; pip makes it when it installs them.
+    found = [path for path in sorted(unpacked.rglob("*")) if path.is_file() and path.suffix != ".pyc"]
+    files = {path.relative_to(unpacked).as_posix(): path for path in found}
     lines = [f"{name},{_hash(path)},{path.stat().st_size}\n" for name, path in files.items()]
     own = record.relative_to(unpacked).as_posix()
     record.write_text("".join([*lines, f"{own},,\n"]), encoding="utf-8")

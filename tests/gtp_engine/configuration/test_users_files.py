@@ -175,7 +175,7 @@ def test_what_departed_is_declared_once(file: Path, monkeypatch: pytest.MonkeyPa
         load(None, ["yesterdays_name=1"], {})
 
 
-@pytest.mark.parametrize("content", [b"not a network", gzip.compress(b"broken\n8\n")])
+@pytest.mark.parametrize("content", [b"not a network", gzip.compress(b"broken\n8\n")], ids=["a text", "compressed"])
 def test_a_damaged_network_gives_way_to_the_embedded_one(content: bytes, file: Path, tmp_path: Path) -> None:
     net = tmp_path / "damaged.bin.gz"
     net.write_bytes(content)

@@ -76,7 +76,7 @@ def test_every_subcommand_has_help(name: str, capsys: pytest.CaptureFixture[str]
         (
             ["gtp", "--precision", "fp16", "--device", "cpu"],
             1,
-            "precision fp16 is not to be had here: cpu computes in ",
+            "precision fp16 is not to be had: cpu computes in ",
         ),
         (["doctor", "--device", "abacus"], 2, "device must be one of"),
         (["gtp", "--player", "deep-blue"], 1, "unknown player deep-blue (known: nobi, "),
