@@ -41,6 +41,11 @@ def facts_file(name: str) -> Path:
     return WEIGHTS / f"nobi-{name}.json"
 
 
+def notice_file(name: str) -> Path:
+    """Return the path of the notice of somebody else's licence, which a network has that began as a part of theirs."""
+    return WEIGHTS / f"LICENSE-nobi-{name}"
+
+
 def embedded_network(name: str = FAST) -> Path | None:
     """Return the file of an embedded network, or None where the installation lacks it."""
     path = network_file(name)
@@ -56,9 +61,9 @@ def ready_made_int16(sha256: str, model: Model) -> Verdict | None:
     for name in EMBEDDED:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # files that are missing or damaged
             if json.loads(facts_file(name).read_bytes())["sha256"] == sha256:
-                from nets.native.calibrate import from_bytes, is_for_products
+                from nets.native.calibrate import depends_on_products, from_bytes
                 from nets.native.transformers.products import PRODUCTS_HERE
 
-                path = int16_file(name, PRODUCTS_HERE if is_for_products(model) else "")
+                path = int16_file(name, PRODUCTS_HERE if depends_on_products(model) else "")
                 return from_bytes(path.read_bytes(), model)
     return None

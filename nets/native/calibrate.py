@@ -89,7 +89,7 @@ class Verdict:
     def to_bytes(self, model: Model) -> bytes:
         """Write the verdict about a prepared network as the content of an .npz file, for `from_bytes`.
 
-        Of weights of 8 bits it has how they differ from the nearest ones, which takes some bit for each."""
+        Of weights of 8 bits it has how they differ from the nearest ones, which is about a bit for each."""
         facts = {
             "loss": dict(self.loss),
             "reason_against": self.reason_against,
@@ -105,7 +105,7 @@ class Verdict:
             matrix = matrix._replace(weights=matrix.weights - weights)  # modulo 256
             arrays |= {f"{MATRIX}:{label}:{name}": array for name, array in matrix._asdict().items()}
         content = io.BytesIO()
-        np.savez_compressed(content, **arrays)
+        np.savez_compressed(content, allow_pickle=False, **arrays)
         return content.getvalue()
 
 
@@ -120,10 +120,7 @@ def from_bytes(content: bytes, model: Model) -> Verdict:
         label: Int8Matrix(*(arrays[f"{MATRIX}:{label}:{name}"] for name in Int8Matrix._fields)) for label in labels
     }
     for label, weights in nearest(model, matrices).items():
-        matrix = matrices[label]
-        if matrix.weights.shape != weights.shape:
-            raise ValueError(f"{label} is another matrix")
-        matrices[label] = matrix._replace(weights=matrix.weights + weights)
+        matrices[label] = matrices[label]._replace(weights=matrices[label].weights + weights)
     in_int8 = Int8Parts(matrices, tuple(facts.get("scores", ())), tuple(facts.get("mixes", ())))
     in_bf16 = bool(facts.get("in_bf16", False))
     return Verdict(highest, facts["loss"], facts["reason_against"], facts["largest"], in_int8, in_bf16)
@@ -155,7 +152,7 @@ def calibrate(
     others are given. Without `may_have_bf16` convolutions are in integers, for any processor; without `may_have_int8`
     transformers are in 16 bits, for any too.
     """
-    has_rows = is_for_products(model)
+    has_rows = depends_on_products(model)
     has_layers = not all(step.in_rows for step in steps(model.trunk.blocks))
     if positions is None:
         positions = recorded_positions(scratch_for(reference))
@@ -183,7 +180,7 @@ def calibrate(
     return replace(verdict, loss=loss.__dict__, reason_against=reason_against(loss, share, limits=_limits(verdict)))
 
 
-def is_for_products(model: Model) -> bool:
+def depends_on_products(model: Model) -> bool:
     """Return whether what `calibrate` finds depends on the processor's kind of products of 8-bit levels (PRODUCTS)."""
     return any(step.in_rows for step in steps(model.trunk.blocks))
 

@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import json
 import shutil
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -24,12 +25,13 @@ from nets.embedded import (
     facts_file,
     int16_file,
     network_file,
+    notice_file,
     ready_made_int16,
 )
 from nets.evaluator import EvaluationRequest
 from nets.katago.model import Model
 from nets.native import calibrate
-from nets.native.calibrate import Verdict, is_for_products
+from nets.native.calibrate import Verdict, depends_on_products
 from nets.native.evaluator import NativeEvaluator
 from nets.native.transformers.products import HAS_INT8, PRODUCTS, PRODUCTS_HERE
 from nets.open import open_network
@@ -65,7 +67,8 @@ def test_there_are_no_other_files() -> None:
     files = [file(name) for name in EMBEDDED for file in (network_file, facts_file)]
     for name in EMBEDDED:
         model = load_model(network_file(name).read_bytes(), "embedded")
-        files += [int16_file(name, products) for products in (PRODUCTS if is_for_products(model) else ("",))]
+        files += [int16_file(name, products) for products in (PRODUCTS if depends_on_products(model) else ("",))]
+        files += [notice_file(name)] if "began_as" in facts_of(name) else []
     assert sorted(WEIGHTS.iterdir()) == sorted([*files, WEIGHTS / "README.md"])
 
 
@@ -73,6 +76,8 @@ def test_they_are_installed_and_small() -> None:
     setup = configparser.ConfigParser()
     setup.read(REPOSITORY / "setup.cfg", encoding="utf-8")
     assert setup["options.package_data"]["nets"].split() == ["weights/*", "precision/*.txt"]
+    patterns = setup["metadata"]["license_files"].split()
+    assert all(fnmatch(f"nets/weights/{notice_file(name).name}", patterns[-1]) for name in EMBEDDED)
     assert sum(path.stat().st_size for path in WEIGHTS.iterdir()) < MOST_BYTES
 
 

@@ -3,6 +3,7 @@
     nets/weights/nobi-fast.bin.gz      RUN/student.bin.gz, its matrices with as many bits as fp16 has, or bf16
     nets/weights/nobi-fast-int16.npz   the results of its calibration for our own kernels
     nets/weights/nobi-fast.json        where it comes from and how it measures in fp32 and int16
+    nets/weights/LICENSE-nobi-fast     KataGo's notice, if it began as one of KataGo's networks or a part of one
     nets/weights/README.md             the model card: its table of figures is written anew
 
 A transformer has a calibration for each kind of processor (nobi-fast-int16-quads.npz, -groups, -pairs). That for AVX2
@@ -26,11 +27,12 @@ from typing import Any
 
 from go_rules.compilation.shipped import FAMILIES
 from go_rules.machine.launch import python_command
+from nets.at_hand import LICENCE
 from nets.conversion.convert import load_model
-from nets.embedded import EMBEDDED, WEIGHTS, facts_file, int16_file, network_file
+from nets.embedded import EMBEDDED, WEIGHTS, facts_file, int16_file, network_file, notice_file
 from nets.evaluator import Evaluator, EvaluatorError
 from nets.katago.model import Model
-from nets.native.calibrate import Verdict, calibrate, from_bytes, is_for_products, packed_by
+from nets.native.calibrate import Verdict, calibrate, depends_on_products, from_bytes, packed_by
 from nets.native.evaluator import NativeEvaluator
 from nets.native.simd.processor import is_arm
 from nets.native.transformers.products import PRODUCTS, PRODUCTS_HERE
@@ -46,6 +48,8 @@ from training.run.yardstick import Yardstick, load_yardstick
 BEGIN, END = "<!-- figures of {}: written by `make weights` -->", "<!-- end of the figures of {} -->"
 CALIBRATE = "--calibrate"
 """What has a process calibrate a network for the processor that numba compiles for, and write the verdict to a file."""
+LICENCE_FILE = Path(__file__).resolve().parents[2] / "LICENSE"
+"""Our own licence, whose terms are the same."""
 GROUPS = {"19x19": "19×19", "smaller": "smaller boards"}
 FIGURES = {
     "policy_cross_entropy": "policy cross-entropy",
@@ -64,7 +68,7 @@ def embed(run: Path, name: str, rows: Path | None) -> str:
     source = run / STUDENT
     if not source.is_file():
         raise TrainingError(f"{run}: there is no {STUDENT}; `nobi train` writes one at the end of a leg")
-    content = rounded_network(source, BF16 if is_for_products(read_network(source)) else FP16)
+    content = rounded_network(source, BF16 if depends_on_products(read_network(source)) else FP16)
     sha256 = hashlib.sha256(content).hexdigest()
     model = load_model(content, str(source))
     with TemporaryDirectory() as folder:
@@ -77,7 +81,7 @@ def embed(run: Path, name: str, rows: Path | None) -> str:
         yardstick = load_yardstick(rows)
         versions: dict[str, Evaluator] = {"fp32": plain}
         if calibrated:
-            verdict = calibrated[PRODUCTS_HERE if is_for_products(model) else ""]
+            verdict = calibrated[PRODUCTS_HERE if depends_on_products(model) else ""]
             versions["int16"] = NativeEvaluator(packed_by(verdict, model), model.name, lambda: plain)
         facts["yardstick"] = {name: _measured(yardstick, evaluator) for name, evaluator in versions.items()}
     readme = WEIGHTS / "README.md"
@@ -88,15 +92,20 @@ def embed(run: Path, name: str, rows: Path | None) -> str:
             write_whole(int16_file(name, products), calibrated[products].to_bytes(model))
         else:
             int16_file(name, products).unlink(missing_ok=True)  # of the network before
+    if "began_as" in facts:
+        write_whole(notice_file(name), notice(name, facts["began_as"]).encode())
+    else:
+        notice_file(name).unlink(missing_ok=True)
     write_whole(facts_file(name), json.dumps(facts, indent=1).encode() + b"\n")
     write_whole(readme, card.encode())
-    return f"{model.name} is embedded as {name}"
+    left = [each for each in PRODUCTS if calibrated and "" not in calibrated and each not in calibrated]
+    return f"{model.name} is embedded as {name}" + (f"; not calibrated for {', '.join(left)}" if left else "")
 
 
 def _calibrated(model: Model, plain: Evaluator, path: Path) -> dict[str, Verdict]:
     """Calibrate the prepared network in the file `path`, by the kinds of products that the verdicts are for; "" is any.
     Raises TrainingError."""
-    if not is_for_products(model):
+    if not depends_on_products(model):
         return {"": calibrate(model, plain, may_have_bf16=False)}
     verdicts = {PRODUCTS_HERE: calibrate(model, plain, may_have_bf16=False)}
     if "pairs" not in verdicts:
@@ -114,7 +123,7 @@ def _calibrated_for_avx2(model: Model, path: Path) -> Verdict:
     command = python_command("training.run.embed", CALIBRATE, str(path), str(result))
     done = subprocess.run(command, env={**os.environ, **target}, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise TrainingError(f"calibrating for AVX2 failed: {done.stderr.strip().splitlines()[-1:]}")
+        raise TrainingError(f"calibrating for AVX2 failed: {done.stderr.strip().rpartition(chr(10))[2]}")
     return from_bytes(result.read_bytes(), model)
 
 
@@ -124,12 +133,26 @@ def _write_verdict(path: Path, result: Path) -> None:
     result.write_bytes(calibrate(model, open_network(path, "fp32", "cpu"), may_have_bf16=False).to_bytes(model))
 
 
+def notice(name: str, began_as: str) -> str:
+    """Return the notice that goes wherever an embedded network goes that began as one of KataGo's, or a part of one."""
+    _, terms = LICENCE_FILE.read_text(encoding="utf-8").split("\n\nPermission is hereby granted", 1)
+    return (
+        f"{network_file(name).name} has learned on from the weights of {began_as}, or a part of them,\n"
+        "which are those of a network of the KataGo project or began as such. KataGo's networks are\n"
+        f"under this licence ({LICENCE}):\n\n"
+        'Copyright David J Wu ("lightvector") and KataGo\'s other authors\n\n'
+        f"Permission is hereby granted{terms}"
+    )
+
+
 def table(facts: dict[str, Any]) -> str:
     """Return the figures as the model card shows them."""
     lines = ["| | |", "| --- | --- |", f"| name | {facts['name']} |"]
     for key, title in (("parameters", "parameters"), ("positions", "samples drawn"), ("steps", "steps")):
         if key in facts:
             lines.append(f"| {title} | {facts[key]:,} |")
+    if "began_as" in facts:
+        lines.append(f"| began as, or as a part of | {facts['began_as']} |")
     lines.append(f"| SHA-256 | {facts['sha256']} |")
     if "yardstick" in facts:
         lines += ["", f"| yardstick | rows | {' | '.join(FIGURES.values())} |", "| --- " * (len(FIGURES) + 2) + "|"]

@@ -144,13 +144,15 @@ def test_what_a_network_had_learned(tmp_path: Path) -> None:
     written = new_student().to_model("exported", has_optimistic=True, pass_alive_under_suicide=True)
     file.write_bytes(encode_model(written))
     model = read_network(file)
-    nothing = Progress(origin=Origin(("exported",), True, True))
+    nothing = Progress(origin=Origin(("exported",), True, True), began_as="exported")
     assert progress_of(model, file) == nothing
     card.write_text('{"name": "another", "positions": 5, "steps": 1, "teachers": []}')
     assert progress_of(model, file) == nothing
     card.write_text('{"name": "exported", "positions": "many"}')
     with pytest.raises(TrainingError, match=r"student\.json: damaged"):
         progress_of(model, file)
+    card.write_text('{"name": "exported", "began_as": "b10c384"}')
+    assert progress_of(model, file).began_as == "b10c384"
     card.unlink()
     plain = new_student().to_model("plain", has_optimistic=False)
     assert progress_of(plain, file).origin == Origin(("plain",))
