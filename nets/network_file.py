@@ -138,7 +138,8 @@ class NetworkFile:
         return self._derived(packed_key(), derive, "")
 
     def _calibration(self, model: Model, note: Note) -> Verdict:
-        """Calibrate `packable_model`. Raises EvaluatorError."""
+        """Calibrate `packable_model`, or take over the calibration that ships with it if that holds here. Raises
+        EvaluatorError."""
         from nets.conversion.fold import is_convolutional
         from nets.embedded import ready_made_int16
         from nets.native.calibrate import LARGE, calibrate, checked_here

@@ -191,8 +191,8 @@ def _limits(verdict: Verdict) -> Loss:
 
 def checked_here(verdict: Verdict, model: Model, reference: Evaluator) -> Verdict:
     """Measure the loss of a verdict from another machine, which has to be one for integers, against `reference` on this
-    one, over a few positions; and that in bf16 where the processor has tile registers for it, which is taken where it
-    is within the limits. Raises EvaluatorError."""
+    one, over a few positions; and that of convolutions in bf16 where the processor has tile registers for it, which is
+    taken where it is within the limits. Raises EvaluatorError."""
     positions = few_recorded(scratch_for(reference))
     expected = answers(varied(reference), positions)
     if HERE.has_bf16_tiles and verdict.highest:

@@ -45,9 +45,9 @@ def rounded(
 
 
 def nearest(model: Model, matrices: Mapping[str, Int8Matrix]) -> dict[str, NDArray[np.int8]]:
-    """Round each weight of these matrices, by names, to the nearest that their factors and scales have. `rounded` takes
-    mostly the same or a neighbour. It is the same on every machine. Raises KeyError and ValueError where they are not
-    the network's."""
+    """Round each weight of these matrices, by names, to the nearest one that factors and scales allow; `rounded` mostly
+    takes that or its neighbour. Machines agree on it. Raises KeyError and ValueError if the matrices are of another
+    network."""
     parts = {part.name: part for part in _parts(model)}
     result = {}
     for name, (factors, _, scale) in matrices.items():
