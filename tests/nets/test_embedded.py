@@ -110,7 +110,8 @@ def test_each_machine_checks_int16(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @each_network
 def test_without_the_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_model(network_file(name).read_bytes(), "embedded")
-    sha256, facts, int16 = str(facts_of(name)["sha256"]), facts_file(name), int16_file(name)
+    products = PRODUCTS_HERE if depends_on_products(model) else ""
+    sha256, facts, int16 = str(facts_of(name)["sha256"]), facts_file(name), int16_file(name, products)
     assert ready_made_int16(sha256, model) is not None
     assert ready_made_int16("0" * 64, model) is None
     monkeypatch.setattr(embedded, "WEIGHTS", tmp_path)
@@ -120,7 +121,7 @@ def test_without_the_files(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
         shutil.copy(path, tmp_path)
     assert ready_made_int16(sha256, model) is not None
     for damage in (b"PK\x03\x04 cut off", b""):
-        int16_file(name).write_bytes(damage)
+        int16_file(name, products).write_bytes(damage)
         assert ready_made_int16(sha256, model) is None
     shutil.copy(int16, tmp_path)
     assert ready_made_int16(sha256, model) is not None
