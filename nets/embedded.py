@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from nets.katago.model import Model
     from nets.native.calibrate import Verdict
 
 WEIGHTS = Path(__file__).resolve().parent / "weights"
@@ -28,14 +29,21 @@ def network_file(name: str) -> Path:
     return WEIGHTS / f"nobi-{name}.bin.gz"
 
 
-def int16_file(name: str) -> Path:
-    """Return the path of a network's calibration for our own kernels (`Verdict` in nets/native/calibrate.py)."""
-    return WEIGHTS / f"nobi-{name}-int16.npz"
+def int16_file(name: str, products: str = "") -> Path:
+    """Return the path of a network's calibration for our own kernels (`Verdict` in nets/native/calibrate.py).
+
+    Those of transformers are for processors with one kind of `products` (PRODUCTS in transformers/products.py)."""
+    return WEIGHTS / f"nobi-{name}-int16{products and '-'}{products}.npz"
 
 
 def facts_file(name: str) -> Path:
     """Return the path of a description, in JSON for programs: where a network comes from and how it measured."""
     return WEIGHTS / f"nobi-{name}.json"
+
+
+def notice_file(name: str) -> Path:
+    """Return the path of the notice of somebody else's licence, which a network has that began as a part of theirs."""
+    return WEIGHTS / f"LICENSE-nobi-{name}"
 
 
 def embedded_network(name: str = FAST) -> Path | None:
@@ -44,15 +52,18 @@ def embedded_network(name: str = FAST) -> Path | None:
     return path if path.is_file() else None
 
 
-def ready_made_int16(sha256: str) -> Verdict | None:
-    """Read the calibration, made on another machine, that ships with the network file of this hash.
+def ready_made_int16(sha256: str, model: Model) -> Verdict | None:
+    """Read the calibration, made on another machine, that ships with the network file of this hash for processors like
+    this one; `model` is that network, prepared.
 
     None for every other network, and where files are missing or damaged.
     """
     for name in EMBEDDED:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):  # files that are missing or damaged
             if json.loads(facts_file(name).read_bytes())["sha256"] == sha256:
-                from nets.native.calibrate import from_bytes
+                from nets.native.calibrate import depends_on_products, from_bytes
+                from nets.native.transformers.products import PRODUCTS_HERE
 
-                return from_bytes(int16_file(name).read_bytes())
+                path = int16_file(name, PRODUCTS_HERE if depends_on_products(model) else "")
+                return from_bytes(path.read_bytes(), model)
     return None

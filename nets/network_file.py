@@ -138,16 +138,19 @@ class NetworkFile:
         return self._derived(packed_key(), derive, "")
 
     def _calibration(self, model: Model, note: Note) -> Verdict:
-        """Calibrate `packable_model`. Raises EvaluatorError."""
+        """Calibrate `packable_model`, or take over the calibration that ships with it if that holds here. Raises
+        EvaluatorError."""
         from nets.conversion.fold import is_convolutional
         from nets.embedded import ready_made_int16
         from nets.native.calibrate import LARGE, calibrate, checked_here
         from nets.native.profiles import PROFILES
 
-        ready = ready_made_int16(self.sha256)
+        ready = ready_made_int16(self.sha256, model)
         if ready is not None:
             plain = OpeningOptions(1, 1.0, None, note).open_onnx(self.onnx(), self.source)
-            return checked_here(ready, model, plain)
+            found = checked_here(ready, model, plain)
+            if not found.reason_against:
+                return found
         is_large = model.parameters >= LARGE
         takes = "some seconds" if is_convolutional(model) and not is_large else "up to a minute"
         note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")

@@ -35,7 +35,7 @@ from nets.native.simd.products import HERE
 from nets.native.taps import recorded
 from nets.native.transformers.packing import NO_INT8, Int8Matrix, Int8Parts
 from nets.native.transformers.products import HAS_INT8, IN_GROUPS
-from nets.native.transformers.rounding import choices, rounded
+from nets.native.transformers.rounding import choices, nearest, rounded
 from nets.precision.calibration_games import Positions, few_recorded, recorded_positions, with_doublings
 from nets.precision.loss import GROSS, LIMITS, Answer, Loss, answers, compare_answers, reason_against, shared_out
 
@@ -86,8 +86,10 @@ class Verdict:
     in_bf16: bool = False
     """Whether convolutions are in bf16, see `pack`; not if the loss or the processor does not allow it."""
 
-    def to_bytes(self) -> bytes:
-        """Write the verdict as the content of an .npz file, for `from_bytes`."""
+    def to_bytes(self, model: Model) -> bytes:
+        """Write the verdict about a prepared network as the content of an .npz file, for `from_bytes`.
+
+        Of weights of 8 bits it has how they differ from the nearest ones, which is about a bit for each."""
         facts = {
             "loss": dict(self.loss),
             "reason_against": self.reason_against,
@@ -98,15 +100,18 @@ class Verdict:
         }
         arrays: dict[str, NDArray[np.generic]] = {VERDICT: np.frombuffer(json.dumps(facts).encode(), np.uint8)}
         arrays |= {f"{RANGE}:{tap}": values for tap, values in self.highest.items()}
-        for label, each in self.in_int8.matrices.items():
-            arrays |= {f"{MATRIX}:{label}:{name}": array for name, array in each._asdict().items()}
+        for label, weights in nearest(model, self.in_int8.matrices).items():
+            matrix = self.in_int8.matrices[label]
+            matrix = matrix._replace(weights=matrix.weights - weights)  # modulo 256
+            arrays |= {f"{MATRIX}:{label}:{name}": array for name, array in matrix._asdict().items()}
         content = io.BytesIO()
-        np.savez(content, allow_pickle=False, **arrays)  # unpacking would be a part of each start
+        np.savez_compressed(content, allow_pickle=False, **arrays)
         return content.getvalue()
 
 
-def from_bytes(content: bytes) -> Verdict:
-    """Read what `Verdict.to_bytes` wrote. Raises ValueError, KeyError or TypeError if it is damaged."""
+def from_bytes(content: bytes, model: Model) -> Verdict:
+    """Read what `Verdict.to_bytes` wrote about this network. Raises ValueError, KeyError or TypeError if it is damaged
+    or about another one."""
     arrays = _arrays(content)
     facts = json.loads(arrays.pop(VERDICT).tobytes())
     highest = {name.removeprefix(f"{RANGE}:"): array for name, array in arrays.items() if name.startswith(RANGE)}
@@ -114,6 +119,8 @@ def from_bytes(content: bytes) -> Verdict:
     matrices = {
         label: Int8Matrix(*(arrays[f"{MATRIX}:{label}:{name}"] for name in Int8Matrix._fields)) for label in labels
     }
+    for label, weights in nearest(model, matrices).items():
+        matrices[label] = matrices[label]._replace(weights=matrices[label].weights + weights)
     in_int8 = Int8Parts(matrices, tuple(facts.get("scores", ())), tuple(facts.get("mixes", ())))
     in_bf16 = bool(facts.get("in_bf16", False))
     return Verdict(highest, facts["loss"], facts["reason_against"], facts["largest"], in_int8, in_bf16)
@@ -135,16 +142,18 @@ def calibrate(
     progress: Progress = lambda share: None,
     *,
     may_have_bf16: bool = HERE.has_bf16_tiles,
+    may_have_int8: bool = HAS_INT8,
 ) -> Verdict:
     """Calibrate a prepared network that the kernels know, and measure its loss against `reference` in fp32.
 
     As much of transformers has 8 bits as the limits allow. Convolutions are in bf16 where the processor has tile
     registers for it and the loss allows it; else in integers, and where the loss with large tiles is too much, smaller
     tiles are used, which have finer levels. The positions are those of nets/precision/calibration_games.py where no
-    others are given. Without `may_have_bf16` convolutions are in integers, for any processor.
+    others are given. Without `may_have_bf16` convolutions are in integers, for any processor; without `may_have_int8`
+    transformers are in 16 bits, for any too.
     """
-    order = list(steps(model.trunk.blocks))
-    has_rows, has_layers = any(step.in_rows for step in order), not all(step.in_rows for step in order)
+    has_rows = depends_on_products(model)
+    has_layers = not all(step.in_rows for step in steps(model.trunk.blocks))
     if positions is None:
         positions = recorded_positions(scratch_for(reference))
     others, checked = shared_out(affordable(positions, reference))
@@ -154,7 +163,7 @@ def calibrate(
     matrices: Mapping[str, Int8Matrix] = {}
     with ThreadPoolExecutor(1, "calibration") as beside:
         answered = beside.submit(answers, varied(reference), checked)
-        if has_rows and HAS_INT8:
+        if has_rows and may_have_int8:
             # Weights that are added in groups are rounded too coarsely for attention.
             matrices = rounded(model, others, without_attention=IN_GROUPS)
             progress(0.7)
@@ -171,17 +180,22 @@ def calibrate(
     return replace(verdict, loss=loss.__dict__, reason_against=reason_against(loss, share, limits=_limits(verdict)))
 
 
+def depends_on_products(model: Model) -> bool:
+    """Return whether what `calibrate` finds depends on the processor's kind of products of 8-bit levels (PRODUCTS)."""
+    return any(step.in_rows for step in steps(model.trunk.blocks))
+
+
 def _limits(verdict: Verdict) -> Loss:
     return SURE if verdict.in_bf16 or any(verdict.in_int8) else LIMITS
 
 
 def checked_here(verdict: Verdict, model: Model, reference: Evaluator) -> Verdict:
     """Measure the loss of a verdict from another machine, which has to be one for integers, against `reference` on this
-    one, over a few positions; and that in bf16 where the processor has tile registers for it, which is taken where it
-    is within the limits. Raises EvaluatorError."""
+    one, over a few positions; and that of convolutions in bf16 where the processor has tile registers for it, which is
+    taken where it is within the limits. Raises EvaluatorError."""
     positions = few_recorded(scratch_for(reference))
     expected = answers(varied(reference), positions)
-    if HERE.has_bf16_tiles:
+    if HERE.has_bf16_tiles and verdict.highest:
         low = replace(verdict, in_bf16=True)
         loss, share = _compare(_evaluator(model, low, reference), expected, positions)
         if not reason_against(loss, 0.0, limits=_limits(low)):

@@ -13,7 +13,7 @@ from nets.katago.model import MetadataEncoder, Work
 from nets.native.outputs import SmallLayers
 from nets.native.parameters import aligned
 from nets.native.simd.products import HERE
-from nets.native.transformers.products import HAS_INT8, IN_GROUPS
+from nets.native.transformers.products import PRODUCTS_HERE
 from nets.precision.loss import measurement_fingerprint
 
 Records = NDArray[np.void]
@@ -67,8 +67,7 @@ def packed_key() -> str:
     """Return the end of the name of a packed network's file, with a hash of what it depends on besides the network.
 
     Calibration and packing depend on the processor: weights for other products of 8-bit levels may overflow in its."""
-    products = f"int8: {HAS_INT8}, in groups: {IN_GROUPS}, bf16: {HERE.has_bf16_tiles}"
-    here = f"{products}, numpy: {np.__version__}, {sys.version}"
+    here = f"{PRODUCTS_HERE}, bf16: {HERE.has_bf16_tiles}, numpy: {np.__version__}, {sys.version}"
     return f"-{measurement_fingerprint('nets.native.calibrate', here)[:12]}-int16"
 
 

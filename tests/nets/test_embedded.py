@@ -7,8 +7,10 @@ import dataclasses
 import hashlib
 import json
 import shutil
+from fnmatch import fnmatch
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from nets import embedded
@@ -17,20 +19,29 @@ from nets.conversion.convert import load_model
 from nets.embedded import (
     EMBEDDED,
     FAST,
+    STRONG,
     WEIGHTS,
     embedded_network,
     facts_file,
     int16_file,
     network_file,
+    notice_file,
     ready_made_int16,
 )
+from nets.evaluator import EvaluationRequest
+from nets.katago.model import Model
 from nets.native import calibrate
-from nets.native.simd.processor import is_available
+from nets.native.calibrate import Verdict, depends_on_products
+from nets.native.evaluator import NativeEvaluator
+from nets.native.transformers.products import HAS_INT8, PRODUCTS, PRODUCTS_HERE
 from nets.open import open_network
+from nets.precision.calibration_games import few_recorded
 from tests.conftest import REPOSITORY
+from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, inputs
+from tests.nets.native.networks import made, needs_kernels, nested, plain
 
-MOST_BYTES = 10_000_000
-"""The wheel is to stay under 15 MB."""
+MOST_BYTES = 18_000_000
+"""The wheel is to stay under 20 MB."""
 
 
 each_network = pytest.mark.parametrize("name", EMBEDDED)
@@ -53,7 +64,11 @@ def test_the_files_belong_together(name: str) -> None:
 
 
 def test_there_are_no_other_files() -> None:
-    files = [file(name) for name in EMBEDDED for file in (network_file, int16_file, facts_file)]
+    files = [file(name) for name in EMBEDDED for file in (network_file, facts_file)]
+    for name in EMBEDDED:
+        model = load_model(network_file(name).read_bytes(), "embedded")
+        files += [int16_file(name, products) for products in (PRODUCTS if depends_on_products(model) else ("",))]
+        files += [notice_file(name)] if "began_as" in facts_of(name) else []
     assert sorted(WEIGHTS.iterdir()) == sorted([*files, WEIGHTS / "README.md"])
 
 
@@ -61,10 +76,9 @@ def test_they_are_installed_and_small() -> None:
     setup = configparser.ConfigParser()
     setup.read(REPOSITORY / "setup.cfg", encoding="utf-8")
     assert setup["options.package_data"]["nets"].split() == ["weights/*", "precision/*.txt"]
+    patterns = setup["metadata"]["license_files"].split()
+    assert all(fnmatch(f"nets/weights/{notice_file(name).name}", patterns[-1]) for name in EMBEDDED)
     assert sum(path.stat().st_size for path in WEIGHTS.iterdir()) < MOST_BYTES
-
-
-needs_kernels = pytest.mark.skipif(not is_available(), reason="numba is off, or the processor has no such vectors")
 
 
 @needs_kernels
@@ -81,9 +95,9 @@ def test_a_first_start_does_not_calibrate(name: str, tmp_path: Path, monkeypatch
 @needs_kernels
 def test_each_machine_checks_int16(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path)
-    ready = ready_made_int16(str(facts_of(FAST)["sha256"]))
-    assert ready is not None
     model = load_model(network_file(FAST).read_bytes(), "embedded")
+    ready = ready_made_int16(str(facts_of(FAST)["sha256"]), model)
+    assert ready is not None
     plain = open_network(network_file(FAST), "fp32")
     assert calibrate.checked_here(ready, model, plain).reason_against == ""
     assert "is allowed" in calibrate.checked_here(ready, model, ConstantEvaluator()).reason_against
@@ -95,17 +109,84 @@ def test_each_machine_checks_int16(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @each_network
 def test_without_the_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sha256, facts, int16 = str(facts_of(name)["sha256"]), facts_file(name), int16_file(name)
-    assert ready_made_int16(sha256) is not None
-    assert ready_made_int16("0" * 64) is None
+    model = load_model(network_file(name).read_bytes(), "embedded")
+    products = PRODUCTS_HERE if depends_on_products(model) else ""
+    sha256, facts, int16 = str(facts_of(name)["sha256"]), facts_file(name), int16_file(name, products)
+    assert ready_made_int16(sha256, model) is not None
+    assert ready_made_int16("0" * 64, model) is None
     monkeypatch.setattr(embedded, "WEIGHTS", tmp_path)
     assert embedded_network(name) is None
-    assert ready_made_int16(sha256) is None
+    assert ready_made_int16(sha256, model) is None
     for path in (facts, int16):
         shutil.copy(path, tmp_path)
-    assert ready_made_int16(sha256) is not None
+    assert ready_made_int16(sha256, model) is not None
     for damage in (b"PK\x03\x04 cut off", b""):
-        int16_file(name).write_bytes(damage)
-        assert ready_made_int16(sha256) is None
+        int16_file(name, products).write_bytes(damage)
+        assert ready_made_int16(sha256, model) is None
     shutil.copy(int16, tmp_path)
-    assert ready_made_int16(sha256) is not None
+    assert ready_made_int16(sha256, model) is not None
+
+
+@pytest.fixture
+def transformer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Verdict, Model]:
+    """A small transformer in the place of `strong`, with a calibration for processors like this one."""
+    monkeypatch.setattr("nets.cache.networks_directory", lambda: tmp_path / "cache")
+    monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
+    monkeypatch.setattr(calibrate, "recorded_positions", few_recorded)
+    monkeypatch.setattr(calibrate, "reason_against", lambda *_, **__: "")  # random weights miss the limits
+    monkeypatch.setattr(embedded, "WEIGHTS", tmp_path)
+    content = made(15, [ATTENTION, FEED_FORWARD, nested(ATTENTION, FEED_FORWARD)], channels=16)[0].compressed()
+    model = load_model(content, "random")
+    verdict = calibrate.calibrate(model, plain(content))
+    network_file(STRONG).write_bytes(content)
+    facts_file(STRONG).write_text(json.dumps({"sha256": hashlib.sha256(content).hexdigest()}))
+    int16_file(STRONG, PRODUCTS_HERE).write_bytes(verdict.to_bytes(model))
+    return network_file(STRONG), verdict, model
+
+
+@needs_kernels
+def test_a_first_start_takes_over_what_transformers_have_in_8_bits(
+    transformer: tuple[Path, Verdict, Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, verdict, model = transformer
+    assert any(verdict.in_int8) == HAS_INT8
+    for work in ("calibrate", "rounded", "ranges"):
+        monkeypatch.setattr(calibrate, work, None)
+    lines: list[str] = []
+    evaluator = open_network(path, "auto", note=lines.append)
+    assert evaluator.attributes.precision == "int16"
+    assert not lines
+    expected = NativeEvaluator(calibrate.packed_by(verdict, model), "random", lambda: evaluator)
+    request = EvaluationRequest(*inputs(9, 9))
+    for ours, theirs in zip(evaluator.evaluate(request), expected.evaluate(request), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@needs_kernels
+@pytest.mark.parametrize("fault", ["missing", "other processors", "damaged", "other network", "other verdict", "wrong"])
+def test_what_a_machine_calibrates_itself(
+    fault: str, transformer: tuple[Path, Verdict, Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, verdict, _ = transformer
+    file = int16_file(STRONG, PRODUCTS_HERE)
+    if fault == "missing":
+        file.unlink()
+    elif fault == "other processors":
+        file.rename(int16_file(STRONG, next(each for each in PRODUCTS if each != PRODUCTS_HERE)))
+    elif fault == "damaged":
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 255
+        file.write_bytes(content)
+    elif fault == "other network":
+        facts_file(STRONG).write_text(json.dumps({"sha256": "0" * 64}))
+    elif fault == "other verdict":
+        other = load_model(made(15, [ATTENTION, FEED_FORWARD] * 2, channels=20)[0].compressed(), "random")
+        others = calibrate.rounded(other, [inputs(7, 4)])
+        foreign = dataclasses.replace(verdict, in_int8=verdict.in_int8._replace(matrices=others))
+        file.write_bytes(foreign.to_bytes(other))
+    else:
+        reasons = iter(["", "its lead is wrong"])  # what is known of the verdict, and what the check finds
+        monkeypatch.setattr(calibrate, "reason_against", lambda *_, **__: next(reasons, ""))
+    lines: list[str] = []
+    assert open_network(path, "auto", note=lines.append).attributes.precision == "int16"
+    assert ["calibrating" in line for line in lines] == [True]

@@ -56,6 +56,9 @@ def average_networks(files: Sequence[Path]) -> TrainedNetwork:
         "teachers": list(dict.fromkeys(teacher for origin in origins for teacher in origin.teachers)),
         "mean_of": dict(shares),
     }
+    began_as = dict.fromkeys(each.began_as for each in progress if each.began_as)
+    if began_as:
+        facts["began_as"] = ", ".join(began_as)
     return TrainedNetwork(model, facts)
 
 

@@ -57,6 +57,8 @@ class Progress:
     """Legs completed."""
     origin: Origin = field(default_factory=Origin)
     """The origin of all labels learned from."""
+    began_as: str = ""
+    """The name of the network without a known origin whose weights, or a part of them, these began as; "" if none."""
 
     @property
     def spent(self) -> float:

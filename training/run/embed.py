@@ -1,9 +1,14 @@
 """Make a run's network one that ships with the engine: `make weights RUN=folder AS=fast ROWS=kata-rows-1024.npz`.
 
-    nets/weights/nobi-fast.bin.gz      RUN/student.bin.gz, its matrices with as many bits as fp16 has
+    nets/weights/nobi-fast.bin.gz      RUN/student.bin.gz, its matrices with as many bits as fp16 has, or bf16
     nets/weights/nobi-fast-int16.npz   the results of its calibration for our own kernels
     nets/weights/nobi-fast.json        where it comes from and how it measures in fp32 and int16
+    nets/weights/LICENSE-nobi-fast     KataGo's notice, if it began as one of KataGo's networks or a part of one
     nets/weights/README.md             the model card: its table of figures is written anew
+
+A transformer has a calibration for each kind of processor (nobi-fast-int16-quads.npz, -groups, -pairs). That for AVX2
+alone is made by another process, whose kernels are compiled for such a processor. A kind that this machine cannot
+compute is left out: processors of that kind calibrate the network themselves.
 
 People write the rest of the card, above all how strong the network is.
 """
@@ -12,28 +17,39 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from go_rules.compilation.shipped import FAMILIES
+from go_rules.machine.launch import python_command
+from nets.at_hand import LICENCE
 from nets.conversion.convert import load_model
-from nets.conversion.fold import is_convolutional
-from nets.embedded import EMBEDDED, WEIGHTS, facts_file, int16_file, network_file
+from nets.embedded import EMBEDDED, WEIGHTS, facts_file, int16_file, network_file, notice_file
 from nets.evaluator import Evaluator, EvaluatorError
-from nets.native.calibrate import calibrate, packed_by
+from nets.katago.model import Model
+from nets.native.calibrate import Verdict, calibrate, depends_on_products, from_bytes, packed_by
 from nets.native.evaluator import NativeEvaluator
+from nets.native.simd.processor import is_arm
+from nets.native.transformers.products import PRODUCTS, PRODUCTS_HERE
 from nets.native.unsupported import unsupported_reason
 from nets.open import open_network
 from training.errors import TrainingError
-from training.files import write_whole
+from training.files import read_network, write_whole
 from training.run.folder import CARD, STUDENT
 from training.run.measure import evaluate_function
-from training.run.rounding import FP16, rounded_network
+from training.run.rounding import BF16, FP16, rounded_network
 from training.run.yardstick import Yardstick, load_yardstick
 
 BEGIN, END = "<!-- figures of {}: written by `make weights` -->", "<!-- end of the figures of {} -->"
+CALIBRATE = "--calibrate"
+"""What has a process calibrate a network for the processor that numba compiles for, and write the verdict to a file."""
+LICENCE_FILE = Path(__file__).resolve().parents[2] / "LICENSE"
+"""Our own licence, whose terms are the same."""
 GROUPS = {"19x19": "19×19", "smaller": "smaller boards"}
 FIGURES = {
     "policy_cross_entropy": "policy cross-entropy",
@@ -47,36 +63,86 @@ FIGURES = {
 
 
 def embed(run: Path, name: str, rows: Path | None) -> str:
-    """Write all four files of the embedded network `name`, and return a line about them. Raises TrainingError and
+    """Write all files of the embedded network `name`, and return a line about them. Raises TrainingError and
     EvaluatorError."""
     source = run / STUDENT
     if not source.is_file():
         raise TrainingError(f"{run}: there is no {STUDENT}; `nobi train` writes one at the end of a leg")
-    content = rounded_network(source, FP16)
+    content = rounded_network(source, BF16 if depends_on_products(read_network(source)) else FP16)
     sha256 = hashlib.sha256(content).hexdigest()
     model = load_model(content, str(source))
     with TemporaryDirectory() as folder:
         path = Path(folder) / STUDENT
         path.write_bytes(content)
         plain = open_network(path, "fp32", "cpu")
+        calibrated = {} if unsupported_reason(model) else _calibrated(model, plain, path)
     facts = {**_provenance(run / CARD), "name": model.name, "sha256": sha256}
-    # Transformers are calibrated by each machine: their weights of 8 bits are only for some.
-    is_left = bool(unsupported_reason(model)) or not is_convolutional(model)
-    verdict = None if is_left else calibrate(model, plain, may_have_bf16=False)
     if rows is not None:
         yardstick = load_yardstick(rows)
         versions: dict[str, Evaluator] = {"fp32": plain}
-        if verdict is not None:
+        if calibrated:
+            verdict = calibrated[PRODUCTS_HERE if depends_on_products(model) else ""]
             versions["int16"] = NativeEvaluator(packed_by(verdict, model), model.name, lambda: plain)
         facts["yardstick"] = {name: _measured(yardstick, evaluator) for name, evaluator in versions.items()}
     readme = WEIGHTS / "README.md"
     card = _with_figures(readme.read_text(encoding="utf-8"), name, table(facts))
     write_whole(network_file(name), content)
-    if verdict is not None:
-        write_whole(int16_file(name), verdict.to_bytes())
+    for products in ("", *PRODUCTS):
+        if products in calibrated:
+            write_whole(int16_file(name, products), calibrated[products].to_bytes(model))
+        else:
+            int16_file(name, products).unlink(missing_ok=True)  # of the network before
+    if "began_as" in facts:
+        write_whole(notice_file(name), notice(name, facts["began_as"]).encode())
+    else:
+        notice_file(name).unlink(missing_ok=True)
     write_whole(facts_file(name), json.dumps(facts, indent=1).encode() + b"\n")
     write_whole(readme, card.encode())
-    return f"{model.name} is embedded as {name}"
+    left = [each for each in PRODUCTS if calibrated and "" not in calibrated and each not in calibrated]
+    return f"{model.name} is embedded as {name}" + (f"; not calibrated for {', '.join(left)}" if left else "")
+
+
+def _calibrated(model: Model, plain: Evaluator, path: Path) -> dict[str, Verdict]:
+    """Calibrate the prepared network in the file `path`, by the kinds of products that the verdicts are for; "" is any.
+    Raises TrainingError."""
+    if not depends_on_products(model):
+        return {"": calibrate(model, plain, may_have_bf16=False)}
+    verdicts = {PRODUCTS_HERE: calibrate(model, plain, may_have_bf16=False)}
+    if "pairs" not in verdicts:
+        verdicts["pairs"] = calibrate(model, plain, may_have_bf16=False, may_have_int8=False)
+    if "groups" not in verdicts and not is_arm():
+        verdicts["groups"] = _calibrated_for_avx2(model, path)
+    return verdicts
+
+
+def _calibrated_for_avx2(model: Model, path: Path) -> Verdict:
+    """Calibrate as `_calibrated` does, in a process that knows no instructions beyond AVX2. Raises TrainingError."""
+    family = FAMILIES[-1]
+    target = {"NUMBA_CPU_NAME": family.processor, "NUMBA_CPU_FEATURES": family.switches()}
+    result = path.with_name("groups.npz")
+    command = python_command("training.run.embed", CALIBRATE, str(path), str(result))
+    done = subprocess.run(command, env={**os.environ, **target}, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise TrainingError(f"calibrating for AVX2 failed: {done.stderr.strip().rpartition(chr(10))[2]}")
+    return from_bytes(result.read_bytes(), model)
+
+
+def _write_verdict(path: Path, result: Path) -> None:
+    """Calibrate the network in the file `path`, and write the verdict to another file. Raises EvaluatorError."""
+    model = load_model(path.read_bytes(), str(path))
+    result.write_bytes(calibrate(model, open_network(path, "fp32", "cpu"), may_have_bf16=False).to_bytes(model))
+
+
+def notice(name: str, began_as: str) -> str:
+    """Return the notice that goes wherever an embedded network goes that began as one of KataGo's, or a part of one."""
+    _, terms = LICENCE_FILE.read_text(encoding="utf-8").split("\n\nPermission is hereby granted", 1)
+    return (
+        f"{network_file(name).name} has learned on from the weights of {began_as}, or a part of them,\n"
+        "which are those of a network of the KataGo project or began as such. KataGo's networks are\n"
+        f"under this licence ({LICENCE}):\n\n"
+        'Copyright David J Wu ("lightvector") and KataGo\'s other authors\n\n'
+        f"Permission is hereby granted{terms}"
+    )
 
 
 def table(facts: dict[str, Any]) -> str:
@@ -85,6 +151,8 @@ def table(facts: dict[str, Any]) -> str:
     for key, title in (("parameters", "parameters"), ("positions", "samples drawn"), ("steps", "steps")):
         if key in facts:
             lines.append(f"| {title} | {facts[key]:,} |")
+    if "began_as" in facts:
+        lines.append(f"| began as, or as a part of | {facts['began_as']} |")
     lines.append(f"| SHA-256 | {facts['sha256']} |")
     if "yardstick" in facts:
         lines += ["", f"| yardstick | rows | {' | '.join(FIGURES.values())} |", "| --- " * (len(FIGURES) + 2) + "|"]
@@ -121,10 +189,14 @@ def _with_figures(card: str, name: str, figures: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Run the command line `arguments` and return the exit code."""
-    if len(arguments) not in (2, 3) or not arguments[0] or arguments[1] not in EMBEDDED:
+    is_other_process = len(arguments) == 3 and arguments[0] == CALIBRATE
+    if not is_other_process and (len(arguments) not in (2, 3) or not arguments[0] or arguments[1] not in EMBEDDED):
         print(f"usage: make weights RUN=folder AS={'|'.join(EMBEDDED)} [ROWS=kata-rows-1024.npz]", file=sys.stderr)
         return 2
     try:
+        if is_other_process:
+            _write_verdict(Path(arguments[1]), Path(arguments[2]))
+            return 0
         print(embed(Path(arguments[0]), arguments[1], Path(arguments[2]) if len(arguments) == 3 else None))
     except (TrainingError, EvaluatorError, OSError) as error:
         print(f"nobi: {error}", file=sys.stderr)

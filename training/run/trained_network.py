@@ -31,6 +31,7 @@ class Card(msgspec.Struct):
     positions: int = 0
     steps: int = 0
     teachers: tuple[str, ...] = ()
+    began_as: str = ""
 
 
 class TrainedNetwork(NamedTuple):
@@ -55,28 +56,30 @@ def describe_network(network: Network, config: TrainingConfig, progress: Progres
         "steps": progress.step,
         "teachers": list(progress.origin.teachers),
     }
+    if progress.began_as:
+        facts["began_as"] = progress.began_as
     return TrainedNetwork(model, facts)
 
 
 def progress_of(model: Model, file: Path) -> Progress:
     """Return the progress that NAME.json tells of the network in NAME.bin.gz. Where that file is missing or is about
-    another network there is none, and the network counts as its own teacher: what learns on from it has its name in the
-    provenance. Raises TrainingError where the file is damaged."""
+    another network there is none, and the network counts as its own teacher and beginning: what learns on from it has
+    its name in the provenance. Raises TrainingError where the file is damaged."""
     card = card_beside(file)
     origin = Origin((model.name,), _has_optimistic(model), model.pass_alive_under_suicide)
     try:
         facts = msgspec.json.decode(card.read_bytes(), type=Card)
     except FileNotFoundError:
-        return Progress(origin=origin)
+        return Progress(origin=origin, began_as=model.name)
     except OSError as error:
         raise TrainingError(f"{card}: {error.strerror or error}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError):
         raise TrainingError(f"{card}: damaged; remove it, and the network counts as of unknown origin") from None
     if facts.name != model.name:
-        return Progress(origin=origin)
+        return Progress(origin=origin, began_as=model.name)
     origin = msgspec.structs.replace(origin, teachers=facts.teachers)
     # How many came from records is not told. After so many samples of records come only new ones.
-    return Progress(facts.steps, facts.positions, records_drawn=facts.positions, origin=origin)
+    return Progress(facts.steps, facts.positions, records_drawn=facts.positions, origin=origin, began_as=facts.began_as)
 
 
 def _has_optimistic(model: Model) -> bool:

@@ -17,6 +17,11 @@ HAS_INT8 = HERE.quads is not None or HERE.groups is not None
 """Whether products of 8-bit levels are faster than those of 16 bits."""
 IN_GROUPS = HERE.groups is not None
 """Whether they add up groups of products in 16 bits, so that weights have to keep to LARGEST_GROUP."""
+PRODUCTS = ("quads", "groups", "pairs")
+"""The kinds of processors that differ in what of a transformer has 8 bits: those that add four products of 8-bit levels
+at once, those of IN_GROUPS, and those where nothing has 8 bits."""
+PRODUCTS_HERE = "quads" if HERE.quads is not None else "groups" if IN_GROUPS else "pairs"
+"""The kind of this one."""
 ATTENDS_INT8 = HERE.quads is not None
 """Whether attention can have 8 bits."""
 IN_TILES = HERE.has_tiles

@@ -20,7 +20,7 @@ from nets.native.taps import recorded
 from nets.native.transformers.packing import Int8Matrix, Int8Parts, end_name, placed, placed_hidden
 from nets.native.transformers.products import ATTENDS_INT8, IN_GROUPS
 from nets.precision.calibration_games import Positions
-from nets.precision.weight_rounding import Groups, round_in_groups, round_weights
+from nets.precision.weight_rounding import LARGEST, Groups, round_in_groups, round_weights
 
 Moments = NDArray[np.float64]
 LEAST = 0.1
@@ -44,6 +44,19 @@ def rounded(
     return {part.name: _in_8_bits(part.matrix, part.norm, moments[part.tap], part.places) for part in parts}
 
 
+def nearest(model: Model, matrices: Mapping[str, Int8Matrix]) -> dict[str, NDArray[np.int8]]:
+    """Round each weight of these matrices, by names, to the nearest one that factors and scales allow; `rounded` mostly
+    takes that or its neighbour. Machines agree on it. Raises KeyError and ValueError if the matrices are of another
+    network."""
+    parts = {part.name: part for part in _parts(model)}
+    result = {}
+    for name, (factors, _, scale) in matrices.items():
+        part = parts[name]
+        even = part.matrix * part.norm[:, None] / np.where(factors == 0, 1, factors)[:, None] / scale
+        result[name] = np.clip(np.rint(even), -LARGEST, LARGEST).astype(np.int8)
+    return result
+
+
 class _Part(NamedTuple):
     """A matrix to round."""
 
@@ -58,7 +71,7 @@ class _Part(NamedTuple):
     """[inputs]: their places in the kernels' rows."""
 
 
-def _parts(model: Model, without_attention: bool) -> list[_Part]:
+def _parts(model: Model, without_attention: bool = False) -> list[_Part]:
     parts: list[_Part] = []
     for label, _, block in steps(model.trunk.blocks):
         if isinstance(block, End) and block.in_rows:

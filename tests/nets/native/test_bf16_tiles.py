@@ -93,7 +93,7 @@ def test_calibration_takes_bf16_where_it_loses_little(monkeypatch: pytest.Monkey
     model, reference = load_model(content, "random"), plain(content)
     verdict = calibrate(model, reference)
     assert verdict.in_bf16
-    assert from_bytes(verdict.to_bytes()).in_bf16
+    assert from_bytes(verdict.to_bytes(model), model).in_bf16
     layers = packed_by(verdict, model).layers
     assert layers is not None
     assert layers["in_bf16"].all()

@@ -48,7 +48,10 @@ BLOCKS: dict[str, list[dict[str, Any]]] = {
 
 
 def test_a_verdict_survives_its_file() -> None:
-    matrix = Int8Matrix(np.ones(2, np.float32), np.array([[1, -2], [3, 4]], np.int8), np.full(2, 0.5, np.float32))
+    model = load_model(made(15, BLOCKS["mixed"], channels=16)[0].compressed(), "random")
+    inputs, outputs = 16, 4 * 8 + 2 * 8 + 2 * 3
+    weights = np.random.default_rng(1).integers(-127, 128, (inputs, outputs), np.int8)
+    matrix = Int8Matrix(np.linspace(0, 1, inputs, dtype=np.float32), weights, np.full(outputs, 0.02, np.float32))
     highest = {"block0_before": np.array([0.1, 3.0], np.float32)}
     verdict = Verdict(
         highest,
@@ -57,7 +60,7 @@ def test_a_verdict_survives_its_file() -> None:
         FINER,
         Int8Parts({"block1_first": matrix}, ("block2",), ("block0", "block2")),
     )
-    back = from_bytes(verdict.to_bytes())
+    back = from_bytes(verdict.to_bytes(model), model)
     np.testing.assert_array_equal(back.highest["block0_before"], highest["block0_before"])
     assert (back.loss, back.reason_against, back.largest) == (verdict.loss, verdict.reason_against, FINER)
     assert back.in_int8[1:] == verdict.in_int8[1:]

@@ -67,6 +67,10 @@ def test_its_card_says_where_it_comes_from(both: tuple[Path, Path], tmp_path: Pa
     assert (facts["positions"], facts["steps"]) == (1600, 200)
     assert facts["teachers"] == ["b18", "b6", "b28"]
     assert facts["mean_of"] == {"one": 2, "two": 1}
+    assert "began_as" not in facts
+    both[1].with_name("two.json").unlink()
+    assert cli.run(["average", str(tmp_path / "unknown"), *map(str, both)]) == 0
+    assert json.loads((tmp_path / "unknown" / CARD).read_text())["began_as"] == "two"
 
 
 def test_what_has_no_mean_is_refused(

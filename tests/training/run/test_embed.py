@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from nets import embedded
-from nets.embedded import STRONG, facts_file, int16_file, network_file
+from nets.conversion.convert import load_model
+from nets.embedded import STRONG, facts_file, int16_file, network_file, notice_file
 from nets.katago.reader import decompress
 from nets.native.calibrate import Verdict, from_bytes
+from nets.native.simd.processor import is_arm
+from nets.native.transformers.products import PRODUCTS, PRODUCTS_HERE
+from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD
 from training.errors import TrainingError
 from training.run import embed as embedding
 from training.run.embed import BEGIN, END, embed, main, table
@@ -44,8 +49,12 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     random.write([{"kind": "ordinary_block"}])
     monkeypatch.setenv("NOBI_CACHE_DIR", str(tmp_path / "cache"))
 
-    def found(*_: object, may_have_bf16: bool) -> Verdict:
-        return Verdict({}, {}, "none", in_bf16=may_have_bf16)
+    def found(*_: object, may_have_bf16: bool, may_have_int8: bool = True) -> Verdict:
+        return Verdict({}, {}, "none", largest=8 if may_have_int8 else 16, in_bf16=may_have_bf16)
+
+    def other_process(command: list[str], env: dict[str, str], **_: object) -> subprocess.CompletedProcess[str]:
+        assert env["NUMBA_CPU_NAME"] == "x86-64-v3"
+        return subprocess.CompletedProcess(command, main(command[-3:]), "", "")
 
     monkeypatch.setattr(embedding, "calibrate", found)
     monkeypatch.setattr(embedding, "unsupported_reason", lambda model: "")
@@ -60,9 +69,35 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "student.bin.gz").write_bytes(random.compressed())
     (tmp_path / "student.json").write_text('{"positions": 12, "yardstick": {}}')
     assert "is embedded as strong" in embed(tmp_path, STRONG, None)
+    check_a_convolutional_network(random.content, weights)
+    transformer = RandomNetwork(15, channels=16)
+    transformer.write([ATTENTION, FEED_FORWARD])
+    (tmp_path / "student.bin.gz").write_bytes(transformer.compressed())
+    (tmp_path / "student.json").write_text('{"began_as": "b10c384"}')
+    monkeypatch.setattr(embedding.subprocess, "run", other_process)
+    embed(tmp_path, STRONG, None)
+    model = load_model(network_file(STRONG).read_bytes(), "embedded")
+    kinds = {each: int16_file(STRONG, each) for each in PRODUCTS if int16_file(STRONG, each).exists()}
+    assert kinds.keys() == {PRODUCTS_HERE, "pairs"} | (set() if is_arm() else {"groups"})
+    for products, path in kinds.items():
+        assert from_bytes(path.read_bytes(), model).largest == (16 if products == "pairs" != PRODUCTS_HERE else 8)
+    assert not int16_file(STRONG).exists()
+    assert "weights of b10c384, or a part" in notice_file(STRONG).read_text()
+    assert "| began as, or as a part of | b10c384 |" in (weights / "README.md").read_text()
+    assert 'Copyright David J Wu ("lightvector")' in notice_file(STRONG).read_text()
+    assert "THE SOFTWARE IS PROVIDED" in notice_file(STRONG).read_text()
+    (tmp_path / "student.bin.gz").write_bytes(random.compressed())
+    (tmp_path / "student.json").unlink()
+    embed(tmp_path, STRONG, None)
+    assert not any(path.exists() for path in (*kinds.values(), notice_file(STRONG)))
+
+
+def check_a_convolutional_network(content: bytes, weights: Path) -> None:
+    begin, end = BEGIN.format(STRONG), END.format(STRONG)
     assert network_file(STRONG) == weights / "nobi-strong.bin.gz"
-    assert decompress(network_file(STRONG).read_bytes()) == random.content
-    verdict = from_bytes(int16_file(STRONG).read_bytes())
+    assert decompress(network_file(STRONG).read_bytes()) == content
+    model = load_model(network_file(STRONG).read_bytes(), "embedded")
+    verdict = from_bytes(int16_file(STRONG).read_bytes(), model)
     assert (verdict.reason_against, verdict.in_bf16) == ("none", False)
     facts = json.loads(facts_file(STRONG).read_text())
     assert facts["positions"] == 12
@@ -72,6 +107,7 @@ def test_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert card.endswith(f"{end} after")
     assert facts["sha256"] in card
     assert "old" not in card
+    assert not notice_file(STRONG).exists()
 
 
 def test_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

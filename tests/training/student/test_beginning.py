@@ -21,12 +21,13 @@ from nets.open import open_network
 from tests.nets.random_networks import RandomNetwork
 from tests.training.games import random_games, write_records
 from tests.training.networks import NESTED, SHAPES, TRANSFORMER, inputs, new_student, untrained
+from training.config import TrainingConfig
 from training.errors import TrainingError
 from training.files import read_network
 from training.network import Network, evaluate_with
 from training.run.checkpoint import Progress, load_checkpoint
 from training.run.folder import CHECKPOINT, START
-from training.run.trained_network import progress_of, read_trained_network
+from training.run.trained_network import describe_network, progress_of, read_trained_network
 from training.samples.origin import Origin
 from training.student.beginning import random_model, read_student, shape_name
 
@@ -144,13 +145,16 @@ def test_what_a_network_had_learned(tmp_path: Path) -> None:
     written = new_student().to_model("exported", has_optimistic=True, pass_alive_under_suicide=True)
     file.write_bytes(encode_model(written))
     model = read_network(file)
-    nothing = Progress(origin=Origin(("exported",), True, True))
+    nothing = Progress(origin=Origin(("exported",), True, True), began_as="exported")
     assert progress_of(model, file) == nothing
     card.write_text('{"name": "another", "positions": 5, "steps": 1, "teachers": []}')
     assert progress_of(model, file) == nothing
     card.write_text('{"name": "exported", "positions": "many"}')
     with pytest.raises(TrainingError, match=r"student\.json: damaged"):
         progress_of(model, file)
+    card.write_text('{"name": "exported", "began_as": "b10c384"}')
+    learned = progress_of(model, file)
+    assert describe_network(Network(model), TrainingConfig(), learned).facts["began_as"] == "b10c384"
     card.unlink()
     plain = new_student().to_model("plain", has_optimistic=False)
     assert progress_of(plain, file).origin == Origin(("plain",))
