@@ -39,7 +39,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,7 +80,7 @@ RESAMPLES = 4000
 MOST_SHOWN = 10
 MOST_BYTES = 1 << 28
 """Of the file of answers."""
-TERMS = ("engines", "visits", "walk", "phases", "seed")
+TERMS = ("engines", "visits", "walk", "seed")
 """The options on which the engines' answers depend."""
 Json = dict[str, Any]
 
@@ -146,26 +146,15 @@ def read_games(folder: Path, first: int, last: int) -> list[tuple[Path, SgfGame]
     return found
 
 
-def phase_of(move: int, bounds: Sequence[int]) -> int:
-    """Return the number of the phase, from 0, that a move of this number, from 1, belongs to."""
-    return sum(move > bound for bound in bounds)
-
-
-def positions(games: Sequence[tuple[Path, SgfGame]], bounds: Sequence[int], seed: int) -> Iterator[Position]:
-    """Yield positions: one of each game in turn, of all phases alike. Their order depends on nothing else."""
-    left: list[list[list[int]]] = []
-    for number, (_, sgf) in enumerate(games):
-        moves = (1 + np.random.default_rng([seed, number]).permutation(len(sgf.moves))).tolist()
-        left.append([[m for m in moves if phase_of(m, bounds) == phase] for phase in range(len(bounds) + 1)])
+def positions(games: Sequence[tuple[Path, SgfGame]], seed: int) -> Iterator[Position]:
+    """Yield positions: one of each game in turn, drawn at random. Their order depends on nothing else."""
+    orders = [
+        1 + np.random.default_rng([seed, index]).permutation(len(sgf.moves)) for index, (_, sgf) in enumerate(games)
+    ]
     count = itertools.count()
-    for turn in itertools.count():
-        if not any(itertools.chain.from_iterable(left)):
-            return
-        for number, (path, sgf) in enumerate(games):
-            first = (number + turn) % len(left[number])
-            phase = next((moves for moves in left[number][first:] + left[number][:first] if moves), [0])
-            if (move := phase.pop()) and not sgf.to_game(move).is_over:
-                yield Position(next(count), number, path, sgf, move)
+    for turn, (index, (path, sgf)) in itertools.product(range(max(map(len, orders))), enumerate(games)):
+        if turn < len(orders[index]) and not sgf.to_game(move := int(orders[index][turn])).is_over:
+            yield Position(next(count), index, path, sgf, move)
 
 
 class Answers:
@@ -217,7 +206,7 @@ class Chooser(Engine):
 
     def choose(self, position: Position, visits: int, walk: int) -> Json:
         """Have the engine choose a move, after searches at its last `walk` turns before; `visits` as in Terms. Raises
-        EngineError, and UserError for a board that it does not have."""
+        UserError if it fails."""
         game, colour, seconds = position.reached(), position.colour, self.limits.reply
         name = rules_to_sgf(game.rules).lower()
         terms = (game.width, game.height, game.komi, name, game.rules, None, visits, game.handicap)
@@ -234,6 +223,8 @@ class Chooser(Engine):
             return self._search(colour)
         except GtpFailure as refusal:
             return {"move": "", "refusal": str(refusal)}
+        except EngineError as error:
+            raise UserError(f"{self.label}: {error}; its last words: {self.last_words() or 'none'}") from None
 
     def _search(self, colour: int) -> Json:
         name, began = COLOUR_NAMES[colour], time.monotonic()
@@ -245,15 +236,21 @@ class Chooser(Engine):
         return {"move": text.split()[-1].upper(), "visits": visits[-1], "at_once": visits[0]}
 
 
-def ask_all(answers: Answers, asked: Sequence[Position], choosers: Callable[[], list[Chooser]], options: Any) -> None:
-    """Ask the engines what they have not answered yet, each in several processes. Raises EngineError and UserError."""
+def ask_all(answers: Answers, asked: Sequence[Position], options: Any) -> None:
+    """Ask the engines what they have not answered yet, each in several processes. Raises UserError."""
     waiting: queue.SimpleQueue[Position] = queue.SimpleQueue()
     done: queue.SimpleQueue[Position | BaseException | None] = queue.SimpleQueue()
     kinds = list(itertools.product(TREES, range(len(options.engines))))
     missing = [each for each in asked if any((each.number, *kind) not in answers.moves for kind in kinds)]
     for position in missing:
         waiting.put(position)
-    tables = [choosers() for _ in range(min(options.parallel, len(missing)))]
+    commands = {
+        f"engine {letter}": engine_command(text) for letter, text in zip(LETTERS, options.engines, strict=False)
+    }
+    tables = [
+        [Chooser(command, label) for label, command in commands.items()]
+        for _ in range(min(options.parallel, len(missing)))
+    ]
 
     def serve(table: list[Chooser]) -> None:
         try:
@@ -334,11 +331,12 @@ def differences(answers: Answers, asked: Sequence[Position], engines: int) -> It
 
 def parts_of(difference: Json, bounds: Sequence[int]) -> Iterator[tuple[int, str]]:
     """Yield the parts of the games in which a difference counts, each with its place in the output."""
-    phase, ends = phase_of(difference["move"], bounds), [0, *bounds]
+    starts = [0, *sorted(bounds)]
+    phase = sum(difference["move"] > start for start in starts)
     yield 0, "all moves"
-    yield 1 + phase, f"moves {ends[phase]}" + ("+" if phase == len(bounds) else f"-{bounds[phase] - 1}")
+    yield phase, f"moves {starts[phase - 1]}" + (f"-{starts[phase] - 1}" if phase < len(starts) else "+")
     half = difference["game"] // 2 % 2
-    yield len(ends) + 1 + half, f"half {1 + half}"
+    yield len(starts) + 1 + half, f"half {1 + half}"
 
 
 def mean(values: Sequence[float], games: Sequence[int]) -> Json:
@@ -400,9 +398,7 @@ def lines(result: Json) -> Iterator[str]:
 
 
 def run(options: argparse.Namespace) -> Json:
-    """Ask and judge what is missing, and return the result. Raises EngineError, OSError and the errors of a user."""
-    commands = [engine_command(text) for text in options.engines]
-    bounds = [int(word) for word in options.phases.split(",")]
+    """Ask and judge what is missing, and return the result. Raises OSError and the errors of a user."""
     options.out.mkdir(parents=True, exist_ok=True)
     folder, first, last = options.games, options.skip, options.skip + options.most_games
     if options.records:
@@ -413,14 +409,10 @@ def run(options: argparse.Namespace) -> Json:
     contents = hashlib.sha256(b"".join(path.read_bytes() for path, _ in games)).hexdigest()
     terms = {"games": contents, **{name: getattr(options, name) for name in TERMS}}
     answers = Answers(options.out / "answers.jsonl", terms, f"{options.judge}, {options.judge_visits} visits")
-    asked = list(itertools.islice(positions(games, bounds, options.seed), options.positions))
-
-    def choosers() -> list[Chooser]:
-        return [Chooser(command, f"engine {LETTERS[index]}") for index, command in enumerate(commands)]
-
-    ask_all(answers, asked, choosers, options)
+    asked = list(itertools.islice(positions(games, options.seed), options.positions))
+    ask_all(answers, asked, options)
     judge_all(answers, asked, options)
-    return outcome(answers, asked, options.engines, bounds)
+    return outcome(answers, asked, options.engines, options.phases)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -433,7 +425,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--skip", type=int, default=0, help="games at the start that are not taken")
     parser.add_argument("--most-games", type=int, default=200, help="how many are taken")
     parser.add_argument("--positions", type=int, default=240)
-    parser.add_argument("--phases", default="50,150", help="the numbers of moves after which a phase begins")
+    parser.add_argument("--phases", type=int, nargs="*", default=[50, 150], help="moves after which a phase begins")
     parser.add_argument("--walk", type=int, default=3, help="own turns before the position, for kept trees")
     parser.add_argument("--visits", type=int, default=0, help="of all engines; 0: what their commands say")
     parser.add_argument("--judge", required=True, help="a network's name or file")
@@ -451,9 +443,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted; the same command goes on", file=sys.stderr)
         return 130
     except Exception as error:
-        if not is_of_user(error) and not isinstance(error, (EngineError, OSError)):
+        if not is_of_user(error) and not isinstance(error, OSError):
             raise
-        print(str(error) if isinstance(error, EngineError) else explain(error), file=sys.stderr)
+        print(explain(error), file=sys.stderr)
         return 1
     print("\n".join(lines(result)))
     if options.json:

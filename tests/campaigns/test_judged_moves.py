@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -149,6 +150,13 @@ def test_answers_on_other_terms_stay_as_they_are(bench: Bench, capsys: pytest.Ca
     assert main([*engines, *source]) == 1
     assert "is no file of answers" in capsys.readouterr().err
     assert bench.answers.read_text() == "nonsense\n"
+
+
+def test_an_engine_that_dies_is_named_with_its_last_words(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    dying = shlex.join([sys.executable, "-I", "-S", "-c", "raise SystemExit('no network')"])
+    source = ("--games", str(bench.folder / "games"), "--judge", "fast", "--out", str(bench.folder / "out"))
+    assert main([bench.engine(CENTRE), dying, *source]) == 1
+    assert re.search(r"^engine B: exited \(1\) at '.*'; its last words: no network$", capsys.readouterr().err, re.M)
 
 
 def test_games_of_a_file_of_records_are_written_where_one_can_look_at_them(bench: Bench) -> None:
