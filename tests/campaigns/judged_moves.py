@@ -16,12 +16,14 @@ visits the root had at its start, and a few more: where trees are kept, it is mo
 
 Where an engine's move is another than the first engine's, the judge searches the positions after both, with one
 symmetry and without chance. Equal moves differ by exactly 0 and cost nothing. Points of the lead and percent of the
-winning chance are seen by the side that moves: + is better than the first engine. Positions of one game are not
+winning chance are seen by the side that moves: + is better than the first engine. Points say little where the game is
+decided, and a judge that is hardly stronger than the engines likes what needs no search. Positions of one game are not
 independent, so the 95 % intervals are those of a bootstrap over games. Believe what both halves of the games show: the
 pairs of games 1, 2, 5, 6, ... and 3, 4, 7, 8, ... (in a match, both games of a pair have the same opening).
 
 A position is left out where an engine resigns or refuses a move of the game. Every answer is at once a line in the
-folder of `--out`: the same command goes on after an interruption, and one with more `--positions` adds to them.
+folder of `--out`: the same command goes on after an interruption, one with more `--positions` adds to them, and one
+with another judge asks no engine again.
 """
 
 from __future__ import annotations
@@ -163,7 +165,7 @@ class Answers:
     def __init__(self, path: Path, terms: Json, judge: str) -> None:
         """Open or begin the file. What other judges than `judge` have said is not looked at. Raises UserError if it has
         other terms, and OSError."""
-        self._path, self._judge, self._lock = path, judge, threading.Lock()
+        self._path, self.judge, self._lock = path, judge, threading.Lock()
         self.moves: dict[tuple[int, str, int], Json] = {}
         """By the position's number, the tree and the engine."""
         self.values: dict[tuple[int, str], Json] = {}
@@ -186,7 +188,7 @@ class Answers:
 
     def add(self, entry: Json) -> None:
         """Keep an answer. Any thread may call this."""
-        entry = entry if "tree" in entry else {"judge": self._judge, **entry}
+        entry = entry if "tree" in entry else {"judge": self.judge, **entry}
         with self._lock:
             append_regular(self._path, json.dumps(entry).encode() + b"\n")
             self._take(entry)
@@ -194,7 +196,7 @@ class Answers:
     def _take(self, entry: Json) -> None:
         if "tree" in entry:
             self.moves[entry["position"], entry["tree"], entry["engine"]] = entry
-        elif entry["judge"] == self._judge:
+        elif entry["judge"] == self.judge:
             self.values[entry["position"], entry["move"]] = entry
 
 
@@ -368,6 +370,7 @@ def outcome(answers: Answers, asked: Sequence[Position], engines: Sequence[str],
         comparisons.append({"engine": engine_name, "tree": tree, "part": part_name, **counts, **means})
     return {
         "engines": dict(zip(LETTERS, engines, strict=False)),
+        "judge": answers.judge,
         "positions": len(asked),
         "games": len({each.game for each in asked}),
         "searches": searches,
@@ -380,6 +383,7 @@ def lines(result: Json) -> Iterator[str]:
     """Yield the result as text."""
     yield f"{result['positions']} positions of {result['games']} games"
     yield from (f"{letter}: {command}" for letter, command in result["engines"].items())
+    yield f"judge: {result['judge']}"
     for row in result["searches"]:
         line = f"{row['tree']} trees, {row['engine']}: {row['visits']:.1f} visits, {row['at_once']:.1f} of them at once"
         yield line + "".join(f"; it refused: {text}" for text in row["refusals"])

@@ -138,6 +138,9 @@ def test_an_interrupted_campaign_goes_on(bench: Bench, capsys: pytest.CaptureFix
     bench.log.unlink()
     assert bench.run(*engines, more=("--positions", "13"))["positions"] == 13
     assert bench.log.read_text().count("clear_cache") == 4
+    bench.log.unlink()
+    assert bench.run(*engines, more=("--judge-visits", "3"))["largest"] != whole["largest"]
+    assert not bench.log.exists()  # another judge needs no other moves
 
 
 def test_answers_on_other_terms_stay_as_they_are(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
