@@ -366,6 +366,7 @@ def outcome(answers: Answers, asked: Sequence[Position], engines: Sequence[str],
     comparisons = []
     for (engine_name, tree, (_, part_name)), rows in sorted(parts.items(), key=lambda item: item[0]):
         counts = {"positions": len(rows), "different": sum(row["moves"][0] != row["moves"][1] for row in rows)}
+        counts["better"] = sum(row["winrate"] > 0 for row in rows)
         means = {name: mean([row[name] for row in rows], [row["game"] for row in rows]) for name in FIGURES}
         comparisons.append({"engine": engine_name, "tree": tree, "part": part_name, **counts, **means})
     return {
@@ -390,7 +391,7 @@ def lines(result: Json) -> Iterator[str]:
     for row in result["comparisons"]:
         if row["part"] == "all moves":
             yield f"{row['engine']} against A, {row['tree']} trees"
-        shown = f"  {row['part']:13} {row['positions']:4} positions, {row['different']:4} different"
+        shown = f"  {row['part']:13} {row['positions']:4} positions, {row['different']:4} different, {row['better']:4} better"
         for name, unit, factor in (("points", "points", 1), ("winrate", "%", 100)):
             radius = math.nan if row[name]["radius"] is None else factor * row[name]["radius"]
             shown += f"  {factor * row[name]['mean']:+.3f} ± {radius:.3f} {unit}"

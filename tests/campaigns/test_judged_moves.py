@@ -89,6 +89,7 @@ def test_a_better_engine_is_better_whoever_moves(bench: Bench, capsys: pytest.Ca
         assert parts["all moves"]["positions"] == parts["all moves"]["different"] == 12
         assert all(row["points"]["mean"] > row["points"]["radius"] > 0 for row in parts.values())
         assert parts["all moves"]["winrate"]["mean"] > 0
+        assert parts["all moves"]["better"] > 6
         halves = [parts[name]["points"]["mean"] * parts[name]["positions"] for name in ("half 1", "half 2")]
         assert sum(halves) == pytest.approx(12 * parts["all moves"]["points"]["mean"])
     largest = result["largest"]
