@@ -391,7 +391,8 @@ def lines(result: Json) -> Iterator[str]:
     for row in result["comparisons"]:
         if row["part"] == "all moves":
             yield f"{row['engine']} against A, {row['tree']} trees"
-        shown = f"  {row['part']:13} {row['positions']:4} positions, {row['different']:4} different, {row['better']:4} better"
+        counts = f"{row['positions']:4} positions, {row['different']:4} different, {row['better']:4} better"
+        shown = f"  {row['part']:13} {counts}"
         for name, unit, factor in (("points", "points", 1), ("winrate", "%", 100)):
             radius = math.nan if row[name]["radius"] is None else factor * row[name]["radius"]
             shown += f"  {factor * row[name]['mean']:+.3f} ± {radius:.3f} {unit}"
