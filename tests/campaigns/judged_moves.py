@@ -17,9 +17,14 @@ visits the root had at its start, and a few more: where trees are kept, it is mo
 Where an engine's move is another than the first engine's, the judge searches the positions after both, with one
 symmetry and without chance. Equal moves differ by exactly 0 and cost nothing. Points of the lead and percent of the
 winning chance are seen by the side that moves: + is better than the first engine. Points say little where the game is
-decided, and a judge that is hardly stronger than the engines likes what needs no search. Positions of one game are not
-independent, so the 95 % intervals are those of a bootstrap over games. Believe what both halves of the games show: the
-pairs of games 1, 2, 5, 6, ... and 3, 4, 7, 8, ... (in a match, both games of a pair have the same opening).
+decided. Positions of one game are not independent, so the 95 % intervals are those of a bootstrap over games. Believe
+what both halves of the games show: the pairs of games 1, 2, 5, 6, ... and 3, 4, 7, 8, ... (in a match, both games of a
+pair have the same opening).
+
+The judge has to read as deeply as the engines, or it does not see what they saw, and likes what needs no search. 200
+visits won 44, drew 10 and lost 6 games on 9x9 against 50. In 700 positions of these games they chose better by 0.6 ±
+0.3 % from empty and 0.9 ± 0.4 % from kept trees for `strong` with 150 visits; with 8 visits it said -0.1 ± 0.5 % and
+-0.6 ± 0.5 %, and the much stronger b10c384h6nbttflrs with 8 said 0.2 ± 0.4 % and 0.3 ± 0.5 %.
 
 A position is left out where an engine resigns or refuses a move of the game. Every answer is at once a line in the
 folder of `--out`: the same command goes on after an interruption, one with more `--positions` adds to them, and one
@@ -435,7 +440,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--walk", type=int, default=3, help="own turns before the position, for kept trees")
     parser.add_argument("--visits", type=int, default=0, help="of all engines; 0: what their commands say")
     parser.add_argument("--judge", required=True, help="a network's name or file")
-    parser.add_argument("--judge-visits", type=int, default=8)
+    parser.add_argument("--judge-visits", type=int, default=200)
     parser.add_argument("--parallel", type=int, default=1, help="processes of each engine")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of positions")
     parser.add_argument("--out", type=Path, required=True, help="folder for the answers; those found there are kept")
