@@ -27,7 +27,7 @@ from gtp_engine.configuration.settings import DEFAULT_SECONDS
 from gtp_engine.configuration.sources import file_to_change, load
 from gtp_engine.errors import UserError, explain
 from gtp_engine.networks import ANY_PROFILE, RATED_BOARD, advice, keep_rate, known_rate, open_evaluator
-from gtp_engine.players import check_files
+from gtp_engine.players import PLAYERS, check_files, chosen_player
 from gtp_engine.stderr import note
 from gtp_engine.terminal import tables_console, transfer_bar
 from nets.at_hand import (
@@ -45,7 +45,9 @@ from nets.at_hand import (
     published_as,
     read_header,
 )
-from nets.embedded import EMBEDDED, FAST
+from nets.embedded import EMBEDDED, FAST, network_file
+from search.parameters import ParameterError
+from search.toml import toml_value
 
 if TYPE_CHECKING:
     from gtp_engine.fetching import Connections
@@ -132,19 +134,41 @@ def use(name: str, config_file: Path | None) -> None:
 
 
 def use_network(name: str, config_file: Path | None) -> None:
-    """Open the network of this name, or in this file, and write it into the configuration. Raises what prevents it."""
+    """Open the network of this name, or in this file, and write it into the configuration. Raises what prevents it, and
+    UserError where the file says something else with which this network would not play."""
     path = file_to_change(config_file)
-    configuration = check_files(load(config_file, (), {"net": name}, is_to_be_made=True))
-    tell(configuration)
+    given = load(config_file, (), {"net": name}, is_to_be_made=True)
+    configuration = check_files(given)
     net = configuration.net
     if net is None or not net.exists():
         raise UserError(f"{shown(name)}: no network at hand{how_to_get(name)}")
-    value = name if name in EMBEDDED else os.path.abspath(net)
+    value = next((each for each in EMBEDDED if network_file(each) == net), os.path.abspath(net))
+    in_the_way = sorted(given.places.keys() - configuration.places.keys())
+    if in_the_way and not _plays(check_files(_written(given, value, printable_path(path))), net):
+        settings = " and ".join(f"{each} = {toml_value(given.values[each])}" for each in in_the_way)
+        raise UserError(f"{printable_path(path)}: first remove {settings}, with which {printable_path(value)} does not play")
+    tell(configuration)
     rate = known_rate(configuration) or measure_rate(configuration)
     from gtp_engine.configuration.edit import write_values
 
     write_values(path, {"net": value})
     click.echo(f"wrote net = {printable_path(value)} to {printable_path(path)}; it makes {rate:.0f} evaluations/s here")
+
+
+def _written(given: Configuration, value: str, place: str) -> Configuration:
+    """The configuration as it will be read once the file has this network: nothing in it is given by hand."""
+    return dataclasses.replace(
+        given, values={**given.values, "net": value}, by_hand=frozenset(), places={**given.places, "net": place}
+    )
+
+
+def _plays(configuration: Configuration, network: Path) -> bool:
+    """Whether the chosen player uses a network, and it is this one."""
+    try:
+        net = configuration.net if PLAYERS[chosen_player(configuration)].needs_network else None
+    except ParameterError:
+        return False
+    return net is not None and os.path.abspath(net) == os.path.abspath(network)
 
 
 # --- Getting ------------------------------------------------------------------------------------------------------
@@ -331,14 +355,13 @@ def _print_tables(configuration: Configuration, present: list[AtHand], rates: di
     table.columns[0].no_wrap = True
     for each in present:
         rate = rates[each.name]
-        plays = configuration.net is not None and os.path.abspath(each.path) == os.path.abspath(configuration.net)
         cells = (
             printable(each.name),
             each.place,
             _shape(each),
             _megabytes(each.size),
             "-" if rate is None else f"{rate:.0f}",
-            "; ".join(filter(None, ("plays" if plays else "", _remark(each)))),
+            "; ".join(filter(None, ("plays" if _plays(configuration, each.path) else "", _remark(each)))),
         )
         table.add_row(*map(Text, cells))
     console = tables_console()

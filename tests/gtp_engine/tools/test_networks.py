@@ -409,7 +409,7 @@ def test_a_file_is_taken_used_and_found_by_its_beginning(
     assert row.split()[:4] == ["mine", "fetched", "6x64", "1.3"]
     assert float(row.split()[4]) > 0
     assert row.split()[5:] == ["plays"]
-    nobi("use", "fast")
+    nobi("use", "fas")
     assert 'net = "fast"' in (tmp_path / "config" / "config.toml").read_text()
 
 
@@ -427,6 +427,31 @@ def test_what_cannot_be_used_is_not_written(tmp_path: Path, folder: Path, capsys
         assert reason in said
         assert said.count("\n") == 1
     assert not (tmp_path / "config").exists()
+
+
+@pytest.mark.parametrize("setting", ['player = "rave"', 'human_profile = "rank_5k"'])
+def test_a_network_that_the_rest_of_the_file_keeps_from_playing_is_not_written(
+    setting: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the command line a network wins over such a setting; in the file nothing wins."""
+    mine, config = tmp_path / "mine.bin.gz", tmp_path / "config" / "config.toml"
+    mine.write_bytes(network_file("fast").read_bytes())
+    config.parent.mkdir()
+    config.write_text(f"{setting}\n")
+    nobi("use", mine, code=1)
+    assert capsys.readouterr().err == f"nobi: {config}: first remove {setting}, with which {mine} does not play\n"
+    assert config.read_text() == f"{setting}\n"
+
+
+def test_no_network_plays_where_the_player_has_no_use_for_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "config" / "config.toml"
+    config.parent.mkdir()
+    for player, playing in (("rave", 0), ("puct", 1)):
+        config.write_text(f'player = "{player}"\nnet = "fast"\n')
+        nobi()
+        assert capsys.readouterr().out.count(" plays") == playing
 
 
 @pytest.mark.parametrize(
