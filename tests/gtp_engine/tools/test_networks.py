@@ -40,6 +40,7 @@ from nets.at_hand import (
 )
 from nets.embedded import network_file
 from nets.evaluator import EvaluatorError
+from nets.open import load_onnx
 from search.parameters import ParameterError
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.https_server import CERTIFICATE, Server, https_server
@@ -429,13 +430,13 @@ def test_what_cannot_be_used_is_not_written(tmp_path: Path, folder: Path, capsys
     assert not (tmp_path / "config").exists()
 
 
-@pytest.mark.parametrize("setting", ['player = "rave"', 'human_profile = "rank_5k"'])
+@pytest.mark.parametrize("setting", ['player = "rave"', 'precision = "int8"'])
 def test_a_network_that_the_rest_of_the_file_keeps_from_playing_is_not_written(
     setting: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On the command line a network wins over such a setting; in the file nothing wins."""
-    mine, config = tmp_path / "mine.bin.gz", tmp_path / "config" / "config.toml"
-    mine.write_bytes(network_file("fast").read_bytes())
+    mine, config = tmp_path / "mine.onnx", tmp_path / "config" / "config.toml"
+    mine.write_bytes(load_onnx(network_file("fast")))
     config.parent.mkdir()
     config.write_text(f"{setting}\n")
     nobi("use", mine, code=1)
