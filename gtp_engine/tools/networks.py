@@ -143,16 +143,17 @@ def use_network(name: str, config_file: Path | None) -> None:
     if net is None or not net.exists():
         raise UserError(f"{shown(name)}: no network at hand{how_to_get(name)}")
     value = next((each for each in EMBEDDED if network_file(each) == net), os.path.abspath(net))
+    file, network = printable_path(path), printable_path(value)
     in_the_way = sorted(given.places.keys() - configuration.places.keys())
-    if in_the_way and not _plays(check_files(_written(given, value, printable_path(path))), net):
+    if in_the_way and not _plays(check_files(_written(given, value, file)), net):
         settings = " and ".join(f"{each} = {toml_value(given.values[each])}" for each in in_the_way)
-        raise UserError(f"{printable_path(path)}: first remove {settings}, with which {printable_path(value)} does not play")
+        raise UserError(f"{file}: first remove {settings}, with which {network} does not play")
     tell(configuration)
     rate = known_rate(configuration) or measure_rate(configuration)
     from gtp_engine.configuration.edit import write_values
 
     write_values(path, {"net": value})
-    click.echo(f"wrote net = {printable_path(value)} to {printable_path(path)}; it makes {rate:.0f} evaluations/s here")
+    click.echo(f"wrote net = {network} to {file}; it makes {rate:.0f} evaluations/s here")
 
 
 def _written(given: Configuration, value: str, place: str) -> Configuration:
