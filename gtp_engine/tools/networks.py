@@ -21,7 +21,7 @@ from go_rules.machine.directories import NOWHERE
 from go_rules.machine.files import PUBLIC, read_regular, write_whole
 from go_rules.machine.locks import folder_for_one
 from go_rules.machine.printable import printable, printable_path, shown
-from gtp_engine.configuration.configuration import NO_NETWORK, Configuration, tell
+from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.options import Number
 from gtp_engine.configuration.settings import DEFAULT_SECONDS
 from gtp_engine.configuration.sources import file_to_change, load
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
 MEASURE_SECONDS = 3.0
 """How long the search lasts that measures a network's speed."""
-NAME = re.compile(r"[\w+-][\w.+-]{0,99}", re.ASCII)
-"""What the name of a network may be that a user gives to a file."""
+NAME = re.compile(r"(?!(?:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\.|$))[\w+][\w.+-]{0,99}", re.ASCII | re.IGNORECASE)
+"""What the name of a network may be that a user gives to a file: none of an option, nor of a device of Windows'."""
 
 config_option = click.option(
     "--config", "config_file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
@@ -91,7 +91,8 @@ def networks(ctx: click.Context, seconds: float | None, measure: bool) -> None:
                     note(f"{printable(each.name)}: {explain(error)}")
     rates = {each.name: known_rate(_with(configuration, each)) for each in present}
     _print_tables(configuration, present, rates)
-    click.echo(strongest(rates, seconds or configuration.engine.time or DEFAULT_SECONDS))
+    compared = {each.name: rates[each.name] for each in present if each.is_whole}
+    click.echo(strongest(compared, seconds or configuration.engine.time or DEFAULT_SECONDS))
     if hint := advice(configuration):
         click.echo(hint)
 
@@ -186,7 +187,7 @@ def fetched(name: str, table: tuple[Published, ...] = PUBLISHED) -> Path:
         known = ", ".join(each.name for each in table)
         raise UserError(f"{shown(name)}: not among those that can be fetched ({known}); --from FILE|URL takes others")
     for each in at_hand(table):
-        if each.name == network.name and each.size == network.size and _sha256_of(each) == network.sha256:
+        if each.name == network.name and network.is_in(each.path):
             note(f"{network.name} is at hand already")
             return each.path
     folder = _folder()
@@ -250,9 +251,10 @@ def taken(name: str, source: str, table: tuple[Published, ...] = PUBLISHED) -> P
         source = connections.without_credentials(source)
         file = file_name_of(source)
     suffix = next(filter(file.lower().endswith, SUFFIXES), "")
-    if not NAME.fullmatch(name) or not is_name(name) or name in (*EMBEDDED, NO_NETWORK):
+    if not NAME.fullmatch(name) or not is_name(name):
         raise UserError(
-            f"{shown(name)}: no name for a network: letters, digits and + - . _ make one, without an ending"
+            f"{shown(name)}: no name for a network: letters, digits and + - . _ make one that begins with no -, has no "
+            "ending and means nothing else"
         )
     if not suffix:
         raise UserError(f"{printable(source)}: not a network file (known endings: {', '.join(SUFFIXES)})")
@@ -315,10 +317,6 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _sha256_of(network: AtHand) -> str:
-    return _digest(read_regular(network.path, network.size))
-
-
 # --- Listing ------------------------------------------------------------------------------------------------------
 
 
@@ -367,7 +365,8 @@ def _print_tables(configuration: Configuration, present: list[AtHand], rates: di
         table.add_row(*map(Text, cells))
     console = tables_console()
     console.print(table)
-    others = [each for each in PUBLISHED if each.name not in rates]
+    whole = {each.name for each in present if each.is_whole}
+    others = [each for each in PUBLISHED if each.name not in whole]
     if others:
         table = Table("nobi networks get", "MB", "", box=None)
         table.columns[0].no_wrap = True
@@ -379,9 +378,8 @@ def _print_tables(configuration: Configuration, present: list[AtHand], rates: di
 
 
 def _remark(network: AtHand) -> str:
-    known = published_as(network.name)
-    if known is not None and known.name == network.name:
-        return known.what if known.size == network.size else f"not the published file, which has {known.size:,} bytes"
+    if (known := network.published) is not None:
+        return known.what if network.is_whole else f"not the published file, which has {known.size:,} bytes"
     if network.place == FETCHED and network.header is None and not network.path.name.endswith(ONNX_SUFFIX):
         return "no network of KataGo's, or damaged"
     return ""

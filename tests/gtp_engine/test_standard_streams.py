@@ -27,6 +27,7 @@ def nobi(arguments: str, redirections: str) -> subprocess.CompletedProcess[str]:
     """Run the command with these redirections of the shell; its input is `name`."""
     return subprocess.run(
         ["sh", "-c", f'exec "$0" -m gtp_engine.cli {arguments} {redirections}', sys.executable],
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         input="name\n",
         capture_output=True,
         text=True,
@@ -58,10 +59,11 @@ def test_gtp(redirections: str, code: int, stdout: str, stderr: str) -> None:
 
 @pytest.mark.parametrize(
     ("redirections", "stderr"),
-    [(">&-", "nobi: Bad file descriptor\n"), (">/dev/full", "nobi: No space left on device\n"), (">&- 2>&-", "")],
+    [(">&-", NO_STDOUT), (">/dev/full", FULL), (">&- 2>&-", "")],
 )
-def test_other_subcommands(redirections: str, stderr: str) -> None:
-    done = nobi("config", redirections)
+@pytest.mark.parametrize("subcommand", ["config", "players", "networks"])
+def test_other_subcommands(subcommand: str, redirections: str, stderr: str) -> None:
+    done = nobi(subcommand, redirections)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", stderr)
 
 
