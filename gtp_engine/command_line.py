@@ -126,6 +126,7 @@ def run(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("NOBI_DEBUG"):
             raise
-        note(explain(error))
-        silence_broken_stdout()
+        broken = silence_broken_stdout()
+        is_of_stdout = broken is not None and isinstance(error, OSError) and error.errno == broken.errno
+        note(f"cannot write to stdout: {explain(error)}" if is_of_stdout else explain(error))
         return EXIT_FAILURE

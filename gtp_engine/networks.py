@@ -6,8 +6,10 @@ opened.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,7 +17,7 @@ from go_rules.machine.printable import printable_path
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
-from nets.at_hand import FOR_PROCESSORS, at_hand, how_to_get
+from nets.at_hand import FOR_PROCESSORS, PUBLISHED, at_hand, fetched_folder, how_to_get
 from nets.devices import device_of
 from nets.human_profile import HumanProfile, parse_profile
 from nets.opened_before import remember_opened, remember_rate, remembered_rate, was_opened_before
@@ -40,11 +42,12 @@ def open_evaluator(configuration: Configuration, of_people: bool = False) -> Eva
     from nets.open import open_network
 
     net, engine = _net(configuration, of_people), configuration.engine
-    evaluator = _for_a_profile(
-        configuration,
-        of_people,
-        lambda profile: open_network(net, engine.precision, engine.device, note=note, profile=profile),
-    )
+    with _fetched_anew(net):
+        evaluator = _for_a_profile(
+            configuration,
+            of_people,
+            lambda profile: open_network(net, engine.precision, engine.device, note=note, profile=profile),
+        )
     remember_opened(net, _how(configuration))
     return evaluator
 
@@ -58,11 +61,12 @@ def check_network(configuration: Configuration, of_people: bool = False) -> None
     if not was_opened_before(net, _how(configuration)):
         from nets import open as nets_open
 
-        _for_a_profile(
-            configuration,
-            of_people,
-            lambda profile: nets_open.check_network(net, engine.precision, engine.device, profile),
-        )
+        with _fetched_anew(net):
+            _for_a_profile(
+                configuration,
+                of_people,
+                lambda profile: nets_open.check_network(net, engine.precision, engine.device, profile),
+            )
 
 
 def human_network(player: Player) -> HumanNetwork | None:
@@ -91,7 +95,7 @@ def advice(configuration: Configuration) -> str:
     """Say in a few words how to play more strongly than with a network that comes along; '' where another one plays."""
     if configuration.has_own_net or configuration.net is None:
         return ""
-    does = "use" if any(each.name == FOR_PROCESSORS for each in at_hand()) else "get"
+    does = "use" if any(each.name == FOR_PROCESSORS and each.is_whole for each in at_hand()) else "get"
     return f"for strong play: nobi networks {does} {FOR_PROCESSORS}"
 
 
@@ -106,6 +110,21 @@ def _net(configuration: Configuration, of_people: bool) -> Path:
     net = configuration.human_net if of_people else configuration.net
     assert net is not None
     return net
+
+
+@contextlib.contextmanager
+def _fetched_anew(net: Path) -> Iterator[None]:
+    """Have an error of opening a network say so where the file is another than the one that was to be fetched."""
+    try:
+        yield
+    except Exception as error:
+        from nets.evaluator import EvaluatorError
+
+        path, folder = os.path.abspath(net), os.path.abspath(fetched_folder())
+        known = next((each for each in PUBLISHED if path == os.path.join(folder, each.file_name)), None)
+        if isinstance(error, EvaluatorError) and known is not None and not known.is_in(net):
+            raise EvaluatorError(f"{error}; `nobi networks get {known.name}` fetches it anew") from None
+        raise
 
 
 def _for_a_profile(

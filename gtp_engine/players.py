@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from go_rules.machine.memory import LEAST_ADDRESSES, lacking_addresses
 from go_rules.machine.printable import printable
-from gtp_engine.configuration.configuration import NO_NETWORK, SYNONYMS, WITH_NETWORK
+from gtp_engine.configuration.configuration import SYNONYMS, WITH_NETWORK
 from gtp_engine.errors import UserError, is_of_user
 from gtp_engine.networks import ANY_PROFILE, check_network, open_evaluator, suited_to
 from gtp_engine.stderr import note
 from nets.devices import AUTO
-from nets.embedded import EMBEDDED, FAST, network_file
+from nets.embedded import EMBEDDED, FAST, NO_NETWORK, network_file
 from search.alphazero.parameters import ALPHAGO, AlphaZeroParameters
 from search.parameters import ParameterError, ParameterTable, declared, declared_by
 from search.playouts.parameters import PlayoutParameters

@@ -101,10 +101,13 @@ def flush_stdout() -> None:
         sys.stdout.flush()
 
 
-def silence_broken_stdout() -> None:
-    """Send stdout nowhere if it cannot be written to: Python's flush at exit then does no harm."""
+def silence_broken_stdout() -> OSError | None:
+    """Send stdout nowhere if it cannot be written to: Python's flush at exit then does no harm. Return why it cannot,
+    which has no file's name in it."""
     try:
         flush_stdout()
-    except OSError:
+    except OSError as error:
         with contextlib.suppress(OSError, ValueError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return error
+    return None

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from go_rules.machine.directories import data_root
-from go_rules.machine.files import opened_regular
+from go_rules.machine.files import opened_regular, read_regular
 from go_rules.machine.printable import shown
-from nets.embedded import EMBEDDED, embedded_network
+from nets.embedded import EMBEDDED, NO_NETWORK, embedded_network
 
 KATAGO_SUFFIXES = (".bin.gz", ".txt.gz", ".bin", ".txt")
 ONNX_SUFFIX = ".onnx"
@@ -74,6 +74,16 @@ class Published:
     def file_name(self) -> str:
         """The name of the file that Nobi keeps it in."""
         return f"{self.name}.bin.gz"
+
+    def is_in(self, file: Path) -> bool:
+        """Return whether a file holds this network, by its size and its SHA-256; false where it cannot be read."""
+        import hashlib
+
+        try:
+            has_size = file.stat().st_size == self.size
+            return has_size and hashlib.sha256(read_regular(file, self.size)).hexdigest() == self.sha256
+        except OSError:
+            return False
 
 
 PUBLISHED = (
@@ -162,6 +172,16 @@ class AtHand:
     header: Header | None
     """None for an ONNX file, and for a file that is no network of KataGo's."""
 
+    @property
+    def published(self) -> Published | None:
+        """The published network of this name, whose file it may be."""
+        return next((each for each in PUBLISHED if each.name == self.name), None)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has the size of the published network of its name; true where there is none."""
+        return self.published is None or self.published.size == self.size
+
 
 def fetched_folder() -> Path:
     """Return the folder of the networks that were fetched, which need not exist."""
@@ -205,13 +225,17 @@ def at_hand(table: tuple[Published, ...] = PUBLISHED) -> list[AtHand]:
             name = name.removeprefix("nobi-")
         elif header is not None:
             name = next((each.name for each in table if each.size == status.st_size), name)
+        if place != COMES_ALONG and not is_name(name):
+            continue
         found.setdefault(name, AtHand(name, path, place, status.st_size, header))
     return list(found.values())
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text can be the name of a network at hand, rather than the path of a file."""
-    return bool(text) and os.path.basename(text) == text and not text.lower().endswith(SUFFIXES)
+    """Return whether a text can be the name of a network at hand: it is not the path of a file, and means no network
+    that comes along, nor none."""
+    is_path = os.path.basename(text) != text or text.lower().endswith(SUFFIXES)
+    return bool(text) and not is_path and text not in (*EMBEDDED, NO_NETWORK)
 
 
 def network_named(name: str) -> AtHand | None:

@@ -22,6 +22,8 @@ WEIGHTS = Path(__file__).resolve().parent / "weights"
 FAST, STRONG = "fast", "strong"
 EMBEDDED = (FAST, STRONG)
 """The names of the networks; the first is the usual one."""
+NO_NETWORK = "none"
+"""The name that means no network."""
 
 
 def network_file(name: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from go_rules.machine.files import read_regular
 from go_rules.machine.printable import printable, printable_path
+from go_rules.machine.texts import decode_text
 from search.parameters import ParameterError
 
 MAX_FILE_BYTES = 1 << 18
@@ -27,7 +27,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     name = printable_path(path)
     try:
-        content = decode_toml(read_regular(path, MAX_FILE_BYTES))
+        content = decode_text(read_regular(path, MAX_FILE_BYTES))
         _measure(content)
         return msgspec.toml.decode(content, type=dict[str, Any])
     except OSError as error:
@@ -40,15 +40,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ParameterError(f"{name}: not TOML that can be read: nested too deeply") from None
     except ImportError:
         raise ParameterError("reading TOML with Python 3.10 needs the package tomli: pip install tomli") from None
-
-
-def decode_toml(content: bytes) -> str:
-    """Decode a file in UTF-8, or in UTF-16 that begins with its mark, which `>` writes in Windows' PowerShell.
-
-    Raises UnicodeDecodeError.
-    """
-    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return content.decode("utf-16" if is_utf16 else "utf-8-sig")
 
 
 def _measure(content: str) -> None:

@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from collections import deque
+from collections.abc import Iterator
 from typing import TextIO, cast
 
 MOST_WAITING = 1 << 20
@@ -43,10 +44,33 @@ def guard_stdout() -> int:
         os.dup2(2, 1)
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    with contextlib.suppress(RuntimeError):  # no more threads: then stderr stays as it is
-        sys.stderr = cast(TextIO, LossyStream(sys.stderr))
+    _lose_what_nobody_reads()
     sys.stdout = sys.stderr
     return private
+
+
+@contextlib.contextmanager
+def lossy_stderr() -> Iterator[None]:
+    """Keep a full stderr that nobody reads from stopping the body, which may go on to `guard_stdout`.
+
+    Whatever ends the body is still to be explained, and the process may end right after that: by then all is written,
+    and stderr is what it was, which waits for its reader.
+    """
+    plain = sys.stderr
+    _lose_what_nobody_reads()
+    lossy = sys.stderr
+    try:
+        yield
+    finally:
+        if isinstance(lossy, LossyStream):
+            lossy.drain()
+        sys.stderr = plain
+
+
+def _lose_what_nobody_reads() -> None:
+    if not isinstance(sys.stderr, LossyStream):
+        with contextlib.suppress(RuntimeError):  # no more threads: then stderr stays as it is
+            sys.stderr = cast(TextIO, LossyStream(sys.stderr))
 
 
 class LossyStream(io.TextIOBase):
@@ -88,6 +112,11 @@ class LossyStream(io.TextIOBase):
     def close(self) -> None:
         """Wait until all is written, for LAST_PATIENCE at most. The other stream stays open."""
         self._await_reader(LAST_PATIENCE)
+
+    def drain(self) -> None:
+        """Wait until all is written, however long that takes."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._waiting)
 
     def _await_reader(self, seconds: float) -> None:
         with self._changed:

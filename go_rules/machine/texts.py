@@ -1,4 +1,5 @@
-"""What somebody wrote, turned into values: the one place that reads numbers and JSON, whoever sent them.
+"""What somebody wrote, turned into values: the one place that decodes text and reads numbers and JSON, whoever sent
+them.
 
 Python's own `int`, `float` and `json.loads` take more than a protocol means: underscores, the digits of every script,
 infinities, names that occur twice. They also fail in ways of their own on a very long or very deep text.
@@ -6,6 +7,7 @@ infinities, names that occur twice. They also fail in ways of their own on a ver
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import re
@@ -18,6 +20,15 @@ LONGEST_NUMBER = 400
 
 _INTEGER = re.compile(rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
+
+
+def decode_text(content: bytes, errors: str = "strict") -> str:
+    """Decode a file in UTF-8, or in UTF-16 that begins with its mark, which `>` writes in Windows' PowerShell.
+
+    `errors`: as `bytes.decode` takes it. Raises UnicodeDecodeError where that is "strict".
+    """
+    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if is_utf16 else "utf-8-sig", errors)
 
 
 def parse_integer(text: str) -> int:

@@ -15,13 +15,11 @@ from typing import Any, TypeVar
 from go_rules.machine.directories import expand_home
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.stderr import note
-from nets.embedded import EMBEDDED, embedded_network
+from nets.embedded import EMBEDDED, NO_NETWORK, embedded_network
 from search.parameters import ParameterError, ParameterTable, declared
 
 T = TypeVar("T", bound=ParameterTable)
 
-NO_NETWORK = "none"
-"""The value of `net` for playing without a network, and of `human_net` for having none."""
 WITH_NETWORK = "nobi"
 """The player that is taken where there is a network; a human network is for it alone."""
 SYNONYMS = {"network": WITH_NETWORK}

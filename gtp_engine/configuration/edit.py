@@ -12,10 +12,11 @@ import tomlkit
 
 from go_rules.machine.files import PUBLIC, read_regular, written_beside
 from go_rules.machine.printable import printable_path
+from go_rules.machine.texts import decode_text
 from gtp_engine.configuration.parameters import find_parameter, known_parameter
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
-from search.toml import MAX_FILE_BYTES, decode_toml, toml_value
+from search.toml import MAX_FILE_BYTES, toml_value
 
 
 def changed(text: str, values: Mapping[str, object]) -> str:
@@ -51,7 +52,7 @@ def write_values(path: Path, values: Mapping[str, object]) -> None:
         f"{printable_path(path)}: its form is beyond what can be edited safely; set {wanted} in it yourself"
     )
     try:
-        new_text = changed(decode_toml(content), values)
+        new_text = changed(decode_text(content), values)
     except (ValueError, RecursionError):  # no TOML, or what Python's parser reads and tomlkit's does not
         raise too_difficult from None
     with written_beside(path, new_text.encode("utf-8"), PUBLIC) as new:

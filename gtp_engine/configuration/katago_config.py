@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from go_rules.machine.files import read_regular
 from go_rules.machine.printable import printable_path, shown
+from go_rules.machine.texts import decode_text
 from gtp_engine.errors import UserError
 from search.parameters import Complaints, ParameterError
 
@@ -73,11 +74,11 @@ def _read_config(path: Path, complaints: Complaints) -> dict[str, str]:
         complaints.add(partial(str, error.strerror))
         return {}
     settings = {}
-    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+    for number, line in enumerate(decode_text(content, "replace").splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        if line.lstrip().startswith("@"):
-            settings[line.split()[0]] = ""  # @include: one more thing that is not used
+        if line.lstrip().startswith("@include"):
+            complaints.add(partial("line {}: {}: included files are not read".format, number, shown(line.strip())))
             continue
         match = _LINE.fullmatch(line)
         if match is None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from go_rules.game import Game, RuleViolation
 from go_rules.machine.files import read_regular
 from go_rules.machine.printable import printable_path
+from go_rules.machine.texts import decode_text
 from go_rules.points import PASS, VertexError, column_of, from_vertex, point_at, row_of
 from go_rules.rule_names import DEFAULT_RULES
 from go_rules.rules import Rules
@@ -60,7 +61,7 @@ def read_openings(path: Path, width: int, height: int, rules: Rules = DEFAULT_RU
     """
     found = []
     try:
-        text = read_regular(path, MAX_FILE_BYTES).decode("utf-8", "replace")
+        text = decode_text(read_regular(path, MAX_FILE_BYTES), "replace")
     except OSError as error:
         raise UserError(f"{printable_path(path)}: {error.strerror}") from None
     for number, line in enumerate(text.splitlines(), 1):

@@ -12,6 +12,7 @@ import click
 from go_rules.machine.cores import usable_cores
 from go_rules.machine.memory import LEAST_ADDRESSES_OF_ANALYSIS, most_threads
 from go_rules.machine.printable import shown
+from go_rules.machine.private_streams import lossy_stderr
 from go_rules.machine.texts import parse_integer
 from gtp_engine.configuration.configuration import WITH_NETWORK, Configuration, tell
 from gtp_engine.configuration.katago_config import Settings, read_settings
@@ -62,6 +63,7 @@ OF_A_DIALOGUE = frozenset(
               help="Positions searched at once at most.  [default: one for each core]")  # fmt: skip
 @click.option("-quit-without-waiting", "is_hasty", is_flag=True, help="At the end of the input, end at once.")
 @config_options
+@lossy_stderr()
 def analysis(
     config_file: Path | None,
     settings: tuple[str, ...],

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 from go_rules.machine.cores import usable_cores
 from go_rules.machine.launch import python_command
 from go_rules.machine.memory import memory_for_search
-from gtp_engine.configuration.configuration import NO_NETWORK, Configuration
+from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.errors import UserError
 from gtp_engine.installation import REMEDY, damage
 from gtp_engine.version import VERSION
 from nets.devices import RUNTIMES, MissingDevice, device_for, devices_among
+from nets.embedded import NO_NETWORK
 
 if TYPE_CHECKING:
     from search.player import Player

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from go_rules.machine.private_streams import lossy_stderr
 from gtp_engine.configuration.configuration import tell
 from gtp_engine.configuration.options import config_options, parameter_options
 from gtp_engine.configuration.sources import load
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("-override-config", "overrides", multiple=True, metavar="NAME=VALUE,...",
               help="Settings that win over those of -config.")  # fmt: skip
 @click.option("-override-version", "gtp_version", metavar="VERSION", help="What `version` answers.")
+@lossy_stderr()
 def gtp(
     config_file: Path | None,
     settings: tuple[str, ...],

@@ -21,13 +21,13 @@ from go_rules.machine.directories import NOWHERE
 from go_rules.machine.files import PUBLIC, read_regular, write_whole
 from go_rules.machine.locks import folder_for_one
 from go_rules.machine.printable import printable, printable_path, shown
-from gtp_engine.configuration.configuration import NO_NETWORK, Configuration, tell
+from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.options import Number
 from gtp_engine.configuration.settings import DEFAULT_SECONDS
 from gtp_engine.configuration.sources import file_to_change, load
 from gtp_engine.errors import UserError, explain
 from gtp_engine.networks import ANY_PROFILE, RATED_BOARD, advice, keep_rate, known_rate, open_evaluator
-from gtp_engine.players import check_files
+from gtp_engine.players import PLAYERS, check_files, chosen_player
 from gtp_engine.stderr import note
 from gtp_engine.terminal import tables_console, transfer_bar
 from nets.at_hand import (
@@ -45,15 +45,17 @@ from nets.at_hand import (
     published_as,
     read_header,
 )
-from nets.embedded import EMBEDDED, FAST
+from nets.embedded import EMBEDDED, FAST, network_file
+from search.parameters import ParameterError
+from search.toml import toml_value
 
 if TYPE_CHECKING:
     from gtp_engine.fetching import Connections
 
 MEASURE_SECONDS = 3.0
 """How long the search lasts that measures a network's speed."""
-NAME = re.compile(r"[\w+-][\w.+-]{0,99}", re.ASCII)
-"""What the name of a network may be that a user gives to a file."""
+NAME = re.compile(r"(?!(?:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\.|$))[\w+][\w.+-]{0,99}", re.ASCII | re.IGNORECASE)
+"""What the name of a network may be that a user gives to a file: none of an option, nor of a device of Windows'."""
 
 config_option = click.option(
     "--config", "config_file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
@@ -89,7 +91,8 @@ def networks(ctx: click.Context, seconds: float | None, measure: bool) -> None:
                     note(f"{printable(each.name)}: {explain(error)}")
     rates = {each.name: known_rate(_with(configuration, each)) for each in present}
     _print_tables(configuration, present, rates)
-    click.echo(strongest(rates, seconds or configuration.engine.time or DEFAULT_SECONDS))
+    compared = {each.name: rates[each.name] for each in present if each.is_whole}
+    click.echo(strongest(compared, seconds or configuration.engine.time or DEFAULT_SECONDS))
     if hint := advice(configuration):
         click.echo(hint)
 
@@ -132,19 +135,42 @@ def use(name: str, config_file: Path | None) -> None:
 
 
 def use_network(name: str, config_file: Path | None) -> None:
-    """Open the network of this name, or in this file, and write it into the configuration. Raises what prevents it."""
+    """Open the network of this name, or in this file, and write it into the configuration. Raises what prevents it, and
+    UserError where the file says something else with which this network would not play."""
     path = file_to_change(config_file)
-    configuration = check_files(load(config_file, (), {"net": name}, is_to_be_made=True))
-    tell(configuration)
+    given = load(config_file, (), {"net": name}, is_to_be_made=True)
+    configuration = check_files(given)
     net = configuration.net
     if net is None or not net.exists():
         raise UserError(f"{shown(name)}: no network at hand{how_to_get(name)}")
-    value = name if name in EMBEDDED else os.path.abspath(net)
+    value = next((each for each in EMBEDDED if network_file(each) == net), os.path.abspath(net))
+    file, network = printable_path(path), printable_path(value)
+    in_the_way = sorted(given.places.keys() - configuration.places.keys())
+    if in_the_way and not _plays(check_files(_written(given, value, file)), net):
+        settings = " and ".join(f"{each} = {toml_value(given.values[each])}" for each in in_the_way)
+        raise UserError(f"{file}: first remove {settings}, with which {network} does not play")
+    tell(configuration)
     rate = known_rate(configuration) or measure_rate(configuration)
     from gtp_engine.configuration.edit import write_values
 
     write_values(path, {"net": value})
-    click.echo(f"wrote net = {printable_path(value)} to {printable_path(path)}; it makes {rate:.0f} evaluations/s here")
+    click.echo(f"wrote net = {network} to {file}; it makes {rate:.0f} evaluations/s here")
+
+
+def _written(given: Configuration, value: str, place: str) -> Configuration:
+    """The configuration as it will be read once the file has this network: nothing in it is given by hand."""
+    return dataclasses.replace(
+        given, values={**given.values, "net": value}, by_hand=frozenset(), places={**given.places, "net": place}
+    )
+
+
+def _plays(configuration: Configuration, network: Path) -> bool:
+    """Whether the chosen player uses a network, and it is this one."""
+    try:
+        net = configuration.net if PLAYERS[chosen_player(configuration)].needs_network else None
+    except ParameterError:
+        return False
+    return net is not None and os.path.abspath(net) == os.path.abspath(network)
 
 
 # --- Getting ------------------------------------------------------------------------------------------------------
@@ -161,7 +187,7 @@ def fetched(name: str, table: tuple[Published, ...] = PUBLISHED) -> Path:
         known = ", ".join(each.name for each in table)
         raise UserError(f"{shown(name)}: not among those that can be fetched ({known}); --from FILE|URL takes others")
     for each in at_hand(table):
-        if each.name == network.name and each.size == network.size and _sha256_of(each) == network.sha256:
+        if each.name == network.name and network.is_in(each.path):
             note(f"{network.name} is at hand already")
             return each.path
     folder = _folder()
@@ -225,9 +251,10 @@ def taken(name: str, source: str, table: tuple[Published, ...] = PUBLISHED) -> P
         source = connections.without_credentials(source)
         file = file_name_of(source)
     suffix = next(filter(file.lower().endswith, SUFFIXES), "")
-    if not NAME.fullmatch(name) or not is_name(name) or name in (*EMBEDDED, NO_NETWORK):
+    if not NAME.fullmatch(name) or not is_name(name):
         raise UserError(
-            f"{shown(name)}: no name for a network: letters, digits and + - . _ make one, without an ending"
+            f"{shown(name)}: no name for a network: letters, digits and + - . _ make one that begins with no -, has no "
+            "ending and means nothing else"
         )
     if not suffix:
         raise UserError(f"{printable(source)}: not a network file (known endings: {', '.join(SUFFIXES)})")
@@ -290,10 +317,6 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _sha256_of(network: AtHand) -> str:
-    return _digest(read_regular(network.path, network.size))
-
-
 # --- Listing ------------------------------------------------------------------------------------------------------
 
 
@@ -331,19 +354,19 @@ def _print_tables(configuration: Configuration, present: list[AtHand], rates: di
     table.columns[0].no_wrap = True
     for each in present:
         rate = rates[each.name]
-        plays = configuration.net is not None and os.path.abspath(each.path) == os.path.abspath(configuration.net)
         cells = (
             printable(each.name),
             each.place,
             _shape(each),
             _megabytes(each.size),
             "-" if rate is None else f"{rate:.0f}",
-            "; ".join(filter(None, ("plays" if plays else "", _remark(each)))),
+            "; ".join(filter(None, ("plays" if _plays(configuration, each.path) else "", _remark(each)))),
         )
         table.add_row(*map(Text, cells))
     console = tables_console()
     console.print(table)
-    others = [each for each in PUBLISHED if each.name not in rates]
+    whole = {each.name for each in present if each.is_whole}
+    others = [each for each in PUBLISHED if each.name not in whole]
     if others:
         table = Table("nobi networks get", "MB", "", box=None)
         table.columns[0].no_wrap = True
@@ -355,9 +378,8 @@ def _print_tables(configuration: Configuration, present: list[AtHand], rates: di
 
 
 def _remark(network: AtHand) -> str:
-    known = published_as(network.name)
-    if known is not None and known.name == network.name:
-        return known.what if known.size == network.size else f"not the published file, which has {known.size:,} bytes"
+    if (known := network.published) is not None:
+        return known.what if network.is_whole else f"not the published file, which has {known.size:,} bytes"
     if network.place == FETCHED and network.header is None and not network.path.name.endswith(ONNX_SUFFIX):
         return "no network of KataGo's, or damaged"
     return ""

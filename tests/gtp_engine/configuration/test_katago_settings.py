@@ -12,7 +12,7 @@ from go_rules.machine.printable import printable_path
 from go_rules.rule_names import named_rules
 from gtp_engine import cli
 from gtp_engine.configuration.configuration import Configuration
-from gtp_engine.configuration.katago_config import Settings
+from gtp_engine.configuration.katago_config import Settings, read_settings
 from gtp_engine.configuration.katago_settings import Adopted, adopt
 from gtp_engine.errors import UserError
 from gtp_engine.tools import gtp as command
@@ -214,6 +214,15 @@ def test_the_version_that_lizzie_is_told(start: Start) -> None:
     assert start("-override-version", "0.17").engine.gtp_version == "0.17"
     for arguments in ((), ("-override-version", "")):
         assert start(*arguments).engine.gtp_version == GTP_VERSION
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_files_in_the_encodings_of_windows(encoding: str, tmp_path: Path) -> None:
+    """PowerShell writes UTF-16 by `>`, and Notepad may begin with a mark; in the rest only comments are lost."""
+    file = tmp_path / "gtp.cfg"
+    file.write_text("maxVisits = 3 # für heute\nmaxTime = 2\n", encoding=encoding)
+    settings = read_settings([file], [], lambda _name, _text: None)
+    assert (settings.texts, settings.complaints) == ({"maxVisits": "3", "maxTime": "2"}, [])
 
 
 def test_the_command_line_of_katago(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from go_rules.machine.printable import printable_path
 from gtp_engine import cli
 from gtp_engine.configuration.settings import EngineSettings
 from gtp_engine.dialogue.protocol import MAX_LINE
@@ -103,9 +104,12 @@ def test_a_script(tmp_path: Path) -> None:
     assert errors == [f"Request line is longer than {MAX_LINE} bytes, ignoring", "Request line was valid json but was "
                       "not an object, ignoring: [1]"]  # fmt: skip
     assert all(len(move["pv"]) == 1 for answer in by_id["turns"] for move in answer["moveInfos"])
-    assert "nothing here: @include, homeDataDir, lag, logDir, numSearchThreads, x\n" in done.stderr
+    assert "nothing here: homeDataDir, lag, logDir, numSearchThreads, x\n" in done.stderr
+    not_read = f"{printable_path(config)}: line 8: @include other.cfg: included files are not read; ignored"
+    assert f"nobi: {not_read}\n" in done.stderr
     logged = log.read_text().splitlines()
-    assert logged[0].endswith(f" << {json.dumps(queries[0])}")
+    assert logged[0].endswith(not_read)
+    assert logged[1].endswith(f" << {json.dumps(queries[0])}")
     assert sum(" >> " in line for line in logged) == len(answers)
     assert "ready to begin handling requests\n" in done.stderr
 

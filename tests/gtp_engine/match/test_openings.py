@@ -40,9 +40,10 @@ def test_small_boards_start_empty() -> None:
     assert openings(2, 19) == [NO_OPENING]
 
 
-def test_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_files(encoding: str, tmp_path: Path) -> None:
     path = tmp_path / "openings.txt"
-    path.write_text("# three\n\nD4 q16 C3  # three moves\nk10\nD4 pass Q16")
+    path.write_text("D4 q16 C3  # three moves\n\nk10\n# another\nD4 pass Q16", encoding=encoding)
     assert read_openings(path, 19, 19) == [
         tuple(from_vertex(vertex, 19, 19) for vertex in ("D4", "Q16", "C3")),
         (from_vertex("K10", 19, 19),),

@@ -25,7 +25,7 @@ from gtp_engine import command_line
 from gtp_engine.configuration.configuration import Configuration, network_path
 from gtp_engine.errors import UserError, explain
 from gtp_engine.fetching import ATTEMPTS, MOST_REDIRECTS, Connections
-from gtp_engine.networks import advice, check_network, keep_rate, known_rate
+from gtp_engine.networks import advice, check_network, keep_rate, known_rate, open_evaluator
 from gtp_engine.package_index import JSON_TYPE, pip_settings
 from gtp_engine.tools.networks import fetched, strongest, taken
 from nets.at_hand import (
@@ -40,6 +40,7 @@ from nets.at_hand import (
 )
 from nets.embedded import network_file
 from nets.evaluator import EvaluatorError
+from nets.open import load_onnx
 from search.parameters import ParameterError
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.https_server import CERTIFICATE, Server, https_server
@@ -409,7 +410,7 @@ def test_a_file_is_taken_used_and_found_by_its_beginning(
     assert row.split()[:4] == ["mine", "fetched", "6x64", "1.3"]
     assert float(row.split()[4]) > 0
     assert row.split()[5:] == ["plays"]
-    nobi("use", "fast")
+    nobi("use", "fas")
     assert 'net = "fast"' in (tmp_path / "config" / "config.toml").read_text()
 
 
@@ -429,6 +430,31 @@ def test_what_cannot_be_used_is_not_written(tmp_path: Path, folder: Path, capsys
     assert not (tmp_path / "config").exists()
 
 
+@pytest.mark.parametrize("setting", ['player = "rave"', 'precision = "int8"'])
+def test_a_network_that_the_rest_of_the_file_keeps_from_playing_is_not_written(
+    setting: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the command line a network wins over such a setting; in the file nothing wins."""
+    mine, config = tmp_path / "mine.onnx", tmp_path / "config" / "config.toml"
+    mine.write_bytes(load_onnx(network_file("fast")))
+    config.parent.mkdir()
+    config.write_text(f"{setting}\n")
+    nobi("use", mine, code=1)
+    assert capsys.readouterr().err == f"nobi: {config}: first remove {setting}, with which {mine} does not play\n"
+    assert config.read_text() == f"{setting}\n"
+
+
+def test_no_network_plays_where_the_player_has_no_use_for_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "config" / "config.toml"
+    config.parent.mkdir()
+    for player, playing in (("rave", 0), ("puct", 1)):
+        config.write_text(f'player = "{player}"\nnet = "fast"\n')
+        nobi()
+        assert capsys.readouterr().out.count(" plays") == playing
+
+
 @pytest.mark.parametrize(
     ("name", "file", "content", "reason"),
     [
@@ -438,11 +464,29 @@ def test_what_cannot_be_used_is_not_written(tmp_path: Path, folder: Path, capsys
         ("mine", "a.zip", b"hello", "a.zip: not a network file"),
         ("mine", "missing.bin.gz", None, "missing.bin.gz: No such file or directory"),
         ("fast", "a.bin.gz", b"hello", "fast: no name for a network"),
+        ("none", "a.bin.gz", b"hello", "none: no name for a network"),
+        ("-x", "a.bin.gz", b"hello", "-x: no name for a network"),
+        ("Con", "a.bin.gz", b"hello", "Con: no name for a network"),
+        ("lpt1.b6", "a.bin.gz", b"hello", "lpt1.b6: no name for a network"),
         ("../a", "a.bin.gz", b"hello", "../a: no name for a network"),
         ("a.bin.gz", "a.bin.gz", b"hello", "a.bin.gz: no name for a network"),
         (PUBLISHED[-1].name, "a.bin.gz", b"hello", "a.bin.gz: another file than the published g170"),
     ],
-    ids=["text", "cut", "onnx", "ending", "missing", "ours", "path", "ending in the name", "published"],
+    ids=[
+        "text",
+        "cut",
+        "onnx",
+        "ending",
+        "missing",
+        "ours",
+        "no network's",
+        "an option's",
+        "a device's",
+        "a device's with an ending",
+        "path",
+        "ending in the name",
+        "published",
+    ],
 )
 def test_a_file_that_is_no_network_is_not_taken(
     name: str, file: str, content: bytes | None, reason: str, tmp_path: Path, folder: Path,
@@ -452,7 +496,7 @@ def test_a_file_that_is_no_network_is_not_taken(
     (folder / "mine.bin.gz").write_bytes(b"what was there")
     if content is not None:
         (tmp_path / file).write_bytes(content)
-    nobi("get", name, "--from", tmp_path / file, code=1)
+    nobi("get", "--from", tmp_path / file, "--", name, code=1)
     said = capsys.readouterr().err
     assert reason in said
     assert said.count("\n") == 1
@@ -603,5 +647,36 @@ def test_advice(folder: Path) -> None:
     assert advice(Configuration()) == f"for strong play: nobi networks get {FOR_PROCESSORS}"
     folder.mkdir(parents=True)
     (folder / f"{FOR_PROCESSORS}.bin.gz").touch()
+    assert advice(Configuration()) == f"for strong play: nobi networks get {FOR_PROCESSORS}", "a damaged file"
+    os.truncate(folder / f"{FOR_PROCESSORS}.bin.gz", PUBLISHED[0].size)
     assert advice(Configuration()) == f"for strong play: nobi networks use {FOR_PROCESSORS}"
     assert advice(Configuration({"net": FOR_PROCESSORS})) == ""
+
+
+def test_a_damaged_network_is_to_be_fetched_anew(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder.mkdir(parents=True)
+    small = PUBLISHED[-1].name
+    for damaged in (FOR_PROCESSORS, small):
+        (folder / f"{damaged}.bin.gz").write_bytes(network_file("fast").read_bytes()[:-1000])
+    nobi()
+    listed, get, rest = capsys.readouterr().out.partition("nobi networks get")
+    assert f"not the published file, which has {PUBLISHED[0].size:,} bytes" in listed
+    assert get
+    assert FOR_PROCESSORS in rest.splitlines()[1]
+    assert rest.splitlines()[-2].endswith(": fast")
+    assert rest.splitlines()[-1] == f"for strong play: nobi networks get {FOR_PROCESSORS}"
+    for opening in (check_network, open_evaluator):
+        with pytest.raises(EvaluatorError, match=rf"truncated.*; `nobi networks get {small}` fetches it anew$"):
+            opening(Configuration({"net": small}))
+    other = folder.parent / f"{small}.bin.gz"
+    other.write_bytes((folder / f"{small}.bin.gz").read_bytes())
+    with pytest.raises(EvaluatorError, match="truncated") as refused:
+        check_network(Configuration({"net": str(other)}))
+    assert "fetches" not in str(refused.value), "not where it would be fetched to"
+
+
+def test_files_whose_names_name_no_network(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    for name in ("", "none", "fast", "nobody"):
+        (folder / f"{name}.bin.gz").write_bytes(network_file("strong").read_bytes())
+    assert [each.name for each in at_hand() if each.place == "fetched"] == ["nobody"]
