@@ -61,12 +61,12 @@ from go_rules.rules import SCORING_AREA
 from go_rules.sgf.grammar import SgfError
 from go_rules.sgf.reader import SgfGame, read_sgf
 from go_rules.sgf.writer import to_sgf
+from gtp_engine.configuration.configuration import network_path
 from gtp_engine.errors import UserError, explain, is_of_user
 from gtp_engine.match.client import EngineError, GtpFailure
 from gtp_engine.match.engines import Engine, Terms, engine_command
 from gtp_engine.match.play import hear
 from gtp_engine.match.statistics import Z_95
-from nets.at_hand import is_name, network_named
 from nets.open import open_network
 from search.puct.parameters import SearchParameters
 from search.puct.player import PuctPlayer
@@ -300,9 +300,8 @@ def judge_all(answers: Answers, asked: Sequence[Position], options: Any) -> None
 
 def judge(network: str) -> PuctPlayer:
     """Open a network by its name or file, for searches without chance. Raises UserError and EvaluatorError."""
-    known = network_named(network) if is_name(network) else None
     parameters = SearchParameters(workers=1, random_symmetry=False, analysis_wide_root_noise=0.0, seed=1)
-    return PuctPlayer(open_network(known.path if known else network), parameters)
+    return PuctPlayer(open_network(network_path(network) or network), parameters)
 
 
 def value(player: PuctPlayer, visits: int, position: Position, point: int) -> tuple[float, float]:
