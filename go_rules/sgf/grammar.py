@@ -123,7 +123,10 @@ _NEUTRAL = bytes.maketrans(rb"[\]", b"xxx")
 
 
 def _structure(data: bytes) -> bytes:
-    """Return `data` with other bytes in the place of brackets and backslashes that are a part of a character."""
+    """Return `data` with other bytes in the place of brackets and backslashes that are a part of a character.
+
+    A file that is in UTF-8 and makes sense as it stands has none.
+    """
     if b"\x1b$" in data:
         data = _SHIFTED.sub(lambda match: match[0].translate(_NEUTRAL), data)
     if data.isascii():
