@@ -266,7 +266,8 @@ def _steps(configuration: Configuration, addresses: int) -> Iterator[None]:
     yield
     name = chosen_player(configuration)
     yield
-    for table in dict.fromkeys((PLAYERS[name].parameters, SearchParameters)):
+    tables: list[type[ParameterTable]] = [PLAYERS[name].parameters, SearchParameters]
+    for table in dict.fromkeys(tables):
         configuration.fill(table())
     yield
     _refuse_what_it_lacks(name, configuration)
