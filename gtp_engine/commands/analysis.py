@@ -54,7 +54,7 @@ def cgos_genmove_analyze(engine: Engine, call: Call) -> str:
     call.expect(1)
     colour = interpret_colour(call.word(0))
     decision = decide(engine, call, colour, report=OWNERSHIP_AT_THE_END)
-    call.stream(cgos_line(decision.result, engine.game.height, engine.settings.analysis_pv))
+    call.stream(cgos_line(decision.result, engine.game.height, engine.settings.longest_variation))
     return "play " + play_decision(engine, call, decision)
 
 
@@ -160,7 +160,7 @@ def _genmove_analyze(engine: Engine, call: Call, kata: bool, plays: bool = True,
 def _reporter(engine: Engine, call: Call, kata: bool) -> Reporter:
     game = engine.game
     request: AnalysisRequest = interpret_request(call.words, game.width, game.height, game.to_play, kata=kata)
-    return Reporter(request, game.height, engine.settings.analysis_pv, kata)
+    return Reporter(request, game.height, engine.settings.longest_variation, kata)
 
 
 def _raw_texts(engine: Engine, call: Call, of_people: Evaluator | None = None) -> str:

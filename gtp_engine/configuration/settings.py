@@ -161,8 +161,8 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         metavar="VERSION",
     )
     analysis_pv: int = parameter(
-        20, "Moves of a principal variation shown at most.", unit="moves", low=1, high=1000, kata="analysisPVLen",
-        live=True,
+        20, "Moves of a principal variation shown after the first, at most.", unit="moves", low=1, high=1000,
+        kata="analysisPVLen", live=True,
     )
     ogs_chat: bool = parameter(
         False, "Write a line to stderr after each move for gtp2ogs to show.", kata="ogsChatToStderr", live=True
@@ -177,6 +177,11 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     def board(self) -> tuple[int, int]:
         """Width and height of the board before the first `boardsize`."""
         return parse_size(self.size)
+
+    @property
+    def longest_variation(self) -> int:
+        """The moves of a principal variation shown at most."""
+        return 1 + self.analysis_pv
 
     @property
     def log_file(self) -> Path | None:

@@ -172,11 +172,13 @@ def test_input_cancels_nothing_before_the_player_is_ready() -> None:
 
 
 def test_variations_are_as_long_as_the_user_wants() -> None:
-    for length, shown in ((1, "pv A9"), (2, "pv A9 pass")):
-        dialogue = Dialogue(settings=EngineSettings(size="9", analysis_pv=length))
+    """As in KataGo, the first move is not counted."""
+    for after_first, shown in ((1, "pv A9 pass"), (2, "pv A9 pass A9")):
+        dialogue = Dialogue(settings=EngineSettings(size="9", analysis_pv=after_first))
+        dialogue.player.variation = 3
         for command in ("lz-analyze b", "kata-analyze b", "kata-search_analyze b"):
-            assert re.findall(r"pv [A-Z0-9]+(?: pass)?", dialogue.ask(command))[0] == shown
-        assert ('"pv":"pass"' in dialogue.ask("cgos-genmove_analyze b")) is (length == 2)
+            assert re.findall(r"pv [A-Z0-9]+(?: pass)?(?: A9)?", dialogue.ask(command))[0] == shown
+        assert ('"pv":"pass A9"' in dialogue.ask("cgos-genmove_analyze b")) is (after_first == 2)
 
 
 # --- A network's evaluation, and a benchmark ----------------------------------------------------------------------
