@@ -73,12 +73,12 @@ def excluded_until(filter: MoveFilter | None) -> NDArray[np.int16]:
     return out
 
 
-def allows_a_move(game: Game, filter: MoveFilter | None) -> bool:
-    """Return whether a filter lets the side to move play anything legal, a pass too, in the game's present position."""
+def allows_a_move(game: Game, colour: int, filter: MoveFilter | None) -> bool:
+    """Return whether a filter lets this side play anything legal, a pass too, in the game's present position."""
     if filter is None:
         return True
-    excluded = excluded_until(filter)[game.to_play]
-    return any(not excluded[point] for point in game.legal_moves(game.to_play))
+    excluded = excluded_until(filter)[colour]
+    return any(not excluded[point] for point in game.legal_moves(colour))
 
 
 @dataclass(frozen=True)

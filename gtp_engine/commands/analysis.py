@@ -23,7 +23,7 @@ from nets.bare_evaluation import OPTIMISM
 from nets.evaluator import Evaluator
 from nets.symmetry import SYMMETRIES
 from search.puct.parameters import SearchParameters
-from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
+from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest, allows_a_move
 from search.result import SearchResult
 
 MOST_BENCHMARK_VISITS = 10_000_000
@@ -109,6 +109,9 @@ def _analyze(engine: Engine, call: Call, kata: bool) -> str:
     player, game = engine.player, engine.game
     call.stream()
     call.end_on_input()
+    if not allows_a_move(game, reporter.request.colour, reporter.request.filter):
+        call.stop.wait()
+        return ""
     sent = 0
 
     def send(result: SearchResult) -> None:
@@ -146,9 +149,11 @@ def _genmove_analyze(engine: Engine, call: Call, kata: bool, plays: bool = True,
         engine.get_ready()
         call.end_on_input()
     request = reporter.request
+    if not allows_a_move(engine.game, request.colour, request.filter):
+        raise GtpError("no legal move is allowed")
     decision = decide(engine, call, request.colour, request.filter, reporter.subscription(send), may_cancel)
     if decision.result.moves:
-        send(decision.result)
+        call.stream(reporter.line(decision.result, decision.point))
     if may_cancel and decision.is_cancelled:
         if not call.streaming:
             call.stream()  # the header has a line of its own, with or without a report

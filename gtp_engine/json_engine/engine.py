@@ -199,7 +199,7 @@ class JsonEngine:
                 self._send(reply(result, True))
 
         # Where no legal move is allowed there is nothing to search, and a reply has no moves, as KataGo's.
-        visits = min(options.visits, options.playouts) if allows_a_move(game, query.filter) else 1
+        visits = min(options.visits, options.playouts) if allows_a_move(game, game.to_play, query.filter) else 1
         request = SearchRequest(
             game,
             game.to_play,

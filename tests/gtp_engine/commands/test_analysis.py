@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from gtp_engine.commands import carry_out
 from gtp_engine.configuration.settings import EngineSettings
@@ -115,6 +116,37 @@ def test_what_a_move_with_analysis_asks_of_the_player() -> None:
         assert request.filter is not None
         assert set(request.filter.allow[BLACK][0]) == {from_vertex("C3", 9, 9)}
         dialogue.ask("clear_board")
+
+
+def test_where_no_legal_move_is_allowed() -> None:
+    """As in KataGo nothing is reported, nor is the forbidden pass."""
+    dialogue = Dialogue()
+    dialogue.ask("play b A9")
+    for command in ("lz-analyze b 100 allow b A9 1", "kata-analyze w 100 allow w A9 9"):
+        assert dialogue.ask(command) == ""
+    for command in ("lz-genmove_analyze b 100 allow b A9 1", "kata-search_analyze b 100 allow b A9 1"):
+        assert dialogue.refuse(command) == "no legal move is allowed"
+    assert not dialogue.player.searches
+
+
+class Unvisited(FakePlayer):
+    """Chooses the last of the moves that it has found, without a visit to any but the first."""
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        found = super().search(request)
+        moves = [dataclasses.replace(move, visits=int(move.order == 0)) for move in found.moves]
+        return dataclasses.replace(found, moves=tuple(moves))
+
+    def choose(self, game: Game, result: SearchResult) -> int:
+        return result.moves[-1].point
+
+
+@pytest.mark.parametrize(("limit", "count"), [("", 2), (" maxmoves 1", 1)])
+def test_the_move_that_is_played_is_reported(limit: str, count: int) -> None:
+    for command in ("lz-genmove_analyze", "kata-genmove_analyze", "kata-search_analyze"):
+        *_, report, played = Dialogue(Unvisited()).ask(f"{command} b 100{limit}").split("\n")
+        assert f"info move {played.removeprefix('play ')} visits 0 " in report
+        assert report.count("info move") == count
 
 
 def test_each_format_has_its_own_words() -> None:
