@@ -21,7 +21,7 @@ from gtp_engine.errors import UserError, is_of_user
 from gtp_engine.networks import ANY_PROFILE, check_network, open_evaluator, suited_to
 from gtp_engine.stderr import note
 from nets.devices import AUTO
-from nets.embedded import EMBEDDED, FAST, NO_NETWORK, network_file
+from nets.embedded import EMBEDDED, NO_NETWORK, USUAL, network_file
 from search.alphazero.parameters import ALPHAGO, AlphaZeroParameters
 from search.parameters import ParameterError, ParameterTable, declared, declared_by
 from search.playouts.parameters import PlayoutParameters
@@ -208,7 +208,7 @@ def check(configuration: Configuration, addresses: int = LEAST_ADDRESSES) -> Con
             raise failure.error
         configuration = configuration.without(guilty, failure.error)
     if configuration.net is None and configuration.engine.net is None and configuration.engine.player is None:
-        note(f"this installation lacks its network ({network_file(FAST)}): playing without one, which is weak")
+        note(f"this installation lacks its network ({network_file(USUAL)}): playing without one, which is weak")
     return configuration
 
 

@@ -13,6 +13,7 @@ from go_rules.machine.printable import shown
 from gtp_engine.version import GTP_VERSION
 from nets.devices import AUTO
 from nets.devices import NAMES as DEVICE_NAMES
+from nets.embedded import USUAL
 from nets.human_profile import parse_profile
 from search.parameters import ParameterTable, parameter
 
@@ -65,8 +66,8 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
 
     # fmt: off
     net: str | None = parameter(
-        None, "The network: a KataGo file (.bin.gz, .txt.gz), an .onnx file, or one by its name, such as strong, of "
-        "those that `nobi networks` lists; none plays without one.", absent="fast", example="network.bin.gz",
+        None, "The network: a KataGo file (.bin.gz, .txt.gz), an .onnx file, or one by its name, such as fast, of "
+        "those that `nobi networks` lists; none plays without one.", absent=USUAL, example="network.bin.gz",
         metavar="FILE",
         commands=("gtp", "play", "picture", "review", "benchmark", "tune", "doctor"),
     )
@@ -85,7 +86,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     time: float | None = parameter(
         None, "Thinking time of a move at most, clock or no clock.", unit="seconds", low=0, high=LONGEST,
         absent=f"{DEFAULT_SECONDS:g} if nothing else limits a move; `longest` on a clock", example=5.0, kata="maxTime",
-        live=True, metavar="SECONDS", commands=("gtp", "play"),
+        live=True, metavar="SECONDS", commands=("gtp", "play", "tune"),
     )
     longest: float = parameter(
         120.0, "Thinking time of a move at most on a clock, where `time` is not set: some clocks allow days.",

@@ -21,6 +21,7 @@ from gtp_engine.configuration.texts import template
 from gtp_engine.errors import UserError
 from nets.constant import ConstantEvaluator
 from nets.devices import USUAL_BATCH
+from nets.embedded import FAST, STRONG, USUAL, network_file
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes, EvaluatorError
 
 FOUND = {"precision": "auto", "workers": 3, "batch": 4}
@@ -332,3 +333,63 @@ def test_without_a_network(user_file: Path, capsys: pytest.CaptureFixture[str]) 
     assert cli.run(["tune", "--net", "any.bin.gz", "--set", "player=rave"]) == 1
     assert "only the player nobi" in capsys.readouterr().err
     assert not user_file.exists()
+
+
+# --- The network ------------------------------------------------------------------------------------------------------
+
+
+class Paced(Precise):
+    """Makes so many evaluations a second at most."""
+
+    def __init__(self, pause: float) -> None:
+        super().__init__("int16")
+        self.pause = pause
+
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        time.sleep(self.pause * len(request.spatial))
+        return super().evaluate(request)
+
+
+@pytest.fixture
+def paced(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The large network makes some 50 evaluations a second, and the small one more."""
+
+    def open_evaluator(configuration: Configuration) -> Evaluator:
+        return Paced(0.02 if configuration.net == network_file(STRONG) else 0.0005)
+
+    monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
+    monkeypatch.setattr(tune, "RATE_SECONDS", 0.3)
+    prefer(monkeypatch, other_workers=False)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "before", "chosen"),
+    [("0.02", STRONG, FAST), ("5", FAST, STRONG), ("5", STRONG, None), ("0.02", None, FAST), ("5", None, None)],
+)
+def test_the_network_follows_the_time_of_a_move(
+    paced: None,
+    seconds: str,
+    before: str | None,
+    chosen: str | None,
+    user_file: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if before is not None:
+        write_values(user_file, {"net": before})
+    assert cli.run(["tune", "--size", "9", "--time", seconds, "--set", "workers=1", "--set", "batch=1"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("compared  strong (")
+    assert ("wrote net = " in out) is (chosen is not None)
+    assert load(None, [], {}).values.get("net", USUAL) == (chosen or before or USUAL)
+
+
+def test_a_network_that_was_named_or_is_not_ranked_stays(
+    paced: None, user_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = tmp_path / "own.bin.gz"
+    own.write_bytes(network_file(FAST).read_bytes())
+    for arguments, file in ((["--net", "strong"], {}), ([], {"net": str(own)})):
+        write_values(user_file, {"visits": 7, **file})
+        assert cli.run(["tune", "--size", "9", "--time", "0.02", *arguments]) == 0
+        assert "compared" not in capsys.readouterr().out
+        assert load(None, [], {}).values == {"visits": 7, **file}
