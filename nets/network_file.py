@@ -93,22 +93,6 @@ class NetworkFile:
 
         return [Variant(partial(suits, m), partial(load, m)) for m in TILES]
 
-    def int8(self, note: Note) -> bytes:
-        """Return the network in int8, with its loss in the metadata. Raises EvaluatorError and NotQuantizable."""
-        from nets.conversion.convert import load_model
-        from nets.precision.int8 import NOT_QUANTIZABLE, NotQuantizable, fingerprint, quantize
-        from nets.precision.int8_trunk import can_be_quantized
-
-        def derive() -> bytes:
-            model = load_model(self.content, self.source)
-            if not can_be_quantized(model):
-                raise NotQuantizable(NOT_QUANTIZABLE)
-            note(f"{self.path.name}: quantizing for this machine, once; this takes up to a minute")
-            reference = open_fp32(self, OpeningOptions(1, 1.0, None, note))
-            return quantize(model, reference, self.sha256, progress=_announced(note, "quantizing"))
-
-        return self._derived(f"-{fingerprint()[:12]}-int8", derive)
-
     def packable_model(self) -> Model:
         """Return the network prepared for our own kernels. Raises NotPackable if they cannot run it, EvaluatorError."""
         from nets.conversion.convert import load_model
@@ -156,7 +140,7 @@ class NetworkFile:
         note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")
         profile = None if model.trunk.metadata is None else PROFILES[0]
         reference = open_fp32(self, OpeningOptions(1, 1.0, profile, note))
-        return calibrate(model, reference, progress=_announced(note, "calibrating") if is_large else lambda share: None)
+        return calibrate(model, reference, progress=_announced(note) if is_large else lambda share: None)
 
     def fp16(self) -> bytes:
         """Return the network in fp16. Raises EvaluatorError."""
@@ -205,14 +189,14 @@ def checked_by_trial(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
     return evaluator
 
 
-def _announced(note: Note, what: str) -> Callable[[float], None]:
-    """Return a function that notes the share done, in steps of a quarter."""
+def _announced(note: Note) -> Callable[[float], None]:
+    """Return a function that notes the share done of a calibration, in steps of a quarter."""
     told = [0]
 
     def progress(share: float) -> None:
         quarter = int(share * 4)
         if quarter > told[0]:
             told[0] = quarter
-            note(f"{what}: {25 * quarter} % done")
+            note(f"calibrating: {25 * quarter} % done")
 
     return progress

@@ -53,13 +53,11 @@ def to_onnx(
     model: Model,
     source_sha256: str = "",
     write: TrunkWriter = write_trunk,
-    precision: str = "fp32",
     with_taps: bool = False,
     facts: Mapping[str, Any] | None = None,
 ) -> ModelProto:
     """Write a `prepared` model as ONNX. `source_sha256` of the file it came from is kept in the metadata, and so are
-    `facts` about it, fit for JSON, and the `precision` in which `write` has the trunk computed. `with_taps`: the
-    graph's taps are outputs too, [N, C, H, W] or [N, H*W, C]."""
+    `facts` about it, fit for JSON. `with_taps`: the graph's taps are outputs too, [N, C, H, W] or [N, H*W, C]."""
     graph = Graph()
     spatial = graph.input("spatial", ["N", SPATIAL_PLANES, "H", "W"])
     global_ = graph.input("global", ["N", GLOBAL_FEATURES])
@@ -87,7 +85,7 @@ def to_onnx(
         {
             FORMAT_KEY: FORMAT,
             NAME_KEY: model.name,
-            PRECISION_KEY: precision,
+            PRECISION_KEY: "fp32",
             "nobi.source": json.dumps({"katago_version": model.version, "sha256": source_sha256, **(facts or {})}),
             TRUNK_KEY: CONVOLUTIONS if is_convolutional(model) else "",
             PASS_ALIVE_KEY: str(int(model.pass_alive_under_suicide)),

@@ -202,9 +202,6 @@ def _open_session(
     # memory pattern for every batch size.
     options.enable_cpu_mem_arena = False
     options.enable_mem_pattern = False
-    # Without VNNI, processors add pairs of products of 8-bit numbers in 16 bits, and large sums are cut off. This makes
-    # onnxruntime use unsigned weights there, whose products it adds in 32 bits; with VNNI it changes nothing.
-    options.add_session_config_entry("session.x64quantprecision", "1")
     providers: list[Any] = [CPU.provider]
     if device is not CPU:
         onnxruntime.set_default_logger_severity(4)  # libraries that are missing are logged outside of any session
