@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nets.devices import CPU, Device, MissingDevice, device_for
 from nets.evaluator import EvaluatorError
-from nets.network_file import NetworkFile, Note, NotPackable, OpeningOptions, checked_by_trial, open_fp32
+from nets.network_file import NetworkFile, Note, NotPackable, OpeningOptions, checked_by_trial
 
 if TYPE_CHECKING:
     from nets.human_profile import HumanProfile
@@ -103,7 +103,7 @@ def _device(name: str, precision: str) -> Device:
 
 def _open_on_processor(file: NetworkFile, precision: str, options: OpeningOptions) -> AnyEvaluator:
     if not file.is_katago:
-        evaluator = options.open_onnx(file.content, file.source)
+        evaluator = file.open_plainly(options)
         own = evaluator.attributes.precision
         if precision not in ("auto", own):
             raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(own)}")
@@ -112,7 +112,7 @@ def _open_on_processor(file: NetworkFile, precision: str, options: OpeningOption
         native = _int16(file, precision == "auto", options)
         if native is not None:
             return native
-    return open_fp32(file, options)
+    return file.open_plainly(options)
 
 
 def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, options: OpeningOptions) -> OnnxEvaluator:
@@ -148,7 +148,7 @@ def _int16(file: NetworkFile, is_auto: bool, options: OpeningOptions) -> NativeE
         if not is_auto:
             raise
         return None
-    other = partial(open_fp32, file, options)
+    other = partial(file.open_plainly, options)
     evaluator = NativeEvaluator(packed, file.source, other, options.optimism, options.profile)
     if reason and is_auto:
         options.note(f"{file.path.name}: not using int16, for in it {reason}")

@@ -57,10 +57,6 @@ class Graph:
         self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(values, np.float32), name))
         return name
 
-    def constant(self, values: NDArray[np.int64]) -> str:
-        """Add an int64 initializer, or use an equal one again, and return its name."""
-        return self._shared(np.ascontiguousarray(values, np.int64))
-
     def integers(self, *values: int) -> str:
         """Add a 1-D int64 initializer, or use an equal one again, and return its name."""
         return self._shared(np.array(values, np.int64))

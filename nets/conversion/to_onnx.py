@@ -14,24 +14,22 @@ import numpy as np
 from onnx import ModelProto, helper
 
 from nets.conversion.board import Board
-from nets.conversion.fold import fold_norms, is_convolutional
+from nets.conversion.fold import fold_norms
 from nets.conversion.graph import IR_VERSION, OPSET, Graph
 from nets.conversion.idle_units import without_idle_units
 from nets.conversion.inputs import with_v7_inputs
 from nets.conversion.policy_head import write_policy
-from nets.conversion.trunk import TrunkWriter, write_trunk
+from nets.conversion.trunk import TrunkWriter
 from nets.conversion.value_head import write_value
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from nets.katago.model import MetadataEncoder, Model
 from nets.onnx.check import (
-    CONVOLUTIONS,
     FORMAT,
     FORMAT_KEY,
     NAME_KEY,
     PASS_ALIVE_KEY,
     PRECISION_KEY,
     SAFE_AREA_KEY,
-    TRUNK_KEY,
 )
 
 TAP = "tap:"
@@ -52,7 +50,6 @@ def prepared(model: Model) -> Model:
 def to_onnx(
     model: Model,
     source_sha256: str = "",
-    write: TrunkWriter = write_trunk,
     with_taps: bool = False,
     facts: Mapping[str, Any] | None = None,
 ) -> ModelProto:
@@ -65,7 +62,7 @@ def to_onnx(
     features = graph.dense(global_, model.trunk.stem_global, label="stem_global")
     if model.trunk.metadata is not None:
         features = graph.add("Add", features, _metadata(graph, model.trunk.metadata))
-    trunk = write(graph, board, model.trunk, spatial, features)
+    trunk = TrunkWriter(graph, board, model.trunk.channels).write(model.trunk, spatial, features)
     policy = write_policy(graph, board, model.policy, trunk)
     value, score, ownership = write_value(graph, board, model, trunk, global_)
     graph.output("policy", policy, ["N", "moves"])
@@ -87,7 +84,6 @@ def to_onnx(
             NAME_KEY: model.name,
             PRECISION_KEY: "fp32",
             "nobi.source": json.dumps({"katago_version": model.version, "sha256": source_sha256, **(facts or {})}),
-            TRUNK_KEY: CONVOLUTIONS if is_convolutional(model) else "",
             PASS_ALIVE_KEY: str(int(model.pass_alive_under_suicide)),
             SAFE_AREA_KEY: str(int(model.only_safe_area)),
         },

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from nets.conversion.blocks import write_ordinary, write_pooling
 from nets.conversion.board import Board
 from nets.conversion.graph import Graph
@@ -20,17 +18,8 @@ from nets.katago.model import (
     Trunk,
 )
 
-TrunkWriter = Callable[[Graph, Board, Trunk, str, str], str]
-"""Writes a trunk from `spatial` [N, 22, H, W] and `features` [N, C], which are added at every point; returns what the
-heads read, [N, C, H, W]."""
 
-
-def write_trunk(graph: Graph, board: Board, trunk: Trunk, spatial: str, features: str) -> str:
-    """Write a trunk as plain layers: a TrunkWriter."""
-    return PlainTrunk(graph, board, trunk.channels).write(trunk, spatial, features)
-
-
-class PlainTrunk:
+class TrunkWriter:
     """Writes blocks one after another.
 
     The layout changes between boards and tokens only where convolutions and transformer blocks follow each other.
@@ -43,7 +32,9 @@ class PlainTrunk:
         self._count = 0
 
     def write(self, trunk: Trunk, spatial: str, features: str) -> str:
-        """Write a whole trunk, and return the name of what the heads read, as a TrunkWriter does."""
+        """Write a whole trunk; return the name of what the heads read, [N, C, H, W].
+
+        `spatial` is [N, 22, H, W], and `features` [N, C] are added at every point."""
         graph = self._graph
         stem = graph.convolve(spatial, trunk.stem, label="stem")
         self.start(graph.add("Add", stem, graph.per_channel(features), label="stem"))
@@ -88,7 +79,7 @@ class PlainTrunk:
 
     def _bottleneck(self, block: BottleneckBlock, x: str, label: str) -> str:
         graph = self._graph
-        inner = PlainTrunk(graph, self._board, block.narrow.outputs)
+        inner = TrunkWriter(graph, self._board, block.narrow.outputs)
         hidden = graph.taps[f"{label}_before"] = graph.normed(x, block.before, f"{label}_before")
         inner.start(graph.convolve(hidden, block.narrow, label=f"{label}_narrow"))
         inner.blocks(block.blocks, f"{label}_")

@@ -25,8 +25,6 @@ LONGEST_NAME = 100
 PRECISION_KEY = "nobi.precision"
 PASS_ALIVE_KEY = "nobi.pass_alive_under_suicide"
 SAFE_AREA_KEY = "nobi.only_safe_area"
-TRUNK_KEY, CONVOLUTIONS = "nobi.trunk", "convolutions"
-"""A network whose metadata has this key and value has residual blocks of convolutions only."""
 
 MAX_BYTES = 1 << 30
 OPSETS = range(13, 22)
@@ -71,8 +69,6 @@ class NetworkFacts:
     """Whether its area features need pass-alive chains that are computed as if suicide were legal."""
     only_safe_area: bool
     """Whether its area features show certain area only, whatever the rules."""
-    is_convolutional: bool
-    """Whether its metadata say that its residual blocks are of convolutions only."""
     sizes: GraphSizes
     """Was checked for the largest board, and has to be asked before the first evaluation on any other."""
 
@@ -108,7 +104,6 @@ def check_onnx(content: bytes, source: str) -> NetworkFacts:
         inputs=inputs,
         pass_alive_under_suicide=metadata.get(PASS_ALIVE_KEY) == "1",
         only_safe_area=metadata.get(SAFE_AREA_KEY) == "1",
-        is_convolutional=metadata.get(TRUNK_KEY) == CONVOLUTIONS,
         sizes=sizes,
     )
 
