@@ -6,7 +6,7 @@ are in turn an ordinary one, attention and feed-forward; `b6c256nbtmix` has 6 ne
 pooling block inside. Any numbers can stand there.
 
     python -m benchmarks.nested b10c128nbt b6c64 FOLDER
-    nobi benchmark --net FOLDER/b6c64.bin.gz --precision fp32,int8,int16 --size 9,13,19
+    nobi benchmark --net FOLDER/b6c64.bin.gz --precision fp32,int16 --size 9,13,19
 """
 
 from __future__ import annotations

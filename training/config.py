@@ -231,7 +231,8 @@ class LearnConfig(ParameterTable, section="learn"):
     precision: str = parameter(
         "auto",
         "of games and matches; auto: int16 where it loses nothing, which a network that knows little seldom allows",
-        choices=("auto", "int16", "int8", "fp32"),
+        choices=("auto", "int16", "fp32"),
+        departed=("int8",),
     )
     anchor: str = parameter("", "a GTP engine that the best network is measured against; empty: none")
     anchor_every: int = parameter(5, "generations from one such match to the next", low=1)

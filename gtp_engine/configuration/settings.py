@@ -97,7 +97,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         "with `time`, and in a byo-yomi period. On other clocks it always does.", live=True,
     )
     precision: str = parameter(
-        "auto", "Arithmetic of the network.", choices=("auto", "int16", "int8", "fp32", "fp16"),
+        "auto", "Arithmetic of the network.", choices=("auto", "int16", "fp32", "fp16"), departed=("int8",),
         commands=("gtp", "benchmark", "doctor"),
     )
     device: str = parameter(

@@ -233,7 +233,7 @@ def test_names_may_be_katagos_and_are_lenient() -> None:
         ("visits=1.5", "--set: visits must be a whole number, not 1.5"),
         ("visits=0", "--set: visits must be 1 to 1125899906842624, not 0"),
         ("ponder=perhaps", "--set: ponder must be true or false, not perhaps"),
-        ("precision=int4", "--set: precision must be one of auto, int16, int8, fp32, fp16, not int4"),
+        ("precision=int4", "--set: precision must be one of auto, int16, fp32, fp16, not int4"),
         ("size=1", "--set: size: 1 is no board size (2 to 25, or WIDTHxHEIGHT)"),
         ("size=9x9x9", "--set: size: 9x9x9 is no board size"),
         ("rules=chess", "--set: rules: unknown rules: chess (known: tromp-taylor, "),

@@ -431,7 +431,7 @@ def test_what_cannot_be_used_is_not_written(tmp_path: Path, folder: Path, capsys
     assert not (tmp_path / "config").exists()
 
 
-@pytest.mark.parametrize("setting", ['player = "rave"', 'precision = "int8"'])
+@pytest.mark.parametrize("setting", ['player = "rave"', 'precision = "int16"'])
 def test_a_network_that_the_rest_of_the_file_keeps_from_playing_is_not_written(
     setting: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
