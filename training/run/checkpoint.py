@@ -24,7 +24,7 @@ import torch
 
 from go_rules.machine.files import PUBLIC, read_regular, write_whole
 from training.errors import TrainingError
-from training.samples.origin import Origin
+from training.samples.sample_files import Origin
 
 STATE = "state.json"
 WEIGHTS, AVERAGE, OPTIMISER = "weights", "average", "optimiser"

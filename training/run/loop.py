@@ -30,7 +30,7 @@ from training.run.pace import DEVICE, POSITIONS, LegClock, Pace
 from training.run.trained_network import describe_network, progress_of, start_of, write_trained_network
 from training.run.training_log import TrainingLog
 from training.run.yardstick import Yardstick, load_yardstick
-from training.samples.origin import Origin, read_origin
+from training.samples.sample_files import Origin, read_origin
 from training.status_line import StatusLine
 from training.student.beginning import read_student, shape_name
 from training.student.distiller import Distiller

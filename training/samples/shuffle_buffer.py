@@ -12,9 +12,7 @@ from go_rules.machine.cores import usable_cores
 from nets.symmetry import SYMMETRIES
 from training.errors import TrainingError
 from training.positions.canvas import CANVASES
-from training.samples.compact import MAX_SAMPLES
-from training.samples.older_files import older_files
-from training.samples.sample_files import SUFFIX, Chunk, SampleSources, read_chunk, require_read
+from training.samples.sample_files import FULL, SUFFIX, Chunk, SampleSources, read_chunk
 from training.samples.samples import (
     HAS_ERRORS,
     HAS_OPTIMISTIC,
@@ -26,18 +24,16 @@ from training.samples.samples import (
     concatenate,
     turned,
     unpack_probabilities,
-    with_optimistic,
 )
 from training.status_line import StatusLine
 from training.student.losses import Targets
 
 FIRST_READ = 8
 """How many chunks of a canvas are read before the first batch."""
-SAMPLES_HELD = 24 * MAX_SAMPLES
-"""How many samples of each canvas are in memory at once; a full chunk takes 20 MB."""
+SAMPLES_HELD = 24 * FULL
+"""How many samples of each canvas are in memory at once."""
 PASSES = 2.0
-"""How often a sample is drawn, on average, before another chunk takes its chunk's place, if there are more. To read a
-sample costs about twice as much as to turn it."""
+"""How often a sample is drawn, on average, before another chunk takes its chunk's place, if there are more."""
 
 
 class ShuffleBuffer:
@@ -54,14 +50,11 @@ class ShuffleBuffer:
         self._next: dict[int, tuple[Chunk, Future[Samples]]] = {}
         self._drawn = dict.fromkeys(CANVASES, 0)
         self._readers = ThreadPoolExecutor(threads or usable_cores(), thread_name_prefix="samples")
-        require_read(tuple(Path(source) for source in sources))
         for source in sources:
             if not Path(source).exists():
                 if source.endswith(SUFFIX):
                     raise TrainingError(f"{source}: there is no such file, which data.{setting} names")
                 StatusLine().note(f"{source}: there is no such folder yet, which data.{setting} names")
-            if older_files(Path(source)):
-                raise TrainingError(f"{source}: it has sample files of the earlier version: `nobi pack` makes new ones")
         if not self._sources.chunks():
             raise TrainingError(f"no sample files in {', '.join(sources) or f'data.{setting}'}")
 
@@ -90,7 +83,7 @@ class ShuffleBuffer:
             first = lengths[number] - samples.length
             inside = places[(places >= first) & (places < lengths[number])] - first
             if len(inside):
-                parts.append(with_optimistic(samples.chosen(inside)))
+                parts.append(samples.chosen(inside))
         # In any order: parts of a batch, each with gradients of its own, should know as much as the others.
         joined = concatenate(parts).chosen(generator.permutation(count))
         self._drawn[canvas] += count

@@ -19,7 +19,7 @@ from training.run.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from training.samples.origin import Origin
+from training.samples.sample_files import Origin
 
 CPU = torch.device("cpu")
 
