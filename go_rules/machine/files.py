@@ -23,6 +23,8 @@ PRIVATE, PUBLIC = 0o600, 0o666
 
 READ_SECONDS = 300.0
 """The longest that reading one file may take. A file that trickles, as some in /proc or on a network do, ends there."""
+NEW = ".new-"
+"""How the name of a file begins that is yet to be moved to its place; a process that is killed leaves it behind."""
 CHUNK = 1 << 16
 """How much is read at once of a file that does not say how large it is."""
 
@@ -114,7 +116,7 @@ def written_beside(path: Path, content: bytes, mode: int = PRIVATE, durable: boo
     The body may move it to where it belongs; what is still there at the end is removed. `durable` waits until the disk
     has the content, so that a power failure cannot leave an empty file. Raises OSError.
     """
-    temporary = path.parent / f".new-{os.urandom(8).hex()}"
+    temporary = path.parent / f"{NEW}{os.urandom(8).hex()}"
     with _named(path):
         descriptor = _open(temporary, _WRITE | os.O_EXCL, mode)
     try:
