@@ -247,7 +247,6 @@ def test_files_of_any_name_are_read_with_their_folder(tmp_path: Path) -> None:
     assert sum(len(rows.value) for rows in rows_of_samples(tmp_path, full=False)) == 5
     written(tmp_path / "later.samples", made_up(4, 9, 9, seed=3)[0])
     assert buffer.counts()[9] == 9
-    buffer.close()
     writer = SampleWriter(tmp_path, ORIGIN, capacity=1)
     writer.add(made_up(1, 9, 9)[0])
     assert (tmp_path / "09-000001.samples").exists()
@@ -264,7 +263,6 @@ def test_sources_that_do_not_exist_are_named(tmp_path: Path, capsys: pytest.Capt
     later.mkdir()
     written(later / "09-000000.samples", made_up(2, 9, 9, seed=2)[0])
     assert buffer.counts()[9] == 5
-    buffer.close()
 
 
 def test_a_buffer_reads_by_and_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,7 +278,6 @@ def test_a_buffer_reads_by_and_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for _ in range(60):
         _, global_, _ = buffer.draw(9, 4, generator)
         seen.append({row.tobytes() for row in global_})
-    buffer.close()
     assert len(seen[0]) <= 8
     assert len(set().union(*seen)) > 20
 
@@ -292,7 +289,6 @@ def test_a_batch_is_not_sorted_by_chunk(tmp_path: Path) -> None:
         written(tmp_path / f"09-00000{number}.samples", samples._replace(known=np.full(40, known, np.uint8)))
     buffer = ShuffleBuffer("samples", (str(tmp_path),))
     _, _, targets = buffer.draw(9, 200, np.random.default_rng(1))
-    buffer.close()
     for half in (targets.policy_weight[:100], targets.policy_weight[100:]):
         assert 0.3 < float(half.mean()) < 0.7
 
