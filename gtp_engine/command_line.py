@@ -44,7 +44,6 @@ SUBCOMMANDS = {
     "train": ("training.commands.train", "Train a network, in legs of a given time."),
     "records": ("training.commands.positions", "Gather games out of SGF files, to learn from."),
     "label": ("training.commands.positions", "Write positions and a teacher's evaluation of them to files."),
-    "pack": ("training.commands.positions", "Gather labelled positions in one small file."),
     "selfplay": ("training.commands.positions", "Write what a network finds out in games against itself."),
     "learn": ("training.commands.train", "Alternate self-play and training; keep what wins its match."),
     "export": ("training.commands.network", "Write a training run's network to a file."),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,18 +62,65 @@ def read_network(path: Path) -> Model:
 def read_arrays(path: Path, names: Iterable[str], what: str) -> list[NDArray[Any]]:
     """Read the named arrays of a .npz archive that may be damaged, or anything else. `what` says for errors what the
     file should be. Raises TrainingError."""
+    with opened_arrays(path, what) as archive:
+        if archive.size > MAX_BYTES:
+            raise TrainingError(f"{path}: not {what}: it is too large")
+        return [archive.read(name) for name in names]
+
+
+@contextmanager
+def opened_arrays(path: Path, what: str, most_bytes: int | None = None) -> Iterator[Arrays]:
+    """Open a .npz archive, of at most `most_bytes` if given, for a body that reads some of its arrays. What goes wrong
+    in the body is the file's fault: it is not `what`, or damaged. Raises TrainingError."""
     try:
-        with named_errors(path), ExitStack() as stack:
-            file = stack.enter_context(files.opened_regular(path))
-            opened = np.load(file, allow_pickle=False)
-            if not isinstance(opened, np.lib.npyio.NpzFile):
-                raise TrainingError(f"{path}: not {what}")
-            with opened as archive:
-                missing = [name for name in names if name not in archive.files]
-                if missing:
-                    raise TrainingError(f"{path}: not {what}: it has no array named {missing[0]}")
-                if archive.zip is not None and sum(entry.file_size for entry in archive.zip.infolist()) > MAX_BYTES:
-                    raise TrainingError(f"{path}: not {what}: it is too large")
-                return [archive[name] for name in names]
-    except (ValueError, KeyError, EOFError, TypeError, NotImplementedError, zipfile.BadZipFile, zlib.error):
+        with named_errors(path), files.opened_regular(path) as file:
+            if most_bytes is not None and file.seek(0, 2) > most_bytes:
+                raise TrainingError(f"{path}: not {what}: it is too large")
+            file.seek(0)
+            with zipfile.ZipFile(file) as archive:
+                yield Arrays(archive)
+    except TrainingError:
+        raise
+    except KeyError as error:
+        raise TrainingError(f"{path}: not {what}: {error.args[0]}") from None
+    except Exception:  # zipfile, numpy and each way of compressing have errors of their own for damaged content
         raise TrainingError(f"{path}: not {what}, or a damaged one") from None
+
+
+class Arrays:
+    """The arrays of an open .npz archive. They are read one by one, and take no more memory than they have content,
+    whatever their headers say."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+
+    @property
+    def size(self) -> int:
+        """How many bytes all arrays have, as the archive says."""
+        return sum(entry.file_size for entry in self._archive.infolist())
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return an array's shape, as its header says. Raises KeyError where there is no such array."""
+        with self._archive.open(f"{name}.npy") as file:
+            return _header(file)[0]
+
+    def read(self, name: str, kind: type | None = None, shape: tuple[int, ...] | None = None) -> NDArray[Any]:
+        """Read an array, which must be of this dtype and shape where they are given. Raises KeyError where there is
+        none of this name; what is damaged has many other errors."""
+        with self._archive.open(f"{name}.npy") as file:
+            found, is_fortran, dtype = _header(file)
+            size = math.prod(found) * dtype.itemsize
+            is_expected = kind in (None, dtype.type) and shape in (None, found)
+            if not is_expected or dtype.hasobject or file.tell() + size != self._archive.getinfo(file.name).file_size:
+                raise ValueError("the header contradicts the content, or what is expected")
+            content = bytearray(file.read(size))
+        return np.ndarray(found, dtype, content, order="F" if is_fortran else "C")
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read the header of an array: its shape, whether columns come first, and its dtype. Raises ValueError."""
+    version = np.lib.format.read_magic(file)
+    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in read:
+        raise ValueError("an unknown version")
+    return read[version](file)

@@ -64,7 +64,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "average": ("average", NAME, f"{NAME}.bin.gz"),
     "train": ("train", NAME, "--config", f"{NAME}.toml"),
     "label": ("label", NAME, "--config", f"{NAME}.toml"),
-    "pack": ("pack", f"{NAME}.npz", NAME),
     "selfplay": ("selfplay", f"{NAME}.npz", "--net", f"{NAME}.onnx"),
     "learn": ("learn", NAME, "--config", f"{NAME}.toml"),
     "yardstick": ("yardstick", f"{NAME}.onnx", f"{NAME}.npz"),

@@ -1,4 +1,4 @@
-"""`nobi records`, `nobi label`, `nobi pack` and `nobi selfplay`: making positions to learn from."""
+"""`nobi records`, `nobi label` and `nobi selfplay`: making positions to learn from."""
 
 from __future__ import annotations
 
@@ -38,17 +38,6 @@ def records(out: Path, sgf: tuple[Path, ...]) -> None:
     for reason, count in left_out.most_common():
         click.echo(f"{count:,} left out: {reason}", err=True)
     click.echo(f"{taken:,} games in {out}", err=True)
-
-
-@click.command()
-@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
-@click.argument("sources", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
-def pack(out: Path, sources: tuple[Path, ...]) -> None:
-    """Gather sample files, and folders of them, in the one small file OUT (.samples), which data.samples can name."""
-    from training.samples.packer import pack as run
-
-    count = run(out, sources)
-    click.echo(f"{count:,} samples in {out}, {out.stat().st_size / count:,.0f} bytes each", err=True)
 
 
 @click.command()

@@ -98,7 +98,7 @@ class BatchLoader:
         self._samples: dict[str, ShuffleBuffer] = {}
         for source, folders in ((SAMPLES, data.samples), (FRESH, data.fresh)):
             if self._shares[source]:
-                self._samples[source] = ShuffleBuffer(source, folders, config.run.threads)
+                self._samples[source] = ShuffleBuffer(source, folders)
         self._drawn: dict[int, Future[Batch]] = {}
         if self._records is not None:
             self._prepare_records(self._records)
@@ -131,8 +131,6 @@ class BatchLoader:
         for games in self._games.values():
             games.close()
         self._background.shutdown(wait=True, cancel_futures=True)
-        for samples in self._samples.values():
-            samples.close()
         self._workers.close()
 
     def _source(self, step: int) -> tuple[str, np.random.Generator]:

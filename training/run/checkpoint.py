@@ -1,38 +1,23 @@
-"""Checkpoints: folders with all of a run's state, each replaced whole or not at all.
+"""Checkpoints: all state of a run in one file, replaced whole or not at all.
 
-    part1.pt, part2.pt, ...   the weights and, within a leg, their average and the optimisers' state, as one torch file
-                              cut in pieces
-    state.json                the progress, and the checksum of each piece
-
-Pieces are small enough for whatever carries a run to another machine file by file.
+It is a file of PyTorch's: the weights and, within a leg, their average and the optimisers' state; and the progress, as
+JSON.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import torch
 
-from go_rules.machine.files import PUBLIC, read_regular, write_whole
+from go_rules.machine.files import NEW, PUBLIC, opened_regular, write_whole
 from training.errors import TrainingError
-from training.samples.origin import Origin
-
-STATE = "state.json"
-WEIGHTS, AVERAGE, OPTIMISER = "weights", "average", "optimiser"
-PART_BYTES = 15 << 20
-"""The size of a piece; the last one may be smaller."""
-MOST_PARTS = 1000
-
-Content = TypeVar("Content")
+from training.samples.sample_files import Origin
 
 
 @dataclass
@@ -79,121 +64,49 @@ class Checkpoint:
     progress: Progress
 
 
-class _Parts(msgspec.Struct):
-    """The part of state.json about the pieces. Checkpoints of earlier versions have none."""
-
-    parts: tuple[str, ...] = ()
-    """SHA-256 of each piece."""
-
-
-def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
-    """Replace the checkpoint in `folder`. Where this fails, the one before stays. Raises TrainingError."""
+def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Replace the checkpoint at `path`, in a folder that no other process writes to. Where this fails, the one before
+    stays. Raises TrainingError."""
     buffer = io.BytesIO()
-    torch.save(
-        {WEIGHTS: checkpoint.weights, AVERAGE: checkpoint.average, OPTIMISER: checkpoint.optimiser},
-        buffer,
-    )
-    content = buffer.getvalue()
-    pieces = [content[first : first + PART_BYTES] for first in range(0, len(content), PART_BYTES)]
-    checksums = [hashlib.sha256(piece).hexdigest() for piece in pieces]
-    state = {**msgspec.to_builtins(checkpoint.progress), "parts": checksums}
+    torch.save({**vars(checkpoint), "progress": msgspec.json.encode(checkpoint.progress).decode()}, buffer)
     try:
-        with _replacement_of(folder) as fresh:
-            fresh.mkdir(parents=True)
-            for number, piece in enumerate(pieces, 1):
-                write_whole(fresh / _part_name(number), piece, PUBLIC, durable=True)
-            write_whole(fresh / STATE, msgspec.json.format(msgspec.json.encode(state), indent=1), PUBLIC, durable=True)
+        for left in path.parent.glob(f"{NEW}*"):  # by a process that was killed while it saved
+            left.unlink()
+        write_whole(path, buffer.getvalue(), PUBLIC, durable=True)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise TrainingError(f"{folder}: the checkpoint was not saved: {reason}; the one before it is kept") from None
+        raise TrainingError(f"{path}: the checkpoint was not saved: {reason}; the one before it is kept") from None
 
 
-def has_checkpoint(folder: Path) -> bool:
-    """Return whether there is a checkpoint in `folder`."""
-    return _present(folder) is not None
+def has_checkpoint(path: Path) -> bool:
+    """Return whether there is a checkpoint at `path`, one of an earlier version included."""
+    return path.exists() or path.with_suffix("").is_dir()
 
 
-def is_within_leg(folder: Path) -> bool:
-    """Return whether the checkpoint in `folder` is of a leg that was interrupted."""
-    present = _present(folder)
-    return present is not None and _read_state(present, Progress).leg_budget > 0
+def is_within_leg(path: Path) -> bool:
+    """Return whether the checkpoint at `path` is of a leg that was interrupted. Raises TrainingError where it is
+    damaged."""
+    return has_checkpoint(path) and load_checkpoint(path, torch.device("cpu")).progress.leg_budget > 0
 
 
-def load_checkpoint(folder: Path, device: torch.device) -> Checkpoint:
+def load_checkpoint(path: Path, device: torch.device) -> Checkpoint:
     """Read a checkpoint. Raises TrainingError where it is damaged or missing."""
-    present = _present(folder)
-    if present is None:
-        raise TrainingError(f"{folder}: there is no checkpoint")
-    loaded = _load(present, _joined(present, _read_state(present, _Parts).parts), device)
+    if not path.exists():
+        if has_checkpoint(path):
+            raise TrainingError(
+                f"{path.with_suffix('')}: a checkpoint of an earlier version, which this one cannot resume"
+            )
+        raise TrainingError(f"{path}: there is no checkpoint")
     try:
-        return Checkpoint(loaded[WEIGHTS], loaded[AVERAGE], loaded[OPTIMISER], _read_state(present, Progress))
-    except (KeyError, TypeError):
-        raise TrainingError(f"{present}: a damaged checkpoint: it lacks a part of the state") from None
-
-
-@contextmanager
-def _replacement_of(folder: Path) -> Iterator[Path]:
-    """Give the path of a new folder for the body to create, which then takes the place of `folder` in one step.
-
-    A kill on the way leaves the new folder or the old one where `_present` finds it. Raises OSError.
-    """
-    fresh, old = (folder.with_name(folder.name + end) for end in (".new", ".old"))
-    shutil.rmtree(fresh, ignore_errors=True)
-    try:
-        yield fresh
-        if folder.exists():
-            shutil.rmtree(old, ignore_errors=True)
-            os.rename(folder, old)
-        os.rename(fresh, folder)
-    except OSError:
-        shutil.rmtree(fresh, ignore_errors=True)
+        with opened_regular(path) as file:
+            damaged = zipfile.ZipFile(file).testzip()  # torch.load does not compare checksums
+            if damaged is not None:
+                raise TrainingError(f"{path}: a damaged checkpoint: {damaged} is not what was written")
+            file.seek(0)
+            loaded = torch.load(file, map_location=device, weights_only=True)
+        return Checkpoint(**{**loaded, "progress": msgspec.json.decode(loaded["progress"], type=Progress)})
+    except TrainingError:
         raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _present(folder: Path) -> Path | None:
-    """Return the folder, or what an interrupted replacement left of it, or None."""
-    for name in (folder.name, folder.name + ".old"):
-        candidate = folder.with_name(name)
-        if (candidate / STATE).exists():
-            return candidate
-    return None
-
-
-def _part_name(number: int) -> str:
-    return f"part{number}.pt"
-
-
-def _joined(folder: Path, checksums: tuple[str, ...]) -> bytes:
-    """Read the pieces of a checkpoint. Raises TrainingError where one is not what was written."""
-    if not checksums:
-        raise TrainingError(f"{folder}: a checkpoint of an earlier version, which this one cannot resume")
-    if len(checksums) > MOST_PARTS:
-        raise TrainingError(f"{folder}: a damaged checkpoint: {len(checksums)} pieces")
-    pieces = []
-    for number, checksum in enumerate(checksums, 1):
-        path = folder / _part_name(number)
-        try:
-            piece = read_regular(path, PART_BYTES)
-        except OSError as error:
-            raise TrainingError(f"{path}: a damaged checkpoint: {error.strerror or error}") from None
-        if hashlib.sha256(piece).hexdigest() != checksum:
-            raise TrainingError(f"{path}: a damaged checkpoint: this piece is not what was written")
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
-def _load(folder: Path, content: bytes, device: torch.device) -> Any:
-    try:
-        return torch.load(io.BytesIO(content), map_location=device, weights_only=True)
     except Exception as error:  # torch and pickle have many errors of their own for damaged content
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise TrainingError(f"{folder}: a damaged checkpoint: {reason[:200]}") from None
-
-
-def _read_state(folder: Path, kind: type[Content]) -> Content:
-    path = folder / STATE
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise TrainingError(f"{path}: a damaged checkpoint: {error}") from None
+        raise TrainingError(f"{path}: a damaged checkpoint: {reason[:200]}") from None

@@ -2,7 +2,7 @@
 
     training.toml     the configuration it was started with
     start.bin.gz      the network that it began with, if not with random weights; start.json has its provenance
-    checkpoint/       the present state
+    checkpoint.pt     the present state
     student.bin.gz    the average of the weights as a KataGo file, which the engine opens
     leg1.bin.gz, ...  what that was at the ends of legs
     student.json      its provenance and figures
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from training.config import DEFAULT_NETWORK, NetworkConfig, read_config
 
-CONFIG, CHECKPOINT, LEG = "training.toml", "checkpoint", "leg"
+CONFIG, CHECKPOINT, LEG = "training.toml", "checkpoint.pt", "leg"
 START, START_CARD = "start.bin.gz", "start.json"
 LOG = "progress.jsonl"
 STUDENT, CARD = "student.bin.gz", "student.json"

@@ -30,7 +30,7 @@ from training.run.pace import DEVICE, POSITIONS, LegClock, Pace
 from training.run.trained_network import describe_network, progress_of, start_of, write_trained_network
 from training.run.training_log import TrainingLog
 from training.run.yardstick import Yardstick, load_yardstick
-from training.samples.origin import Origin, read_origin
+from training.samples.sample_files import Origin, read_origin
 from training.status_line import StatusLine
 from training.student.beginning import read_student, shape_name
 from training.student.distiller import Distiller
@@ -315,10 +315,10 @@ class Run:
             self._status.note(str(error))
 
     def _restore(self, learned: Progress) -> Progress:
-        folder, distiller = self._folder / CHECKPOINT, self.distiller
-        if not has_checkpoint(folder):
+        path, distiller = self._folder / CHECKPOINT, self.distiller
+        if not has_checkpoint(path):
             return learned
-        checkpoint = load_checkpoint(folder, distiller.device)
+        checkpoint = load_checkpoint(path, distiller.device)
         try:
             distiller.student.load_state_dict(checkpoint.weights)
             distiller.average.load_state_dict(checkpoint.average or {"weights": checkpoint.weights, "updates": 0})
@@ -327,7 +327,7 @@ class Run:
         except (RuntimeError, ValueError, KeyError) as error:
             reason = str(error).splitlines()[:2][-1].strip()  # PyTorch's first line is a heading, if there are more
             raise TrainingError(
-                f"{folder}: not of this network and optimiser ({reason[:150]}); --from its {STUDENT} begins another run"
+                f"{path}: not of this network and optimiser ({reason[:150]}); --from its {STUDENT} begins another run"
             ) from None
         return checkpoint.progress
 

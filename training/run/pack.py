@@ -51,13 +51,13 @@ cd "$(dirname "$0")" || exit
 out=${2:+$(cd "$OLDPWD" && cd "$2" && pwd)} || exit
 export PYTHONPATH="$PWD/code:$PWD/packages" NOBI_CACHE_DIR="$PWD/cache" PYTHONUNBUFFERED=1
 nobi="${PYTHON:-python3} -m gtp_engine.cli"
-from=; [ -f start.bin.gz ] && [ ! -d run/checkpoint ] && from="--from start.bin.gz"
+from=; [ -f start.bin.gz ] && [ ! -f run/checkpoint.pt ] && from="--from start.bin.gz"
 $nobi train run $from --config gpu.toml --budget "${1:-9m}"
 code=$?
-if [ -n "$out" ] && [ -d run/checkpoint ]; then
+if [ -n "$out" ] && [ -f run/checkpoint.pt ]; then
     rm -f "$out"/run.tar.* run/unfinished.bin.gz
-    grep -q '"leg_budget": 0.0' run/checkpoint/state.json || $nobi export run run/unfinished.bin.gz
-    tar -cf - --exclude='*/checkpoint*' --exclude='*/start.*' --exclude='*/leg*' run |
+    grep -aq '"leg_budget":0.0' run/checkpoint.pt || $nobi export run run/unfinished.bin.gz
+    tar -cf - --exclude='*/checkpoint*' --exclude='*/.new-*' --exclude='*/start.*' --exclude='*/leg*' run |
         split -b 15728640 - "$out/run.tar."
 fi
 exit $code

@@ -20,7 +20,7 @@ from training.network import Network
 from training.run.checkpoint import Progress, has_checkpoint, load_checkpoint
 from training.run.folder import CARD, CHECKPOINT, CONFIG, LEG, START, STUDENT, card_beside
 from training.run.measure import Measure
-from training.samples.origin import Origin
+from training.samples.sample_files import Origin
 from training.student.beginning import random_model, read_student, shape_name
 
 

@@ -20,7 +20,7 @@ from training.errors import TrainingError
 from training.files import read_arrays
 from training.positions.canvas import board_cells
 from training.run.measure import EvaluateFunction, Measure, Rows, measure_rows
-from training.samples.sample_files import SampleSources, read_chunk, require_read
+from training.samples.sample_files import SampleSources, read_chunk
 from training.samples.samples import (
     HAS_OWNERSHIP,
     HAS_POLICY,
@@ -111,7 +111,6 @@ def load_yardstick(path: Path) -> Yardstick:
 def rows_of_samples(source: Path, full: bool) -> Iterator[Rows]:
     """Yield the samples of a sample file, or of a folder's files, as rows: those of 19×19 boards if `full`, else of
     smaller boards. Raises TrainingError."""
-    require_read((source,))
     chunks = SampleSources((str(source),)).chunks()
     if not chunks:
         raise TrainingError(f"{source}: there are no sample files in it")

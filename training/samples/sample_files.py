@@ -1,73 +1,86 @@
 """Sample files: labelled positions that are kept to be learned from many times.
 
-A file is a line of text, which says where the labels come from, and then chunks (compact.py). In a folder each file has
-one canvas, and is named by it and a serial number. It is written whole or not at all, and never over another one, so
-several processes can write to one folder. `nobi pack` makes one file of any number of them.
+A file is a compressed .npz archive: the arrays of `Samples`, all of one canvas, and `origin`, which says where the
+labels come from. In a folder, writers name their files by the canvas and a serial number; files of other names are read
+as well. Each is written whole or not at all, and never over another one, so several processes can write to one folder.
 """
 
 from __future__ import annotations
 
-import struct
+import io
+import math
+import re
 import time
-import zlib
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from go_rules.compilation import jit
+import msgspec
+import numpy as np
+
 from go_rules.machine.files import opened_regular
+from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from training.errors import TrainingError
-from training.files import make_folder, named_errors, write_new
+from training.files import make_folder, named_errors, opened_arrays, write_new
 from training.positions.canvas import CANVASES
-from training.samples.compact import MAX_SAMPLES, DamagedChunk, decode_chunk, encode_chunk, warm_up
-from training.samples.origin import Origin, add_origin, first_line, read_first_line
-from training.samples.samples import HAS_OPTIMISTIC, Samples, concatenate, with_optimistic
-from training.status_line import StatusLine
+from training.samples.samples import HAS_VALUE, Samples, concatenate
 
 SUFFIX = ".samples"
-HEADER = struct.Struct("<BBHII")
-"""Of a chunk: canvas, 1 where it has optimistic policies, number of samples, bytes that follow, and their CRC-32."""
-MAX_CHUNK_BYTES = 1 << 25
+WHAT = "a sample file of this version"
+EARLIER = b"nobi-samples-"
+"""How files of the version before begin."""
+NAME = re.compile(r"(\d\d)-(\d{6})\.samples")
+FULL = 1 << 13
+"""Samples of a file that is full; it has a few more, since they come in batches. In memory these take 19 MB."""
+MAX_SAMPLES, MAX_BYTES = 1 << 14, 1 << 26
+"""The most of a file; larger ones are damaged or hostile."""
 KEPT_SECONDS = 120.0
 """A writer keeps no sample in memory for longer, as long as others come: so much is lost where the process is."""
+ROUNDING = 1e-3
+"""By so much the probabilities of a value may miss 1."""
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Which networks made some labels, and what kind of labels they are. Sample files and checkpoints record it."""
+
+    teachers: tuple[str, ...] = ()
+    """Names of the networks that made them; none for labels that are records' moves and results."""
+    has_optimistic: bool = False
+    """Whether some of them have an optimistic policy."""
+    pass_alive_under_suicide: bool = False
+    """Whether area features of the positions count pass-alive groups as under rules with suicide (nets.features)."""
+
+    def joined_with(self, other: Origin) -> Origin:
+        """Return the origin of labels of both origins together."""
+        new = tuple(name for name in other.teachers if name not in self.teachers)
+        return Origin(
+            self.teachers + new,
+            self.has_optimistic or other.has_optimistic,
+            self.pass_alive_under_suicide or other.pass_alive_under_suicide,
+        )
 
 
 class Chunk(NamedTuple):
-    """A part of a sample file: samples of one canvas."""
+    """A sample file, as far as it is known without reading its samples."""
 
     path: Path
-    start: int
-    """Where its bytes begin in the file."""
-    size: int
-    """How many they are."""
-    checksum: int
     canvas: int
     length: int
     """How many samples it has."""
-    has_optimistic: bool
-    pass_alive_under_suicide: bool
-    """How the area features of its planes count (nets.features)."""
+    origin: Origin
 
 
 class SampleWriter:
     """Collects samples and writes them to a folder in files of about `capacity` samples."""
 
-    def __init__(self, folder: Path, origin: Origin, capacity: int = MAX_SAMPLES) -> None:
-        """Create the folder unless it exists, and record the origin of the samples there. Raises TrainingError."""
+    def __init__(self, folder: Path, origin: Origin, capacity: int = FULL) -> None:
+        """Create the folder unless it exists. Raises TrainingError."""
         make_folder(folder)
-        add_origin(folder, origin)
-        self._folder, self._origin, self._capacity = folder, origin, min(capacity, MAX_SAMPLES)
+        self._folder, self._origin, self._capacity = folder, origin, capacity
         self._parts: dict[int, list[Samples]] = {canvas: [] for canvas in CANVASES}
         self._written = time.monotonic()
         self.files = 0
         """Files written so far."""
-
-    def compile_ahead(self, status: StatusLine) -> None:
-        """Compile what writes samples: were it compiled at an interruption, that would end late, without a word."""
-        compiled, began = jit.compilations, time.monotonic()
-        warm_up()
-        if jit.compilations > compiled:
-            status.note(f"what writes samples was compiled in {time.monotonic() - began:.0f} s")
 
     def add(self, samples: Samples) -> None:
         """Collect samples, and write all of them when there are enough, or they are KEPT_SECONDS old. Raises
@@ -82,114 +95,119 @@ class SampleWriter:
         """Write what there is, in files that may be small. Raises TrainingError."""
         self._written = time.monotonic()
         for canvas, parts in self._parts.items():
-            if parts:
-                content = first_line(self._origin) + encode_samples(concatenate(parts), self._origin)
-                write_new(partial(next_path, self._folder, canvas), content)
-                self._parts[canvas] = []
+            while parts:
+                samples = concatenate(parts)
+                first, rest = (samples.chosen(part) for part in (slice(MAX_SAMPLES), slice(MAX_SAMPLES, None)))
+                write_new(partial(next_path, self._folder, canvas), encode_samples(first, self._origin))
+                parts[:] = [rest] if rest.length else []
                 self.files += 1
 
 
 def next_path(folder: Path, canvas: int) -> Path:
     """Return the path of the next sample file in a folder."""
-    taken = [int(path.name.split(".")[0].split("-")[1]) for path in sample_files(folder, canvas)]
+    names = [NAME.fullmatch(path.name) for path in sample_files(folder)]
+    taken = [int(name[2]) for name in names if name and int(name[1]) == canvas]
     return folder / f"{canvas:02d}-{max(taken, default=-1) + 1:06d}{SUFFIX}"
 
 
-def sample_files(folder: Path, canvas: int | None = None) -> list[Path]:
-    """List the sample files in a folder, the oldest first; `canvas` restricts them to one canvas."""
-    start = "[0-9][0-9]" if canvas is None else f"{canvas:02d}"
-    return sorted(
-        folder.glob(f"{start}-[0-9][0-9][0-9][0-9][0-9][0-9]{SUFFIX}"), key=lambda path: (path.name[3:], path.name)
-    )
-
-
-def require_read(sources: tuple[Path, ...]) -> None:
-    """Raise TrainingError for a sample file in one of the folders that would not be read with it, because it has a name
-    of its own as packed files do, unless it is one of `sources` itself."""
-    named = {source.resolve() for source in sources}
-    for source in sources:
-        others = {path for path in source.glob(f"*{SUFFIX}") if path.is_file()} - set(sample_files(source))
-        for path in sorted(others):
-            if path.resolve() not in named:
-                raise TrainingError(
-                    f"{path}: a file of this name is not read with its folder: name the file too, or move it elsewhere"
-                )
+def sample_files(folder: Path) -> list[Path]:
+    """List the sample files in a folder; those that one writer wrote of one canvas in the order of their age."""
+    return sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: (path.name[3:], path.name))
 
 
 def encode_samples(samples: Samples, origin: Origin) -> bytes:
-    """Return samples of one canvas as chunks."""
-    content = []
-    for first in range(0, samples.length, MAX_SAMPLES):
-        part = Samples._make(array[first : first + MAX_SAMPLES] for array in samples)
-        has_optimistic = bool((part.known & HAS_OPTIMISTIC).any())
-        if not has_optimistic:
-            part = part._replace(optimistic=part.optimistic[:, :0])
-        body = encode_chunk(part, origin.pass_alive_under_suicide)
-        header = HEADER.pack(part.canvas, has_optimistic, part.length, len(body), zlib.crc32(body))
-        content.append(header + body)
-    return b"".join(content)
+    """Return the content of a file with samples of one canvas, at most MAX_SAMPLES of them."""
+    buffer = io.BytesIO()
+    about = np.frombuffer(msgspec.json.encode(origin), np.uint8)
+    np.savez_compressed(buffer, origin=about, **samples._asdict())
+    return buffer.getvalue()
 
 
-def read_chunks(path: Path) -> list[Chunk]:
-    """List the chunks of a file without reading their samples. Raises TrainingError."""
+def read_header(path: Path) -> Chunk:
+    """Read what a file says of its samples, and none of them. Raises TrainingError."""
     with named_errors(path), opened_regular(path) as file:
-        origin = read_first_line(file, path)
-        place, end = file.tell(), file.seek(0, 2)
-        chunks = []
-        while place < end:
-            file.seek(place)
-            header = file.read(HEADER.size)
-            if len(header) < HEADER.size:
-                raise _damaged(path)
-            canvas, has_optimistic, count, size, checksum = HEADER.unpack(header)
-            start = place + HEADER.size
-            place = start + size
-            is_sound = canvas in CANVASES and has_optimistic <= 1 and 0 < count <= MAX_SAMPLES
-            if not is_sound or size > MAX_CHUNK_BYTES or place > end:
-                raise _damaged(path)
-            flags = bool(has_optimistic), origin.pass_alive_under_suicide
-            chunks.append(Chunk(path, start, size, checksum, canvas, count, *flags))
-    return chunks
+        if file.read(len(EARLIER)) == EARLIER:
+            raise TrainingError(f"{path}: a sample file of an earlier version, which this one cannot read")
+    with opened_arrays(path, WHAT, MAX_BYTES) as arrays:
+        length, cells = arrays.shape("ownership")
+        canvas = math.isqrt(cells)
+        origin = msgspec.json.decode(arrays.read("origin", np.uint8, arrays.shape("origin")[:1]).tobytes(), type=Origin)
+        if canvas not in CANVASES or cells != canvas * canvas or not 0 < length <= MAX_SAMPLES:
+            raise ValueError("no canvas has so many cells, or no file so many samples")
+    return Chunk(path, canvas, length, origin)
 
 
 def read_chunk(chunk: Chunk) -> Samples:
-    """Read the samples of a chunk. Raises TrainingError where it is damaged."""
-    with named_errors(chunk.path), opened_regular(chunk.path) as file:
-        file.seek(chunk.start)
-        content = file.read(chunk.size)
-    if zlib.crc32(content) != chunk.checksum:
-        raise _damaged(chunk.path)
-    try:
-        return decode_chunk(content, chunk.canvas, chunk.length, chunk.has_optimistic, chunk.pass_alive_under_suicide)
-    except DamagedChunk:
-        raise _damaged(chunk.path) from None
+    """Read the samples of a file. Raises TrainingError where it is damaged."""
+    cells = chunk.canvas**2
+    layout: dict[str, tuple[type, tuple[int, ...]]] = {
+        "planes": (np.uint8, (SPATIAL_PLANES, (cells + 7) // 8)),
+        "global_": (np.float32, (GLOBAL_FEATURES,)),
+        "policy": (np.uint8, (cells + 1,)),
+        "optimistic": (np.uint8, (cells + 1,)),
+        "reply": (np.int16, ()),
+        "value": (np.float32, (3,)),
+        "score": (np.float32, (SCORE_COLUMNS,)),
+        "ownership": (np.int8, (cells,)),
+        "known": (np.uint8, ()),
+    }
+    with opened_arrays(chunk.path, WHAT, MAX_BYTES) as arrays:
+        samples = Samples(
+            **{name: arrays.read(name, kind, (chunk.length, *row)) for name, (kind, row) in layout.items()}
+        )
+    problem = _problem(samples)
+    if problem:
+        raise TrainingError(f"{chunk.path}: a damaged sample file: {problem}")
+    return samples
+
+
+def _problem(samples: Samples) -> str | None:
+    """Say what is wrong with the content of arrays that have the right shapes, if anything is."""
+    canvas = samples.canvas
+    if not all(np.isfinite(array).all() for array in (samples.global_, samples.value, samples.score)):
+        return "a number is not finite"
+    totals = samples.value.sum(axis=1)[samples.known & HAS_VALUE != 0]
+    if (samples.value < 0.0).any() or (np.abs(totals - 1.0) > ROUNDING).any():
+        return "a value is no probability"
+    if (samples.reply < -1).any() or (samples.reply > canvas * canvas).any():
+        return "a reply lies outside the board"
+    boards = np.unpackbits(samples.planes[:, 0], axis=1, count=canvas * canvas).reshape(-1, canvas, canvas)
+    inside = np.arange(canvas)[None] < boards[:, 0].sum(axis=1)[:, None]
+    if not boards[:, 0, 0].all() or (boards != inside[:, :, None] * inside[:, None, :]).any():
+        return "a board is not a square in the corner of its canvas"
+    outside = boards.reshape(samples.length, -1) == 0
+    if any(policy[:, :-1][outside].any() for policy in (samples.policy, samples.optimistic)):
+        return "a move lies outside the board"
+    return None
 
 
 def read_samples(path: Path) -> Samples:
-    """Read all samples of a file that has samples of one canvas. Raises TrainingError."""
-    parts = [with_optimistic(read_chunk(chunk)) for chunk in read_chunks(path)]
-    if len({part.canvas for part in parts}) != 1:
-        raise TrainingError(f"{path}: it has no samples, or samples of several canvases")
-    return concatenate(parts)
+    """Read all samples of a file. Raises TrainingError."""
+    return read_chunk(read_header(path))
+
+
+def read_origin(source: Path) -> Origin:
+    """Return the origin of the samples in a file or folder, as far as they are written. Raises TrainingError."""
+    origin = Origin()
+    for chunk in SampleSources((str(source),)).chunks():
+        origin = origin.joined_with(chunk.origin)
+    return origin
 
 
 class SampleSources:
-    """The chunks of some folders and files of samples. Folders are looked through again each time."""
+    """The files of some folders of samples, and other sample files. Folders are looked through again each time."""
 
     def __init__(self, sources: tuple[str, ...]) -> None:
         self._sources = [Path(source) for source in sources]
-        self._known: dict[Path, list[Chunk]] = {}
+        self._known: dict[Path, Chunk] = {}
 
     def chunks(self, canvas: int | None = None) -> list[Chunk]:
-        """List the chunks, of one canvas or of all. Raises TrainingError where a file is damaged."""
+        """List the files, of one canvas or of all. Raises TrainingError where one is damaged."""
         found = []
         for source in self._sources:
-            for path in [source] if source.is_file() else sample_files(source, canvas):
+            for path in [source] if source.is_file() else sample_files(source):
                 if path not in self._known:  # what was written never changes
-                    self._known[path] = read_chunks(path)
-                found += [chunk for chunk in self._known[path] if canvas in (None, chunk.canvas)]
+                    self._known[path] = read_header(path)
+                if canvas in (None, self._known[path].canvas):
+                    found.append(self._known[path])
         return found
-
-
-def _damaged(path: Path) -> TrainingError:
-    return TrainingError(f"{path}: a damaged sample file")

@@ -1,20 +1,16 @@
-"""A shuffle buffer: batches are drawn at random from chunks of samples in memory, which others replace by and by."""
+"""A shuffle buffer: batches are drawn at random from the sample files in memory, which others replace by and by."""
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from go_rules.machine.cores import usable_cores
 from nets.symmetry import SYMMETRIES
 from training.errors import TrainingError
 from training.positions.canvas import CANVASES
-from training.samples.compact import MAX_SAMPLES
-from training.samples.older_files import older_files
-from training.samples.sample_files import SUFFIX, Chunk, SampleSources, read_chunk, require_read
+from training.samples.sample_files import FULL, SUFFIX, Chunk, SampleSources, read_chunk
 from training.samples.samples import (
     HAS_ERRORS,
     HAS_OPTIMISTIC,
@@ -26,42 +22,35 @@ from training.samples.samples import (
     concatenate,
     turned,
     unpack_probabilities,
-    with_optimistic,
 )
 from training.status_line import StatusLine
 from training.student.losses import Targets
 
 FIRST_READ = 8
-"""How many chunks of a canvas are read before the first batch."""
-SAMPLES_HELD = 24 * MAX_SAMPLES
-"""How many samples of each canvas are in memory at once; a full chunk takes 20 MB."""
+"""How many files of a canvas are read before the first batch."""
+SAMPLES_HELD = 24 * FULL
+"""How many samples of each canvas are in memory at once."""
 PASSES = 2.0
-"""How often a sample is drawn, on average, before another chunk takes its chunk's place, if there are more. To read a
-sample costs about twice as much as to turn it."""
+"""How often a sample is drawn, on average, before another file takes its file's place, if there are more."""
 
 
 class ShuffleBuffer:
     """Draws batches from sample files and folders of them. It notices new files."""
 
-    def __init__(self, setting: str, sources: tuple[str, ...], threads: int = 0) -> None:
-        """`setting` is the one that names the sources. `threads` threads read; 0 means one for each core.
+    def __init__(self, setting: str, sources: tuple[str, ...]) -> None:
+        """`setting` is the one that names the sources.
 
         A folder that is missing may come later, and is noted. Raises TrainingError where a file is missing, or where
         there are no samples.
         """
         self._sources = SampleSources(sources)
         self._held: dict[int, list[tuple[Chunk, Samples]]] = {canvas: [] for canvas in CANVASES}
-        self._next: dict[int, tuple[Chunk, Future[Samples]]] = {}
         self._drawn = dict.fromkeys(CANVASES, 0)
-        self._readers = ThreadPoolExecutor(threads or usable_cores(), thread_name_prefix="samples")
-        require_read(tuple(Path(source) for source in sources))
         for source in sources:
             if not Path(source).exists():
                 if source.endswith(SUFFIX):
                     raise TrainingError(f"{source}: there is no such file, which data.{setting} names")
                 StatusLine().note(f"{source}: there is no such folder yet, which data.{setting} names")
-            if older_files(Path(source)):
-                raise TrainingError(f"{source}: it has sample files of the earlier version: `nobi pack` makes new ones")
         if not self._sources.chunks():
             raise TrainingError(f"no sample files in {', '.join(sources) or f'data.{setting}'}")
 
@@ -71,10 +60,6 @@ class ShuffleBuffer:
         for chunk in self._sources.chunks():
             counts[chunk.canvas] += chunk.length
         return counts
-
-    def close(self) -> None:
-        """End the threads that read."""
-        self._readers.shutdown(wait=True, cancel_futures=True)
 
     def draw(self, canvas: int, count: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, Targets]:
         """Return planes uint8[N, 22, S, S], global features [N, 19] and targets of N = `count` samples, each turned at
@@ -90,7 +75,7 @@ class ShuffleBuffer:
             first = lengths[number] - samples.length
             inside = places[(places >= first) & (places < lengths[number])] - first
             if len(inside):
-                parts.append(with_optimistic(samples.chosen(inside)))
+                parts.append(samples.chosen(inside))
         # In any order: parts of a batch, each with gradients of its own, should know as much as the others.
         joined = concatenate(parts).chosen(generator.permutation(count))
         self._drawn[canvas] += count
@@ -98,33 +83,18 @@ class ShuffleBuffer:
         return spatial, joined.global_, targets_from_samples(labels)
 
     def _refresh(self, canvas: int, generator: np.random.Generator) -> None:
-        """Read the first chunks; later one more whenever as many samples were drawn as the oldest has PASSES times."""
+        """Read the first files; later one more whenever as many samples were drawn as the oldest has PASSES times."""
         held = self._held[canvas]
-        if not held:
-            waiting = self._waiting(canvas, generator)[:FIRST_READ]
-            held += zip(waiting, self._readers.map(read_chunk, waiting), strict=True)
-            self._read_ahead(canvas, generator)
-        elif self._drawn[canvas] >= PASSES * held[0][1].length:
-            self._drawn[canvas] = 0
-            if canvas in self._next:
-                chunk, samples = self._next.pop(canvas)
-                while len(held) > 1 and sum(each.length for each, _ in held) + chunk.length > SAMPLES_HELD:
-                    held.pop(0)
-                held.append((chunk, samples.result()))
-            self._read_ahead(canvas, generator)
-
-    def _read_ahead(self, canvas: int, generator: np.random.Generator) -> None:
-        """Begin to read the chunk that will come next, if there is another one."""
-        waiting = self._waiting(canvas, generator)
-        if waiting:
-            self._next[canvas] = waiting[0], self._readers.submit(read_chunk, waiting[0])
-
-    def _waiting(self, canvas: int, generator: np.random.Generator) -> list[Chunk]:
-        """List the chunks that are not in memory, in random order."""
-        held = {chunk for chunk, _ in self._held[canvas]}
-        waiting = [chunk for chunk in self._sources.chunks(canvas) if chunk not in held]
+        if held and self._drawn[canvas] < PASSES * held[0][1].length:
+            return
+        self._drawn[canvas] = 0
+        known = {chunk for chunk, _ in held}
+        waiting = [chunk for chunk in self._sources.chunks(canvas) if chunk not in known]
         generator.shuffle(waiting)
-        return waiting
+        for chunk in waiting[: 1 if held else FIRST_READ]:
+            while len(held) > 1 and sum(samples.length for _, samples in held) + chunk.length > SAMPLES_HELD:
+                held.pop(0)
+            held.append((chunk, read_chunk(chunk)))
 
 
 def targets_from_samples(samples: Samples) -> Targets:

@@ -10,8 +10,7 @@ from go_rules.machine.interruption import interruptible
 from nets.evaluator import Evaluator
 from training.config import DataConfig
 from training.errors import TrainingError
-from training.samples.origin import Origin
-from training.samples.sample_files import SampleWriter
+from training.samples.sample_files import Origin, SampleWriter
 from training.selfplay.worker import Reanalysis, SelfPlayWorker
 from training.status_line import StatusLine
 from training.teacher.hard_examples import HardExampleFilter
@@ -42,7 +41,6 @@ def selfplay(
     origin = Origin((network.name,), pass_alive_under_suicide=network.pass_alive_under_suicide)
     writer = SampleWriter(folder, origin, SAMPLES_A_FILE)
     status = StatusLine()
-    writer.compile_ahead(status)
     hard_examples = None if reanalysis is None else HardExampleFilter(reanalysis.share)
     workers = [SelfPlayWorker(evaluator, config, seed * 1009 + number, reanalysis) for number in range(threads)]
     started = time.monotonic()

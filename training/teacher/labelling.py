@@ -22,8 +22,7 @@ from training.errors import TrainingError
 from training.files import write_whole
 from training.positions.batch import Batch
 from training.positions.komi_balancing import with_balanced_komi
-from training.samples.origin import Origin
-from training.samples.sample_files import SampleWriter
+from training.samples.sample_files import Origin, SampleWriter
 from training.samples.samples import (
     HAS_ERRORS,
     HAS_OPTIMISTIC,
@@ -124,7 +123,6 @@ def label(
     origin = Origin((teacher.name,), teacher.has_optimistic, teacher.pass_alive_under_suicide)
     writer = SampleWriter(folder, origin)
     status = StatusLine()
-    writer.compile_ahead(status)
     batches = distiller.batches(state["records_drawn"], state["step"], None if miner is None else miner.policy)
     started, done = time.monotonic(), 0
     try:

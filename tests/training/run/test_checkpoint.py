@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -11,15 +12,17 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 from training.errors import TrainingError
-from training.run import checkpoint
 from training.run.checkpoint import (
     Checkpoint,
     Progress,
     has_checkpoint,
+    is_within_leg,
     load_checkpoint,
     save_checkpoint,
 )
-from training.samples.origin import Origin
+from training.run.folder import CHECKPOINT
+from training.run.pack import LEG
+from training.samples.sample_files import Origin
 
 CPU = torch.device("cpu")
 
@@ -34,89 +37,87 @@ def made_up(step: int) -> Checkpoint:
 
 
 def test_it_reads_back(tmp_path: Path) -> None:
-    folder = tmp_path / "checkpoint"
+    path = tmp_path / CHECKPOINT
     for step in (1, 2):
-        save_checkpoint(folder, made_up(step))
-    back = load_checkpoint(folder, CPU)
+        save_checkpoint(path, made_up(step))
+    back = load_checkpoint(path, CPU)
     assert back.progress == progress(2)
     assert back.weights["stem"].tolist() == [2, 2, 2]
-    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+    assert [each.name for each in tmp_path.iterdir()] == [CHECKPOINT]
+
+
+@pytest.mark.parametrize("budget", [0.0, 540.0])
+def test_the_script_of_a_leg_elsewhere_sees_whether_it_has_ended(tmp_path: Path, budget: float) -> None:
+    path, state = tmp_path / CHECKPOINT, made_up(1)
+    state.progress.leg_budget = budget
+    save_checkpoint(path, state)
+    asked = re.search(r"grep -aq '(.*?)' run/checkpoint\.pt", LEG)
+    assert asked is not None
+    assert (asked[1].encode() in path.read_bytes()) == (budget == 0.0)
+    assert is_within_leg(path) == (budget > 0.0)
 
 
 def test_a_full_disk_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "checkpoint"
-    save_checkpoint(folder, made_up(1))
+    path = tmp_path / CHECKPOINT
+    save_checkpoint(path, made_up(1))
 
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(TrainingError, match="No space left"):
-        save_checkpoint(folder, made_up(2))
-    assert load_checkpoint(folder, CPU).progress.step == 1
+        save_checkpoint(path, made_up(2))
+    assert load_checkpoint(path, CPU).progress.step == 1
 
 
 def test_a_killed_save_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, rename = tmp_path / "checkpoint", os.rename
-    save_checkpoint(folder, made_up(2))
+    path, replace = tmp_path / CHECKPOINT, os.replace
+    save_checkpoint(path, made_up(2))
 
     def killed(old: Path, new: Path) -> None:
-        if new == folder:
-            raise KeyboardInterrupt
-        rename(old, new)
+        assert new == path
+        replace(old, tmp_path / "aside")  # or it would be tidied up on the way out, which a kill prevents
+        replace(tmp_path / "aside", tmp_path / ".new-0123")
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "rename", killed)
-    with pytest.raises(KeyboardInterrupt):
-        save_checkpoint(folder, made_up(3))
-    assert load_checkpoint(folder, CPU).progress.step == 2
-
-
-def test_an_interrupted_replacement_is_repaired(tmp_path: Path) -> None:
-    folder = tmp_path / "checkpoint"
-    save_checkpoint(folder, made_up(1))
-    folder.rename(tmp_path / "checkpoint.old")  # killed between the two renamings
-    assert has_checkpoint(folder)
-    assert load_checkpoint(folder, CPU).progress.step == 1
-    save_checkpoint(folder, made_up(2))
-    assert load_checkpoint(folder, CPU).progress.step == 2
-
-
-def test_a_large_state_is_cut_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint, "PART_BYTES", 1000)
-    folder = tmp_path / "checkpoint"
-    save_checkpoint(folder, made_up(3))
-    sizes = [path.stat().st_size for path in folder.glob("part*.pt")]
-    assert len(sizes) > 1
-    assert max(sizes) == 1000
-    assert load_checkpoint(folder, CPU).weights["stem"].tolist() == [3, 3, 3]
-    (folder / "part2.pt").unlink()
-    with pytest.raises(TrainingError, match=r"part2\.pt: a damaged checkpoint"):
-        load_checkpoint(folder, CPU)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            save_checkpoint(path, made_up(3))
+    assert load_checkpoint(path, CPU).progress.step == 2
+    save_checkpoint(path, made_up(4))
+    assert load_checkpoint(path, CPU).progress.step == 4
+    assert [each.name for each in tmp_path.iterdir()] == [CHECKPOINT]
 
 
 def test_a_checkpoint_of_an_earlier_version_is_named_so(tmp_path: Path) -> None:
-    folder = tmp_path / "checkpoint"
-    folder.mkdir()
-    (folder / "weights.pt").write_bytes(b"whatever")
-    (folder / "state.json").write_text('{"step": 4}')
+    (tmp_path / "checkpoint").mkdir()
+    assert has_checkpoint(tmp_path / CHECKPOINT)
     with pytest.raises(TrainingError, match=r"checkpoint: a checkpoint of an earlier version, .* cannot resume$"):
-        load_checkpoint(folder, CPU)
+        load_checkpoint(tmp_path / CHECKPOINT, CPU)
 
 
-@pytest.mark.parametrize("damage", [b"\x80\x02garbage", None])
-@pytest.mark.parametrize("name", ["part1.pt", "state.json"])
-def test_damage_is_told_in_a_line(tmp_path: Path, name: str, damage: bytes | None) -> None:
-    folder = tmp_path / "checkpoint"
-    save_checkpoint(folder, made_up(1))
-    whole = (folder / name).read_bytes()
-    (folder / name).write_bytes(whole[: len(whole) // 2] if damage is None else damage)
-    with pytest.raises(TrainingError) as caught:
-        load_checkpoint(folder, CPU)
-    assert "damaged checkpoint" in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_damage_is_told_in_a_line(tmp_path: Path) -> None:
+    path = tmp_path / CHECKPOINT
+    save_checkpoint(path, made_up(1))
+    whole = path.read_bytes()
+    weights = whole.index(torch.full((3,), 1.0).numpy().tobytes())
+    for damaged in (
+        b"\x80\x02garbage", b"", whole[: len(whole) // 2], whole[:-1],
+        whole[: weights + 2] + b"\xff" + whole[weights + 3 :],
+    ):  # fmt: skip
+        path.write_bytes(damaged)
+        with pytest.raises(TrainingError) as caught:
+            load_checkpoint(path, CPU)
+        assert "damaged checkpoint" in str(caught.value)
+        assert "\n" not in str(caught.value)
+    for other in ({"weights": {}}, [1, 2]):
+        torch.save(other, path)
+        with pytest.raises(TrainingError, match="damaged checkpoint"):
+            load_checkpoint(path, CPU)
 
 
 def test_there_is_none(tmp_path: Path) -> None:
-    assert not has_checkpoint(tmp_path / "checkpoint")
+    assert not has_checkpoint(tmp_path / CHECKPOINT)
     with pytest.raises(TrainingError, match="no checkpoint"):
-        load_checkpoint(tmp_path / "checkpoint", CPU)
+        load_checkpoint(tmp_path / CHECKPOINT, CPU)

@@ -14,8 +14,7 @@ from nets.open import open_network
 from training.errors import TrainingError
 from training.run.measure import evaluate_function, measure_rows
 from training.run.yardstick import load_yardstick, rows_of_samples
-from training.samples.origin import Origin, first_line
-from training.samples.sample_files import encode_samples
+from training.samples.sample_files import Origin, encode_samples
 from training.samples.samples import HAS_POLICY, HAS_VALUE, Samples, pack_planes, pack_probabilities
 
 
@@ -82,11 +81,11 @@ def test_sample_files_are_measured_alike(tmp_path: Path) -> None:
     policy[1, 1] = 1.0
     value = np.array([[1, 0, 0], [0.25, 0.75, 0]], np.float32)
     samples = Samples(
-        pack_planes(planes), np.zeros((2, 19), np.float32), pack_probabilities(policy), np.zeros((2, 0), np.uint8),
+        pack_planes(planes), np.zeros((2, 19), np.float32), pack_probabilities(policy), np.zeros((2, 82), np.uint8),
         np.full(2, -1, np.int16), value, np.zeros((2, 6), np.float32), np.zeros((2, 81), np.int8),
         np.full(2, HAS_POLICY | HAS_VALUE, np.uint8),
     )  # fmt: skip
-    (tmp_path / "09-000000.samples").write_bytes(first_line(Origin()) + encode_samples(samples, Origin()))
+    (tmp_path / "09-000000.samples").write_bytes(encode_samples(samples, Origin()))
     assert measure_rows(rows_of_samples(tmp_path, full=True), evaluate).rows == 0
     measure = measure_rows(rows_of_samples(tmp_path, full=False), evaluate)
     assert measure.rows == 2

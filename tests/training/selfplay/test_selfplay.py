@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from go_rules.compilation import jit
 from go_rules.game import Game
 from go_rules.points import BLACK, PASS, WHITE, point_at
 from go_rules.rule_names import preset
@@ -137,21 +136,6 @@ def test_an_interruption_keeps_what_was_played(
     with pytest.raises(KeyboardInterrupt):
         selfplay(tmp_path, ConstantEvaluator(), DATA, games=50, threads=1, seed=1)
     assert read_samples(sample_files(tmp_path)[0]).length > 5
-
-
-def test_what_writes_samples_is_compiled_before_the_games(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An interruption of the first game on a machine ends soon, then."""
-
-    def play(_player: SelfPlayWorker, _stop: threading.Event) -> None:
-        assert "what writes samples was compiled in 0 s" in capsys.readouterr().err
-
-    compiled = jit.compilations + 1
-    warm_up = "training.samples.sample_files.warm_up"
-    monkeypatch.setattr(warm_up, lambda: monkeypatch.setattr(jit, "compilations", compiled))
-    monkeypatch.setattr(SelfPlayWorker, "play", play)
-    assert selfplay(tmp_path, ConstantEvaluator(), DATA, games=1, threads=1, seed=1) == 0
 
 
 class ForWhite(ConstantEvaluator):

@@ -28,7 +28,7 @@ from training.network import Network, evaluate_with
 from training.run.checkpoint import Progress, load_checkpoint
 from training.run.folder import CHECKPOINT, START
 from training.run.trained_network import describe_network, progress_of, read_trained_network
-from training.samples.origin import Origin
+from training.samples.sample_files import Origin
 from training.student.beginning import random_model, read_student, shape_name
 
 CPU = torch.device("cpu")

@@ -18,7 +18,6 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (extra `train`)")
 
 
-from go_rules.compilation import jit
 from nets.evaluator import LEAD, WIN
 from nets.features import GLOBAL_KOMI, GLOBAL_PASS_ENDS_PHASE
 from nets.katago.writer import encode_model
@@ -31,8 +30,7 @@ from training.positions.batch import Batch
 from training.positions.canvas import batch_size_on
 from training.positions.komi_balancing import KomiBalancing, with_balanced_komi
 from training.positions.policy_games import GROUPS
-from training.samples.origin import read_origin
-from training.samples.sample_files import read_samples, sample_files
+from training.samples.sample_files import read_origin, read_samples, sample_files
 from training.samples.samples import HAS_OPTIMISTIC, Samples, pack_planes, pack_probabilities, unpack_planes
 from training.student.distiller import Distiller
 from training.teacher import labelling
@@ -281,25 +279,6 @@ def test_interrupted_labelling_keeps_what_it_did(
     for _ in range(2):
         assert label(samples, settings, count=60) == 5  # one of the four was with_balanced_komi
     assert sum(read_samples(path).length for path in sample_files(samples)) == 10
-
-
-def test_what_writes_samples_is_compiled_before_labelling(
-    tmp_path: Path, records: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An interruption of the first labelling on a machine ends soon, then."""
-    teacher = tmp_path / "teacher.bin.gz"
-    teacher.write_bytes(encode_model(new_student().to_model("teacher", has_optimistic=True)))
-    original = Distiller.label
-
-    def checked(self: Distiller, batch: Batch) -> object:
-        assert "what writes samples was compiled in 0 s" in capsys.readouterr().err
-        return original(self, batch)
-
-    compiled = jit.compilations + 1
-    warm_up = "training.samples.sample_files.warm_up"
-    monkeypatch.setattr(warm_up, lambda: monkeypatch.setattr(jit, "compilations", compiled))
-    monkeypatch.setattr(Distiller, "label", checked)
-    label(tmp_path / "samples", config(records, teacher=str(teacher)), count=1)
 
 
 def test_labelling_does_not_repeat_itself(tmp_path: Path, records: Path) -> None:
