@@ -100,6 +100,7 @@ class RecordsConfig(ParameterTable, section="data.records"):
 
     path: str = parameter("", "a .npz of games that `nobi records` wrote")
     skip: int = parameter(0, "games at the start of the file that are kept for validation", low=0)
+    most: int = parameter(0, "the most games that are taken of those after them; 0: all", low=0)
     deviating: float = parameter(0.35, "share with one to three moves replaced at random", low=0, high=1)
     handicap: float = parameter(0.05, "share with two to six black stones before white's first move", low=0, high=1)
 
@@ -142,6 +143,9 @@ class SelfplayConfig(ParameterTable, section="data.selfplay"):
     )
     handicap: float = parameter(0.05, "share of the games with two to four black stones", low=0, high=1)
     opponent: float = parameter(0.0, "share of the games in which a teacher's policy plays one side", low=0, high=1)
+    records: float = parameter(
+        0.0, "share of the games on 19x19 canvases whose moves are those of a record", low=0, high=1
+    )
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from go_rules.machine.interruption import interruptible
 from nets.evaluator import Evaluator
 from training.config import DataConfig
 from training.errors import TrainingError
+from training.positions.records import load_records
 from training.samples.origin import Origin
 from training.samples.sample_files import SampleWriter
 from training.selfplay.worker import Reanalysis, SelfPlayWorker
@@ -44,7 +45,10 @@ def selfplay(
     status = StatusLine()
     writer.compile_ahead(status)
     hard_examples = None if reanalysis is None else HardExampleFilter(reanalysis.share)
-    workers = [SelfPlayWorker(evaluator, config, seed * 1009 + number, reanalysis) for number in range(threads)]
+    records = load_records(config.records) if config.selfplay.records else None
+    workers = [
+        SelfPlayWorker(evaluator, config, seed * 1009 + number, reanalysis, records) for number in range(threads)
+    ]
     started = time.monotonic()
     count = done = 0
     try:
