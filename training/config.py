@@ -122,6 +122,12 @@ class PlayConfig(ParameterTable, section="data.play"):
         0.1, "share of the games with black stones before white's first move, up to nine on 19x19", low=0, high=1
     )
     opening: float = parameter(2.0, "random moves that a game starts with, on average", low=0)
+    excursions: float = parameter(
+        0.0,
+        "chance, at each move, of an excursion: one to six moves that are learned from and taken back, as in a search",
+        low=0, high=1,
+    )  # fmt: skip
+    excursion_temperature: float = parameter(1.0, "temperature of the policy in excursions", above=0)
     own_size: float = parameter(
         0.5, "share, in quarters, of the batches on 9x9, 13x13 or 19x19 only; the others mix sizes", low=0, high=1
     )
