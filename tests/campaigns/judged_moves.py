@@ -122,7 +122,7 @@ class Position(NamedTuple):
 
 def write_games(records: Path, folder: Path, first: int, last: int) -> None:
     """Write games of a file of `nobi records` as SGF files, so that one can look at them."""
-    read = load_records(records, RecordsConfig(path=str(records)))
+    read = load_records(RecordsConfig(path=str(records)))
     folder.mkdir(exist_ok=True)
     for number in range(first, min(last, len(read.offsets) - 1)):
         komi = float(read.komi[number])

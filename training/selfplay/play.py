@@ -10,6 +10,7 @@ from go_rules.machine.interruption import interruptible
 from nets.evaluator import Evaluator
 from training.config import DataConfig
 from training.errors import TrainingError
+from training.positions.records import load_records
 from training.samples.sample_files import Origin, SampleWriter
 from training.selfplay.worker import Reanalysis, SelfPlayWorker
 from training.status_line import StatusLine
@@ -42,7 +43,10 @@ def selfplay(
     writer = SampleWriter(folder, origin, SAMPLES_A_FILE)
     status = StatusLine()
     hard_examples = None if reanalysis is None else HardExampleFilter(reanalysis.share)
-    workers = [SelfPlayWorker(evaluator, config, seed * 1009 + number, reanalysis) for number in range(threads)]
+    records = load_records(config.records) if config.selfplay.records else None
+    workers = [
+        SelfPlayWorker(evaluator, config, seed * 1009 + number, reanalysis, records) for number in range(threads)
+    ]
     started = time.monotonic()
     count = done = 0
     try:
