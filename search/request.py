@@ -133,11 +133,11 @@ class SearchRequest:
     same."""
     stop: threading.Event | None = None
     """Another thread may set this event to end the search. The search ends within 50 ms, once the position itself is
-    evaluated by this search or an earlier one. The players of search/alphazero/ first finish the batch that is being
-    evaluated, however long that takes."""
+    evaluated by this search or an earlier one. Players of search/textbook/ that have a network first finish the batch
+    that is being evaluated, however long that takes."""
     may_end_empty: bool = False
     """Whether a search that is stopped before its root was ever evaluated ends at once, with a result that has no
-    moves. The players of search/alphazero/ ignore it."""
+    moves. The players of search/textbook/ ignore it."""
 
     @property
     def own_side(self) -> int:
