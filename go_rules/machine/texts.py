@@ -11,6 +11,7 @@ import codecs
 import json
 import math
 import re
+from collections import Counter
 from typing import Any
 
 from go_rules.machine.printable import shown
@@ -65,8 +66,7 @@ def parse_json(text: str) -> Any:
     def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            seen = set[str]()
-            repeated.append(next(name for name, _ in pairs if name in seen or seen.add(name)))
+            repeated.append(Counter(name for name, _ in pairs).most_common(1)[0][0])
         return found
 
     try:
