@@ -57,9 +57,9 @@ def test_which_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert load(None, ["net=none"], {}).net is None
     monkeypatch.setattr("nets.embedded.WEIGHTS", tmp_path)
     assert load(None, [], {}).net is None
-    (tmp_path / "nobi-fast.bin.gz").touch()
-    assert load(None, [], {}).net == load(None, ["net=fast"], {}).net == tmp_path / "nobi-fast.bin.gz"
-    assert load(None, ["net=strong"], {}).net is None
+    (tmp_path / "nobi-strong.bin.gz").touch()
+    assert load(None, [], {}).net == load(None, ["net=strong"], {}).net == tmp_path / "nobi-strong.bin.gz"
+    assert load(None, ["net=fast"], {}).net is None
 
 
 def test_an_installation_without_its_network_plays_by_playouts(

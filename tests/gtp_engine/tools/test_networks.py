@@ -673,7 +673,7 @@ def test_a_damaged_network_is_to_be_fetched_anew(folder: Path, capsys: pytest.Ca
     assert f"not the published file, which has {PUBLISHED[0].size:,} bytes" in listed
     assert get
     assert FOR_PROCESSORS in rest.splitlines()[1]
-    assert rest.splitlines()[-2].endswith(": fast")
+    assert ": strong; " in rest.splitlines()[-2]
     assert rest.splitlines()[-1] == f"for strong play: nobi networks get {FOR_PROCESSORS}"
     for opening in (check_network, open_evaluator):
         with pytest.raises(EvaluatorError, match=rf"truncated.*; `nobi networks get {small}` fetches it anew$"):
