@@ -125,9 +125,9 @@ class TextbookPlayer:
     def warm_up(self, width: int, height: int) -> None:
         """Compile, load and allocate what a first search on such a board needs."""
         game = Game(width, height)
-        first = self.search(SearchRequest(game, BLACK, Limits(visits=8), report=OWNERSHIP_AT_THE_END))
-        # A tree is kept after a stone; a network's is not after a pass.
-        game.play(BLACK, next((move.point for move in first.moves if move.visits and move.point != PASS), PASS))
+        for _ in range(2):  # the second search keeps what the first has found
+            self.search(SearchRequest(game, BLACK, Limits(playouts=8), report=OWNERSHIP_AT_THE_END))
+        game.play(BLACK, PASS)
         self.choose(game, self.search(SearchRequest(game, WHITE, Limits(visits=8))))
         self.clear()
 
@@ -171,7 +171,7 @@ class TextbookPlayer:
 
 
 class RandomPlayer(TextbookPlayer):
-    """A `Player` that draws any legal move that fills no own eye, each as likely as the others.
+    """A `Player` that draws any legal move, each as likely as the others, but fills no own eye that nothing threatens.
 
     For analysis, and for who owns what, it plays games out as `mc` does.
     """

@@ -59,7 +59,7 @@ SLICE = 128
 KEPT_SHARE = 0.1
 """After a move was played, the ownership and scores of earlier leaves count for this share."""
 
-Parameters = PlayoutParameters | UctParameters | AlphaZeroParameters
+Parameters = PlayoutParameters | AlphaZeroParameters
 
 MakeSchedule = Callable[["TreeSearch", "int | None"], ByRule]
 """Plans a search whose root is evaluated: from the number of its iterations, None where that is not known."""
