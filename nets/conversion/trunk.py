@@ -29,7 +29,6 @@ class TrunkWriter:
         self._graph, self._board, self._channels = graph, board, channels
         self._planes: str | None = None
         self._tokens: str | None = None
-        self._count = 0
 
     def write(self, trunk: Trunk, spatial: str, features: str) -> str:
         """Write a whole trunk; return the name of what the heads read, [N, C, H, W].

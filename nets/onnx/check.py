@@ -14,9 +14,8 @@ from go_rules.points import MAX_SIZE
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES, EvaluatorError
 from nets.human_profile import META_FEATURES
 from nets.onnx.protobuf import check_fields
-from nets.onnx.shapes import RULES
+from nets.onnx.shapes import NUMBERS, REALS, RULES, ShapeError
 from nets.onnx.sizes import GraphSizes
-from nets.onnx.values import NUMBERS, REALS, ShapeError
 
 FORMAT_KEY, FORMAT = "nobi.format", "1"
 """A model whose metadata has this key and value returns the fields of an `Evaluation`, post-processed."""

@@ -32,7 +32,7 @@ from nets.evaluator import (
 from nets.human_profile import META_FEATURES, NEEDS_PROFILE, HumanProfile, metadata_row
 from nets.onnx.check import check_onnx
 from nets.onnx.runtime import onnxruntime_module
-from nets.onnx.values import ShapeError
+from nets.onnx.shapes import ShapeError
 
 if TYPE_CHECKING:
     import onnxruntime

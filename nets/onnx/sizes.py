@@ -14,8 +14,7 @@ from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, numpy_helpe
 
 from go_rules.machine.printable import shown
 from nets.evaluator import SCORE_COLUMNS
-from nets.onnx.shapes import infer
-from nets.onnx.values import FLOAT, INT32, INT64, MOST_KNOWN, Node, ShapeError, Value
+from nets.onnx.shapes import FLOAT, INTEGERS, MOST_KNOWN, Node, ShapeError, Value, infer
 
 MOST_POSITIONS = 1024
 LARGEST = 1 << 25
@@ -103,7 +102,7 @@ def _dimensions(value: Any) -> list[int]:
 
 def _constant(tensor: TensorProto) -> Value:
     shape = tuple(tensor.dims)
-    if tensor.data_type not in (INT64, INT32, FLOAT) or math.prod(shape) > MOST_KNOWN:
+    if tensor.data_type not in INTEGERS or math.prod(shape) > MOST_KNOWN:
         return Value(shape, tensor.data_type)
     return Value(shape, tensor.data_type, numpy_helper.to_array(tensor))
 

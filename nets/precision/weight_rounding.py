@@ -1,4 +1,4 @@
-"""Rounds a convolution's weights to 8 bits; weights that are not rounded yet make up for each error.
+"""Rounds a matrix of weights to 8 bits; weights that are not rounded yet make up for each error.
 
 The method is GPTQ (https://arxiv.org/abs/2210.17323), after Optimal Brain Surgeon: what has to be small is not the
 weights' error but that of the outputs, a quadratic form given by the second moments of the inputs.
@@ -31,24 +31,13 @@ class Groups(NamedTuple):
     """The positive integers of a group add up to at most this, and the negative ones to at least its negative."""
 
 
-def round_weights(
-    weights: FloatArray, step: FloatArray, moments: NDArray[np.float64] | None
-) -> tuple[NDArray[np.int8], FloatArray]:
-    """Return integers [out, in, y, x] and scales [out] whose product is about `weights * step`.
+def round_matrix(matrix: NDArray[np.float64], moments: NDArray[np.float64]) -> tuple[NDArray[np.int8], FloatArray]:
+    """Return integers [out, in] and scales [out] whose product is about `matrix`.
 
-    `step` [in] is what one level of each input is worth, `moments` [in * y * x, in * y * x] the inputs' second moments
-    in the unit of values; without them each weight is rounded by itself.
-    """
-    outputs, _, height, width = weights.shape
-    matrix = (weights * step[:, None, None]).reshape(outputs, -1).astype(np.float64)
+    `moments` [in, in] are the inputs' second moments."""
     scales = np.maximum(np.abs(matrix).max(axis=1), 1e-12) / LARGEST
-    per_scale = matrix / scales[:, None]
-    if moments is None:
-        integers = np.round(per_scale)
-    else:
-        steps = np.repeat(step.astype(np.float64), height * width)
-        integers = _round_in_turn(per_scale, moments / np.outer(steps, steps))
-    return integers.reshape(weights.shape).astype(np.int8), scales.astype(np.float32)
+    integers = _round_in_turn(matrix / scales[:, None], moments)
+    return integers.astype(np.int8), scales.astype(np.float32)
 
 
 def round_in_groups(

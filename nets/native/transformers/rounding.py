@@ -20,7 +20,7 @@ from nets.native.taps import recorded
 from nets.native.transformers.packing import Int8Matrix, Int8Parts, end_name, placed, placed_hidden
 from nets.native.transformers.products import ATTENDS_INT8, IN_GROUPS
 from nets.precision.calibration_games import Positions
-from nets.precision.weight_rounding import LARGEST, Groups, round_in_groups, round_weights
+from nets.precision.weight_rounding import LARGEST, Groups, round_in_groups, round_matrix
 
 Moments = NDArray[np.float64]
 LEAST = 0.1
@@ -170,10 +170,10 @@ def _factors(weights: Moments, inputs: Moments) -> FloatArray:
 
 def _quantized(matrix: FloatArray, moments: Moments, places: NDArray[np.int64]) -> tuple[NDArray[np.int8], FloatArray]:
     """Integers [outputs, inputs] and what 1 of each output is worth; `places` are those of the inputs in their rows."""
+    exact = matrix.astype(np.float64)
     if not IN_GROUPS:
-        integers, scale = round_weights(matrix[:, :, None, None], np.ones(len(places), np.float32), moments)
-        return integers[:, :, 0, 0], scale
-    return round_in_groups(matrix.astype(np.float64), moments, Groups(group_numbers(places), LARGEST_GROUP))
+        return round_matrix(exact, moments)
+    return round_in_groups(exact, moments, Groups(group_numbers(places), LARGEST_GROUP))
 
 
 def _moments(model: Model, positions: Sequence[Positions], taps: Collection[str]) -> dict[str, Moments]:
