@@ -23,9 +23,8 @@ from tests.systems import needs_signals
 from training.config import DataConfig, SelfplayConfig
 from training.samples.sample_files import read_samples, sample_files
 from training.samples.samples import HAS_OWNERSHIP, HAS_POLICY, HAS_SCORE, HAS_VALUE, Samples, unpack_planes
-from training.selfplay.play import selfplay
-from training.selfplay.searched_positions import SearchedPosition, samples_from_game
-from training.selfplay.worker import Reanalysis, SelfPlayWorker
+from training.selfplay.labels import SearchedPosition, samples_from_game
+from training.selfplay.play import Reanalysis, SelfPlayWorker, selfplay
 
 SETTINGS = SelfplayConfig(visits=8, quick_visits=2, full_share=0.5, resign_below=0.0)
 DATA = DataConfig(canvas_shares={"9": 1.0}, rules={"tromp-taylor": 1.0}, own_komi=1.0, selfplay=SETTINGS)
