@@ -57,7 +57,7 @@ def measure(net: Path, options: argparse.Namespace) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--net", type=Path, nargs="+", required=True)
-    parser.add_argument("--precision", nargs="+", default=["int8", "fp32"])
+    parser.add_argument("--precision", nargs="+", default=["int16", "fp32"])
     parser.add_argument("--size", type=int, default=19)
     parser.add_argument("--batch", type=int, default=0, help="0: what the engine chooses")
     parser.add_argument("--rounds", type=int, default=3)

@@ -16,11 +16,11 @@ import numpy as np
 from go_rules.compilation.jit import kernel
 from go_rules.game import Game
 from go_rules.points import BLACK, NO_POINT
-from search.playouts.board import area_score, copy_board, load_position, new_playout_boards
-from search.playouts.parameters import PlayoutParameters
-from search.playouts.playout import MOVES_PER_POINT, PlayoutTools, new_policy, new_tools, playout, policy_of
 from search.request import Limits, SearchRequest
-from search.uct.player import UctPlayer
+from search.textbook.parameters import PlayoutParameters
+from search.textbook.players import TextbookPlayer
+from search.textbook.playouts.board import area_score, copy_board, load_position, new_playout_boards
+from search.textbook.playouts.playout import MOVES_PER_POINT, PlayoutTools, new_policy, new_tools, playout, policy_of
 
 ROUND = 200
 """Playouts between two looks at the clock."""
@@ -59,7 +59,7 @@ def measure(size: int, tools: PlayoutTools, seconds: float) -> dict[str, float]:
 
 def measure_search(size: int, seconds: float) -> dict[str, float]:
     """A search of the empty board by one worker."""
-    player = UctPlayer(workers=1, seed=1)
+    player = TextbookPlayer("rave", workers=1, seed=1)
     player.warm_up(size, size)
     started = time.process_time()
     result = player.search(SearchRequest(Game(size, size), BLACK, Limits(seconds=seconds, may_stop_early=False)))

@@ -93,7 +93,13 @@ def rules_from_object(values: Mapping[str, object]) -> Rules:
         rules = rules.with_value(key, value)
     if rules.scoring == SCORING_TERRITORY and "tax" not in (key.strip().lower() for key in values):
         rules = dataclasses.replace(rules, tax=TAX_SEKI)
-    return rules
+    return rules.known_to_networks()
+
+
+def read_rules(text: str) -> Rules:
+    """Return the rules that a text says: what `named_rules` reads, or the object of `rules_from_object` in JSON, whose
+    komi does not matter here. Raises RulesError."""
+    return _rules_in(_object(text)) if text.lstrip().startswith("{") else named_rules(text)
 
 
 def named_rules(text: str) -> Rules:
@@ -125,23 +131,31 @@ def rules_and_komi(text: str) -> tuple[Rules, float]:
     RulesError.
     """
     if text.lstrip().startswith("{"):
-        return _rules_and_komi_in_json(text)
+        values = _object(text)
+        rules = _rules_in(values)
+        return rules, _komi(next((value for key, value in values.items() if _is_komi(key)), None), rules)
     rules = named_rules(text)
     with contextlib.suppress(RulesError):
         return preset(text)
     return rules, _komi(notation_komi(text), rules)
 
 
-def _rules_and_komi_in_json(text: str) -> tuple[Rules, float]:
+def _object(text: str) -> dict[str, object]:
     try:
         values = parse_json(text)
     except ValueError:
         values = None
     if not isinstance(values, dict):
         raise RulesError(f"no object in JSON: {shown(text)}")
-    rules = rules_from_object({key: value for key, value in values.items() if key.strip().lower() != KOMI_KEY})
-    said = [value for key, value in values.items() if key.strip().lower() == KOMI_KEY]
-    return rules, _komi(said[0] if said else None, rules)
+    return values
+
+
+def _rules_in(values: Mapping[str, object]) -> Rules:
+    return rules_from_object({key: value for key, value in values.items() if not _is_komi(key)})
+
+
+def _is_komi(key: str) -> bool:
+    return key.strip().lower() == KOMI_KEY
 
 
 def usual_komi(rules: Rules) -> float:

@@ -55,6 +55,15 @@ class RulesError(ValueError):
     """There is no such rule set, rule or value."""
 
 
+class ButtonError(RulesError):
+    """The rules have a button under territory scoring, which no network has learned."""
+
+    def __init__(self, rules: Rules) -> None:
+        super().__init__("a button needs area scoring")
+        self.without = dataclasses.replace(rules, has_button=False)
+        """The same rules without it."""
+
+
 @dataclass(frozen=True)
 class Rules:
     """One rule set in KataGo's terms (https://lightvector.github.io/KataGo/rules.html); without arguments that of OGS's
@@ -111,10 +120,7 @@ class Rules:
         }
 
     def with_value(self, key: str, value: object) -> Rules:
-        """Return this rule set with one of the keys of `to_json` changed, in any letter case.
-
-        Raises RulesError, also where there would be a button under territory scoring, which no network has learned.
-        """
+        """Return this rule set with one of the keys of `to_json` changed, in any letter case. Raises RulesError."""
         text = str(value).strip().strip('"').upper() if isinstance(value, (str, int, float)) else ""
         folded = key.strip().lower()
         if folded in _CHOICES:
@@ -123,17 +129,17 @@ class Rules:
                 given = "null" if value is None else shown(value)
                 raise RulesError(f"{shown(key)} must be one of {', '.join(names)}, not {given}")
             changes: dict[str, Any] = {field: names.index(text)}
-            return dataclasses.replace(self, **changes)._playable()
+            return dataclasses.replace(self, **changes)
         if folded in _FLAGS:
             if text not in ("TRUE", "FALSE"):
                 raise RulesError(f"{shown(key)} must be true or false, not {shown(value)}")
-            return dataclasses.replace(self, **{_FLAGS[folded]: text == "TRUE"})._playable()
+            return dataclasses.replace(self, **{_FLAGS[folded]: text == "TRUE"})
         raise RulesError(f"unknown rule: {shown(key)}")
 
-    def _playable(self) -> Rules:
-        """These rules, if networks know such. Raises RulesError."""
+    def known_to_networks(self) -> Rules:
+        """Return these rules, if there are networks that have learned such. Raises ButtonError."""
         if self.has_button and self.scoring != SCORING_AREA:
-            raise RulesError("a button needs area scoring")
+            raise ButtonError(self)
         return self
 
 

@@ -41,7 +41,6 @@ SUBCOMMANDS = {
     "mcts": ("gtp_engine.tools.mcts", "Play tic-tac-toe, connect four or small Go against the textbook's search."),
     "networks": ("gtp_engine.tools.networks", "List networks to play with, fetch one, and choose one for always."),
     "convert": ("gtp_engine.tools.conversion", "Convert a KataGo network to ONNX."),
-    "quantize": ("gtp_engine.tools.conversion", "Write the 8-bit version of a KataGo network."),
     "train": ("training.commands.train", "Train a network, in legs of a given time."),
     "records": ("training.commands.positions", "Gather games out of SGF files, to learn from."),
     "label": ("training.commands.positions", "Write positions and a teacher's evaluation of them to files."),

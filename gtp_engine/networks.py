@@ -17,8 +17,9 @@ from go_rules.machine.printable import printable_path
 from gtp_engine.errors import UserError
 from gtp_engine.stderr import note
 from gtp_engine.version import VERSION
-from nets.at_hand import FOR_PROCESSORS, PUBLISHED, at_hand, fetched_folder, how_to_get
+from nets.at_hand import FOR_PROCESSORS, PUBLISHED, AtHand, at_hand, fetched_folder, how_to_get
 from nets.devices import device_of
+from nets.embedded import EMBEDDED
 from nets.human_profile import HumanProfile, parse_profile
 from nets.opened_before import remember_opened, remember_rate, remembered_rate, was_opened_before
 from search.puct.parameters import SearchParameters
@@ -97,6 +98,15 @@ def advice(configuration: Configuration) -> str:
         return ""
     does = "use" if any(each.name == FOR_PROCESSORS and each.is_whole for each in at_hand()) else "get"
     return f"for strong play: nobi networks {does} {FOR_PROCESSORS}"
+
+
+def with_network(configuration: Configuration, network: AtHand) -> Configuration:
+    """Copy a configuration with this network in place of its own, and with someone to imitate if it needs that."""
+    value = network.name if network.name in EMBEDDED else str(network.path)
+    values = {**configuration.values, "net": value}
+    if network.header is not None and network.header.imitates_people:
+        values = {"human_profile": ANY_PROFILE, **values}
+    return dataclasses.replace(configuration, values=values)
 
 
 def _rated(configuration: Configuration) -> str:

@@ -21,13 +21,11 @@ from gtp_engine.errors import UserError, is_of_user
 from gtp_engine.networks import ANY_PROFILE, check_network, open_evaluator, suited_to
 from gtp_engine.stderr import note
 from nets.devices import AUTO
-from nets.embedded import EMBEDDED, FAST, NO_NETWORK, network_file
-from search.alphazero.parameters import ALPHAGO, AlphaZeroParameters
+from nets.embedded import EMBEDDED, NO_NETWORK, USUAL, network_file
 from search.parameters import ParameterError, ParameterTable, declared, declared_by
-from search.playouts.parameters import PlayoutParameters
 from search.puct.human_parameters import HumanParameters
 from search.puct.parameters import SearchParameters
-from search.uct.parameters import PURE_UCT, UctParameters
+from search.textbook.parameters import AlphaZeroParameters, PlayoutParameters, UctParameters
 
 if TYPE_CHECKING:
     from gtp_engine.configuration.configuration import Configuration
@@ -71,14 +69,6 @@ def _network(configuration: Configuration) -> Player:
     return PuctPlayer(evaluator, configuration.fill(HumanParameters(**vars(parameters))), human)
 
 
-def _alphazero(configuration: Configuration, name: str, base: AlphaZeroParameters) -> Player:
-    from search.alphazero.player import AlphaZeroPlayer
-
-    evaluator = open_evaluator(configuration)
-    machine = configuration.fill(suited_to(evaluator))
-    return AlphaZeroPlayer(name, evaluator, configuration.fill(base), machine.workers, machine.seed)
-
-
 def _policy(configuration: Configuration) -> Player:
     from search.policy.player import PolicyPlayer
 
@@ -87,21 +77,15 @@ def _policy(configuration: Configuration) -> Player:
     return PolicyPlayer(open_evaluator(configuration), configuration.fill(base))
 
 
-def _playouts(configuration: Configuration, name: str) -> Player:
-    from search.mc.player import MonteCarloPlayer
-    from search.random.player import RandomPlayer
+def _textbook(configuration: Configuration, name: str) -> Player:
+    from search.textbook.players import TEXTBOOK, RandomPlayer, TextbookPlayer
 
-    machine, parameters = configuration.fill(SearchParameters()), configuration.fill(PlayoutParameters())
-    if name == "random":
+    evaluator = open_evaluator(configuration) if PLAYERS[name].needs_network else None
+    machine = configuration.fill(SearchParameters() if evaluator is None else suited_to(evaluator))
+    parameters = configuration.fill(TEXTBOOK[name].parameters)
+    if isinstance(parameters, PlayoutParameters) and name == "random":
         return RandomPlayer(parameters, machine.workers, machine.seed)
-    return MonteCarloPlayer(name, parameters, machine.workers, machine.seed)
-
-
-def _uct(configuration: Configuration, name: str, base: UctParameters) -> Player:
-    from search.uct.player import UctPlayer
-
-    machine = configuration.fill(SearchParameters())
-    return UctPlayer(name, configuration.fill(base), machine.workers, machine.seed)
+    return TextbookPlayer(name, evaluator, parameters, machine.workers, machine.seed)
 
 
 PLAYERS = {
@@ -113,25 +97,25 @@ PLAYERS = {
     ),
     "gumbel": PlayerKind(
         "Gumbel AlphaZero: sequential halving at the root, completed Q below it; for few visits",
-        partial(_alphazero, name="gumbel", base=AlphaZeroParameters()),
+        partial(_textbook, name="gumbel"),
         AlphaZeroParameters,
         needs_network=True,
     ),
     "puct": PlayerKind(
         "AlphaGo Zero and AlphaZero: the textbook search with N, W, Q and P",
-        partial(_alphazero, name="puct", base=AlphaZeroParameters()),
+        partial(_textbook, name="puct"),
         AlphaZeroParameters,
         needs_network=True,
     ),
     "alphago": PlayerKind(
         "AlphaGo 2016: values of leaves are mixed from the network's and rollouts",
-        partial(_alphazero, name="alphago", base=ALPHAGO),
+        partial(_textbook, name="alphago"),
         AlphaZeroParameters,
         needs_network=True,
     ),
     "value": PlayerKind(
         "no tree: each move's position is evaluated, and the best one played",
-        partial(_alphazero, name="value", base=AlphaZeroParameters()),
+        partial(_textbook, name="value"),
         AlphaZeroParameters,
         needs_network=True,
     ),
@@ -143,20 +127,20 @@ PLAYERS = {
     ),
     "rave": PlayerKind(
         "UCT with RAVE and tactical playouts, no network; the default with --net none",
-        partial(_uct, name="rave", base=UctParameters()),
+        partial(_textbook, name="rave"),
         UctParameters,
     ),
     "uct": PlayerKind(
         "UCT as it was first: UCB1 in a tree over the same playouts",
-        partial(_uct, name="uct", base=PURE_UCT),
+        partial(_textbook, name="uct"),
         UctParameters,
     ),
     "mc": PlayerKind(
         "flat Monte Carlo: equally many playouts for every move, without a tree",
-        partial(_playouts, name="mc"),
+        partial(_textbook, name="mc"),
         PlayoutParameters,
     ),
-    "random": PlayerKind("any legal move that fills no own eye", partial(_playouts, name="random"), PlayoutParameters),
+    "random": PlayerKind("any legal move that fills no own eye", partial(_textbook, name="random"), PlayoutParameters),
 }
 """The players by the name that `--player` takes."""
 
@@ -189,7 +173,7 @@ def chosen_player(configuration: Configuration) -> str:
     return str(name)
 
 
-AT_ODDS = ("memory", "cache_memory", "memory_mb", "batch", "workers", "device", "precision", "human_profile",
+AT_ODDS = ("memory", "cache_memory", "tree_memory", "batch", "workers", "device", "precision", "human_profile",
            "human_net", "player", "net")  # fmt: skip
 """Parameters whose values may be right alone, and not with others or on this machine."""
 
@@ -208,7 +192,7 @@ def check(configuration: Configuration, addresses: int = LEAST_ADDRESSES) -> Con
             raise failure.error
         configuration = configuration.without(guilty, failure.error)
     if configuration.net is None and configuration.engine.net is None and configuration.engine.player is None:
-        note(f"this installation lacks its network ({network_file(FAST)}): playing without one, which is weak")
+        note(f"this installation lacks its network ({network_file(USUAL)}): playing without one, which is weak")
     return configuration
 
 

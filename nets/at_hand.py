@@ -14,14 +14,14 @@ import site
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from go_rules.machine.directories import data_root
 from go_rules.machine.files import opened_regular, read_regular
 from go_rules.machine.printable import shown
-from nets.embedded import EMBEDDED, NO_NETWORK, embedded_network
+from nets.embedded import EMBEDDED, FAST, NO_NETWORK, STRONG, embedded_network
 
 KATAGO_SUFFIXES = (".bin.gz", ".txt.gz", ".bin", ".txt")
 ONNX_SUFFIX = ".onnx"
@@ -67,8 +67,6 @@ class Published:
     addresses: tuple[str, ...]
     """Where it is, by https; the first is asked first."""
     member: WheelMember | None = None
-    enough: int | None = None
-    """Evaluations a move with which it beats the networks that come along; None where that was not measured."""
 
     @property
     def file_name(self) -> str:
@@ -94,7 +92,6 @@ PUBLISHED = (
         "0ba27eced5180b3e3d0b898b280c541112989765e789d1eb6cd0d31b2b2c1229",
         (f"{_GITHUB}/releases/download/v1.17.1/b10c384h6nbttflrs.bin.gz",),
         WheelMember("katrain", "katrain-1.20.0-py3-none-any.whl", "katrain/models/b10c384h6nbttflrs.bin.gz"),
-        enough=5,  # KataGo with 5 visits a move won 12 of 12 games on 19x19 from `fast` with 1,600
     ),
     Published(
         "b10c512h8nbt3tflrs-fson-silu-rsnh",
@@ -137,6 +134,41 @@ def published_as(name: str, table: tuple[Published, ...] = PUBLISHED) -> Publish
             return each
     beginning = [each for each in table if name and each.name.startswith(name)]
     return beginning[0] if len(beginning) == 1 else None
+
+
+# --- Which is the strongest ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A network that was compared with others by games (docs/strength.md)."""
+
+    name: str
+    enough: int
+    """Evaluations a move on 19x19 with which it beats those behind it, which make as many as they can in that time."""
+    enough_small: int
+    """The same on boards of SMALL points and fewer."""
+
+
+SMALL = 9 * 9
+RANKED = (
+    Ranked(FOR_PROCESSORS, 2, 10),
+    Ranked(STRONG, 2, 15),
+    Ranked(FAST, 0, 0),
+)
+"""The strongest first."""
+
+
+def strongest(rates: Mapping[str, float], seconds: float, points: int) -> str | None:
+    """Return the name of the network in RANKED that plays best with so much time for a move on a board of these points.
+
+    `rates`: the evaluations a second on that board of the networks there are, by name. None if none of them is ranked.
+    """
+    for each in RANKED:
+        enough = each.enough_small if points <= SMALL else each.enough
+        if each.name in rates and rates[each.name] * seconds >= enough:
+            return each.name
+    return None
 
 
 # --- What is on this machine --------------------------------------------------------------------------------------

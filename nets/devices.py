@@ -47,7 +47,7 @@ class Device:
 
 _CUDA_NEEDS = "it needs an NVIDIA driver and the libraries of onnxruntime-gpu[cuda,cudnn]"
 
-CPU = Device("cpu", "CPUExecutionProvider", "onnxruntime", ("int16", "int8", "fp32"))
+CPU = Device("cpu", "CPUExecutionProvider", "onnxruntime", ("int16", "fp32"))
 
 DEVICES = (
     Device(

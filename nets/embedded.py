@@ -1,7 +1,7 @@
 """The networks that come with the engine: their files, and their calibration for int16.
 
-    fast      the usual one
-    strong    a larger one, for those who give it time
+    strong    the usual one
+    fast      a small one, for moves in a moment on small boards, and for old processors
 
 `make weights RUN=folder AS=fast` puts another one there; nets/weights/README.md says what they are and how they were
 made. Imports nothing heavy: the command line asks whether they are there.
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from nets.native.calibrate import Verdict
 
 WEIGHTS = Path(__file__).resolve().parent / "weights"
-FAST, STRONG = "fast", "strong"
-EMBEDDED = (FAST, STRONG)
-"""The names of the networks; the first is the usual one."""
+STRONG, FAST = "strong", "fast"
+USUAL = STRONG
+"""The name of the network that plays where nobody has named one."""
+EMBEDDED = (STRONG, FAST)
+"""The names of the networks."""
 NO_NETWORK = "none"
 """The name that means no network."""
 
@@ -48,7 +50,7 @@ def notice_file(name: str) -> Path:
     return WEIGHTS / f"LICENSE-nobi-{name}"
 
 
-def embedded_network(name: str = FAST) -> Path | None:
+def embedded_network(name: str = USUAL) -> Path | None:
     """Return the file of an embedded network, or None where the installation lacks it."""
     path = network_file(name)
     return path if path.is_file() else None

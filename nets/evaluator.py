@@ -36,7 +36,7 @@ class EvaluatorAttributes:
     name: str
     """The network's own name."""
     precision: str
-    """`fp32`, `fp16`, `int16` or `int8`."""
+    """`fp32`, `fp16` or `int16`."""
     provider: str
     """What computes the network: `native`, or the name of an onnxruntime provider such as `CPUExecutionProvider`."""
     has_optimism: bool = False

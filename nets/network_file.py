@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,12 +20,9 @@ if TYPE_CHECKING:
     from nets.human_profile import HumanProfile
     from nets.katago.model import Model
     from nets.native.calibrate import Verdict
-    from nets.onnx.evaluator import OnnxEvaluator, Variant
+    from nets.onnx.evaluator import OnnxEvaluator
 
 Note = Callable[[str], None]
-MAX_WINOGRAD_BYTES = 40 << 20
-"""Larger compressed KataGo networks do without Winograd's method. Its weights take 2.8 or 4 times the memory, and
-weights that outgrow the processor's caches are not read fast enough."""
 
 
 class NotPackable(EvaluatorError):
@@ -82,32 +78,9 @@ class NetworkFile:
 
         return self._derived("", lambda: convert(self.content, self.source, self.sha256))
 
-    def winograd_variants(self) -> list[Variant]:
-        """Return graphs by Winograd's method, which compute large batches of a convolutional network faster."""
-        from nets.conversion.convert import convert_by_winograd
-        from nets.conversion.winograd import TILES, suits
-        from nets.onnx.evaluator import Variant
-
-        def load(m: int) -> bytes:
-            return self._derived(f"-tiles{m}", lambda: convert_by_winograd(self.content, self.source, self.sha256, m))
-
-        return [Variant(partial(suits, m), partial(load, m)) for m in TILES]
-
-    def int8(self, note: Note) -> bytes:
-        """Return the network in int8, with its loss in the metadata. Raises EvaluatorError and NotQuantizable."""
-        from nets.conversion.convert import load_model
-        from nets.precision.int8 import NOT_QUANTIZABLE, NotQuantizable, fingerprint, quantize
-        from nets.precision.int8_trunk import can_be_quantized
-
-        def derive() -> bytes:
-            model = load_model(self.content, self.source)
-            if not can_be_quantized(model):
-                raise NotQuantizable(NOT_QUANTIZABLE)
-            note(f"{self.path.name}: quantizing for this machine, once; this takes up to a minute")
-            reference = open_fp32(self, OpeningOptions(1, 1.0, None, note))
-            return quantize(model, reference, self.sha256, progress=_announced(note, "quantizing"))
-
-        return self._derived(f"-{fingerprint()[:12]}-int8", derive)
+    def open_plainly(self, options: OpeningOptions) -> OnnxEvaluator:
+        """Open the network in its own precision on the processor. Raises EvaluatorError."""
+        return options.open_onnx(self.onnx(), self.source)
 
     def packable_model(self) -> Model:
         """Return the network prepared for our own kernels. Raises NotPackable if they cannot run it, EvaluatorError."""
@@ -131,7 +104,7 @@ class NetworkFile:
 
             model = self.packable_model()
             if (options.profile is None) != (model.trunk.metadata is None):
-                open_fp32(self, options)  # refuses a profile that is missing, or that means nothing to the network
+                self.open_plainly(options)  # refuses a profile that is missing, or that means nothing to the network
             verdict = self._calibration(model, options.note)
             return to_bytes(packed_by(verdict, model), verdict.reason_against)
 
@@ -147,16 +120,15 @@ class NetworkFile:
 
         ready = ready_made_int16(self.sha256, model)
         if ready is not None:
-            plain = OpeningOptions(1, 1.0, None, note).open_onnx(self.onnx(), self.source)
-            found = checked_here(ready, model, plain)
+            found = checked_here(ready, model, self.open_plainly(OpeningOptions(1, 1.0, None, note)))
             if not found.reason_against:
                 return found
         is_large = model.parameters >= LARGE
         takes = "some seconds" if is_convolutional(model) and not is_large else "up to a minute"
         note(f"{self.path.name}: calibrating for this machine, once; this takes {takes}")
         profile = None if model.trunk.metadata is None else PROFILES[0]
-        reference = open_fp32(self, OpeningOptions(1, 1.0, profile, note))
-        return calibrate(model, reference, progress=_announced(note, "calibrating") if is_large else lambda share: None)
+        reference = self.open_plainly(OpeningOptions(1, 1.0, profile, note))
+        return calibrate(model, reference, progress=_announced(note) if is_large else lambda share: None)
 
     def fp16(self) -> bytes:
         """Return the network in fp16. Raises EvaluatorError."""
@@ -187,15 +159,6 @@ class NetworkFile:
         return cached(name, f"{self.sha256} {converter} {name}", derive)
 
 
-def open_fp32(file: NetworkFile, options: OpeningOptions) -> OnnxEvaluator:
-    """Open a network in its own precision on the processor, by Winograd's method where that pays. Raises
-    EvaluatorError."""
-    evaluator = options.open_onnx(file.onnx(), file.source)
-    if evaluator.facts.is_convolutional and len(file.content) <= MAX_WINOGRAD_BYTES:
-        evaluator.use_variants(file.winograd_variants())
-    return evaluator
-
-
 def checked_by_trial(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
     """Return the evaluator after one evaluation, since some devices start and cannot compute. Raises EvaluatorError."""
     try:
@@ -205,14 +168,14 @@ def checked_by_trial(evaluator: OnnxEvaluator, device: Device) -> OnnxEvaluator:
     return evaluator
 
 
-def _announced(note: Note, what: str) -> Callable[[float], None]:
-    """Return a function that notes the share done, in steps of a quarter."""
+def _announced(note: Note) -> Callable[[float], None]:
+    """Return a function that notes the share done of a calibration, in steps of a quarter."""
     told = [0]
 
     def progress(share: float) -> None:
         quarter = int(share * 4)
         if quarter > told[0]:
             told[0] = quarter
-            note(f"{what}: {25 * quarter} % done")
+            note(f"calibrating: {25 * quarter} % done")
 
     return progress

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nets.devices import CPU, Device, MissingDevice, device_for
 from nets.evaluator import EvaluatorError
-from nets.network_file import NetworkFile, Note, NotPackable, OpeningOptions, checked_by_trial, open_fp32
+from nets.network_file import NetworkFile, Note, NotPackable, OpeningOptions, checked_by_trial
 
 if TYPE_CHECKING:
     from nets.human_profile import HumanProfile
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     AnyEvaluator = OnnxEvaluator | NativeEvaluator
 
-PRECISIONS = ("auto", "fp32", "int16", "int8", "fp16")
+PRECISIONS = ("auto", "fp32", "int16", "fp16")
 _NO_CHOICE = "this ONNX file is {}; only KataGo's files give a choice"
 SMALLEST_AUTO_BYTES = 200_000
 """Smaller compressed KataGo networks stay in fp32 with `auto`: other things than the network take the time."""
@@ -42,12 +42,11 @@ def open_network(
     one. `note` is told what takes long and what was decided, a line each; without it these lines go to stderr.
     `profile` says whom a HumanSL network imitates; such a network needs one, and no other takes one.
 
-    The first time, a KataGo network is converted, and calibrated for int16 and int8; the results are kept in the cache
-    directory. On a processor the precision `auto` is the first of int16 and int8 that can compute the network and keeps
-    the limits of nets/precision/loss.py (networks of less than SMALLEST_AUTO_BYTES stay in fp32, and int16 is for
-    one thread an evaluation), on a GPU fp16 if it keeps them, else fp32. A precision asked for by name is
-    used whatever it loses. Raises EvaluatorError, one line that names the file, or a device that is missing or does not
-    start.
+    The first time, a KataGo network is converted, and calibrated for int16; the results are kept in the cache
+    directory. On a processor the precision `auto` is int16 if that can compute the network and keeps the limits of
+    nets/precision/loss.py (networks of less than SMALLEST_AUTO_BYTES stay in fp32, and int16 is for one thread an
+    evaluation), on a GPU fp16 if it keeps them, else fp32. A precision asked for by name is used whatever it loses.
+    Raises EvaluatorError, one line that names the file, or a device that is missing or does not start.
     """
     options = OpeningOptions(threads, optimism, profile, note or _note_on_stderr)
     return _open(Path(path), precision, device, lambda file: _open_on_processor(file, precision, options), options)
@@ -56,17 +55,11 @@ def open_network(
 def check_network(
     path: Path, precision: str = "auto", device: str = "auto", profile: HumanProfile | None = None
 ) -> None:
-    """Raise what `open_network` would raise, as far as can be found out without quantizing the network."""
+    """Raise what `open_network` would raise, as far as can be found out without calibrating the network."""
     options = OpeningOptions(1, 1.0, profile, _note_on_stderr)
 
     def open_quickly(file: NetworkFile) -> AnyEvaluator:
-        from nets.conversion.convert import load_model
-        from nets.precision.int8 import NOT_QUANTIZABLE
-        from nets.precision.int8_trunk import can_be_quantized
-
         evaluator = _open_on_processor(file, "fp32" if file.is_katago else precision, options)
-        if precision == "int8" and file.is_katago and not can_be_quantized(load_model(file.content, file.source)):
-            raise EvaluatorError(f"{file.source}: {NOT_QUANTIZABLE}")
         if precision == "int16" and file.is_katago:
             file.packable_model()
         return evaluator
@@ -110,7 +103,7 @@ def _device(name: str, precision: str) -> Device:
 
 def _open_on_processor(file: NetworkFile, precision: str, options: OpeningOptions) -> AnyEvaluator:
     if not file.is_katago:
-        evaluator = options.open_onnx(file.content, file.source)
+        evaluator = file.open_plainly(options)
         own = evaluator.attributes.precision
         if precision not in ("auto", own):
             raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(own)}")
@@ -119,11 +112,7 @@ def _open_on_processor(file: NetworkFile, precision: str, options: OpeningOption
         native = _int16(file, precision == "auto", options)
         if native is not None:
             return native
-    if precision != "fp32":
-        content = _int8(file, precision == "auto", options.note)
-        if content is not None:
-            return options.open_onnx(content, file.source)
-    return open_fp32(file, options)
+    return file.open_plainly(options)
 
 
 def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, options: OpeningOptions) -> OnnxEvaluator:
@@ -132,8 +121,6 @@ def _open_on_accelerator(file: NetworkFile, precision: str, device: Device, opti
 
     plain = file.onnx()
     own = check_onnx(plain, file.source).precision
-    if own not in device.precisions:
-        raise EvaluatorError(f"device {device.name} does not compute in {own}, which {file.source} is in")
     if own != "fp32":
         if precision not in ("auto", own):
             raise EvaluatorError(f"{file.source}: {_NO_CHOICE.format(own)}")
@@ -161,7 +148,7 @@ def _int16(file: NetworkFile, is_auto: bool, options: OpeningOptions) -> NativeE
         if not is_auto:
             raise
         return None
-    other = partial(open_fp32, file, options)
+    other = partial(file.open_plainly, options)
     evaluator = NativeEvaluator(packed, file.source, other, options.optimism, options.profile)
     if reason and is_auto:
         options.note(f"{file.path.name}: not using int16, for in it {reason}")
@@ -169,28 +156,6 @@ def _int16(file: NetworkFile, is_auto: bool, options: OpeningOptions) -> NativeE
     if reason:
         options.note(f"{file.path.name}: using int16 as asked, though {reason}")
     return evaluator
-
-
-def _int8(file: NetworkFile, is_auto: bool, note: Note) -> bytes | None:
-    """The network in int8, or None where `auto` is better off with fp32. Raises EvaluatorError."""
-    from nets.precision.int8 import NotQuantizable, reason_against_int8
-
-    if is_auto and len(file.content) < SMALLEST_AUTO_BYTES:
-        return None
-    try:
-        content = file.int8(note)
-    except NotQuantizable as error:
-        if not is_auto:
-            raise EvaluatorError(f"{file.source}: {error}") from None
-        return None
-    reason = reason_against_int8(content)
-    if not reason:
-        return content
-    if is_auto:
-        note(f"{file.path.name}: using fp32, for in int8 {reason}")
-        return None
-    note(f"{file.path.name}: using int8 as asked, though {reason}")
-    return content
 
 
 def _note_on_stderr(line: str) -> None:

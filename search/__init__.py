@@ -1,6 +1,5 @@
-"""Ways of choosing moves. The interface is here; each way has a folder: search/NAME/player.py is the player NAME.
+"""Ways of choosing moves. The interface is here; each way has a folder.
 
-`puct` has the full search with a network, `alphazero` the published ones, `uct` searches with playouts, and `policy`
-does not search. What several players share but is no player has a folder too: `playouts`. gtp_engine/players.py lists
-the players by name.
+`puct` has the full search with a network, `textbook` the published ones, with networks and with playouts, and `policy`
+does not search. gtp_engine/players.py lists the players by name.
 """

@@ -66,6 +66,8 @@ class Parameter:
     """Values are smaller than this."""
     choices: tuple[str, ...] = ()
     """The values of a str, where only these are allowed; where there is a `check` too, it decides on any other."""
+    departed: tuple[str, ...] = ()
+    """Values of a str that earlier versions had; the default is taken in place of them."""
     absent: str = ""
     """What a default of None means."""
     example: Any = None
@@ -81,12 +83,12 @@ class Parameter:
     check: Callable[[str], Any] | None = None
     """A further check of a str. It raises ValueError with the reason."""
 
-    def convert(self, value: object, given: str = "") -> Any:
+    def convert(self, value: object, given: str = "", note: Callable[[str], object] | None = None) -> Any:
         """Convert a value to the parameter's type and check it: a text, or what a TOML or JSON file holds.
 
         An empty text is a value only where it is the default. `none` gives None where that is the default of a number.
         Raises ParameterError, whose text has the name `given` where the user knows the parameter by another one than
-        ours.
+        ours. A departed value gives the default, if there is a `note` to tell it; else it is an error as well.
         """
         named = shown(given) if given else self.name
         if value == "" and self.default == "":
@@ -98,7 +100,14 @@ class Parameter:
         except ValueError as error:
             raise ParameterError(f"{named} must be {error}, not {shown(value)}") from None
         if self.choices:
-            converted = next((choice for choice in self.choices if folded(choice) == folded(converted)), converted)
+            known = (*self.choices, *self.departed)
+            converted = next((each for each in known if folded(each) == folded(converted)), converted)
+        if converted in self.departed:
+            gone = f"{named} {converted} is gone: {self.default} instead"
+            if note is None:
+                raise ParameterError(gone)
+            note(gone)
+            return self.default
         self.verify(converted, value, named)
         return converted
 

@@ -73,12 +73,12 @@ def excluded_until(filter: MoveFilter | None) -> NDArray[np.int16]:
     return out
 
 
-def allows_a_move(game: Game, filter: MoveFilter | None) -> bool:
-    """Return whether a filter lets the side to move play anything legal, a pass too, in the game's present position."""
+def allows_a_move(game: Game, colour: int, filter: MoveFilter | None) -> bool:
+    """Return whether a filter lets this side play anything legal, a pass too, in the game's present position."""
     if filter is None:
         return True
-    excluded = excluded_until(filter)[game.to_play]
-    return any(not excluded[point] for point in game.legal_moves(game.to_play))
+    excluded = excluded_until(filter)[colour]
+    return any(not excluded[point] for point in game.legal_moves(colour))
 
 
 @dataclass(frozen=True)
@@ -133,11 +133,11 @@ class SearchRequest:
     same."""
     stop: threading.Event | None = None
     """Another thread may set this event to end the search. The search ends within 50 ms, once the position itself is
-    evaluated by this search or an earlier one. The players of search/alphazero/ first finish the batch that is being
-    evaluated, however long that takes."""
+    evaluated by this search or an earlier one. Players of search/textbook/ that have a network first finish the batch
+    that is being evaluated, however long that takes."""
     may_end_empty: bool = False
     """Whether a search that is stopped before its root was ever evaluated ends at once, with a result that has no
-    moves. The players of search/alphazero/ ignore it."""
+    moves. The players of search/textbook/ ignore it."""
 
     @property
     def own_side(self) -> int:

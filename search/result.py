@@ -57,11 +57,10 @@ class MoveInfo:
     score_mean: float
     """Expected final score in points."""
     score_stdev: float
-    """Points. In the searches of alphazero/ the network's own for the root, in those by playouts the root's: the same
-    for every move."""
+    """Points. In the searches of textbook/ that of the root, by the network or by playouts: the same for every move."""
     lead: float
-    """Points by which komi would have to change to make the game even. The searches of alphazero/ and by playouts know
-    no lead: they give `score_mean`."""
+    """Points by which komi would have to change to make the game even. The searches of textbook/ know no lead:
+    they give `score_mean`."""
     prior: float
     """0..1, the policy's share, root noise included."""
     lcb: float
@@ -87,8 +86,7 @@ class MoveInfo:
     no_result: float = 0.0
     """0..1: how likely the game ends without a result."""
     choice: float = 0.0
-    """How much the search would like to play it: relative odds at temperature 1, 0 for never. Searches by playouts say
-    0 of every move."""
+    """How much the search would like to play it: relative odds at temperature 1, 0 for never."""
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,7 @@ class RecordsConfig(ParameterTable, section="data.records"):
 
     path: str = parameter("", "a .npz of games that `nobi records` wrote")
     skip: int = parameter(0, "games at the start of the file that are kept for validation", low=0)
+    most: int = parameter(0, "the most games that are taken of those after them; 0: all", low=0)
     deviating: float = parameter(0.35, "share with one to three moves replaced at random", low=0, high=1)
     handicap: float = parameter(0.05, "share with two to six black stones before white's first move", low=0, high=1)
 
@@ -121,6 +122,12 @@ class PlayConfig(ParameterTable, section="data.play"):
         0.1, "share of the games with black stones before white's first move, up to nine on 19x19", low=0, high=1
     )
     opening: float = parameter(2.0, "random moves that a game starts with, on average", low=0)
+    excursions: float = parameter(
+        0.0,
+        "chance, at each move, of an excursion: one to six moves that are learned from and taken back, as in a search",
+        low=0, high=1,
+    )  # fmt: skip
+    excursion_temperature: float = parameter(1.0, "temperature of the policy in excursions", above=0)
     own_size: float = parameter(
         0.5, "share, in quarters, of the batches on 9x9, 13x13 or 19x19 only; the others mix sizes", low=0, high=1
     )
@@ -142,6 +149,9 @@ class SelfplayConfig(ParameterTable, section="data.selfplay"):
     )
     handicap: float = parameter(0.05, "share of the games with two to four black stones", low=0, high=1)
     opponent: float = parameter(0.0, "share of the games in which a teacher's policy plays one side", low=0, high=1)
+    records: float = parameter(
+        0.0, "share of the games on 19x19 canvases whose moves are those of a record", low=0, high=1
+    )
 
 
 @dataclass(frozen=True)
@@ -231,7 +241,8 @@ class LearnConfig(ParameterTable, section="learn"):
     precision: str = parameter(
         "auto",
         "of games and matches; auto: int16 where it loses nothing, which a network that knows little seldom allows",
-        choices=("auto", "int16", "int8", "fp32"),
+        choices=("auto", "int16", "fp32"),
+        departed=("int8",),
     )
     anchor: str = parameter("", "a GTP engine that the best network is measured against; empty: none")
     anchor_every: int = parameter(5, "generations from one such match to the next", low=1)

@@ -28,8 +28,6 @@ FOLDER_MODE = 0o700
 CHECKSUM_BYTES = 32
 MAX_BYTES = 3 << 30
 """The largest entry; a converted network of the largest size is smaller."""
-LEFT_BEHIND_SECONDS = 86400
-"""After this time a file that is still not whole belongs to a process that was killed."""
 
 _ready: dict[Path, Path] = {}
 """The folders that were found to be ours, and their paths without symbolic links."""
@@ -145,10 +143,9 @@ def _put(whole: Path, path: Path) -> None:
 
 
 def _prune(folder: Path, unused_days: float) -> None:
-    """Delete files that nobody has read for so long, and what killed processes left behind. Raises OSError."""
+    """Delete files that nobody has read for so long. Raises OSError."""
     now = time.time()
     for path in folder.iterdir():
-        is_whole = not path.name.startswith(".")
         with contextlib.suppress(OSError):
-            if path.lstat().st_mtime < now - (unused_days * 86400 if is_whole else LEFT_BEHIND_SECONDS):
+            if path.lstat().st_mtime < now - unused_days * 86400:
                 path.unlink()

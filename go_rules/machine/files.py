@@ -7,8 +7,10 @@ leaves what was there. Every error is an OSError whose `strerror` is a reason in
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -23,11 +25,13 @@ PRIVATE, PUBLIC = 0o600, 0o666
 
 READ_SECONDS = 300.0
 """The longest that reading one file may take. A file that trickles, as some in /proc or on a network do, ends there."""
-NEW = ".new-"
-"""How the name of a file begins that is yet to be moved to its place; a process that is killed leaves it behind."""
 CHUNK = 1 << 16
 """How much is read at once of a file that does not say how large it is."""
 
+LEFT_BEHIND_SECONDS = 3600.0
+"""A temporary file of this age belongs to no process that still writes it."""
+
+_TEMPORARY = re.compile(r"\.new-[0-9a-f]{16}")
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -116,7 +120,8 @@ def written_beside(path: Path, content: bytes, mode: int = PRIVATE, durable: boo
     The body may move it to where it belongs; what is still there at the end is removed. `durable` waits until the disk
     has the content, so that a power failure cannot leave an empty file. Raises OSError.
     """
-    temporary = path.parent / f"{NEW}{os.urandom(8).hex()}"
+    _remove_left_behind(path.parent)
+    temporary = path.parent / f".new-{os.urandom(8).hex()}"
     with _named(path):
         descriptor = _open(temporary, _WRITE | os.O_EXCL, mode)
     try:
@@ -128,6 +133,24 @@ def written_beside(path: Path, content: bytes, mode: int = PRIVATE, durable: boo
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _remove_left_behind(folder: Path) -> None:
+    """Remove, once in a process, the temporary files in a folder that killed processes left there."""
+    if folder in _looked_through:
+        return
+    _looked_through.add(folder)
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            with contextlib.suppress(OSError):
+                if (
+                    _TEMPORARY.fullmatch(entry.name)
+                    and entry.stat(follow_symlinks=False).st_mtime < time.time() - LEFT_BEHIND_SECONDS
+                ):
+                    os.unlink(entry)
+
+
+_looked_through = set[Path]()
 
 
 def write_whole(path: Path, content: bytes, mode: int = PRIVATE, durable: bool = False) -> None:

@@ -11,7 +11,10 @@ import codecs
 import json
 import math
 import re
+from collections import Counter
 from typing import Any
+
+from go_rules.machine.printable import shown
 
 MOST_DIGITS = 18
 """Of a whole number: every such number fits into 64 bits."""
@@ -46,26 +49,44 @@ def parse_number(text: str) -> float:
     return value
 
 
+class RepeatedName(ValueError):
+    """An object in JSON names something twice."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        super().__init__(f"{shown(name)} occurs twice in an object")
+        self.value = value
+        """All of the JSON, in which the last one counts."""
+
+
 def parse_json(text: str) -> Any:
-    """Read JSON whose numbers are those of this module and whose objects name nothing twice. Raises ValueError."""
+    """Read JSON whose numbers are those of this module; whole ones of more digits are floats. Raises ValueError, which
+    is RepeatedName where an object names something twice."""
+    repeated: list[str] = []
+
+    def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            repeated.append(Counter(name for name, _ in pairs).most_common(1)[0][0])
+        return found
+
     try:
-        return json.loads(
+        value = json.loads(
             text,
-            parse_int=parse_integer,
+            parse_int=_integer_or_float,
             parse_float=parse_number,
             parse_constant=_refuse,
-            object_pairs_hook=_object,
+            object_pairs_hook=as_object,
         )
     except (ValueError, RecursionError):
         raise ValueError("JSON") from None
+    if repeated:
+        raise RepeatedName(repeated[0], value)
+    return value
+
+
+def _integer_or_float(text: str) -> int | float:
+    return parse_integer(text) if _INTEGER.fullmatch(text) else parse_number(text)
 
 
 def _refuse(constant: str) -> float:
     raise ValueError(constant)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name occurs twice")
-    return found

@@ -161,9 +161,12 @@ class Reporter:
             moves_ownership_stdev=wants("movesownershipstdev"),
         )
 
-    def line(self, result: SearchResult) -> str:
-        """Write a snapshot as one report. It is never empty if the result has a move."""
-        moves = [self._kata_move(move) if self.kata else self._lz_move(move) for move in self._shown(result)]
+    def line(self, result: SearchResult, chosen: int | None = None) -> str:
+        """Write a snapshot as one report. It is never empty if the result has a move; the chosen one is in it."""
+        shown = self._shown(result)
+        missing = [move for move in result.moves if move.point == chosen and move not in shown]
+        shown = [*shown[: len(shown) - len(missing) if self.request.max_moves else None], *missing]
+        moves = [self._kata_move(move) if self.kata else self._lz_move(move) for move in shown]
         if self.kata:
             moves += self._root(result)
         return " ".join(moves)

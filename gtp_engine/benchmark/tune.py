@@ -1,4 +1,4 @@
-"""`nobi tune`: try settings, and write those that suit this machine and network best to the user's file."""
+"""`nobi tune`: find the network and the settings that are best on this machine, and write them to the user's file."""
 
 from __future__ import annotations
 
@@ -16,18 +16,24 @@ from gtp_engine.benchmark.report import advice_of, progress_bar, rate_text, surr
 from gtp_engine.configuration.configuration import Configuration, tell
 from gtp_engine.configuration.edit import write_values
 from gtp_engine.configuration.options import Number, config_options, parameter_options
+from gtp_engine.configuration.settings import DEFAULT_SECONDS
 from gtp_engine.configuration.sources import file_to_change, load, user_file
 from gtp_engine.errors import UserError
-from gtp_engine.networks import open_evaluator
+from gtp_engine.networks import open_evaluator, with_network
 from gtp_engine.players import check_files, chosen_player
 from gtp_engine.standard_streams import print_json
 from gtp_engine.terminal import amount
+from nets.at_hand import RANKED, at_hand, strongest
 from nets.evaluator import EvaluatorError
 from search.toml import toml_value
 
 if TYPE_CHECKING:
     from gtp_engine.benchmark.trials import Trial
     from nets.evaluator import Evaluator
+
+
+RATE_SECONDS = 3.0
+"""How long the search lasts that measures a network's speed."""
 
 
 @click.command()
@@ -44,21 +50,28 @@ def tune(
     as_json: bool,
     **options: object,
 ) -> None:
-    """Find the best workers, batch and precision for this machine and write them to the configuration file.
+    """Find the network, workers, batch and precision that are best on this machine and write them to the configuration
+    file.
 
-    Speed decides; a precision that loses too much, as measured when the network is first used, is not tried. The
-    present setting stays unless another one is better for certain: by the 95 % interval of the ratio of their speeds.
-    One with more positions evaluated at a time has to be 5 % faster, since those are chosen without knowing each
-    other's results. Of those that are nearly as fast as the best, the one that changes least is taken. A slow network
-    needs more --seconds, and the command says how many. The user's configuration file is changed or made, or the one
-    --config names: it gets those of these three parameters that are better otherwise, and those that the command line
-    gave; everything else in it stays as it is.
+    Of the networks at hand that were compared by games the strongest is taken, by how many evaluations it makes here
+    in --time on a board of --size; with --net, or where the configuration names any other network, that one stays.
+
+    For the rest speed decides; a precision that loses too much, as measured when the network is first used, is not
+    tried. The present setting stays unless another one is better for certain: by the 95 % interval of the ratio of
+    their speeds. One with more positions evaluated at a time has to be 5 % faster, since those are chosen without
+    knowing each other's results. Of those that are nearly as fast as the best, the one that changes least is taken. A
+    slow network needs more --seconds, and the command says how many.
+
+    The user's configuration file is changed or made, or the one --config names: it gets those of these four parameters
+    that are better otherwise, and what the command line gave of the last three; everything else in it stays as it is.
     """
     configuration = check_files(load(config_file, settings, options, is_to_be_made=not dry_run))
     tell(configuration)
     if chosen_player(configuration) != "nobi":
         raise UserError("only the player nobi, which needs a network (--net FILE), can be tuned")
     path = (config_file or user_file()) if dry_run else file_to_change(config_file)
+    rates = {} if "net" in configuration.by_hand else _rates(configuration)
+    before, configuration = configuration, _with_strongest(configuration, rates)
     with progress_bar(seconds) as tick:
         evaluators = _evaluators(configuration)
         opened = evaluators.get(configuration.engine.precision) or open_evaluator(configuration)
@@ -74,13 +87,39 @@ def tune(
         precision = names[best.evaluator.attributes.precision]
     found = {"precision": precision, **_threads(best)}
     changes = {name: value for name, value in found.items() if value != so_far[name] or name in configuration.by_hand}
+    if configuration is not before:
+        changes = {"net": configuration.values["net"], **changes}
     writes = bool(changes) and not dry_run and not choice.needed
     if writes:
         write_values(path, changes)
     if as_json:
-        _print_json(found, choice, path if writes else None)
+        _print_json({"net": str(configuration.net), **found}, rates, choice, path if writes else None)
     else:
-        _print(changes, choice, path, dry_run)
+        _print(changes, rates, choice, path, dry_run)
+
+
+def _rates(configuration: Configuration) -> dict[str, float]:
+    """The evaluations a second of the networks at hand that were compared with each other, by name; none where the
+    configured network is not one of them."""
+    known = {each.name for each in RANKED}
+    networks = [each for each in at_hand() if each.name in known and each.is_whole]
+    if configuration.net is None or not any(each.path.samefile(configuration.net) for each in networks):
+        return {}
+    rates = {}
+    for each in networks:
+        with contextlib.suppress(EvaluatorError):  # a damaged file, which is not what is asked for
+            trial = new_trial(with_network(configuration, each), open_evaluator(with_network(configuration, each)))
+            rates[each.name] = trial.search(0, RATE_SECONDS)
+    return rates
+
+
+def _with_strongest(configuration: Configuration, rates: dict[str, float]) -> Configuration:
+    """The configuration with the strongest network for its time and its board; itself where that is configured."""
+    best = strongest(rates, configuration.engine.time or DEFAULT_SECONDS, math.prod(configuration.engine.board))
+    found = next((each for each in at_hand() if each.name == best), None)
+    if found is None or configuration.net is None or found.path.samefile(configuration.net):
+        return configuration
+    return with_network(configuration, found)
 
 
 def _threads(trial: Trial) -> dict[str, object]:
@@ -101,8 +140,10 @@ def _with(configuration: Configuration, precision: str) -> Configuration:
     return Configuration({**configuration.values, "precision": precision})
 
 
-def _print(changes: dict[str, object], choice: Choice, path: Path, is_dry: bool) -> None:
+def _print(changes: dict[str, object], rates: dict[str, float], choice: Choice, path: Path, is_dry: bool) -> None:
     best = choice.best
+    if rates:
+        click.echo(f"compared  {', '.join(f'{name} ({rate:.0f} evaluations/s)' for name, rate in rates.items())}")
     click.echo(f"network   {best.evaluator.attributes.name}, {best.evaluator.attributes.provider}")
     click.echo(f"board     {best.width}x{best.height}")
     click.echo(f"so far    {_setting(choice.present)}")
@@ -127,12 +168,13 @@ def _setting(trial: Trial) -> str:
     return f"{outline['precision']}, {workers}, batch {trial.parameters.batch}: {rate_text(outline)}"
 
 
-def _print_json(found: dict[str, object], choice: Choice, path: Path | None) -> None:
+def _print_json(found: dict[str, object], rates: dict[str, float], choice: Choice, path: Path | None) -> None:
     best, advice = choice.best, advice_of(choice)
     report = {
         "network": best.evaluator.attributes.name,
         "provider": best.evaluator.attributes.provider,
         "size": f"{best.width}x{best.height}",
+        "compared": {name: round(rate, 1) for name, rate in rates.items()},
         "best": {**found, **_speed(best)},
         "present": choice.present.outline(),
         **{name: advice[name] for name in ("faster", "faster_interval", "seconds_needed", "tried")},

@@ -23,7 +23,7 @@ from nets.bare_evaluation import OPTIMISM
 from nets.evaluator import Evaluator
 from nets.symmetry import SYMMETRIES
 from search.puct.parameters import SearchParameters
-from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest
+from search.request import OWNERSHIP_AT_THE_END, Limits, SearchRequest, allows_a_move
 from search.result import SearchResult
 
 MOST_BENCHMARK_VISITS = 10_000_000
@@ -54,7 +54,7 @@ def cgos_genmove_analyze(engine: Engine, call: Call) -> str:
     call.expect(1)
     colour = interpret_colour(call.word(0))
     decision = decide(engine, call, colour, report=OWNERSHIP_AT_THE_END)
-    call.stream(cgos_line(decision.result, engine.game.height, engine.settings.analysis_pv))
+    call.stream(cgos_line(decision.result, engine.game.height, engine.settings.longest_variation))
     return "play " + play_decision(engine, call, decision)
 
 
@@ -109,6 +109,9 @@ def _analyze(engine: Engine, call: Call, kata: bool) -> str:
     player, game = engine.player, engine.game
     call.stream()
     call.end_on_input()
+    if not allows_a_move(game, reporter.request.colour, reporter.request.filter):
+        call.stop.wait()
+        return ""
     sent = 0
 
     def send(result: SearchResult) -> None:
@@ -146,9 +149,11 @@ def _genmove_analyze(engine: Engine, call: Call, kata: bool, plays: bool = True,
         engine.get_ready()
         call.end_on_input()
     request = reporter.request
+    if not allows_a_move(engine.game, request.colour, request.filter):
+        raise GtpError("no legal move is allowed")
     decision = decide(engine, call, request.colour, request.filter, reporter.subscription(send), may_cancel)
     if decision.result.moves:
-        send(decision.result)
+        call.stream(reporter.line(decision.result, decision.point))
     if may_cancel and decision.is_cancelled:
         if not call.streaming:
             call.stream()  # the header has a line of its own, with or without a report
@@ -160,7 +165,7 @@ def _genmove_analyze(engine: Engine, call: Call, kata: bool, plays: bool = True,
 def _reporter(engine: Engine, call: Call, kata: bool) -> Reporter:
     game = engine.game
     request: AnalysisRequest = interpret_request(call.words, game.width, game.height, game.to_play, kata=kata)
-    return Reporter(request, game.height, engine.settings.analysis_pv, kata)
+    return Reporter(request, game.height, engine.settings.longest_variation, kata)
 
 
 def _raw_texts(engine: Engine, call: Call, of_people: Evaluator | None = None) -> str:

@@ -32,7 +32,7 @@ def nobi_variation(engine: Engine, call: Call) -> str:
     """Draw the best line of play that a short search finds."""
     call.expect(0)
     result = short_search(engine, call, engine.game, engine.game.to_play)
-    return variation_picture(engine.game, result, engine.settings.analysis_pv)
+    return variation_picture(engine.game, result, engine.settings.longest_variation)
 
 
 def _network(engine: Engine) -> Evaluator:

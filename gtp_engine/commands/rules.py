@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from go_rules.rule_names import named_rules, preset, rules_from_object
+from go_rules.rule_names import preset, read_rules
 from go_rules.rules import Rules, RulesError
 from gtp_engine.dialogue.call import Call
 from gtp_engine.dialogue.engine import Engine
-from gtp_engine.dialogue.protocol import GtpError, interpret_object
+from gtp_engine.dialogue.protocol import GtpError
 
 KGS_RULES = {
     "chinese": "chinese-kgs",
@@ -17,8 +17,6 @@ KGS_RULES = {
     "japanese": "japanese",
     "new_zealand": "new-zealand",
 }
-IGNORED_KEYS = frozenset({"komi"})
-"""Keys that other programs put into the JSON of rules and that are no rules here."""
 
 
 def kata_get_rules(engine: Engine, _call: Call) -> str:
@@ -29,7 +27,11 @@ def kata_get_rules(engine: Engine, _call: Call) -> str:
 def kata_set_rules(engine: Engine, call: Call) -> str:
     """Set the rules to a preset by name, to KataGo's notation of them, or to a JSON object."""
     call.word(0)
-    engine.set_rules(interpret_rules(call.command.text))
+    try:
+        rules = read_rules(call.command.text)
+    except RulesError as error:
+        raise GtpError(str(error)) from None
+    engine.set_rules(rules)
     return ""
 
 
@@ -37,7 +39,7 @@ def kata_set_rule(engine: Engine, call: Call) -> str:
     """Set one rule to a value."""
     call.expect(2)
     try:
-        rules = engine.game.rules.with_value(call.word(0), call.word(1))
+        rules = engine.game.rules.with_value(call.word(0), call.word(1)).known_to_networks()
     except RulesError as error:
         raise GtpError(str(error)) from None
     engine.set_rules(rules)
@@ -57,14 +59,3 @@ def rules_json(rules: Rules, **more: Any) -> str:
     """Write rules as one line of JSON, with its keys in KataGo's order, the alphabetical one. `more` are further
     keys."""
     return json.dumps({**rules.to_json(), **more}, sort_keys=True, separators=(",", ":"))
-
-
-def interpret_rules(text: str) -> Rules:
-    """Read rules from a preset's name, KataGo's notation or a JSON object. Raises GtpError."""
-    try:
-        if not text.startswith("{"):
-            return named_rules(text)
-        values = interpret_object(text)
-        return rules_from_object({key: value for key, value in values.items() if key.lower() not in IGNORED_KEYS})
-    except RulesError as error:
-        raise GtpError(str(error)) from None

@@ -39,7 +39,7 @@ class Configuration:
     places: Mapping[str, str] = field(default_factory=dict)
     """Where those come from that files of the user's gave: the file, as messages say it, by parameter name."""
     complaints: tuple[str, ...] = ()
-    """Lines about what such files say and what does not hold."""
+    """Lines about what such files say and what does not hold, and about departed values."""
 
     @property
     def named(self) -> frozenset[str]:

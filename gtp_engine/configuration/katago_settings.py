@@ -68,7 +68,7 @@ def adopt(given: Settings, has_human_net: bool = False) -> Adopted:
             parameter = None
         if parameter is not None and parameter.name not in MACHINE:
             if value or fixed is None:  # an empty humanSLProfile is no profile
-                adopted.values[parameter.name] = parameter.convert(value, name)
+                adopted.values[parameter.name] = parameter.convert(value, name, adopted.reasons.append)
                 adopted.implied.update(implied(name, adopted.values[parameter.name]))
                 adopted.places.pop(parameter.name, None)
                 if name in given.places:

@@ -12,6 +12,7 @@ import click
 from go_rules.machine.printable import shown
 from go_rules.machine.texts import parse_integer, parse_number
 from gtp_engine.configuration.parameters import parameters
+from gtp_engine.stderr import note
 from search.parameters import Parameter, ParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,9 +33,9 @@ class ParameterType(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
             if not self.several:
-                return self.parameter.convert(value)
+                return self.parameter.convert(value, note=note)
             parts = [str(value)] if self.name == "net" else str(value).split(",")
-            return [self.parameter.convert(part) for part in parts]
+            return [self.parameter.convert(part, note=note) for part in parts]
         except ParameterError as error:
             self.fail(str(error), param, ctx)
 

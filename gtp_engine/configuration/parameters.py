@@ -20,6 +20,12 @@ TABLES: tuple[type[ParameterTable], ...] = tuple(
 DEPARTED = {
     "fill_dame_before_pass": "dame are not filled for their own sake",
     "playout_share": "a network's values stand alone",
+    "policy_widening": "write widening",
+    "policy_widening_power": "write widening_exponent",
+    "flight_losses": "write virtual_losses",
+    "tree_depth": "write largest_depth",
+    "stop_when_decided": "write early_stop",
+    "memory_mb": "write tree_memory",
 }
 """Parameters that earlier versions had, by our name or KataGo's: what to write instead, or why there is nothing to
 write. In a file such a name is one line on stderr, on the command line an error with this reason."""

@@ -13,6 +13,7 @@ from go_rules.machine.printable import shown
 from gtp_engine.version import GTP_VERSION
 from nets.devices import AUTO
 from nets.devices import NAMES as DEVICE_NAMES
+from nets.embedded import USUAL
 from nets.human_profile import parse_profile
 from search.parameters import ParameterTable, parameter
 
@@ -65,8 +66,8 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
 
     # fmt: off
     net: str | None = parameter(
-        None, "The network: a KataGo file (.bin.gz, .txt.gz), an .onnx file, or one by its name, such as strong, of "
-        "those that `nobi networks` lists; none plays without one.", absent="fast", example="network.bin.gz",
+        None, "The network: a KataGo file (.bin.gz, .txt.gz), an .onnx file, or one by its name, such as fast, of "
+        "those that `nobi networks` lists; none plays without one.", absent=USUAL, example="network.bin.gz",
         metavar="FILE",
         commands=("gtp", "play", "picture", "review", "benchmark", "tune", "doctor"),
     )
@@ -85,7 +86,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     time: float | None = parameter(
         None, "Thinking time of a move at most, clock or no clock.", unit="seconds", low=0, high=LONGEST,
         absent=f"{DEFAULT_SECONDS:g} if nothing else limits a move; `longest` on a clock", example=5.0, kata="maxTime",
-        live=True, metavar="SECONDS", commands=("gtp", "play"),
+        live=True, metavar="SECONDS", commands=("gtp", "play", "tune"),
     )
     longest: float = parameter(
         120.0, "Thinking time of a move at most on a clock, where `time` is not set: some clocks allow days.",
@@ -96,7 +97,7 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         "with `time`, and in a byo-yomi period. On other clocks it always does.", live=True,
     )
     precision: str = parameter(
-        "auto", "Arithmetic of the network.", choices=("auto", "int16", "int8", "fp32", "fp16"),
+        "auto", "Arithmetic of the network.", choices=("auto", "int16", "fp32", "fp16"), departed=("int8",),
         commands=("gtp", "benchmark", "doctor"),
     )
     device: str = parameter(
@@ -161,8 +162,8 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
         metavar="VERSION",
     )
     analysis_pv: int = parameter(
-        20, "Moves of a principal variation shown at most.", unit="moves", low=1, high=1000, kata="analysisPVLen",
-        live=True,
+        20, "Moves of a principal variation shown after the first, at most.", unit="moves", low=1, high=1000,
+        kata="analysisPVLen", live=True,
     )
     ogs_chat: bool = parameter(
         False, "Write a line to stderr after each move for gtp2ogs to show.", kata="ogsChatToStderr", live=True
@@ -177,6 +178,11 @@ class EngineSettings(ParameterTable, section="engine", title="The engine"):
     def board(self) -> tuple[int, int]:
         """Width and height of the board before the first `boardsize`."""
         return parse_size(self.size)
+
+    @property
+    def longest_variation(self) -> int:
+        """The moves of a principal variation shown at most."""
+        return 1 + self.analysis_pv
 
     @property
     def log_file(self) -> Path | None:

@@ -1,7 +1,8 @@
 """Where parameters get their values: defaults, the configuration file, --set, options; the later wins.
 
 What is wrong on the command line is an error. What is wrong in a file of the user's is a complaint, one line on stderr,
-and does not hold: a file that an earlier version read must not keep the engine from starting inside a GUI.
+and does not hold: a file that an earlier version read must not keep the engine from starting inside a GUI. Nor may a
+value that an earlier version took, wherever it is given.
 
 Light on purpose: `nobi gtp` reads this before it may answer, so nothing here imports numpy, and msgspec only where
 there is a file to read.
@@ -61,8 +62,8 @@ def load(
         places = {name: place for name, place in places.items() if name not in adopted.values} | adopted.places
         complaints += adopted.complaints
         implied = adopted.implied
-    by_hand = _checked(map(_setting, settings), "--set: ")
-    by_hand |= _checked((name, value) for name, value in options.items() if value is not None)
+    by_hand = _checked(map(_setting, settings), complaints, "--set: ")
+    by_hand |= _checked(((name, value) for name, value in options.items() if value is not None), complaints)
     values |= by_hand
     return Configuration(
         {**implied, **values},
@@ -73,16 +74,16 @@ def load(
     )
 
 
-def _checked(given: Iterable[tuple[str, object]], source: str = "") -> dict[str, Any]:
-    """The values of one source by the parameters' own names. No parameter may have two. Raises ParameterError, whose
-    text begins with `source`."""
+def _checked(given: Iterable[tuple[str, object]], complaints: list[str], source: str = "") -> dict[str, Any]:
+    """The values of one source by the parameters' own names. No parameter may have two. `complaints` get a line for
+    each departed value. Raises ParameterError. All texts begin with `source`."""
     values: dict[str, Any] = {}
     for name, value in given:
         try:
             parameter = find_parameter(name)
             if parameter.name in values:
                 raise ParameterError(f"{parameter.name} is given twice")
-            values[parameter.name] = parameter.convert(value)
+            values[parameter.name] = parameter.convert(value, note=lambda gone: complaints.append(f"{source}{gone}"))
         except ParameterError as error:
             raise ParameterError(f"{source}{error}") from None
     return values

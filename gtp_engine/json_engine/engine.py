@@ -15,7 +15,7 @@ import numpy as np
 
 from go_rules.game import Game
 from go_rules.machine.printable import shown
-from go_rules.machine.texts import parse_json
+from go_rules.machine.texts import RepeatedName, parse_json
 from gtp_engine.errors import explain
 from gtp_engine.json_engine import replies
 from gtp_engine.json_engine.actions import Actions
@@ -98,6 +98,10 @@ class JsonEngine:
             if not text:
                 return
             query = parse_json(text)
+        except RepeatedName as error:
+            id = error.value.get("id") if isinstance(error.value, dict) else None
+            self._send({**({"id": id} if isinstance(id, str) else {}), "error": f"parse error: {error}"})
+            return
         except ValueError:  # bytes that are no UTF-8 among them: an id with such could not be given back
             self._send({"error": f"parse error: {NO_JSON}{shown(line.decode('utf-8', 'replace').strip())}"})
             return
@@ -195,7 +199,7 @@ class JsonEngine:
                 self._send(reply(result, True))
 
         # Where no legal move is allowed there is nothing to search, and a reply has no moves, as KataGo's.
-        visits = min(options.visits, options.playouts) if allows_a_move(game, query.filter) else 1
+        visits = min(options.visits, options.playouts) if allows_a_move(game, game.to_play, query.filter) else 1
         request = SearchRequest(
             game,
             game.to_play,

@@ -23,7 +23,7 @@ from search.puct.parameters import SearchParameters
 DEFAULT_VISITS = 500
 """Of a query where nothing says how many, as in KataGo's example of a configuration."""
 VARIATION, LONGEST_VARIATION = 15, 1000
-"""The moves of a principal variation where nothing says how many, and the most that may be asked for."""
+"""The moves of a principal variation after the first: where nothing says how many, and at most."""
 
 SIDE_TO_MOVE = EMPTY
 PERSPECTIVES = {"black": BLACK, "b": BLACK, "white": WHITE, "w": WHITE, "sidetomove": SIDE_TO_MOVE}
@@ -52,7 +52,8 @@ class Options:
     seconds: float | None = None
     perspective: int = SIDE_TO_MOVE
     """Whose view reports take: BLACK, WHITE or SIDE_TO_MOVE."""
-    longest_variation: int = VARIATION
+    variation: int = VARIATION
+    """The moves of a principal variation after the first, at most."""
     profile: HumanProfile | None = None
     """Whom the human network imitates; None where it is not asked."""
     warn_unused: bool = True
@@ -108,7 +109,7 @@ _OWN = {
     "maxvisits": Parameter("", DEFAULT_VISITS, "visits", int, low=1, high=MOST_VISITS),
     "maxplayouts": Parameter("", MOST_VISITS, "playouts", int, low=1, high=MOST_VISITS),
     "maxtime": Parameter("", None, "seconds", float, low=0.0, high=LONGEST),
-    "analysispvlen": Parameter("", VARIATION, "longest_variation", int, low=1, high=LONGEST_VARIATION),
+    "analysispvlen": Parameter("", VARIATION, "variation", int, low=1, high=LONGEST_VARIATION),
     "warnunusedfields": Parameter("", True, "warn_unused", bool),
 }
 """Our own fields by KataGo's folded name."""

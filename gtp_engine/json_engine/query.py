@@ -13,11 +13,9 @@ from typing import Any
 
 from go_rules.machine.printable import shown
 from go_rules.points import BLACK, MAX_SIZE, WHITE, to_vertex
-from go_rules.rule_names import notation_komi, usual_komi
-from go_rules.rules import Rules, RulesError
-from gtp_engine.commands.rules import interpret_rules
+from go_rules.rule_names import notation_komi, read_rules, rules_to_sgf, usual_komi
+from go_rules.rules import ButtonError, Rules, RulesError
 from gtp_engine.configuration.settings import MOST_VISITS
-from gtp_engine.dialogue.protocol import GtpError
 from gtp_engine.json_engine.fields import (
     LONGEST_ECHO,
     FieldError,
@@ -121,7 +119,7 @@ def read_query(
         else _first(resolved(stones, width, height), moves)
     )
     turns, priorities = _turns(query, len(moves))
-    rules, komi = _rules(query)
+    rules, komi = _rules(query, warn)
     options = _options(query, defaults, check_profile, warn)
     flags = frozenset(name for name in FLAGS if read_boolean(query, name))
     every, first_after = _report_times(query)
@@ -176,14 +174,17 @@ def _turns(query: Object, moves: int) -> tuple[list[int], dict[int, int]]:
     return sorted(set(turns)), priorities
 
 
-def _rules(query: Object) -> tuple[Rules, float]:
+def _rules(query: Object, warn: Warn) -> tuple[Rules, float]:
     given = query.get("rules")
     if not isinstance(given, (str, dict)):
         raise FieldError("rules", RULES)
     text = given if isinstance(given, str) else json.dumps(given, separators=(",", ":"))
     try:
-        rules = interpret_rules(text.strip())
-    except GtpError:
+        rules = read_rules(text.strip())
+    except ButtonError as error:
+        rules = error.without
+        warn("rules", f"{error}, which these have not: using {rules_to_sgf(rules)} instead")
+    except RulesError:
         raise FieldError("rules", f"Could not parse rules: {text[:LONGEST_ECHO]}") from None
     komi = usual_komi(rules)
     stated = given.get("komi") if isinstance(given, dict) else notation_komi(given)
@@ -244,7 +245,7 @@ def _options(query: Object, defaults: Options, check_profile: Callable[[HumanPro
         changes["visits"] = read_integer(query, "maxVisits", 1, MOST_VISITS, "Must be an integer from 1 to 2^50")
     if "analysisPVLen" in query:
         text = f"Must be an integer from 1 to {LONGEST_VARIATION}"
-        changes["longest_variation"] = read_integer(query, "analysisPVLen", 1, LONGEST_VARIATION, text)
+        changes["variation"] = read_integer(query, "analysisPVLen", 1, LONGEST_VARIATION, text)
     parameters: dict[str, Any] = {}
     if "rootFpuReductionMax" in query:
         text = "Must be a number from 0.0 to 2.0"

@@ -83,7 +83,7 @@ class _Writer:
 
     def _move(self, move: MoveInfo) -> dict[str, Any]:
         wants, lead = self._flags.__contains__, self._points(move.lead)
-        length = self._options.longest_variation
+        length = 1 + self._options.variation
         out: dict[str, Any] = {
             "move": to_vertex(move.point, self._game.height),
             "visits": move.visits,

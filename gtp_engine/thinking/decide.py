@@ -104,7 +104,7 @@ def decide(
 
 def _draw(engine: Engine, result: SearchResult) -> None:
     """Have GoGui draw the best line of play so far."""
-    picture = variation_picture(engine.game, result, engine.settings.analysis_pv)
+    picture = variation_picture(engine.game, result, engine.settings.longest_variation)
     stderr.raw(f"gogui-gfx:\n{picture}\n")
 
 

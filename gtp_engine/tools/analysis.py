@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 THREADS, PROFILE = "numAnalysisThreads", "humanSLProfile"
 """Settings of KataGo's that are not for queries alone."""
+PERSPECTIVE = "reportAnalysisWinratesAs"
+"""KataGo's setting of whose winrates are reported: BLACK in all files that come with it, the side to move where a file
+says nothing."""
 MOST_THREADS = 16384
 SLOTS_A_THREAD = 4
 """The most positions that are searched at once for each thread. More would only take memory."""
@@ -90,6 +93,9 @@ def analysis(
 
     given = read_settings(katago_configs, overrides, take)
     texts = {name: text for name, text in given.texts.items() if name != THREADS}
+    is_unsaid = not katago_configs and PERSPECTIVE.lower() not in map(str.lower, texts)
+    if is_unsaid:
+        texts[PERSPECTIVE] = "BLACK"
     if threads is None and THREADS in given.texts:
         threads = _count(given.texts[THREADS])
     _, unused, other = options.with_settings(texts)
@@ -106,6 +112,8 @@ def analysis(
         configuration = check(configuration.without(["net"], NEEDS_NETWORK), LEAST_ADDRESSES_OF_ANALYSIS)
     tell(configuration)
     _require_network(configuration)
+    if is_unsaid:
+        note(f"winrates and leads are Black's, as in KataGo's files; -override-config {PERSPECTIVE}=... has others")
     from gtp_engine.json_engine.session import run_session
 
     log = DialogueLog(configuration.engine.log_file)
@@ -162,7 +170,7 @@ def _make_engine(
         engine.visits or DEFAULT_VISITS,
         engine.playouts or MOST_VISITS,
         engine.time,
-        longest_variation=configuration.values.get("analysis_pv", VARIATION),
+        variation=configuration.values.get("analysis_pv", VARIATION),
         profile=parse_profile(engine.human_profile) if engine.human_profile else None,
     )
     lacking = frozenset({find_parameter(PROFILE).name}) - configuration.values.keys()  # where it could not be had

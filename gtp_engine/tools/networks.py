@@ -26,7 +26,7 @@ from gtp_engine.configuration.options import Number
 from gtp_engine.configuration.settings import DEFAULT_SECONDS
 from gtp_engine.configuration.sources import file_to_change, load
 from gtp_engine.errors import UserError, explain
-from gtp_engine.networks import ANY_PROFILE, RATED_BOARD, advice, keep_rate, known_rate, open_evaluator
+from gtp_engine.networks import RATED_BOARD, advice, keep_rate, known_rate, open_evaluator, with_network
 from gtp_engine.players import PLAYERS, check_files, chosen_player
 from gtp_engine.stderr import note
 from gtp_engine.terminal import tables_console, transfer_bar
@@ -35,6 +35,7 @@ from nets.at_hand import (
     LICENCE,
     ONNX_SUFFIX,
     PUBLISHED,
+    RANKED,
     SUFFIXES,
     AtHand,
     Published,
@@ -44,6 +45,7 @@ from nets.at_hand import (
     is_name,
     published_as,
     read_header,
+    strongest,
 )
 from nets.embedded import EMBEDDED, FAST, network_file
 from search.parameters import ParameterError
@@ -83,16 +85,16 @@ def networks(ctx: click.Context, seconds: float | None, measure: bool) -> None:
     present = at_hand()
     if measure:
         for each in present:
-            if known_rate(_with(configuration, each)) is None:
+            if known_rate(with_network(configuration, each)) is None:
                 note(f"measuring {each.name}")
                 try:
-                    measure_rate(_with(configuration, each))
+                    measure_rate(with_network(configuration, each))
                 except Exception as error:
                     note(f"{printable(each.name)}: {explain(error)}")
-    rates = {each.name: known_rate(_with(configuration, each)) for each in present}
+    rates = {each.name: known_rate(with_network(configuration, each)) for each in present}
     _print_tables(configuration, present, rates)
     compared = {each.name: rates[each.name] for each in present if each.is_whole}
-    click.echo(strongest(compared, seconds or configuration.engine.time or DEFAULT_SECONDS))
+    click.echo(strongest_of(compared, seconds or configuration.engine.time or DEFAULT_SECONDS))
     if hint := advice(configuration):
         click.echo(hint)
 
@@ -336,15 +338,6 @@ def measure_rate(configuration: Configuration) -> float:
     return rate
 
 
-def _with(configuration: Configuration, network: AtHand) -> Configuration:
-    """The configuration with this network in place of its own, and with someone to imitate if it needs that."""
-    value = network.name if network.name in EMBEDDED else str(network.path)
-    values = {**configuration.values, "net": value}
-    if network.header is not None and network.header.imitates_people:
-        values = {"human_profile": ANY_PROFILE, **values}
-    return dataclasses.replace(configuration, values=values)
-
-
 def _print_tables(configuration: Configuration, present: list[AtHand], rates: dict[str, float | None]) -> None:
     """Print the networks at hand, and those that can be fetched."""
     from rich.table import Table
@@ -394,21 +387,20 @@ def _megabytes(size: int) -> str:
     return f"{size / 1e6:.1f}"
 
 
-def strongest(rates: dict[str, float | None], seconds: float) -> str:
-    """Say which of the networks at hand is the strongest with so much time for a move, by what was measured of them.
+def strongest_of(rates: dict[str, float | None], seconds: float) -> str:
+    """Say which of the networks at hand is the strongest with so much time for a move on 19x19, by what was measured.
 
     `rates`: their evaluations a second, None where they are not known.
     """
-    move = f"with {seconds:g} s for a move"
-    for each in PUBLISHED:
-        if each.enough is None or each.name not in rates:
-            continue
-        rate = rates[each.name]
-        if rate is None:
-            return (
-                f"strongest where it makes {each.enough} evaluations a move: {each.name}; `nobi networks --measure` "
-                "says how many it makes here"
-            )
-        if rate * seconds >= each.enough:
-            return f"strongest {move}, of those that were compared: {each.name} ({rate * seconds:.0f} evaluations)"
-    return f"strongest {move}, of those that were compared: {FAST}"
+    known = {name: rate for name, rate in rates.items() if rate is not None}
+    best = strongest(known, seconds, RATED_BOARD[0] * RATED_BOARD[1])
+    ahead = next((each for each in RANKED if each.name in rates), None)
+    if ahead is None:
+        return "none of these networks was compared with others"
+    if ahead.name not in known and ahead.name != FAST:
+        return (
+            f"strongest where it makes {ahead.enough} evaluations a move: {ahead.name}; `nobi networks --measure` says "
+            "how many it makes here"
+        )
+    makes = f" ({known[best] * seconds:.0f} evaluations)" if best in known else ""
+    return f"strongest with {seconds:g} s for a move, of those that were compared: {best or FAST}{makes}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from nets.conversion.rows import RowsTrunk
 from nets.conversion.to_onnx import prepared, to_onnx
 from nets.evaluator import EvaluatorError
 from nets.katago.model import Model
@@ -25,9 +24,3 @@ def convert(content: bytes, source: str, sha256: str) -> bytes:
     """Convert the content of a `.bin.gz` or `.txt.gz` to the ONNX model that runs everywhere. `source` is its name in
     errors, `sha256` its hash for the model's metadata. Raises EvaluatorError."""
     return to_onnx(load_model(content, source), sha256).SerializeToString()
-
-
-def convert_by_winograd(content: bytes, source: str, sha256: str, m: int) -> bytes:
-    """Convert a convolutional network to a graph that uses Winograd's method, with tiles of m×m points. Raises
-    EvaluatorError."""
-    return to_onnx(load_model(content, source), sha256, RowsTrunk(m)).SerializeToString()

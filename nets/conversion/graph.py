@@ -52,22 +52,10 @@ class Graph:
 
     def weights(self, values: ArrayLike, label: str) -> str:
         """Add a float32 initializer and return its name."""
-        return self.array(np.asarray(values, dtype=np.float32), label)
-
-    def constant(self, values: NDArray[np.int64]) -> str:
-        """Add an int64 initializer, or use an equal one again, and return its name."""
-        return self._shared(np.ascontiguousarray(values, np.int64))
-
-    def array(self, values: NDArray[Any], label: str) -> str:
-        """Add an initializer of the array's own type and return its name."""
         self._count += 1
         name = f"{label}_{self._count}"
-        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(values, np.float32), name))
         return name
-
-    def shared(self, value: Any) -> str:
-        """Add a 0-D initializer of the scalar's own type, or use an equal one again, and return its name."""
-        return self._shared(np.array(value))
 
     def integers(self, *values: int) -> str:
         """Add a 1-D int64 initializer, or use an equal one again, and return its name."""

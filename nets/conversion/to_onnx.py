@@ -14,24 +14,22 @@ import numpy as np
 from onnx import ModelProto, helper
 
 from nets.conversion.board import Board
-from nets.conversion.fold import fold_norms, is_convolutional
+from nets.conversion.fold import fold_norms
 from nets.conversion.graph import IR_VERSION, OPSET, Graph
 from nets.conversion.idle_units import without_idle_units
 from nets.conversion.inputs import with_v7_inputs
 from nets.conversion.policy_head import write_policy
-from nets.conversion.trunk import TrunkWriter, write_trunk
+from nets.conversion.trunk import TrunkWriter
 from nets.conversion.value_head import write_value
 from nets.evaluator import GLOBAL_FEATURES, SCORE_COLUMNS, SPATIAL_PLANES
 from nets.katago.model import MetadataEncoder, Model
 from nets.onnx.check import (
-    CONVOLUTIONS,
     FORMAT,
     FORMAT_KEY,
     NAME_KEY,
     PASS_ALIVE_KEY,
     PRECISION_KEY,
     SAFE_AREA_KEY,
-    TRUNK_KEY,
 )
 
 TAP = "tap:"
@@ -52,14 +50,11 @@ def prepared(model: Model) -> Model:
 def to_onnx(
     model: Model,
     source_sha256: str = "",
-    write: TrunkWriter = write_trunk,
-    precision: str = "fp32",
     with_taps: bool = False,
     facts: Mapping[str, Any] | None = None,
 ) -> ModelProto:
     """Write a `prepared` model as ONNX. `source_sha256` of the file it came from is kept in the metadata, and so are
-    `facts` about it, fit for JSON, and the `precision` in which `write` has the trunk computed. `with_taps`: the
-    graph's taps are outputs too, [N, C, H, W] or [N, H*W, C]."""
+    `facts` about it, fit for JSON. `with_taps`: the graph's taps are outputs too, [N, C, H, W] or [N, H*W, C]."""
     graph = Graph()
     spatial = graph.input("spatial", ["N", SPATIAL_PLANES, "H", "W"])
     global_ = graph.input("global", ["N", GLOBAL_FEATURES])
@@ -67,7 +62,7 @@ def to_onnx(
     features = graph.dense(global_, model.trunk.stem_global, label="stem_global")
     if model.trunk.metadata is not None:
         features = graph.add("Add", features, _metadata(graph, model.trunk.metadata))
-    trunk = write(graph, board, model.trunk, spatial, features)
+    trunk = TrunkWriter(graph, board, model.trunk.channels).write(model.trunk, spatial, features)
     policy = write_policy(graph, board, model.policy, trunk)
     value, score, ownership = write_value(graph, board, model, trunk, global_)
     graph.output("policy", policy, ["N", "moves"])
@@ -87,9 +82,8 @@ def to_onnx(
         {
             FORMAT_KEY: FORMAT,
             NAME_KEY: model.name,
-            PRECISION_KEY: precision,
+            PRECISION_KEY: "fp32",
             "nobi.source": json.dumps({"katago_version": model.version, "sha256": source_sha256, **(facts or {})}),
-            TRUNK_KEY: CONVOLUTIONS if is_convolutional(model) else "",
             PASS_ALIVE_KEY: str(int(model.pass_alive_under_suicide)),
             SAFE_AREA_KEY: str(int(model.only_safe_area)),
         },

@@ -12,21 +12,13 @@ from nets.conversion.board import Board
 from nets.conversion.graph import Graph
 from nets.katago.model import AttentionBlock, FeedForwardBlock, FloatArray
 
-ProductsWriter = Callable[[Graph, str, FeedForwardBlock, list[FloatArray], str], list[str]]
-"""Writes the products of a block's RMS norm of `x` with matrices [C, out]; the last argument is the block's label."""
 NORMED, HIDDEN = "_normed", "_hidden"
 """End the names of the taps of a block's norm and of what its last matrix reads."""
 
 
-def write_products(graph: Graph, x: str, block: FeedForwardBlock, matrices: list[FloatArray], label: str) -> list[str]:
-    """Write the products of a block's RMS norm with `matrices` in fp32: a ProductsWriter."""
-    normed = graph.taps[f"{label}{NORMED}"] = rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
-    return [_product(graph, normed, matrix, f"{label}_first") for matrix in matrices]
-
-
 def write_attention(graph: Graph, board: Board, block: AttentionBlock, x: str, label: str) -> str:
     """Write a block that reads the tokens `x`, and return the name of its result."""
-    normed = graph.taps[f"{label}{NORMED}"] = rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
+    normed = graph.taps[f"{label}{NORMED}"] = _rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
     query = block.query / np.float32(np.sqrt(block.query_dimension))  # the scale of the scores, taken here once
     queries, keys, values = (
         _product(graph, normed, matrix, f"{label}_{name}")
@@ -61,10 +53,11 @@ def _for_each_query(graph: Graph, x: str, block: AttentionBlock, size: int) -> s
     return graph.add("Reshape", repeated, graph.integers(0, -1, block.heads * size))
 
 
-def write_feed_forward(graph: Graph, block: FeedForwardBlock, x: str, label: str, write: ProductsWriter) -> str:
-    """Write a block that reads the tokens `x`, its first products by `write`; return the name of its result."""
+def write_feed_forward(graph: Graph, block: FeedForwardBlock, x: str, label: str) -> str:
+    """Write a block that reads the tokens `x`, and return the name of its result."""
+    normed = graph.taps[f"{label}{NORMED}"] = _rms_norm(graph, x, block.norm, block.epsilon, f"{label}_norm")
     matrices = [block.first] if block.gate is None else [block.first, block.gate]
-    hidden, *gate = write(graph, x, block, matrices, label)
+    hidden, *gate = (_product(graph, normed, matrix, f"{label}_first") for matrix in matrices)
     hidden = graph.add("Mul", hidden, graph.add("Sigmoid", hidden))
     if gate:
         hidden = graph.add("Mul", hidden, gate[0], label=f"{label}_gate")
@@ -76,8 +69,8 @@ def _product(graph: Graph, x: str, matrix: FloatArray, label: str) -> str:
     return graph.add("MatMul", x, graph.weights(matrix, f"{label}_weights"), label=label)
 
 
-def rms_norm(graph: Graph, x: str, weight: FloatArray, epsilon: float, label: str) -> str:
-    """Write x / sqrt(mean of squares over the last axis + epsilon) * weight, as onnxruntime fuses it into one node."""
+def _rms_norm(graph: Graph, x: str, weight: FloatArray, epsilon: float, label: str) -> str:
+    """x / sqrt(mean of squares over the last axis + epsilon) * weight, as onnxruntime fuses it into one node."""
     square = graph.add("Pow", x, graph.scalar(2.0), label=label)
     mean = graph.add("ReduceMean", square, axes=[-1], keepdims=1, label=label)
     root = graph.add("Sqrt", graph.add("Add", mean, graph.scalar(epsilon)), label=label)

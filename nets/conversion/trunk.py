@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from nets.conversion.blocks import write_ordinary, write_pooling
 from nets.conversion.board import Board
 from nets.conversion.graph import Graph
-from nets.conversion.transformer import ProductsWriter, write_attention, write_feed_forward, write_products
+from nets.conversion.transformer import write_attention, write_feed_forward
 from nets.katago.model import (
     AttentionBlock,
     Block,
@@ -20,33 +18,25 @@ from nets.katago.model import (
     Trunk,
 )
 
-TrunkWriter = Callable[[Graph, Board, Trunk, str, str], str]
-"""Writes a trunk from `spatial` [N, 22, H, W] and `features` [N, C], which are added at every point; returns what the
-heads read, [N, C, H, W]."""
 
-
-def write_trunk(graph: Graph, board: Board, trunk: Trunk, spatial: str, features: str) -> str:
-    """Write a trunk as plain layers: a TrunkWriter."""
-    return PlainTrunk(graph, board, trunk.channels).write(trunk, spatial, features)
-
-
-class PlainTrunk:
+class TrunkWriter:
     """Writes blocks one after another.
 
     The layout changes between boards and tokens only where convolutions and transformer blocks follow each other.
-    `products` writes the matrices that read the norms of feed-forward blocks.
     """
 
-    def __init__(self, graph: Graph, board: Board, channels: int, products: ProductsWriter = write_products) -> None:
-        self._graph, self._board, self._channels, self._products = graph, board, channels, products
+    def __init__(self, graph: Graph, board: Board, channels: int) -> None:
+        self._graph, self._board, self._channels = graph, board, channels
         self._planes: str | None = None
         self._tokens: str | None = None
         self._count = 0
 
     def write(self, trunk: Trunk, spatial: str, features: str) -> str:
-        """Write a whole trunk, and return the name of what the heads read, as a TrunkWriter does."""
+        """Write a whole trunk; return the name of what the heads read, [N, C, H, W].
+
+        `spatial` is [N, 22, H, W], and `features` [N, C] are added at every point."""
         graph = self._graph
-        stem = graph.taps["stem"] = graph.convolve(spatial, trunk.stem, label="stem")
+        stem = graph.convolve(spatial, trunk.stem, label="stem")
         self.start(graph.add("Add", stem, graph.per_channel(features), label="stem"))
         self.blocks(trunk.blocks, "block")
         return self._tip(trunk.tip)
@@ -79,7 +69,7 @@ class PlainTrunk:
         if isinstance(block, AttentionBlock):
             self._tokens, self._planes = write_attention(graph, self._board, block, self.tokens(), label), None
         elif isinstance(block, FeedForwardBlock):
-            self._tokens, self._planes = write_feed_forward(graph, block, self.tokens(), label, self._products), None
+            self._tokens, self._planes = write_feed_forward(graph, block, self.tokens(), label), None
         elif isinstance(block, OrdinaryBlock):
             self.start(write_ordinary(graph, block, self.planes(), label))
         elif isinstance(block, PoolingBlock):
@@ -89,7 +79,7 @@ class PlainTrunk:
 
     def _bottleneck(self, block: BottleneckBlock, x: str, label: str) -> str:
         graph = self._graph
-        inner = PlainTrunk(graph, self._board, block.narrow.outputs, self._products)
+        inner = TrunkWriter(graph, self._board, block.narrow.outputs)
         hidden = graph.taps[f"{label}_before"] = graph.normed(x, block.before, f"{label}_before")
         inner.start(graph.convolve(hidden, block.narrow, label=f"{label}_narrow"))
         inner.blocks(block.blocks, f"{label}_")

@@ -110,7 +110,7 @@ def _write_trunk(writer: _Writer, model: Model) -> None:
     trunk = model.trunk
     pooling = [block for block in trunk.blocks if isinstance(block, PoolingBlock)]
     regular = pooling[0].first.outputs if pooling else trunk.channels
-    pooled = pooling[0].pooled.outputs if pooling else 0
+    pooled = pooling[0].pooled.outputs if pooling else trunk.channels  # KataGo wants a number, even where none pools
     has_rms_tip = isinstance(trunk.tip, RmsTip)
     writer.words("trunk", len(trunk.blocks), trunk.channels, trunk.channels, regular, 0, pooled)
     writer.words(int(has_rms_tip), *[0] * 5)

@@ -25,8 +25,6 @@ LONGEST_NAME = 100
 PRECISION_KEY = "nobi.precision"
 PASS_ALIVE_KEY = "nobi.pass_alive_under_suicide"
 SAFE_AREA_KEY = "nobi.only_safe_area"
-TRUNK_KEY, CONVOLUTIONS = "nobi.trunk", "convolutions"
-"""A network whose metadata has this key and value has residual blocks of convolutions only."""
 
 MAX_BYTES = 1 << 30
 OPSETS = range(13, 22)
@@ -50,11 +48,8 @@ OUTPUTS: Mapping[str, tuple[int | None, ...]] = {
 OPERATORS = frozenset((*RULES, "Constant"))
 """The operators that our writers use. Every other one is refused, above all control flow, and operators that allocate
 memory by a number instead of by their input's size."""
-MICROSOFT = frozenset(("MultiHeadAttention", "RotaryEmbedding", "QLinearConv", "MatMulIntegerToFloat"))
+MICROSOFT = frozenset(("MultiHeadAttention", "RotaryEmbedding"))
 """Those of them that are onnxruntime's own."""
-WEIGHTS_ZERO = 5
-"""Which input of MatMulIntegerToFloat is the zero of the weights. Where it is missing, onnxruntime 1.19
-to 1.27 reads past its list of inputs and ends the process; where it is empty, the products are wrong."""
 DOMAINS = {"": OPSETS, "ai.onnx": OPSETS, "com.microsoft": range(1, 2)}
 """The versions of their operator sets that are accepted."""
 MOST_NODES = 20_000
@@ -74,8 +69,6 @@ class NetworkFacts:
     """Whether its area features need pass-alive chains that are computed as if suicide were legal."""
     only_safe_area: bool
     """Whether its area features show certain area only, whatever the rules."""
-    is_convolutional: bool
-    """Whether its metadata say that its residual blocks are of convolutions only."""
     sizes: GraphSizes
     """Was checked for the largest board, and has to be asked before the first evaluation on any other."""
 
@@ -91,7 +84,10 @@ def check_onnx(content: bytes, source: str) -> NetworkFacts:
         model.ParseFromString(content)
     except Exception:  # the parser's errors have no common type across protobuf's implementations
         raise EvaluatorError(f"{source}: not an ONNX model, or a damaged one") from None
+    metadata = {entry.key: entry.value for entry in model.metadata_props}
     try:
+        if metadata.get(PRECISION_KEY) == "int8":  # as earlier versions wrote them
+            raise _Refused("it is in int8, which is gone: open the file that it was made of")
         _check_structure(model)
         _check_operators(model)
         _check_tensors(model)
@@ -100,16 +96,14 @@ def check_onnx(content: bytes, source: str) -> NetworkFacts:
         sizes.check(MAX_SIZE, MAX_SIZE)
     except (_Refused, ShapeError) as refused:
         raise EvaluatorError(f"{source}: not a usable network: {refused}") from None
-    metadata = {entry.key: entry.value for entry in model.metadata_props}
     if metadata.get(FORMAT_KEY) != FORMAT:
         raise EvaluatorError(f"{source}: not a network for this engine: its metadata lacks {FORMAT_KEY}={FORMAT}")
     return NetworkFacts(
         name=printable(str(metadata.get(NAME_KEY, "")), LONGEST_NAME) or "unnamed",
-        precision=metadata.get(PRECISION_KEY, "fp32") if metadata.get(PRECISION_KEY) in ("int8", "fp16") else "fp32",
+        precision="fp16" if metadata.get(PRECISION_KEY) == "fp16" else "fp32",
         inputs=inputs,
         pass_alive_under_suicide=metadata.get(PASS_ALIVE_KEY) == "1",
         only_safe_area=metadata.get(SAFE_AREA_KEY) == "1",
-        is_convolutional=metadata.get(TRUNK_KEY) == CONVOLUTIONS,
         sizes=sizes,
     )
 
@@ -158,8 +152,6 @@ def _check_operators(model: ModelProto) -> None:
                 raise _Refused("it has an attribute that is not supported")
         if node.domain != "com.microsoft":
             _check_against_schema(node, opset)
-        elif node.op_type == "MatMulIntegerToFloat" and not any(node.input[WEIGHTS_ZERO:][:1]):
-            raise _Refused(f"{node.op_type} {shown(node.name)} lacks an input")
 
 
 def _check_against_schema(node: NodeProto, opset: int) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -42,23 +42,11 @@ TENSORRT_SHAPES = {"min": (1, 2), "opt": (16, 19), "max": (64, MAX_SIZE)}
 """Positions and lines of the board that its engines are built for."""
 
 
-@dataclass(frozen=True)
-class Variant:
-    """Another graph of the same network, which computes some batches faster."""
-
-    suits: Callable[[int, int, int], bool]
-    """Whether it is the one for a batch of so many boards of such a height and width."""
-    load: Callable[[], bytes]
-    """The ONNX model. Raises EvaluatorError."""
-
-
 class OnnxEvaluator(Evaluator):
     """An evaluator that runs an ONNX model in onnxruntime. Any number of threads may call it at once.
 
     With one intra-op thread a call computes on the calling thread alone, so workers share the session and its
-    weights and still use a core each. Sessions for the network's variants are opened by the first batch that suits
-    one, so games that are all of one size pay for nothing else. Calls to a device that takes one at a time wait for
-    each other.
+    weights and still use a core each. Calls to a device that takes one at a time wait for each other.
     """
 
     def __init__(
@@ -95,13 +83,6 @@ class OnnxEvaluator(Evaluator):
         self._threads = threads
         self._session = _open_session(content, source, threads, device, facts.inputs)
         self._turn: AbstractContextManager[object] = nullcontext() if device.is_concurrent else threading.Lock()
-        self._variants: tuple[Variant, ...] = ()
-        self._variant_sessions: dict[int, onnxruntime.InferenceSession] = {}
-        self._opening = threading.Lock()
-
-    def use_variants(self, variants: Sequence[Variant]) -> None:
-        """Have each batch computed by the first of `variants` that suits it, where one does."""
-        self._variants = tuple(variants)
 
     @property
     def attributes(self) -> EvaluatorAttributes:
@@ -132,10 +113,9 @@ class OnnxEvaluator(Evaluator):
             self.facts.sizes.check(height, width)
         except ShapeError as error:
             raise EvaluatorError(f"{self._source}: not a usable network: {error}") from None
-        session = self._session_for(count, height, width)
         try:
             with self._turn:
-                evaluation = Evaluation(*session.run(OUTPUTS, feed))
+                evaluation = Evaluation(*self._session.run(OUTPUTS, feed))
         except Exception as error:  # onnxruntime's exceptions have no common type of their own
             raise EvaluatorError(f"{self._source}: evaluation failed: {_first_line(error)}") from None
         area = height * width
@@ -145,17 +125,6 @@ class OnnxEvaluator(Evaluator):
         if not all(np.isfinite(output).all() for output in evaluation):
             raise EvaluatorError(f"{self._source}: an output is not finite")
         return evaluation
-
-    def _session_for(self, count: int, height: int, width: int) -> onnxruntime.InferenceSession:
-        for number, variant in enumerate(self._variants):
-            if variant.suits(count, height, width):
-                with self._opening:
-                    if number not in self._variant_sessions:
-                        content = variant.load()
-                        check_onnx(content, self._source)
-                        self._variant_sessions[number] = _open_session(content, self._source, self._threads)
-                    return self._variant_sessions[number]
-        return self._session
 
 
 @lru_cache(maxsize=64)
@@ -202,9 +171,6 @@ def _open_session(
     # memory pattern for every batch size.
     options.enable_cpu_mem_arena = False
     options.enable_mem_pattern = False
-    # Without VNNI, processors add pairs of products of 8-bit numbers in 16 bits, and large sums are cut off. This makes
-    # onnxruntime use unsigned weights there, whose products it adds in 32 bits; with VNNI it changes nothing.
-    options.add_session_config_entry("session.x64quantprecision", "1")
     providers: list[Any] = [CPU.provider]
     if device is not CPU:
         onnxruntime.set_default_logger_severity(4)  # libraries that are missing are logged outside of any session

@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 
 from nets.onnx.values import (
-    FLOAT,
     Inputs,
     Node,
     Result,
@@ -38,7 +37,7 @@ def _product(a: Sequence[int], b: Sequence[int], kind: int) -> Result:
 
 def _matmul(node: Node, inputs: Inputs) -> Result:
     a, b = given(inputs, 0), given(inputs, 1)
-    return _product(a.shape, b.shape, a.kind if node.op == "MatMul" else FLOAT)
+    return _product(a.shape, b.shape, a.kind)
 
 
 def _gemm(node: Node, inputs: Inputs) -> Result:
@@ -65,29 +64,16 @@ def _window(node: Node, sides: Sequence[int], kernel: Sequence[int]) -> list[int
 
 
 def _convolve(node: Node, inputs: Inputs) -> Result:
-    is_quantized = node.op == "QLinearConv"
-    x, weights = given(inputs, 0), given(inputs, 3 if is_quantized else 1)
+    x, weights, added = given(inputs, 0), given(inputs, 1), optional(inputs, 2)
     expect(len(x.shape) == len(weights.shape) == 4, "it is not 2D")
-    is_last = node.integer("channels_last", 0) != 0
-    count, channels, *sides = (x.shape[0], x.shape[3], x.shape[1], x.shape[2]) if is_last else x.shape
+    count, channels, *sides = x.shape
     outputs, inner, *kernel = weights.shape
     expect(node.integer("group", 1) == 1 and inner == channels, "its weights do not fit its input")
     expect(node.integers("kernel_shape") in (None, kernel), "its kernel is not that of its weights")
-    for index, sizes in _PARAMETER_SIZES[node.op].items():
-        value = optional(inputs, index)
-        expect(value is None or math.prod(value.shape) in (outputs if size is None else size for size in sizes),
-                "its parameters do not fit")  # fmt: skip
+    expect(added is None or added.shape == (outputs,), "what it adds does not fit")
     height, width = _window(node, sides, kernel)
-    points, reads = height * width, inner * math.prod(kernel)
-    shape = (count, height, width, outputs) if is_last else (count, outputs, height, width)
-    return one(shape, x.kind, work=count * points * outputs * reads, buffer=count * points * reads)
-
-
-_PARAMETER_SIZES: dict[str, dict[int, tuple[int | None, ...]]] = {
-    "Conv": {2: (None,)},
-    "QLinearConv": {1: (1,), 2: (1,), 4: (1, None), 5: (1, None), 6: (1,), 7: (1,), 8: (None,)},
-}
-"""By operator and input: how many numbers it may have; None stands for the number of output channels."""
+    buffer = count * height * width * inner * math.prod(kernel)
+    return one((count, outputs, height, width), x.kind, work=buffer * outputs, buffer=buffer)
 
 
 def _attend(node: Node, inputs: Inputs) -> Result:
@@ -143,9 +129,9 @@ def _batch_norm(node: Node, inputs: Inputs) -> Result:
 
 LAYERS: dict[Rule, str] = {
     _batch_norm: "BatchNormalization",
-    _matmul: "MatMul MatMulIntegerToFloat",
+    _matmul: "MatMul",
     _gemm: "Gemm",
-    _convolve: "Conv QLinearConv",
+    _convolve: "Conv",
     _attend: "MultiHeadAttention",
     _rotate: "RotaryEmbedding",
     _pool: "GlobalAveragePool GlobalMaxPool",

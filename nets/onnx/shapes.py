@@ -19,13 +19,11 @@ from numpy.typing import NDArray
 from nets.onnx.layers import LAYERS
 from nets.onnx.values import (
     BOOL,
-    FLOAT,
     INT32,
     INT64,
     MAX_RANK,
     NUMBERS,
     REALS,
-    UINT8,
     Inputs,
     Node,
     Result,
@@ -79,14 +77,6 @@ def _cast(node: Node, inputs: Inputs) -> Result:
     x, to = given(inputs, 0), node.integer("to", 0)
     expect(to in NUMBERS, "it casts to an unsupported type")
     return computed(x.shape, to, np.asarray, x)
-
-
-def _quantize(node: Node, inputs: Inputs) -> Result:
-    x, zero = given(inputs, 0), optional(inputs, 2)
-    expect(node.integer("block_size", 0) == 0 and node.integer("output_dtype", 0) == 0, "it quantizes in blocks")
-    if node.op == "DequantizeLinear":
-        return one(x.shape, FLOAT)
-    return one(x.shape, UINT8 if zero is None else zero.kind)
 
 
 def _divide(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
@@ -212,7 +202,6 @@ _FUNCTIONS: dict[Rule, str] = {
     _unary: "Sqrt Tanh Sigmoid Softplus Relu Identity",
     _along_axis: "Softmax",
     _cast: "Cast",
-    _quantize: "QuantizeLinear DequantizeLinear",
     _broadcast: "Add Sub Mul Div Pow Min Where Less",
     _shape: "Shape",
     _concat: "Concat",

@@ -14,15 +14,9 @@ from onnx import TensorProto, helper
 MAX_RANK = 8
 MOST_KNOWN = 1 << 14
 """A tensor's numbers are looked at if there are no more than this."""
-FLOAT, INT32, INT64, UINT8, BOOL = (
-    TensorProto.FLOAT,
-    TensorProto.INT32,
-    TensorProto.INT64,
-    TensorProto.UINT8,
-    TensorProto.BOOL,
-)
+FLOAT, INT32, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL
 REALS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE}
-NUMBERS = REALS | {TensorProto.INT8, UINT8, INT32, INT64, BOOL}
+NUMBERS = REALS | {INT32, INT64, BOOL}
 """The types of tensors that networks may have."""
 
 

@@ -100,9 +100,9 @@ def make_player(kind: str, seed: int) -> Any:
     if kind == "moves":
         return RandomPlayer(seed)
     if kind == "search" and seed % 2:
-        from search.uct.player import UctPlayer
+        from search.textbook.players import TextbookPlayer
 
-        return Hasty(UctPlayer(workers=1, seed=seed))
+        return Hasty(TextbookPlayer("rave", workers=1, seed=seed))
     from search.puct.parameters import SearchParameters
     from search.puct.player import PuctPlayer
 

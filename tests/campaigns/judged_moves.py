@@ -21,6 +21,16 @@ decided. Positions of one game are not independent, so the 95 % intervals are th
 what both halves of the games show: the pairs of games 1, 2, 5, 6, ... and 3, 4, 7, 8, ... (in a match, both games of a
 pair have the same opening).
 
+"Apart" is the share of its visits that an engine would have to move to have the first engine's: half the summed
+difference of the shares of all moves (total variation). It needs no judge, and shows a difference between two searches
+long before the moves do, if neither has chance in it. Two engines that search alike with one network are 0 % apart:
+
+    'katago gtp -model NETWORK -config gtp_example.cfg -override-config numSearchThreads=1,maxVisits=100,maxTime=1000,
+        nnRandomize=false,chosenMoveTemperature=0,chosenMoveTemperatureEarly=0,searchFactorWhenWinning=1,
+        searchFactorAfterOnePass=1,searchFactorAfterTwoPass=1,allowResignation=false'
+    'nobi --net NETWORK --precision fp32 --workers 1 --batch 1 --visits 100 --set random_symmetry=false
+        --set temperature=0 --set temperature_early=0'
+
 The judge has to read as deeply as the engines, or it does not see what they saw, and likes what needs no search. 200
 visits won 44, drew 10 and lost 6 games on 9x9 against 50. In 700 positions of these games they chose better by 0.6 ±
 0.3 % from empty and 0.9 ± 0.4 % from kept trees for `strong` with 150 visits; with 8 visits it said -0.1 ± 0.5 % and
@@ -80,6 +90,7 @@ LETTERS = string.ascii_uppercase
 FIGURES = ("points", "winrate")
 SEARCH = "kata-search_analyze"
 ROOT_VISITS = re.compile(r"rootInfo\b.*?\bvisits (\d+)")
+MOVE_VISITS = re.compile(r"\binfo move (\S+) visits (\d+)(?: edgeVisits (\d+))?")
 LONGEST_SEARCH = 3600.0
 """Seconds."""
 RESAMPLES = 4000
@@ -122,7 +133,7 @@ class Position(NamedTuple):
 
 def write_games(records: Path, folder: Path, first: int, last: int) -> None:
     """Write games of a file of `nobi records` as SGF files, so that one can look at them."""
-    read = load_records(records, RecordsConfig(path=str(records)))
+    read = load_records(RecordsConfig(path=str(records)))
     folder.mkdir(exist_ok=True)
     for number in range(first, min(last, len(read.offsets) - 1)):
         komi = float(read.komi[number])
@@ -237,10 +248,12 @@ class Chooser(Engine):
         name, began = COLOUR_NAMES[colour], time.monotonic()
         if not self.client.knows(SEARCH, self.limits.reply):
             return {"move": self.client.send(f"reg_genmove {name}", LONGEST_SEARCH).upper()}
-        text = self.client.send(f"{SEARCH} {name} {self._interval} maxmoves 1 rootInfo true", LONGEST_SEARCH)
+        text = self.client.send(f"{SEARCH} {name} {self._interval} rootInfo true", LONGEST_SEARCH)
         self._interval = max(1, round(time.monotonic() - began))
         visits = [int(number) for number in ROOT_VISITS.findall(text)] or [0]
-        return {"move": text.split()[-1].upper(), "visits": visits[-1], "at_once": visits[0]}
+        last = ["", *(line for line in text.splitlines() if line.startswith("info"))][-1]
+        moves = {move.upper(): int(edge or count) for move, count, edge in MOVE_VISITS.findall(last)}
+        return {"move": text.split()[-1].upper(), "visits": visits[-1], "at_once": visits[0], "moves": moves}
 
 
 def ask_all(answers: Answers, asked: Sequence[Position], options: Any) -> None:
@@ -322,17 +335,29 @@ def value(player: PuctPlayer, visits: int, position: Position, point: int) -> tu
     return (result.lead, result.winrate) if own else (-result.lead, 1.0 - result.winrate)
 
 
+def apart(one: dict[str, int], two: dict[str, int]) -> float | None:
+    """Return the total variation, 0..1, between the shares that moves have of two searches' visits; None if a search
+    did not tell them."""
+    totals = sum(one.values()), sum(two.values())
+    if min(totals) == 0:
+        return None
+    return 0.5 * sum(abs(one.get(move, 0) / totals[0] - two.get(move, 0) / totals[1]) for move in {*one, *two})
+
+
 def differences(answers: Answers, asked: Sequence[Position], engines: int) -> Iterator[Json]:
-    """Yield how much better an engine's move is than the first engine's, wherever both chose one."""
+    """Yield how much better an engine's move is than the first engine's, and how far their visits are apart, wherever
+    both chose a move."""
     nothing = dict.fromkeys(FIGURES, 0.0)
     for position, tree, engine in itertools.product(asked, TREES, range(1, engines)):
-        moves = [answers.moves[position.number, tree, each]["move"] for each in (0, engine)]
+        said = [answers.moves[position.number, tree, each] for each in (0, engine)]
+        moves = [entry["move"] for entry in said]
         is_same = moves[0] == moves[1] and position.point(moves[0]) is not None
         one, two = (nothing if is_same else answers.values.get((position.number, move)) for move in moves)
         if one is not None and two is not None:
             place = {"file": str(position.path), "game": position.game, "move": position.move}
             gains = {name: two[name] - one[name] for name in FIGURES}
-            yield {**place, "tree": tree, "engine": LETTERS[engine], "moves": moves, **gains}
+            distance = apart(*(entry.get("moves", {}) for entry in said))
+            yield {**place, "tree": tree, "engine": LETTERS[engine], "moves": moves, "apart": distance, **gains}
 
 
 def parts_of(difference: Json, bounds: Sequence[int]) -> Iterator[tuple[int, str]]:
@@ -354,6 +379,12 @@ def mean(values: Sequence[float], games: Sequence[int]) -> Json:
     return {"mean": float(np.mean(values)), "radius": Z_95 * spread if len(counts) > 1 else None}
 
 
+def average(rows: Sequence[Json], name: str) -> Json | None:
+    """Return the `mean` of a figure over the rows that have it; None if none does."""
+    known = [row for row in rows if row[name] is not None]
+    return mean([row[name] for row in known], [row["game"] for row in known]) if known else None
+
+
 def outcome(answers: Answers, asked: Sequence[Position], engines: Sequence[str], bounds: Sequence[int]) -> Json:
     """Return the result: what the searches had, the comparisons by parts of the games, and the largest differences."""
     searches = []
@@ -371,7 +402,7 @@ def outcome(answers: Answers, asked: Sequence[Position], engines: Sequence[str],
     for (engine_name, tree, (_, part_name)), rows in sorted(parts.items(), key=lambda item: item[0]):
         counts = {"positions": len(rows), "different": sum(row["moves"][0] != row["moves"][1] for row in rows)}
         counts["better"] = sum(row["winrate"] > 0 for row in rows)
-        means = {name: mean([row[name] for row in rows], [row["game"] for row in rows]) for name in FIGURES}
+        means = {name: average(rows, name) for name in (*FIGURES, "apart")}
         comparisons.append({"engine": engine_name, "tree": tree, "part": part_name, **counts, **means})
     return {
         "engines": dict(zip(LETTERS, engines, strict=False)),
@@ -400,7 +431,7 @@ def lines(result: Json) -> Iterator[str]:
         for name, unit, factor in (("points", "points", 1), ("winrate", "%", 100)):
             radius = math.nan if row[name]["radius"] is None else factor * row[name]["radius"]
             shown += f"  {factor * row[name]['mean']:+.3f} ± {radius:.3f} {unit}"
-        yield shown
+        yield shown if row["apart"] is None else f"{shown}  {100 * row['apart']['mean']:.1f} % apart"
     for row in result["largest"]:
         choice = f"A {row['moves'][0]}, {row['engine']} {row['moves'][1]}, {row['tree']} trees"
         gain = f"{row['points']:+6.1f} points {100 * row['winrate']:+4.0f} %"

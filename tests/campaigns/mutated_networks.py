@@ -32,7 +32,7 @@ class Samples:
     """Well-formed networks to mutate."""
 
     def __init__(self) -> None:
-        from nets.conversion.convert import convert, convert_by_winograd
+        from nets.conversion.convert import convert
         from tests.nets.random_networks import RandomNetwork
 
         self.katago: list[bytes] = []
@@ -44,9 +44,6 @@ class Samples:
                 self.katago.append(bytes(network.content))
                 if binary:
                     self.onnx.append(convert(network.compressed(), "random", ""))
-        plain = RandomNetwork(8, channels=8)
-        plain.write([ORDINARY, POOLING])
-        self.onnx.append(convert_by_winograd(plain.compressed(), "random", "", 3))
 
     def mutated(self, rng: random.Random) -> tuple[str, bytes]:
         """A file's ending and content."""

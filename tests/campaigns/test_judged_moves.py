@@ -18,7 +18,7 @@ from go_rules.rule_names import preset
 from go_rules.sgf.reader import parse_sgf
 from go_rules.sgf.writer import to_sgf
 from gtp_engine.match.engines import engine_command
-from tests.campaigns.judged_moves import SEARCH, Chooser, Position, judge, main, value
+from tests.campaigns.judged_moves import SEARCH, Chooser, Position, apart, judge, main, value
 
 STUB = """
 import sys
@@ -38,7 +38,8 @@ for line in sys.stdin:
     elif words[0] == search:
         text = next(vertex for vertex in wanted if vertex not in taken)
         if search == "kata-search_analyze":
-            reports = [f"info move A1 rootInfo utility 0.5 visits {visits}" for visits in (1 + 20 * searches, 50)]
+            moves = f"info move {text} visits 99 edgeVisits 30 info move T19 visits 10"
+            reports = [f"{moves} rootInfo utility 0.5 visits {visits}" for visits in (1 + 20 * searches, 50)]
             text = "\\n".join(["", *reports, "play " + text])
         searches += 1
     print("= " + text + "\\n", flush=True)
@@ -89,6 +90,7 @@ def test_a_better_engine_is_better_whoever_moves(bench: Bench, capsys: pytest.Ca
         assert parts["all moves"]["positions"] == parts["all moves"]["different"] == 12
         assert all(row["points"]["mean"] > row["points"]["radius"] > 0 for row in parts.values())
         assert parts["all moves"]["winrate"]["mean"] > 0
+        assert parts["all moves"]["apart"] == {"mean": 0.75, "radius": 0}
         assert parts["all moves"]["better"] > 6
         halves = [parts[name]["points"]["mean"] * parts[name]["positions"] for name in ("half 1", "half 2")]
         assert sum(halves) == pytest.approx(12 * parts["all moves"]["points"]["mean"])
@@ -107,19 +109,27 @@ def test_equal_moves_cost_nothing_and_differ_by_nothing(bench: Bench) -> None:
     for row in result["comparisons"]:
         assert (row["points"], row["winrate"]) == ({"mean": 0, "radius": 0}, {"mean": 0, "radius": 0})
         assert row["different"] == 0
+        assert row["apart"] == (None if row["engine"] == "B" else {"mean": 0, "radius": 0})
     assert result["largest"] == []
+
+
+def test_searches_are_as_far_apart_as_the_visits_that_would_have_to_move() -> None:
+    assert apart({"A1": 3, "B1": 1}, {"A1": 2, "B1": 2, "C1": 4}) == pytest.approx(0.5)
+    assert apart({"A1": 3}, {"B1": 3}) == 1
+    assert apart({"A1": 3}, {}) is None
 
 
 def test_trees_are_kept_by_searches_at_the_turns_before(bench: Bench) -> None:
     sgf = parse_sgf((bench.folder / "games" / "0.sgf").read_bytes())
     chooser = Chooser(engine_command(bench.engine(CENTRE)), "engine")
     position = Position(0, 0, Path(), sgf, 8)
-    assert chooser.choose(position, visits=0, walk=0) == {"move": "E4", "visits": 50, "at_once": 1}
-    assert chooser.choose(position, visits=0, walk=2) == {"move": "E4", "visits": 50, "at_once": 41}
+    answer = {"move": "E4", "visits": 50, "at_once": 1, "moves": {"E4": 30, "T19": 10}}
+    assert chooser.choose(position, visits=0, walk=0) == answer
+    assert chooser.choose(position, visits=0, walk=2) == {**answer, "at_once": 41}
     assert chooser.choose(Position(0, 0, Path(), sgf, 1), visits=0, walk=2)["at_once"] == 1
     chooser.close()
     empty, kept, _ = (told.split("\n")[1:] for told in bench.log.read_text().split("clear_cache")[1:])
-    search = f"{SEARCH} white 1 maxmoves 1 rootInfo true"
+    search = f"{SEARCH} white 1 rootInfo true"
     played = [line for line in empty if line.startswith("play")]
     assert len(played) == 7
     assert empty[:8] == [*played, search]

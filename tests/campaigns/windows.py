@@ -42,8 +42,6 @@ OLDER = ("numpy<2", "ml_dtypes<0.6", "pytest-timeout", "colorama")
 TESTS = ("tests/go_rules", "tests/nets", "tests/search", "tests/gtp_engine")
 LEFT_OUT = "test_a_broken_network_is_reported or test_nothing_is_printed"
 """Tests of what is written to stderr: onnxruntime writes there that Wine has no DXGI."""
-LEFT_OUT_WITH_AMX = "test_int8 or (native and test_open and convolutions)"
-"""Tests of onnxruntime's 8-bit products, for which it takes tile registers that Wine has not asked Linux for."""
 LONGEST = 600.0
 """Seconds for one answer: at first everything is compiled."""
 LONGEST_TEST = 300
@@ -183,10 +181,8 @@ def examine(windows: Windows) -> list[str]:
 
 def tested(windows: Windows, paths: list[str]) -> list[str]:
     """Run tests. Returns what failed."""
-    has_amx = "amx_int8" in Path("/proc/cpuinfo").read_text()
-    left_out = f"{LEFT_OUT} or {LEFT_OUT_WITH_AMX}" if has_amx else LEFT_OUT
     options = ["-p", "no:cacheprovider", "-n", "2", f"--timeout={LONGEST_TEST}", "--tb=short", "-rfE"]
-    options += ["-k", f"not ({left_out})"]
+    options += ["-k", f"not ({LEFT_OUT})"]
     with subprocess.Popen(
         ["wine", str(windows.python), "-m", "pytest", *options, *paths],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",

@@ -71,10 +71,11 @@ def test_there_is_no_button_under_territory_scoring():
     """KataGo's networks know none: "not supported by this neural net version"."""
     button, japanese = preset("aga-button")[0], preset("japanese")[0]
     refused = pytest.raises(RulesError, match="a button needs area scoring")
+    with refused as error:
+        japanese.with_value("hasButton", "true").known_to_networks()
+    assert error.value.without == japanese
     with refused:
-        japanese.with_value("hasButton", "true")
-    with refused:
-        button.with_value("scoring", "TERRITORY")
+        button.with_value("scoring", "TERRITORY").known_to_networks()
     for values in ({"hasButton": True, "scoring": "TERRITORY"}, {"scoring": "TERRITORY", "hasButton": True}):
         with refused:
             rules_from_object(values)

@@ -42,6 +42,7 @@ class FakePlayer:
         self.ends_late = ends_late
         self.new_visits = 10
         self.doublings = 0.0
+        self.variation = 2
         self.dead = list(dead)
         self.parameters = SearchParameters()
         self.warmed: list[tuple[int, int]] = []
@@ -92,7 +93,7 @@ class FakePlayer:
         if filter is not None:
             for avoided, _depth in filter.avoid.get(colour, ()):
                 points = [point for point in points if point not in avoided]
-        moves = tuple(_info(i, point) for i, point in enumerate(points[:3]))
+        moves = tuple(_info(i, point, (point, PASS, point)[: self.variation]) for i, point in enumerate(points[:3]))
         wants = report is not None and report.ownership
         return SearchResult(
             colour=colour,
@@ -120,7 +121,7 @@ class FakePlayer:
         return black if colour == BLACK else -black
 
 
-def _info(order: int, point: int) -> MoveInfo:
+def _info(order: int, point: int, pv: tuple[int, ...]) -> MoveInfo:
     return MoveInfo(
         point=point,
         visits=5 - 2 * order if order < 3 else 0,
@@ -135,7 +136,7 @@ def _info(order: int, point: int) -> MoveInfo:
         utility_lcb=0.01,
         weight=5.0,
         order=order,
-        pv=(point, PASS),
+        pv=pv,
         pv_visits=(5, 2),
         pv_edge_visits=(5, 1),
     )

@@ -59,7 +59,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "networks": ("networks",),
     "networks, no such network": ("networks", "use", NAME),
     "convert": ("convert", f"{NAME}.bin.gz", f"{NAME}.onnx"),
-    "quantize": ("quantize", f"{NAME}.bin.gz", f"{NAME}.onnx"),
     "records": ("records", f"{NAME}.npz", f"{NAME}.sgf"),
     "export": ("export", NAME, f"{NAME}.onnx"),
     "average": ("average", NAME, f"{NAME}.bin.gz"),

@@ -14,7 +14,7 @@ import pytest
 from gtp_engine.configuration.parameters import find_parameter
 from nets.devices import CPU, DEVICES, NAMES, MissingDevice, device_for, device_of
 from nets.evaluator import EvaluationRequest, EvaluatorError
-from nets.open import check_network, load_onnx, open_network
+from nets.open import check_network, open_network
 from tests.nets.random_networks import RandomNetwork
 from tests.nets.test_open import position
 
@@ -164,9 +164,9 @@ def test_a_device_that_cannot_compute(
 @pytest.mark.parametrize(
     ("precision", "device", "message"),
     [
-        ("fp16", "auto", "precision fp16 is not to be had: cpu computes in int16 or int8 or fp32"),
-        ("fp16", "cpu", "precision fp16 is not to be had: cpu computes in int16 or int8 or fp32"),
-        ("int8", "cuda", "precision int8 is not to be had: cuda computes in fp16 or fp32"),
+        ("fp16", "auto", "precision fp16 is not to be had: cpu computes in int16 or fp32"),
+        ("fp16", "cpu", "precision fp16 is not to be had: cpu computes in int16 or fp32"),
+        ("int16", "cuda", "precision int16 is not to be had: cuda computes in fp16 or fp32"),
         ("auto", "directml", "device directml is not here (there is: cuda, cpu)"),
     ],
 )
@@ -200,20 +200,6 @@ def test_fp32_where_fp16_loses_too_much(
     assert (evaluator.attributes.provider, evaluator.attributes.precision) == (CUDA, "fp32")
     assert notes[-1] == "network.bin.gz: using fp32, for in fp16 its lead mean is 5"
     assert open_network(network, "fp16", "cuda").attributes.precision == "fp16"
-
-
-def test_an_onnx_file_of_the_processors_own(network: Path, tmp_path: Path, offered: Callable[..., None]) -> None:
-    """int8 graphs are for processors."""
-    from onnx import ModelProto
-
-    model = ModelProto.FromString(load_onnx(network))
-    next(entry for entry in model.metadata_props if entry.key == "nobi.precision").value = "int8"
-    path = tmp_path / "small.onnx"
-    path.write_bytes(model.SerializeToString())
-    offered(CUDA)
-    assert open_network(path).attributes.provider == CPU.provider
-    with pytest.raises(EvaluatorError, match=f"device cuda does not compute in int8, which {path} is in"):
-        open_network(path, device="cuda")
 
 
 def test_one_call_at_a_time_where_a_device_takes_no_more(

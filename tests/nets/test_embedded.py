@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import dataclasses
+import gzip
 import hashlib
 import json
 import shutil
@@ -61,6 +62,14 @@ def test_the_files_belong_together(name: str) -> None:
     card = (WEIGHTS / "README.md").read_text(encoding="utf-8")
     assert f"| {facts['name']} |" in card
     assert sha256 in card
+
+
+@each_network
+def test_katago_reads_them(name: str) -> None:
+    """It refuses a trunk with a number of channels that is not positive, of blocks too that the network has not."""
+    header = gzip.decompress(network_file(name).read_bytes()).partition(b"@BIN@")[0].split()
+    blocks, channels, middle, regular, _, pooled = map(int, header[header.index(b"trunk") + 1 :][:6])
+    assert min(blocks, channels, middle, regular, pooled) > 0
 
 
 def test_there_are_no_other_files() -> None:

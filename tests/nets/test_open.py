@@ -89,7 +89,7 @@ def test_unusable_cache_is_harmless(network: Path, cache_root: Path, obstacle: s
 
 def test_interrupted_writes_are_swept(cache_root: Path) -> None:
     (cache_root / "networks").mkdir(parents=True)
-    left = cache_root / "networks" / ".new-abc"
+    left = cache_root / "networks" / f".new-{16 * 'a'}"
     left.touch()
     os.utime(left, (0, 0))
     assert cache.cached("name", "key", lambda: b"value") == b"value"

@@ -6,16 +6,10 @@ import random
 
 from go_rules.game import Game
 from go_rules.points import to_vertex
-from search.mc.player import MonteCarloPlayer
-from search.player import Player
-from search.random.player import RandomPlayer
 from search.request import Limits, SearchRequest
 from search.result import RESIGN
-from search.uct.parameters import PURE_UCT, UctParameters
-from search.uct.player import UctPlayer
+from search.textbook.players import RandomPlayer, TextbookPlayer
 from tests.go_rules.differences import ALL_RULES
-
-TREES = {"rave": UctParameters(), "uct": PURE_UCT}
 
 
 def self_play_faults(seed: int, visits: int = 30) -> tuple[list[str], int]:
@@ -26,11 +20,7 @@ def self_play_faults(seed: int, visits: int = 30) -> tuple[list[str], int]:
     rules = rng.choice(ALL_RULES)
     game = Game(width, height, rules, rng.choice([0.0, 6.5]))
     name = rng.choice(["rave", "uct", "mc", "random"])
-    player: Player
-    if name in TREES:
-        player = UctPlayer(name, TREES[name], 1, seed)
-    else:
-        player = MonteCarloPlayer(name, None, 1, seed) if name == "mc" else RandomPlayer(None, 1, seed)
+    player = RandomPlayer(None, 1, seed) if name == "random" else TextbookPlayer(name, workers=1, seed=seed)
     faults: list[str] = []
     try:
         for _ in range(3 * width * height + 20):

@@ -23,9 +23,11 @@ from search.parameters import (
 )
 from search.puct.memory.settings import SETTINGS, make_settings
 from search.puct.parameters import SearchParameters
+from search.textbook.parameters import AlphaZeroParameters, UctParameters
+from search.textbook.rules import UCB1
+from search.textbook.walk import PLAYOUT, new_context
+from search.textbook.walk import SETTINGS as TEXTBOOK_SETTINGS
 from search.toml import read_toml, toml_value
-from search.uct.iteration import UCT_SETTINGS, new_context
-from search.uct.parameters import UctParameters
 
 
 @dataclass(frozen=True)
@@ -161,9 +163,10 @@ def test_no_instance_is_invalid() -> None:
 
 
 def test_the_kernels_records_are_the_declarations() -> None:
-    assert {name: UCT_SETTINGS[name] for name in UCT_SETTINGS.names or ()} == {
-        name: np.dtype(kind) for name, kind in record_fields(UctParameters)
-    }
+    for table in (UctParameters, AlphaZeroParameters):
+        assert {name: TEXTBOOK_SETTINGS[name] for name, _ in record_fields(table)} == {
+            name: np.dtype(kind) for name, kind in record_fields(table)
+        }
     assert record_fields(Outer) == [("rate", "f8"), ("flag", "i1")]
     fields = dict(record_fields(SearchParameters))
     assert (fields["cpuct"], fields["graph_repetition_bound"], fields["lcb"]) == ("f8", "i8", "i1")
@@ -173,4 +176,4 @@ def test_the_kernels_records_are_the_declarations() -> None:
     expected = {name: getattr(parameters, name) for name in fields} | {"root_fpu_reduction": 0.0}
     assert {name: settings[name] for name in fields} == expected
     assert make_settings(parameters, 81, analysis=True)["wide_root_noise"] == 0.04
-    assert new_context(UctParameters(settled=0.75)).settings["settled"][0] == 0.75
+    assert new_context(UctParameters(settled=0.75), UCB1, PLAYOUT).settings["settled"][0] == 0.75

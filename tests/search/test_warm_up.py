@@ -25,17 +25,13 @@ from go_rules.game import Game
 from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
 from search.request import Limits, ReportRequest, SearchRequest
-from search.alphazero.player import AlphaZeroPlayer
-from search.mc.player import MonteCarloPlayer
 from search.puct.player import PuctPlayer
-from search.uct.player import UctPlayer
+from search.textbook.players import TextbookPlayer
 
 def new_player(name):
     if name == "nobi":
         return PuctPlayer(ConstantEvaluator())
-    if name in ("rave", "mc"):
-        return UctPlayer() if name == "rave" else MonteCarloPlayer()
-    return AlphaZeroPlayer(name, ConstantEvaluator())
+    return TextbookPlayer(name, None if name in ("rave", "mc") else ConstantEvaluator())
 
 go_rules.game.warm_up()
 player = new_player({name!r})

@@ -123,6 +123,7 @@ def test_a_run_goes_on_with_the_file_of_an_earlier_version(tmp_path: Path, capsy
     path.write_text(
         "network.blocks = 20\nnetwork.channels = 1\nrun = {batch = 8, bach = 3, rate = 0.1}\nloss = 3\n"
         '[optimizer]\nrate = 1\n[optimiser]\nkind = "adamw"\nclip = 2\nrevive = false\n[data]\neven_share = 0.1\n'
+        '[learn]\nprecision = "int8"\n'
     )
     config = read_config(path, NetworkConfig(blocks=3, channels=16))
     assert config == override(
@@ -139,6 +140,7 @@ def test_a_run_goes_on_with_the_file_of_an_earlier_version(tmp_path: Path, capsy
             "unknown parameter: optimiser.kind (gone: Muon learns the matrices of the blocks, AdamW the rest)",
             "unknown parameter: optimiser.revive (gone: units that never fire stay)",
             "unknown parameter: data.even_share (gone: write balanced_share)",
+            "learn.precision int8 is gone: auto instead",
         )
     ]
     assert read_config(path, NetworkConfig(blocks=3, channels=16)) == config

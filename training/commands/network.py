@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from go_rules.machine.printable import printable_path
 from training.commands.options import existing_network, folder, precision_option
 from training.errors import TrainingError, require_torch
 
@@ -54,21 +55,24 @@ def average(out: Path, networks: tuple[Path, ...]) -> None:
 
 @click.command()
 @click.argument("network", type=existing_network)
-@click.argument("rows", type=click.Path(exists=True, path_type=Path))
+@click.argument("rows", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @precision_option
-def yardstick(network: Path, rows: Path, precision: str) -> None:
-    """Measure NETWORK (a KataGo file, .onnx, or fast or strong) on ROWS, a file of KataGo's training rows that nothing
-    is trained on, a sample file, or a folder of such files."""
+def yardstick(network: Path, rows: tuple[Path, ...], precision: str) -> None:
+    """Measure NETWORK (a KataGo file, .onnx, or fast or strong) on each of ROWS: a file of KataGo's training rows that
+    nothing is trained on, a sample file, or a folder of such files."""
     from nets.open import open_network
     from training.run.measure import evaluate_function, measure_rows
     from training.run.yardstick import load_yardstick, rows_of_samples
     from training.samples.sample_files import SUFFIX
 
     evaluate = evaluate_function(open_network(network, precision=precision))
-    if rows.is_dir() or rows.suffix == SUFFIX:
-        measures = tuple(measure_rows(rows_of_samples(rows, full), evaluate) for full in (True, False))
-    else:
-        measures = load_yardstick(rows).measure(evaluate)
-    for name, measure in zip(("19x19", "small"), measures, strict=True):
-        if measure.rows:
-            click.echo(f"{name}  {measure.line()}")
+    for source in rows:
+        if source.is_dir() or source.suffix == SUFFIX:
+            measures = tuple(measure_rows(rows_of_samples(source, full), evaluate) for full in (True, False))
+        else:
+            measures = load_yardstick(source).measure(evaluate)
+        if len(rows) > 1:
+            click.echo(f"{printable_path(source)}:")
+        for name, measure in zip(("19x19", "small"), measures, strict=True):
+            if measure.rows:
+                click.echo(f"{name}  {measure.line()}")

@@ -62,7 +62,7 @@ threads_option = click.option(
     "--threads", type=click.IntRange(1, 256), help="Games at the same time.  [default: one for each core]"
 )
 precision_option = click.option(
-    "--precision", type=click.Choice(["auto", "int16", "int8", "fp32"]), default="auto", show_default=True
+    "--precision", type=click.Choice(["auto", "int16", "fp32"]), default="auto", show_default=True
 )
 
 

@@ -82,8 +82,6 @@ class BatchLoader:
         self._records: RecordPositions | None = None
         self._record_batches: deque[Future[Positions]] = deque()
         if data.records_share:
-            if not data.records.path:
-                raise TrainingError("data.records.path: no game records are named; set it, or data.records_share to 0")
             self._records = RecordPositions(data.records, conditions, config.run.seed, self._workers)
             self._record_next = records_drawn
             self._record_buffers = [self._allocate(config.run.batch, 19) for _ in range(AHEAD + 2)]

@@ -1,7 +1,7 @@
 """Kernels that play games by a network's policy alone: each move is drawn from its probabilities, without a search.
 
 Such games have what game records lack: small boards, endgames up to the last pass, clean-up phases, unusual komi, and
-the student's own mistakes.
+the student's own mistakes. They can leave their line for a few moves and come back, as a search does.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ MORE_ON_SMALL_BOARDS = 2
 area, and so many more, since a stone counts for more there."""
 ON_STARS = 0.5
 """Share of these games in which the stones are on points of the fixed pattern; in the others they are anywhere."""
+LONGEST_EXCURSION = 6
+"""An excursion has one to so many moves."""
 MESSY_SHARE = 0.3
 """Share of an opening's random moves that are played close to the last move."""
 
@@ -63,6 +65,12 @@ class Games(NamedTuple):
     """[1] share of the games with handicap stones"""
     stars: NDArray[np.int64]
     """[K, MAX_HANDICAP] for each board size the points of the fixed handicap pattern, PASS after the last of them"""
+    excursions: NDArray[np.float64]
+    """[2] the chance, at each of a game's moves, of an excursion, and the temperature of its moves"""
+    home: NDArray[np.void]
+    """POSITION[3 G]: what comes back to `stack` after each game's excursion; POSITION[0] where there are none"""
+    away: NDArray[np.int64]
+    """[G] how many positions of an excursion are still to come, the present one included; 0 where the game goes on"""
 
 
 def new_games(
@@ -74,6 +82,7 @@ def new_games(
     opening: float,
     alike: int = 0,
     handicap: float = 0.0,
+    excursions: tuple[float, float] = (0.0, 1.0),
 ) -> Games:
     """Allocate `count` games; `start_games` begins them. The first `alike` have the last of `sizes`, others any. The
     other arguments are fields of Games."""
@@ -94,6 +103,9 @@ def new_games(
         np.array([opening]),
         np.array([handicap]),
         stars,
+        np.array(excursions),
+        new_stack(3 * count if excursions[0] > 0.0 else 0),
+        np.zeros(count, np.int64),
     )
 
 
@@ -125,18 +137,67 @@ def play_moves(games, conditions, first, canvas, logits):
         game = first + i
         pos = games.stack[3 * game + 2]
         rules = games.rules[game]
-        if uniform(games.state[game]) < games.random_moves[0]:
-            point = random_move(pos, rules, games.state[game], False)
-        else:
-            early = games.temperature[1] * 0.5 ** (pos.move_number / pos.width)
-            temperature = games.temperature[0] + early
-            point = _draw_move(pos, rules, games.state[game], logits[i], canvas, games.symmetry[game], temperature)
-        copy_position(games.stack[3 * game], games.stack[3 * game + 1])
-        copy_position(games.stack[3 * game + 1], pos)
-        play(pos, point, np.int64(pos.to_play), rules)
-        if pos.phase == PHASE_OVER or pos.move_number > MAX_LENGTH * pos.width * pos.height:
+        if games.away[game] == 1:
+            _come_home(games, game)
+            continue  # the logits are those of the excursion's end
+        temperature = games.temperature[0] + games.temperature[1] * 0.5 ** (pos.move_number / pos.width)
+        if games.away[game] > 1:
+            temperature = games.excursions[1]
+        point = _next_move(games, game, logits[i], canvas, temperature)
+        if games.away[game] == 0 and uniform(games.state[game]) < games.excursions[0]:
+            other = _next_move(games, game, logits[i], canvas, games.excursions[1])
+            if other != point:
+                # What comes back is the position after the game's own move, so that none is learned from twice.
+                _copy_line(games.home, games.stack, game)
+                _play_on(games.home, game, rules, point)
+                if not _is_at_its_end(games.home[3 * game + 2]):
+                    games.away[game] = 2 + below(games.state[game], LONGEST_EXCURSION)
+                    point = other
+        _play_on(games.stack, game, rules, point)
+        if games.away[game] > 0:
+            games.away[game] -= 1
+            if pos.phase == PHASE_OVER:
+                _come_home(games, game)
+        elif _is_at_its_end(pos):
             games.finished[game] += 1
             _start(games, conditions, game, games.opening[0])
+
+
+@kernel
+def _is_at_its_end(pos):
+    return pos.phase == PHASE_OVER or pos.move_number > MAX_LENGTH * pos.width * pos.height
+
+
+@kernel
+def _come_home(games, game):
+    """End a game's excursion."""
+    _copy_line(games.stack, games.home, game)
+    games.away[game] = 0
+
+
+@kernel
+def _copy_line(target, source, game):
+    """Copy the three positions of a game from one stack to another."""
+    for i in range(3 * game, 3 * game + 3):
+        copy_position(target[i], source[i])
+
+
+@kernel
+def _play_on(stack, game, rules, point):
+    """Play a move in the last of a game's three positions."""
+    pos = stack[3 * game + 2]
+    copy_position(stack[3 * game], stack[3 * game + 1])
+    copy_position(stack[3 * game + 1], pos)
+    play(pos, point, np.int64(pos.to_play), rules)
+
+
+@kernel
+def _next_move(games, game, logits, canvas, temperature):
+    """Draw a game's next move: from all legal ones now and then, else by the policy."""
+    pos, rules, state = games.stack[3 * game + 2], games.rules[game], games.state[game]
+    if uniform(state) < games.random_moves[0]:
+        return random_move(pos, rules, state, False)
+    return _draw_move(pos, rules, state, logits, canvas, games.symmetry[game], temperature)
 
 
 @kernel
@@ -170,9 +231,7 @@ def _start(games, conditions, game, opening):
     for _ in range(moves):
         point = random_move(pos, rules, state, uniform(state) < MESSY_SHARE)
         if point != PASS:
-            copy_position(games.stack[3 * game], games.stack[3 * game + 1])
-            copy_position(games.stack[3 * game + 1], pos)
-            play(pos, point, np.int64(pos.to_play), rules)
+            _play_on(games.stack, game, rules, point)
 
 
 @kernel

@@ -51,6 +51,7 @@ class PolicyGames:
             config.opening,
             alike,
             config.handicap,
+            (config.excursions, config.excursion_temperature),
         )
         self._conditions, self._workers = conditions, workers
         self._positions = [allocate(count, canvas) for _ in range(GROUPS)]

@@ -25,7 +25,7 @@ class RecordPositions:
 
     def __init__(self, config: RecordsConfig, conditions: GameConditions, seed: int, workers: WorkerPool) -> None:
         """Read the records that `config` names. Raises TrainingError."""
-        self._records = load_records(Path(config.path), config)
+        self._records = load_records(config)
         self._conditions, self._seed, self._workers = conditions, seed, workers
 
     def fill(self, positions: Positions, first: int) -> Positions:
@@ -39,9 +39,12 @@ class RecordPositions:
         return positions
 
 
-def load_records(path: Path, config: RecordsConfig) -> Records:
-    """Read a file of game records (training/positions/sgf_records.py), without the passes that end a game. Raises
-    TrainingError."""
+def load_records(config: RecordsConfig) -> Records:
+    """Read the file of game records (training/positions/sgf_records.py) that `config` names, without the passes that
+    end a game. Raises TrainingError."""
+    if not config.path:
+        raise TrainingError("data.records.path: no game records are named; set it, or take no positions from records")
+    path = Path(config.path)
     moves, offsets, result, komi, first_player = read_arrays(path, ARRAYS, "a file of game records")
     is_sound = moves.dtype == np.uint16 and offsets.dtype == np.int64 and moves.ndim == offsets.ndim == 1
     games = offsets.size - 1
@@ -53,15 +56,15 @@ def load_records(path: Path, config: RecordsConfig) -> Records:
         raise TrainingError(f"{path}: damaged: its game records contradict each other")
     if config.skip >= games:
         raise TrainingError(f"{path}: it has {games} games, data.records.skip leaves none of them")
-    first = config.skip
-    moves, offsets = moves[offsets[first] :], offsets[first:] - offsets[first]
+    first, last = config.skip, games if config.most == 0 else min(games, config.skip + config.most)
+    moves, offsets = moves[offsets[first] : offsets[last]], offsets[first : last + 1] - offsets[first]
     moves, offsets = _without_last_passes(moves, offsets)
     return Records(
         moves,
         offsets,
-        np.ascontiguousarray(result[first:], np.int8),
-        np.ascontiguousarray(komi[first:], np.float64),
-        np.ascontiguousarray(first_player[first:], np.uint8),
+        np.ascontiguousarray(result[first:last], np.int8),
+        np.ascontiguousarray(komi[first:last], np.float64),
+        np.ascontiguousarray(first_player[first:last], np.uint8),
         np.array([SIZE]),
         np.array([config.deviating]),
         np.array([config.handicap]),

@@ -125,9 +125,7 @@ def _check_inputs(config: TrainingConfig) -> None:
     """Raise TrainingError, which names the file, where something that is to be copied is missing or damaged."""
     data = config.data
     if data.records_share:
-        if not data.records.path:
-            raise TrainingError("data.records.path: no game records are named; set it, or data.records_share to 0")
-        load_records(Path(data.records.path), data.records)
+        load_records(data.records)
     if config.run.yardstick:
         load_yardstick(Path(config.run.yardstick))
 

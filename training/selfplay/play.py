@@ -7,6 +7,8 @@ those are learned from: their visits become the policy; the game's result and th
 In a reanalysis a stronger network, the teacher, makes the full searches instead, and its results alone become the
 labels; or it evaluates leaves of the player's own searches (training/selfplay/labels.py), which costs much less. It can
 also play one side of the games, since a network does not punish its own mistakes.
+
+Game records can be searched in the same way: their moves are played then, and only the full searches are made.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from numpy.typing import NDArray
 
 from go_rules.game import Game
 from go_rules.machine.interruption import interruptible
-from go_rules.points import BLACK, WHITE, point_at
+from go_rules.points import BLACK, PASS, WHITE, point_at
 from go_rules.position import HISTORY_MOVES
 from go_rules.rule_names import preset
 from go_rules.rules import SCORING_TERRITORY
@@ -37,6 +39,9 @@ from training.config import DataConfig
 from training.errors import TrainingError
 from training.positions.canvas import OFF_BOARD, read_canvas_shares, sizes_on, to_canvas
 from training.positions.game_conditions import choose_by_share
+from training.positions.records import load_records
+from training.positions.replay import Records
+from training.positions.sgf_records import SIZE
 from training.run.measure import evaluate_function
 from training.samples.sample_files import Origin, SampleWriter
 from training.samples.samples import Samples, unpack_planes
@@ -81,10 +86,16 @@ class SelfPlayWorker:
     """Plays games one after another, in one thread."""
 
     def __init__(
-        self, evaluator: Evaluator, config: DataConfig, seed: int, reanalysis: Reanalysis | None = None
+        self,
+        evaluator: Evaluator,
+        config: DataConfig,
+        seed: int,
+        reanalysis: Reanalysis | None = None,
+        records: Records | None = None,
     ) -> None:
-        """Play by `evaluator`. `seed` starts all random numbers."""
-        self._config = config
+        """Play by `evaluator`. `seed` starts all random numbers. `records` are the games whose moves are played in
+        `config.selfplay.records` of those on 19×19 canvases."""
+        self._config, self._records = config, records
         self._generator = np.random.default_rng(seed)
         self._evaluator, self._reanalysis = evaluator, reanalysis
         self._recorder: RecordingEvaluator | None = None
@@ -115,8 +126,8 @@ class SelfPlayWorker:
     def play(self, stop: threading.Event) -> Samples | None:
         """Play a game and return its samples, or None where it has none. `stop` ends the game early, undecided."""
         settings = self._config.selfplay
-        canvas, game = self._new_game()
-        may_resign = self._generator.random() >= settings.resign_free
+        canvas, game, record = self._new_game()
+        may_resign = record is None and self._generator.random() >= settings.resign_free
         opponent = None
         if self._opponent is not None and self._generator.random() < settings.opponent:
             opponent = BLACK if self._generator.random() < 0.5 else WHITE
@@ -125,6 +136,8 @@ class SelfPlayWorker:
         loser = None
         limit = MAX_LENGTH * game.width * game.height
         while not game.is_over and len(game.moves) < limit and not stop.is_set():
+            if record is not None and len(game.moves) == len(record):
+                break
             result = None
             is_full = self._generator.random() < settings.full_share
             if is_full and self._full is not None:
@@ -133,6 +146,15 @@ class SelfPlayWorker:
                 result = self._full.search(SearchRequest(game, game.to_play, limits, report=report))
                 turns = self._known_turns()
                 positions.append(searched_position(game, result, self._scratch, canvas, turns))
+            if record is not None:
+                if is_full and self._full is None:
+                    limits = Limits(visits=settings.visits, may_stop_early=False)
+                    self._quick.search(SearchRequest(game, game.to_play, limits))
+                point = record[len(game.moves)]
+                if not game.is_legal(game.to_play, point):
+                    break
+                game.play(game.to_play, point)
+                continue
             player = self._opponent if self._opponent is not None and game.to_play == opponent else self._quick
             if result is None or self._reanalysis is not None:
                 visits = settings.visits if is_full and self._full is None else settings.quick_visits
@@ -182,10 +204,15 @@ class SelfPlayWorker:
         hidden = np.flatnonzero(self._generator.random(HISTORY_MOVES) < self._config.forgotten)
         return int(hidden[0]) if len(hidden) else HISTORY_MOVES
 
-    def _new_game(self) -> tuple[int, Game]:
+    def _new_game(self) -> tuple[int, Game, list[int] | None]:
+        """Begin a game. Return its canvas, the game, and the moves that are to be played where they are a record's."""
         generator, config = self._generator, self._config
         canvas = choose_by_share(read_canvas_shares(config.canvas_shares), generator)
-        size = canvas if generator.random() < USUAL_SHARE else int(generator.choice(sizes_on(canvas)))
+        record = None
+        if self._records is not None and canvas == SIZE and generator.random() < config.selfplay.records:
+            record = int(generator.integers(len(self._records.result)))
+        is_usual = record is not None or generator.random() < USUAL_SHARE
+        size = canvas if is_usual else int(generator.choice(sizes_on(canvas)))
         rules, komi = preset(choose_by_share(config.rules, generator))
         if rules.scoring == SCORING_TERRITORY:
             # Nobody is there to say which stones are dead: they are taken off, or they count as alive.
@@ -193,11 +220,16 @@ class SelfPlayWorker:
         if generator.random() >= config.own_komi:
             komi = round(2 * (komi + float(generator.normal(0, config.komi_deviation)))) / 2
         game = Game(size, size, rules, komi)
-        if generator.random() < config.selfplay.handicap:
+        if record is None and generator.random() < config.selfplay.handicap:
             inner = [point_at(x, y) for y in range(2, size - 2) for x in range(2, size - 2)]
             count = int(generator.integers(2, 5))
             game.place_handicap([int(point) for point in generator.choice(inner, count, replace=False)])
-        return canvas, game
+        if self._records is None or record is None:
+            return canvas, game, None
+        if self._records.first_player[record] == 1:
+            game.give_turn(WHITE)
+        cells = self._records.moves[self._records.offsets[record] : self._records.offsets[record + 1]].tolist()
+        return canvas, game, [PASS if cell == SIZE * SIZE else point_at(cell % SIZE, cell // SIZE) for cell in cells]
 
 
 def selfplay(
@@ -223,7 +255,10 @@ def selfplay(
     writer = SampleWriter(folder, origin, SAMPLES_A_FILE)
     status = StatusLine()
     hard_examples = None if reanalysis is None else HardExampleFilter(reanalysis.share)
-    workers = [SelfPlayWorker(evaluator, config, seed * 1009 + number, reanalysis) for number in range(threads)]
+    records = load_records(config.records) if config.selfplay.records else None
+    workers = [
+        SelfPlayWorker(evaluator, config, seed * 1009 + number, reanalysis, records) for number in range(threads)
+    ]
     started = time.monotonic()
     count = done = 0
     try:

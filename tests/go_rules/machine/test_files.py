@@ -186,6 +186,16 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path):
     assert (tmp_path / "old").read_bytes() == b"old"
 
 
+def test_what_a_killed_process_left_behind_is_removed(tmp_path):
+    """Our own temporary files alone, and none that may still be written."""
+    old, new, other = (tmp_path / name for name in (".new-" + 16 * "0", ".new-" + 16 * "f", ".new-game.sgf"))
+    for path, age in ((old, 2 * files.LEFT_BEHIND_SECONDS), (new, 10.0), (other, 1e6)):
+        path.touch()
+        os.utime(path, 2 * (time.time() - age,))
+    write_whole(tmp_path / "game.sgf", b"(;)")
+    assert {path.name for path in tmp_path.iterdir()} == {new.name, other.name, "game.sgf"}
+
+
 def test_a_missing_folder_is_told_by_the_name_of_the_file(tmp_path):
     path = tmp_path / "nowhere" / "file"
     for write in (create_whole, write_whole, append_regular):

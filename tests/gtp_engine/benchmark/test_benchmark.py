@@ -24,8 +24,8 @@ from search.request import SearchRequest
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def open_evaluator(configuration: Configuration) -> Evaluator:
-        if configuration.engine.precision == "int8":
-            raise EvaluatorError(f"{configuration.net}: int8 is only for other networks")
+        if configuration.engine.precision == "int16":
+            raise EvaluatorError(f"{configuration.net}: int16 is only for other networks")
         return ConstantEvaluator()
 
     monkeypatch.setattr(command, "open_evaluator", open_evaluator)
@@ -82,21 +82,21 @@ def test_for_people(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
 
 
 def test_nothing_but_the_reason_of_a_failure_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["benchmark", "--net", "any.onnx", "--precision", "int8"]) == 1
-    assert capsys.readouterr() == ("", "nobi: any.onnx: int8 is only for other networks\n")
+    assert cli.run(["benchmark", "--net", "any.onnx", "--precision", "int16"]) == 1
+    assert capsys.readouterr() == ("", "nobi: any.onnx: int16 is only for other networks\n")
 
 
 def test_many_settings_make_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    several = ("--net", "a.onnx", "--net", "b.onnx", "--batch", "1,4", "--workers", "1", "--precision", "fp32,int8")
+    several = ("--net", "a.onnx", "--net", "b.onnx", "--batch", "1,4", "--workers", "1", "--precision", "fp32,int16")
     report = json.loads(run(capsys, *several, "--json")[0])
     keys = [(row["net"], row["precision"], row.get("batch")) for row in report["settings"]]
     assert keys == [
         (net, *rest)
         for net in ("a.onnx", "b.onnx")
-        for rest in (("fp32", 1), ("fp32", 4), ("int8", None), ("int8", None))
+        for rest in (("fp32", 1), ("fp32", 4), ("int16", None), ("int16", None))
     ]
     for row in report["settings"]:
-        assert ("error" in row) == (row["precision"] == "int8")
+        assert ("error" in row) == (row["precision"] == "int16")
         assert ("evals_per_second" in row) == (row["precision"] == "fp32")
     assert [best["net"] for best in report["best"]] == ["a.onnx", "b.onnx"]
     assert report["versions"]["numpy"]
@@ -104,7 +104,7 @@ def test_many_settings_make_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = run(capsys, *several)
     lines = out.splitlines()
     assert lines[2].split()[:3] == ["network", "board", "precision"]
-    assert len([line for line in lines if line.endswith("  int8 is only for other networks")]) == 4
+    assert len([line for line in lines if line.endswith("  int16 is only for other networks")]) == 4
     assert len([line for line in lines if line.startswith("best for ")]) == 2
 
 
@@ -112,7 +112,7 @@ def test_many_settings_make_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["--batch", "1,x"], "batch must be a whole number, not x"),
-        (["--precision", "fp32,fp8"], "precision must be one of auto, int16, int8, fp32, fp16, not fp8"),
+        (["--precision", "fp32,fp8"], "precision must be one of auto, int16, fp32, fp16, not fp8"),
         (["--size", "9,,19"], "size must be a text"),
     ],
 )
@@ -186,9 +186,9 @@ def test_values_that_make_no_difference_stay(rate: float, is_enough: bool) -> No
     """Here the precision alone makes it fast; workers and batch that stay automatic follow the machine later on."""
     present = Slow(100.0, 2, 4)
     rates = [(1000.0, 3, 4), (1010.0, 4, 8), (rate, 2, 4), (995.0, 1, 4)]
-    others = [Slow(*each, precision="int8") for each in rates]
+    others = [Slow(*each, precision="int16") for each in rates]
     best = choose(present, others, 60.0, lambda seconds: None).best
-    assert best.evaluator.attributes.precision == "int8"
+    assert best.evaluator.attributes.precision == "int16"
     assert (best is others[2]) == is_enough
 
 

@@ -21,6 +21,7 @@ from gtp_engine.configuration.texts import template
 from gtp_engine.errors import UserError
 from nets.constant import ConstantEvaluator
 from nets.devices import USUAL_BATCH
+from nets.embedded import FAST, STRONG, USUAL, network_file
 from nets.evaluator import Evaluation, EvaluationRequest, Evaluator, EvaluatorAttributes, EvaluatorError
 
 FOUND = {"precision": "auto", "workers": 3, "batch": 4}
@@ -47,7 +48,7 @@ def user_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             'visits = 7  # few\n\n[engine]\nprecision = "auto"\n\n[search]\nbatch = 4\nworkers = 3\n',
         ),
         (
-            "# mine\nbatch=1# why\n\n[search] # s\nnumSearchThreads = 12   # cores\n[engine]\nprecision = 'int8'\n",
+            "# mine\nbatch=1# why\n\n[search] # s\nnumSearchThreads = 12   # cores\n[engine]\nprecision = 'int16'\n",
             '# mine\nbatch=4# why\n\n[search] # s\nnumSearchThreads = 3   # cores\n[engine]\nprecision = "auto"\n',
         ),
         (
@@ -59,11 +60,11 @@ def user_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             '# precision = "auto"\nprecision = "auto"\n# batch = 2\nbatch = 4\n# workers = 0\nworkers = 3\n',
         ),
         (
-            'search = { batch = 2, workers = 1 } # s\nprecision = "int8"\n',
+            'search = { batch = 2, workers = 1 } # s\nprecision = "int16"\n',
             'search = { batch = 4, workers = 3 } # s\nprecision = "auto"\n',
         ),
         (
-            'batch = 2\nprecision = "int8"\n[search]\n"numSearch\\u0054hreads" = 1\n',
+            'batch = 2\nprecision = "int16"\n[search]\n"numSearch\\u0054hreads" = 1\n',
             'batch = 4\nprecision = "auto"\n[search]\n"numSearch\\u0054hreads" = 3\n',
         ),
         (
@@ -136,12 +137,12 @@ class Precise(ConstantEvaluator):
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Precisions that were opened; the network's 8-bit version is fit for use."""
+    """Precisions that were opened; the network in int16 is fit for use."""
     seen: list[str] = []
 
     def open_evaluator(configuration: Configuration) -> Evaluator:
         seen.append(configuration.engine.precision)
-        return Precise("fp32" if configuration.engine.precision == "fp32" else "int8")
+        return Precise("fp32" if configuration.engine.precision == "fp32" else "int16")
 
     monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
     monkeypatch.setattr(trials, "MIN_TRIAL_SECONDS", 0.08)
@@ -158,7 +159,7 @@ def tuned(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_what_was_measured_is_reported(opened: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     report = json.loads(tuned(capsys, "--json", "--dry-run"))
     assert report["best"]["precision"] in ("auto", "fp32")
-    assert {each["precision"] for each in report["tried"]} == {"int8", "fp32"}
+    assert {each["precision"] for each in report["tried"]} == {"int16", "fp32"}
     assert report["best"]["evals_per_second"] > 0
     assert report["present"] == report["tried"][0]
     assert report["seconds_needed"] == 0
@@ -214,14 +215,14 @@ def test_what_was_given_by_hand_is_kept(
     opened: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prefer(monkeypatch, other_workers=False)
-    tuned(capsys, "--set", "batch=2", "--set", "precision=int8")
-    assert load(None, [], {}).values == {"batch": 2, "precision": "int8"}
+    tuned(capsys, "--set", "batch=2", "--set", "precision=int16")
+    assert load(None, [], {}).values == {"batch": 2, "precision": "int16"}
 
 
 def test_a_precision_by_name_stays_while_it_is_the_best(
     opened: list[str], user_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_values(user_file, {"precision": "int8"})
+    write_values(user_file, {"precision": "int16"})
     prefer(monkeypatch, other_workers=False)
     assert f"wrote nothing to {user_file}" in tuned(capsys)
 
@@ -229,14 +230,14 @@ def test_a_precision_by_name_stays_while_it_is_the_best(
 def test_a_batch_that_was_measured_is_kept_with_its_precision(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In int8 one position at a time suits this network, and in fp32 four: but what was found best there is one."""
+    """In int16 one position at a time suits this network, and in fp32 four: but what was found best there is one."""
 
     class Single(Precise):
         def suited_batch(self, points: int) -> int:
             return 1
 
     def open_evaluator(configuration: Configuration) -> Evaluator:
-        return Precise("fp32") if configuration.engine.precision == "fp32" else Single("int8")
+        return Precise("fp32") if configuration.engine.precision == "fp32" else Single("int16")
 
     def choose(present: Trial, others: list[Trial], _seconds: float, _tick: object) -> Choice:
         best = next(each for each in others if each.evaluator.attributes.precision == "fp32")
@@ -318,17 +319,77 @@ def test_networks_that_give_no_choice(
 ) -> None:
     def open_evaluator(configuration: Configuration) -> Evaluator:
         if configuration.engine.precision == "fp32":
-            raise EvaluatorError("this ONNX file is int8")
-        return Precise("int8")
+            raise EvaluatorError("this ONNX file is int16")
+        return Precise("int16")
 
     monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
     report = json.loads(tuned(capsys, "--dry-run", "--json"))
     assert report["written"] is None
     assert report["best"]["precision"] == "auto"
-    assert {each["precision"] for each in report["tried"]} == {"int8"}
+    assert {each["precision"] for each in report["tried"]} == {"int16"}
 
 
 def test_without_a_network(user_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["tune", "--net", "any.bin.gz", "--set", "player=rave"]) == 1
     assert "only the player nobi" in capsys.readouterr().err
     assert not user_file.exists()
+
+
+# --- The network ------------------------------------------------------------------------------------------------------
+
+
+class Paced(Precise):
+    """Makes so many evaluations a second at most."""
+
+    def __init__(self, pause: float) -> None:
+        super().__init__("int16")
+        self.pause = pause
+
+    def evaluate(self, request: EvaluationRequest) -> Evaluation:
+        time.sleep(self.pause * len(request.spatial))
+        return super().evaluate(request)
+
+
+@pytest.fixture
+def paced(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The large network makes some 50 evaluations a second, and the small one more."""
+
+    def open_evaluator(configuration: Configuration) -> Evaluator:
+        return Paced(0.02 if configuration.net == network_file(STRONG) else 0.0005)
+
+    monkeypatch.setattr(tune, "open_evaluator", open_evaluator)
+    monkeypatch.setattr(tune, "RATE_SECONDS", 0.3)
+    prefer(monkeypatch, other_workers=False)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "before", "chosen"),
+    [("0.02", STRONG, FAST), ("5", FAST, STRONG), ("5", STRONG, None), ("0.02", None, FAST), ("5", None, None)],
+)
+def test_the_network_follows_the_time_of_a_move(
+    paced: None,
+    seconds: str,
+    before: str | None,
+    chosen: str | None,
+    user_file: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if before is not None:
+        write_values(user_file, {"net": before})
+    assert cli.run(["tune", "--size", "9", "--time", seconds, "--set", "workers=1", "--set", "batch=1"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("compared  strong (")
+    assert ("wrote net = " in out) is (chosen is not None)
+    assert load(None, [], {}).values.get("net", USUAL) == (chosen or before or USUAL)
+
+
+def test_a_network_that_was_named_or_is_not_ranked_stays(
+    paced: None, user_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = tmp_path / "own.bin.gz"
+    own.write_bytes(network_file(FAST).read_bytes())
+    for arguments, file in ((["--net", "strong"], {}), ([], {"net": str(own)})):
+        write_values(user_file, {"visits": 7, **file})
+        assert cli.run(["tune", "--size", "9", "--time", "0.02", *arguments]) == 0
+        assert "compared" not in capsys.readouterr().out
+        assert load(None, [], {}).values == {"visits": 7, **file}

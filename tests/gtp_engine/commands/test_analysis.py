@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from go_rules.game import Game
 from go_rules.points import BLACK, WHITE, from_vertex
 from gtp_engine.commands import carry_out
 from gtp_engine.configuration.settings import EngineSettings
@@ -117,6 +118,37 @@ def test_what_a_move_with_analysis_asks_of_the_player() -> None:
         dialogue.ask("clear_board")
 
 
+def test_where_no_legal_move_is_allowed() -> None:
+    """As in KataGo nothing is reported, nor is the forbidden pass."""
+    dialogue = Dialogue()
+    dialogue.ask("play b A9")
+    for command in ("lz-analyze b 100 allow b A9 1", "kata-analyze w 100 allow w A9 9"):
+        assert dialogue.ask(command) == ""
+    for command in ("lz-genmove_analyze b 100 allow b A9 1", "kata-search_analyze b 100 allow b A9 1"):
+        assert dialogue.refuse(command) == "no legal move is allowed"
+    assert not dialogue.player.searches
+
+
+class Unvisited(FakePlayer):
+    """Chooses the last of the moves that it has found, without a visit to any but the first."""
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        found = super().search(request)
+        moves = [dataclasses.replace(move, visits=int(move.order == 0)) for move in found.moves]
+        return dataclasses.replace(found, moves=tuple(moves))
+
+    def choose(self, game: Game, result: SearchResult) -> int:
+        return result.moves[-1].point
+
+
+@pytest.mark.parametrize(("limit", "count"), [("", 2), (" maxmoves 1", 1)])
+def test_the_move_that_is_played_is_reported(limit: str, count: int) -> None:
+    for command in ("lz-genmove_analyze", "kata-genmove_analyze", "kata-search_analyze"):
+        *_, report, played = Dialogue(Unvisited()).ask(f"{command} b 100{limit}").split("\n")
+        assert f"info move {played.removeprefix('play ')} visits 0 " in report
+        assert report.count("info move") == count
+
+
 def test_each_format_has_its_own_words() -> None:
     dialogue = Dialogue()
     for command, is_kata in (
@@ -172,11 +204,13 @@ def test_input_cancels_nothing_before_the_player_is_ready() -> None:
 
 
 def test_variations_are_as_long_as_the_user_wants() -> None:
-    for length, shown in ((1, "pv A9"), (2, "pv A9 pass")):
-        dialogue = Dialogue(settings=EngineSettings(size="9", analysis_pv=length))
+    """As in KataGo, the first move is not counted."""
+    for after_first, shown in ((1, "pv A9 pass"), (2, "pv A9 pass A9")):
+        dialogue = Dialogue(settings=EngineSettings(size="9", analysis_pv=after_first))
+        dialogue.player.variation = 3
         for command in ("lz-analyze b", "kata-analyze b", "kata-search_analyze b"):
-            assert re.findall(r"pv [A-Z0-9]+(?: pass)?", dialogue.ask(command))[0] == shown
-        assert ('"pv":"pass"' in dialogue.ask("cgos-genmove_analyze b")) is (length == 2)
+            assert re.findall(r"pv [A-Z0-9]+(?: pass)?(?: A9)?", dialogue.ask(command))[0] == shown
+        assert ('"pv":"pass A9"' in dialogue.ask("cgos-genmove_analyze b")) is (after_first == 2)
 
 
 # --- A network's evaluation, and a benchmark ----------------------------------------------------------------------

@@ -197,4 +197,3 @@ def test_mistakes_get_one_line(human: Path, plain: Path, capsys: pytest.CaptureF
     assert f"{plain}: a human profile is only for" in refusal(capsys, *beside, str(plain), *profile)
     assert "for the player nobi alone" in refusal(capsys, *beside, str(human), "--player", "policy")
     assert "human_prop means nothing without" in refusal(capsys, "--set", "human_prop=1")
-    assert "int8 is only for" in refusal(capsys, "--net", str(human), *profile, "--precision", "int8")

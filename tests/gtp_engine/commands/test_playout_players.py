@@ -6,17 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from search.mc.player import MonteCarloPlayer
-from search.random.player import RandomPlayer
-from search.uct.parameters import PURE_UCT
-from search.uct.player import UctPlayer
+from search.textbook.parameters import PURE_UCT
+from search.textbook.players import RandomPlayer, TextbookPlayer
 from tests.gtp_engine.fakes import Dialogue
 
 MAKERS = {
-    "uct": lambda: UctPlayer("uct", PURE_UCT, 1, 1),
-    "rave": lambda: UctPlayer("rave", None, 1, 1),
-    "mc": lambda: MonteCarloPlayer("mc", None, 1, 1),
-    "random": lambda: RandomPlayer(None, 1, 1),
+    "uct": lambda: TextbookPlayer("uct", workers=1, seed=1),
+    "rave": lambda: TextbookPlayer("rave", workers=1, seed=1),
+    "mc": lambda: TextbookPlayer("mc", workers=1, seed=1),
+    "random": lambda: RandomPlayer(workers=1, seed=1),
 }
 
 
@@ -29,7 +27,7 @@ def dialogue(request: pytest.FixtureRequest) -> Iterator[Dialogue]:
 
 def test_parameters_change_while_the_engine_runs() -> None:
     """Those of the tree, those that all players without a network share, and the engine's own, at once too."""
-    dialogue = Dialogue(UctPlayer("uct", PURE_UCT, 1, 1))
+    dialogue = Dialogue(TextbookPlayer("uct", workers=1, seed=1))
     assert dialogue.ask("kata-get-param exploration") == str(PURE_UCT.exploration)
     dialogue.ask("kata-set-param exploration 0.75")
     dialogue.ask('kata-set-params {"widening": 4, "virtual_losses": 3, "capture_rate": 0.25, "maxVisits": 50}')
@@ -43,7 +41,7 @@ def test_parameters_change_while_the_engine_runs() -> None:
 
 
 def test_a_player_without_a_tree_has_no_exploration() -> None:
-    dialogue = Dialogue(MonteCarloPlayer("mc", None, 1, 1))
+    dialogue = Dialogue(TextbookPlayer("mc", workers=1, seed=1))
     assert dialogue.refuse("kata-set-param exploration 1") == "unknown parameter: exploration"
     assert dialogue.ask("kata-set-param early_stop false") == ""
     assert "exploration" not in dialogue.ask("kata-list-params").split()

@@ -41,7 +41,8 @@ def test_pictures_are_of_the_side_to_move(moves: str, colour: int) -> None:
 
 def test_a_drawn_variation_is_as_long_as_the_user_wants() -> None:
     dialogue = Dialogue(settings=EngineSettings(size="9", analysis_pv=1))
-    assert dialogue.ask("nobi-variation").split("\n")[0] == "VAR b A9"
+    dialogue.player.variation = 3
+    assert dialogue.ask("nobi-variation").split("\n")[0] == "VAR b A9 w pass"
 
 
 @pytest.mark.parametrize("command", ["nobi-policy", "nobi-influence", "nobi-ownership", "nobi-variation"])

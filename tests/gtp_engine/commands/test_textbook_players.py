@@ -9,15 +9,15 @@ import pytest
 from go_rules.points import from_vertex
 from gtp_engine.configuration.settings import EngineSettings
 from nets.constant import ConstantEvaluator
-from search.alphazero.parameters import AlphaZeroParameters
-from search.alphazero.player import AlphaZeroPlayer
+from search.textbook.parameters import AlphaZeroParameters
+from search.textbook.players import TextbookPlayer
 from tests.gtp_engine.fakes import Dialogue
 from tests.search.evaluators import CountingEvaluator
 
 
 @pytest.mark.parametrize("name", ["puct", "gumbel", "alphago", "value"])
 def test_a_session(name: str) -> None:
-    player = AlphaZeroPlayer(name, CountingEvaluator(), workers=1, seed=1)
+    player = TextbookPlayer(name, CountingEvaluator(), workers=1, seed=1)
     dialogue = Dialogue(player, EngineSettings(size="5"))  # type: ignore[arg-type]
     assert dialogue.ask("kata-set-param maxVisits 40") == ""
     for _ in range(3):
@@ -38,7 +38,7 @@ def test_a_session(name: str) -> None:
 
 
 def test_parameters_change_while_it_runs() -> None:
-    player = AlphaZeroPlayer("puct", ConstantEvaluator(), workers=1, seed=1)
+    player = TextbookPlayer("puct", ConstantEvaluator(), workers=1, seed=1)
     dialogue = Dialogue(player, EngineSettings(size="5"))  # type: ignore[arg-type]
     dialogue.ask("kata-set-param simulations 30")
     dialogue.ask('kata-set-params {"c_init": 3.5, "dirichlet_noise": true, "first_play": "LOSS"}')

@@ -27,8 +27,8 @@ from nets.embedded import embedded_network
 from nets.evaluator import EvaluatorAttributes
 from search.parameters import ParameterError
 from search.puct.parameters import SearchParameters
+from search.textbook.parameters import UctParameters
 from search.toml import toml_value
-from search.uct.parameters import UctParameters
 from tests.conftest import REPOSITORY
 from tests.gtp_engine.fakes import Dialogue
 
@@ -99,7 +99,7 @@ GIGABYTE = 1 << 30
 
 def give_room(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
     """Have a machine with so many bytes for a search."""
-    for module in ("search.parameters", "search.puct.parameters", "search.uct.parameters"):
+    for module in ("search.parameters", "search.puct.parameters", "search.textbook.parameters"):
         monkeypatch.setattr(f"{module}.memory_for_search", lambda: room)
 
 
@@ -108,7 +108,7 @@ def test_defaults_fit_into_a_small_machine(monkeypatch: pytest.MonkeyPatch) -> N
     small = load(None, [], {}).fill(SearchParameters())
     assert (small.memory, small.cache_memory) == (256, 32)
     assert load(None, ["memory=300"], {}).fill(SearchParameters()).memory == 300
-    assert load(None, [], {}).fill(UctParameters()).memory_mb == pytest.approx(134.2, abs=0.1)
+    assert load(None, [], {}).fill(UctParameters()).tree_memory == 128
     give_room(monkeypatch, LEAST)
     assert load(None, [], {}).fill(SearchParameters()).memory > 0
 
@@ -121,7 +121,7 @@ def test_defaults_fit_into_a_small_machine(monkeypatch: pytest.MonkeyPatch) -> N
         (["cache_memory=1048576"], "cache_memory must be at most 3070 with"),
         (["batch=1024", "workers=100"], "batch must be at most 117 with"),
         (["batch=100", "workers=1024"], "workers must be at most 117 with"),
-        (["player=rave", "memory_mb=2200"], "memory_mb must be at most 2147 with"),
+        (["player=rave", "tree_memory=2200"], "tree_memory must be at most 2048 with"),
     ],
 )
 def test_memory_that_the_machine_lacks_is_refused(
@@ -132,7 +132,7 @@ def test_memory_that_the_machine_lacks_is_refused(
     with pytest.raises(ParameterError, match=message):
         check(load(None, settings, {}))
     check(load(None, ["memory=2000", "cache_memory=1000"], {}))
-    check(load(None, ["player=rave", "memory_mb=1000"], {}))
+    check(load(None, ["player=rave", "tree_memory=1000"], {}))
 
 
 def test_threads_need_memory_where_a_process_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +233,7 @@ def test_names_may_be_katagos_and_are_lenient() -> None:
         ("visits=1.5", "--set: visits must be a whole number, not 1.5"),
         ("visits=0", "--set: visits must be 1 to 1125899906842624, not 0"),
         ("ponder=perhaps", "--set: ponder must be true or false, not perhaps"),
-        ("precision=int4", "--set: precision must be one of auto, int16, int8, fp32, fp16, not int4"),
+        ("precision=int4", "--set: precision must be one of auto, int16, fp32, fp16, not int4"),
         ("size=1", "--set: size: 1 is no board size (2 to 25, or WIDTHxHEIGHT)"),
         ("size=9x9x9", "--set: size: 9x9x9 is no board size"),
         ("rules=chess", "--set: rules: unknown rules: chess (known: tromp-taylor, "),

@@ -1,6 +1,6 @@
 """Files of the user's that an earlier version read, or that were never right: a line each, and the engine starts.
 
-What is given on the command line stays an error.
+What is given on the command line stays an error, but for a value that an earlier version took.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from gtp_engine import cli
 from gtp_engine.configuration import parameters
 from gtp_engine.configuration.configuration import Configuration
 from gtp_engine.configuration.edit import write_values
+from gtp_engine.configuration.katago_config import Settings
+from gtp_engine.configuration.katago_settings import adopt
 from gtp_engine.configuration.sources import load
 from gtp_engine.errors import UserError
 from gtp_engine.players import check, chosen_player, make_surely
@@ -58,7 +60,8 @@ def complaints_of(configuration: Configuration, file: Path) -> list[str]:
         ("visits = {a = 1}", "visits must be a whole number, not {'a': 1}"),
         ("[visits]\na = 1", "visits must be a whole number, not {'a': 1}"),
         ("[search.deep]\ncpuct = 1", "unknown parameter: deep ("),
-        ('precision = "int4"', "precision must be one of auto, int16, int8, fp32, fp16, not int4"),
+        ('precision = "int4"', "precision must be one of auto, int16, fp32, fp16, not int4"),
+        ('precision = "int8"', "precision int8 is gone: auto instead"),
         ('human_profile = "rank_99k"', "human_profile: "),
         ('net = "gone.bin.gz"', "gone.bin.gz: No such file or directory; net"),
         ('device = "directml"', "device directml is not here (there is: "),
@@ -142,7 +145,7 @@ def test_several_faults_are_told_apart(file: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("onnxruntime.get_available_providers", lambda: ["CPUExecutionProvider"])
     file.write_text(
         'net = "human.bin.gz"\nhuman_profile = "rank_5k"\nworkers = 2\nmemory = 1048576\n'
-        'device = "cuda"\nprecision = "int8"\n'
+        'device = "cuda"\nprecision = "fp32"\n'
     )
     configuration = check(load(None, [], {}))
     assert set(configuration.values) == {"net", "human_profile", "workers", "precision"}
@@ -163,6 +166,19 @@ def test_the_command_line_stays_an_error(file: Path) -> None:
             check(load(None, settings, {}))
     with pytest.raises(ParameterError, match=r"--set: unknown parameter: playout_share \(gone: "):
         load(None, ["playout_share=1"], {})
+
+
+def test_a_departed_value_is_a_line_on_the_command_line_too(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """GUIs have command lines of earlier versions."""
+    gone = "precision int8 is gone: auto instead"
+    for settings, options, line in ((["precision=INT8"], {}, f"--set: {gone}"), ([], {"precision": "int8"}, gone)):
+        configuration = load(None, settings, options)
+        assert (configuration.engine.precision, configuration.complaints) == ("auto", (line,))
+    for command in ("gtp", "benchmark"):
+        assert cli.run([command, "--precision", "int8", "--net", "gone.bin.gz"]) == 1
+        assert capsys.readouterr().err == f"nobi: {gone}\nnobi: gone.bin.gz: No such file or directory\n"
+    adopted = adopt(Settings({"precision": "int8"}, {}, []))
+    assert (adopted.values, adopted.reasons) == ({"precision": "auto"}, [gone])
 
 
 def test_what_departed_is_declared_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

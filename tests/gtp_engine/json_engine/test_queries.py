@@ -85,7 +85,6 @@ def test_refused(engine: Spoken, fields: dict[str, Any], field: str, text: str) 
 BOMBS = [
     "[" * 100_000,
     '{"id":' + "1" * 100_000 + "}",
-    '{"id":"a","id":"a"}',
     '{"id":"a","komi":NaN}',
     '{"id":"a","komi":1e999}',
     '{"id":"a"',
@@ -100,6 +99,31 @@ def test_no_json(engine: Spoken, line: str) -> None:
     assert list(answer) == ["error"]
     assert "could not parse input line as json request: " in answer["error"]
     assert len(answer["error"]) < 300
+
+
+def test_a_name_that_occurs_twice(engine: Spoken) -> None:
+    (answer,) = engine.ask('{"id":"a","moves":[],"rules":{"ko":"SIMPLE","ko":"SIMPLE"}}')
+    assert answer == {"id": "a", "error": "parse error: ko occurs twice in an object"}
+    (answer,) = engine.ask('[{"id":1,"id":"a"}]')
+    assert answer == {"error": "parse error: id occurs twice in an object"}
+
+
+def test_numbers_beyond_64_bits_spoil_nothing(engine: Spoken) -> None:
+    """A time stamp in nanoseconds, and a field that wants a whole number."""
+    warning, answer = engine.ask(asking("t", t=1732723456789012345), count=2)
+    assert (warning["id"], warning["field"]) == ("t", "t")
+    assert answer["id"] == "t"
+    assert "rootInfo" in answer
+    (answer,) = engine.ask(asking("v", maxVisits=10**18))
+    assert (answer["id"], answer["field"]) == ("v", "maxVisits")
+
+
+def test_a_button_under_territory_scoring_is_left_out(engine: Spoken) -> None:
+    rules = {"scoring": "TERRITORY", "hasButton": True, "ko": "SIMPLE"}
+    warning, answer = engine.ask(asking("b", rules=rules), count=2)
+    assert (warning["id"], warning["field"]) == ("b", "rules")
+    assert warning["warning"].startswith("a button needs area scoring")
+    assert "rootInfo" in answer
 
 
 def test_blank_lines_say_nothing(engine: Spoken) -> None:
@@ -240,9 +264,10 @@ def test_policy_ownership_and_variations(engine: Spoken) -> None:
     assert len(answer["ownership"]) == 45
     for move in answer["moveInfos"]:
         assert len(move["ownership"]) == 45
-        assert 1 <= len(move["pv"]) <= 2
+        assert 1 <= len(move["pv"]) <= 3
         assert len(move["pv"]) == len(move["pvVisits"]) == len(move["pvEdgeVisits"])
         assert move["pv"][0] == move["move"]
+    assert max(len(move["pv"]) for move in answer["moveInfos"]) == 3, "as in KataGo the first move is not counted"
     assert [move["order"] for move in answer["moveInfos"]] == list(range(len(answer["moveInfos"])))
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from gtp_engine.json_engine.options import Options
+from go_rules.points import BLACK
+from gtp_engine.json_engine.options import SIDE_TO_MOVE, Options
 from gtp_engine.tools.analysis import analysis
 from nets.constant import ConstantEvaluator
 from nets.human_profile import parse_profile
@@ -47,7 +48,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
         ("visits=10", "maxVisits = 30", lambda options: options.visits, 30, 10),
         ("maxPlayouts=10", "maxPlayouts = 30", lambda options: options.playouts, 30, 10),
         ("time=1", "maxTime = 3", lambda options: options.seconds, 3.0, 1.0),
-        ("analysis_pv=1", "analysisPVLen = 3", lambda options: options.longest_variation, 3, 1),
+        ("analysis_pv=1", "analysisPVLen = 3", lambda options: options.variation, 3, 1),
         ("cpuct=1", "cpuctExploration = 3", lambda options: options.parameters.cpuct, 3.0, 1.0),
         (
             "analysis_wide_root_noise=1", "wideRootNoise = 3",
@@ -88,4 +89,14 @@ def test_of_several_files_the_later_wins(start: Start, tmp_path: Path) -> None:
     first.write_text("maxVisits = 30\nmaxPlayouts = 40\nanalysisPVLen = 1\n", encoding="utf-8")
     second.write_text("maxVisits = 10\nanalysisPVLen = 2\n", encoding="utf-8")
     options = start("-config", str(first), "-config", str(second), "-override-config", "analysisPVLen=3")
-    assert (options.visits, options.playouts, options.longest_variation) == (10, 40, 3)
+    assert (options.visits, options.playouts, options.variation) == (10, 40, 3)
+
+
+def test_without_a_file_of_katagos_winrates_are_blacks(start: Start, tmp_path: Path) -> None:
+    """Every file that comes with KataGo says BLACK, so scripts assume it; where one says nothing, KataGo does not."""
+    silent = tmp_path / "silent.cfg"
+    silent.write_text("maxVisits = 30\n", encoding="utf-8")
+    assert start().perspective == BLACK
+    assert start("-override-config", "maxVisits=3").perspective == BLACK
+    assert start("-override-config", "ReportAnalysisWinratesAs=SIDETOMOVE").perspective == SIDE_TO_MOVE
+    assert start("-config", str(silent)).perspective == SIDE_TO_MOVE

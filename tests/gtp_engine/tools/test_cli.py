@@ -103,8 +103,6 @@ def test_every_subcommand_has_help(name: str, capsys: pytest.CaptureFixture[str]
         (["gtp", "--config", "/no/such.toml"], 1, "/no/such.toml: No such file or directory"),
         (["convert", "/no/such.bin.gz", "x.onnx"], 1, "/no/such.bin.gz: No such file or directory"),
         (["convert", "a", "b"], 1, "b: the converted network's name must end in .onnx"),
-        (["quantize", "/no/such.bin.gz", "x.onnx"], 1, "/no/such.bin.gz: No such file or directory"),
-        (["quantize", "a.bin.gz", "b.bin.gz"], 1, "b.bin.gz: the converted network's name must end in .onnx"),
     ],
 )
 def test_mistakes_get_one_line(

@@ -27,7 +27,7 @@ from gtp_engine.errors import UserError, explain
 from gtp_engine.fetching import ATTEMPTS, MOST_REDIRECTS, Connections
 from gtp_engine.networks import advice, check_network, keep_rate, known_rate, open_evaluator
 from gtp_engine.package_index import JSON_TYPE, pip_settings
-from gtp_engine.tools.networks import fetched, strongest, taken
+from gtp_engine.tools.networks import fetched, strongest_of, taken
 from nets.at_hand import (
     FOR_PROCESSORS,
     PUBLISHED,
@@ -37,6 +37,7 @@ from nets.at_hand import (
     at_hand,
     network_named,
     read_header,
+    strongest,
 )
 from nets.embedded import network_file
 from nets.evaluator import EvaluatorError
@@ -430,7 +431,7 @@ def test_what_cannot_be_used_is_not_written(tmp_path: Path, folder: Path, capsys
     assert not (tmp_path / "config").exists()
 
 
-@pytest.mark.parametrize("setting", ['player = "rave"', 'precision = "int8"'])
+@pytest.mark.parametrize("setting", ['player = "rave"', 'precision = "int16"'])
 def test_a_network_that_the_rest_of_the_file_keeps_from_playing_is_not_written(
     setting: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -618,13 +619,22 @@ def test_what_a_file_says_of_its_network(tmp_path: Path) -> None:
 
 
 def test_the_strongest_for_a_move() -> None:
-    rates = {"fast": 400.0, FOR_PROCESSORS: 30.0}
-    assert strongest(rates, 5).endswith(f": {FOR_PROCESSORS} (150 evaluations)")
-    assert strongest(rates, 0.1).endswith(": fast")
-    assert strongest({"fast": None}, 5).endswith(": fast")
-    assert strongest({"fast": None, FOR_PROCESSORS: None}, 5).startswith(
-        "strongest where it makes 5 evaluations a move"
-    )
+    rates = {"fast": 400.0, "strong": 40.0, FOR_PROCESSORS: 30.0}
+    assert strongest_of(rates, 5).endswith(f": {FOR_PROCESSORS} (150 evaluations)")
+    assert strongest_of(rates, 0.06).endswith(": strong (2 evaluations)")
+    assert strongest_of(rates, 0.01).endswith(": fast (4 evaluations)")
+    assert strongest_of({"fast": None}, 5).endswith(": fast")
+    unknown = strongest_of({"fast": None, FOR_PROCESSORS: None}, 5)
+    assert unknown.startswith("strongest where it makes 2 evaluations a move")
+    assert strongest_of({"of_mine": 5.0}, 5) == "none of these networks was compared with others"
+
+
+def test_small_boards_need_more_evaluations() -> None:
+    rates = {"fast": 4000.0, "strong": 100.0}
+    assert strongest(rates, 0.1, 19 * 19) == "strong"
+    assert strongest(rates, 0.1, 9 * 9) == "fast"
+    assert strongest(rates, 1.0, 9 * 9) == "strong"
+    assert strongest({"of_mine": 100.0}, 1.0, 9 * 9) is None
 
 
 def test_the_speed_is_remembered_for_the_settings_it_was_measured_with(

@@ -36,7 +36,6 @@ from tests.nets.conversion.test_katago_networks import ATTENTION, FEED_FORWARD, 
 from tests.nets.golden import COLOURS, encoded, game_of, new_scratch, positions
 from tests.nets.native.networks import made, needs_int8, needs_kernels, opened, plain
 from tests.nets.random_networks import RandomNetwork
-from tests.nets.small_series import SMALL_SERIES
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -75,7 +74,6 @@ def auto(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nets.open.SMALLEST_AUTO_BYTES", 0)
     monkeypatch.setattr("nets.precision.loss.SLOWEST", 1e9)
     monkeypatch.setattr("nets.native.calibrate.recorded_positions", few_recorded)
-    monkeypatch.setattr("nets.precision.int8.quantize.__defaults__", ("", SMALL_SERIES, lambda share: None))
 
 
 @pytest.fixture(params=list(BLOCKS))
@@ -200,7 +198,7 @@ def test_networks_of_convolutions_compile_nothing_of_transformers() -> None:
 
 
 STRICTER = {"winrate_mean": 0.002, "winrate_p99": 0.01, "lead_mean": 0.1, "policy_kl": 0.001, "other_top_moves": 0.02}
-"""Than quantize.LIMITS; int8 misses them all but the first."""
+"""Than nets.precision.loss.LIMITS."""
 
 
 @needs_kernels

@@ -148,6 +148,11 @@ def no_metadata(model: ModelProto) -> None:
     del model.metadata_props[:]
 
 
+def in_int8(model: ModelProto) -> None:
+    """As `nobi quantize` of earlier versions wrote them."""
+    next(entry for entry in model.metadata_props if entry.key == "nobi.precision").value = "int8"
+
+
 def opset(version: int, domain: str = "") -> Callable[[ModelProto], None]:
     def change(model: ModelProto) -> None:
         model.opset_import.append(helper.make_opsetid(domain, version))
@@ -285,6 +290,7 @@ def sequence(model: ModelProto) -> None:
         (tensor(TensorProto.DOUBLE, double_data=[1e300]), "tensor odd is not finite"),
         (wrong_type, "32-bit"),
         (no_metadata, "nobi.format"),
+        (in_int8, "it is in int8, which is gone"),
         (opset(99), "operator set 99"),
         (opset(1, "evil.domain"), "evil.domain"),
         (function, "functions"),
@@ -342,7 +348,7 @@ def test_refusals_say_why(model: ModelProto, change: Callable[[ModelProto], None
     "change",
     [
         tensor(TensorProto.FLOAT16, int32_data=[1]),
-        tensor(TensorProto.INT8, int32_data=[-1]),
+        tensor(TensorProto.INT32, int32_data=[-1]),
         tensor(TensorProto.INT64, int64_data=[1]),
         tensor(TensorProto.DOUBLE, double_data=[1.0]),
     ],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from nets.evaluator import LEAD, WIN, Evaluation
-from nets.precision.loss import Answer, compare_answers, shared_out
+from nets.precision.loss import LIMITS, Answer, Loss, compare_answers, reason_against, shared_out
 
 
 def answer(winrates: list[float], leads: list[float], seconds: float = 1.0, width: int = 1) -> Answer:
@@ -64,3 +66,12 @@ def test_positions_are_shared_out(count: int) -> None:
     assert len(checked[0][0]) == -(-count // 3)
     assert sorted(np.concatenate([each for each, _ in others + checked[:1]])) == numbers.tolist()
     assert all(len(each) > 0 for each, _ in others)
+
+
+def test_reasons_against_it() -> None:
+    good = Loss(0.001, 0.01, 0.1, 0.001, 0.01)
+    assert reason_against(good, 0.4) == ""
+    assert "1.20 of the time" in reason_against(good, 1.2)
+    for name, limit in LIMITS.__dict__.items():
+        for bad in (0.5 if limit < 0.5 else float("nan"), float("nan")):
+            assert name.replace("_", " ") in reason_against(dataclasses.replace(good, **{name: bad}), 0.4)

@@ -11,14 +11,14 @@ import pytest
 
 import go_rules.game
 from go_rules.points import BLACK, from_vertex, to_vertex
-from search.alphazero.parameters import AlphaZeroParameters
-from search.alphazero.player import AlphaZeroPlayer
-from search.alphazero.tree import NONE, ROOT, Tree, edges_of
 from search.reference.formulas import puct
 from search.reference.go import Go
 from search.reference.gumbel import Gumbel
 from search.reference.mcts import Game, Node, Pieces, Played, Prior, State, search
 from search.request import Limits, SearchRequest
+from search.textbook.parameters import AlphaZeroParameters
+from search.textbook.players import TextbookPlayer
+from search.textbook.tree import ROOT, children_of, place_of_children
 from tests.search.evaluators import FancifulEvaluator
 
 PLAIN = AlphaZeroParameters(
@@ -28,7 +28,7 @@ PLAIN = AlphaZeroParameters(
     c_base=1e9,  # AlphaZero's growth of the exploration rate is no part of the reference
     first_play="draw",
     visits_each=1,
-    stop_when_decided=False,
+    early_stop=False,
 )
 SCALE = 0.02
 """Of Gumbel's values, so that the noise of the evaluator leaves every move a chance."""
@@ -44,60 +44,57 @@ class NoNoise(Random):
 class Table:
     """What a compiled search knows of every position in its tree, by the moves that lead there."""
 
-    def __init__(self, tree: Tree, height: int) -> None:
-        self.tree, self.height = tree, height
-        self.asked = 0
+    def __init__(self, nodes: np.ndarray, height: int) -> None:
+        self.nodes, self.height = nodes, height
 
     def index(self, state: go_rules.game.Game) -> int:
         index = ROOT
         for move in state.moves:
-            edges = edges_of(self.tree, index)
-            index = int(edges["child"][np.flatnonzero(edges["move"] == move.point)[0]])
-            assert index != NONE, "the compiled search was not there"
+            found = np.flatnonzero(children_of(self.nodes, index)["move"] == move.point)
+            index = place_of_children(self.nodes, index).start + int(found[0])
+        assert self.nodes[index]["visits"], "the compiled search was not there"
         return index
 
     def priors(self, game: Game, state: State) -> dict[str, Prior]:
-        edges = edges_of(self.tree, self.index(state))
-        return {to_vertex(int(edge["move"]), self.height): Prior(float(edge["prior"])) for edge in edges}
+        children = children_of(self.nodes, self.index(state))
+        return {to_vertex(int(each["move"]), self.height): Prior(float(each["prior"])) for each in children}
 
     def evaluate(self, game: Game, state: State, random: Random) -> tuple[float, Played]:
-        self.asked += 1
-        value = float(self.tree.nodes[self.index(state)]["value"])
-        return 0.5 + (0.5 * value if state.to_play == BLACK else -0.5 * value), ()
+        value = float(self.nodes[self.index(state)]["own_value"])
+        return value if state.to_play == BLACK else 1.0 - value, ()
 
 
 def assert_same_tree(table: Table, node: Node) -> int:
     """Returns the number of visits that were compared."""
-    edges = edges_of(table.tree, table.index(node.state))
+    children = children_of(table.nodes, table.index(node.state))
     compared = 0
     for child in node.children:
-        edge = edges[edges["move"] == from_vertex(child.move, table.height, table.height)][0]
-        assert edge["visits"] == child.visits
-        # Values are -1..1 there and 0..1 here.
-        assert edge["total"] == pytest.approx(2 * child.wins - child.visits, abs=1e-4)
+        there = children[children["move"] == from_vertex(child.move, table.height, table.height)][0]
+        assert there["visits"] == child.visits
+        assert there["wins"] == pytest.approx(child.wins, abs=1e-4)
         compared += child.visits + (assert_same_tree(table, child) if child.children else 0)
     return compared
 
 
 def compiled_tree(
     name: str, parameters: AlphaZeroParameters, start: go_rules.game.Game, seed: int, visits: int
-) -> tuple[Tree, int]:
+) -> tuple[np.ndarray, int]:
     """Search with a network of random opinions. Returns the tree and the chosen point."""
-    player = AlphaZeroPlayer(name, FancifulEvaluator(seed), parameters, workers=1, seed=1)
+    player = TextbookPlayer(name, FancifulEvaluator(seed), parameters, workers=1, seed=1)
     result = player.search(SearchRequest(start, BLACK, Limits(visits=visits, may_stop_early=False)))
-    tree = player.searcher.game_tree.tree
+    nodes = player.searcher.nodes
     player.close()
-    return tree, result.moves[0].point
+    return nodes, result.moves[0].point
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("size", "visits"), [(2, 150), (3, 400)])
 def test_puct(size: int, visits: int, seed: int) -> None:
     game = Go(size, komi=0.5)
-    tree, point = compiled_tree("puct", PLAIN, game.start(), seed, visits)
-    table = Table(tree, size)
+    nodes, point = compiled_tree("puct", PLAIN, game.start(), seed, visits)
+    table = Table(nodes, size)
     pieces = Pieces(partial(puct, exploration=PLAIN.c_init / 2, unvisited=0.5), table.evaluate, table.priors)
-    move, root = search(game, game.start(), int(edges_of(tree)["visits"].sum()), pieces, Random())
+    move, root = search(game, game.start(), int(children_of(nodes)["visits"].sum()), pieces, Random())
     assert root.visits >= visits - 1
     assert assert_same_tree(table, root) > visits
     assert move == to_vertex(point, size)
@@ -108,11 +105,11 @@ def test_puct(size: int, visits: int, seed: int) -> None:
 def test_gumbel(size: int, visits: int, seed: int) -> None:
     """Sequential halving and the improved policy, without noise."""
     game = Go(size, komi=0.5)
-    tree, point = compiled_tree("gumbel", dataclasses.replace(PLAIN, c_scale=SCALE), game.start(), seed, visits)
-    table = Table(tree, size)
+    nodes, point = compiled_tree("gumbel", dataclasses.replace(PLAIN, c_scale=SCALE), game.start(), seed, visits)
+    table = Table(nodes, size)
     gumbel = Gumbel(considered=PLAIN.considered, visit_offset=PLAIN.c_visit, value_scale=2 * SCALE)
     pieces = Pieces(gumbel.rule, table.evaluate, table.priors)
-    move, root = gumbel.search(game, game.start(), int(edges_of(tree)["visits"].sum()), pieces, NoNoise())
+    move, root = gumbel.search(game, game.start(), int(children_of(nodes)["visits"].sum()), pieces, NoNoise())
     assert root.visits >= visits - 1
     assert assert_same_tree(table, root) > 0
     assert move == to_vertex(point, size)

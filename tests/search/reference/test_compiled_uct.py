@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 import go_rules.game
-from go_rules.board import copy_position
 from go_rules.points import BLACK, EAST, EMPTY, NORTH, PASS, SOUTH, WEST, board_points, from_vertex, to_vertex
-from go_rules.superko import new_seen, seen_refill
-from search.playouts.evaluation import evaluate, value_of
-from search.playouts.playout import new_policy, new_tools
 from search.reference.formulas import rave, ucb1, widening
 from search.reference.go import Go
 from search.reference.mcts import FIRST, SECOND, Game, Node, Pieces, Played, Prior, State, expand, iterate
-from search.uct.iteration import back_up, new_buffers, new_context, select
-from search.uct.parameters import MAX_DEPTH, PURE_UCT, UctParameters
-from search.uct.tree import ROOT, children_of, new_nodes
+from search.request import SearchRequest
+from search.textbook.parameters import PURE_UCT, UctParameters
+from search.textbook.playouts.evaluation import evaluate, value_of
+from search.textbook.playouts.playout import new_policy, new_tools
+from search.textbook.rules import UCB1
+from search.textbook.tree import NONE, ROOT, new_nodes, place_of_children
+from search.textbook.walk import PLAYOUT, back_up, new_buffers, new_context, place_root, select
 
 CLOSE = 1e-6
 """The compiled search keeps some sums as float32."""
@@ -38,38 +38,36 @@ class Compiled:
         policy = new_policy(parameters.capture_rate, parameters.pattern_rate, parameters.self_atari_rate)
         self.buffers = new_buffers(new_tools(seed, policy))
         self.buffers.room[:] = 1, len(self.nodes)
-        context = new_context(parameters)
-        copy_position(context.root[0], game.position)
-        context.rules[0] = game.record
-        seen = new_seen(game.length + MAX_DEPTH)
-        seen_refill(seen, game.keys)
-        self.context = context._replace(seen=seen)
+        context = new_context(parameters, UCB1, PLAYOUT)
+        self.context = place_root(context, self.buffers, SearchRequest(game, game.to_play))
         self.walk: list[str] = []
         self.outcome: tuple[float, Played] = (0.5, ())
 
     def iterate(self) -> None:
-        depth = select(self.nodes, self.context, self.buffers)
+        depth = select(self.nodes, self.context, self.buffers, NONE)
         self.walk = [to_vertex(int(self.nodes[i]["move"]), self.height) for i in self.buffers.path[1 : depth + 1]]
-        score = evaluate(self.buffers.position[0], self.context.rules[0], self.buffers.playouts)
+        leaf = self.buffers.stack[self.buffers.length[1] - 1]
+        score = evaluate(leaf, self.context.rules[0], self.buffers.playouts)
         first = self.buffers.playouts.tools.first
         played = [(FIRST if first[p] == BLACK else SECOND, to_vertex(p, self.height)) for p in self.points if first[p]]
-        self.outcome = 1 - float(value_of(score, self.parameters.score_weight)), played
-        back_up(self.nodes, self.context, self.buffers, depth, score)
+        value = float(value_of(score, self.parameters.score_weight))
+        self.outcome = 1 - value, played
+        back_up(self.nodes, self.context.settings[0], self.buffers.path, depth, leaf["to_play"], value, score, first)
 
     def index(self, game: go_rules.game.Game) -> int:
         """The node of a position that is in the tree."""
         index = ROOT
         for move in game.moves:
-            children = children_of(self.nodes, index)
+            children = place_of_children(self.nodes, index)
             index = children.start + int(np.flatnonzero(self.nodes["move"][children] == move.point)[0])
         return index
 
     def priors(self, game: Game, state: State) -> dict[str, Prior]:
         """The moves of a node that has just been expanded."""
-        children, weight = self.nodes[children_of(self.nodes, self.index(state))], self.parameters.prior_weight
+        children, weight = self.nodes[place_of_children(self.nodes, self.index(state))], self.parameters.prior_weight
         return {
             to_vertex(int(each["move"]), self.height): Prior(
-                1, weight * float(each["prior_visits"]), weight * float(each["prior_wins"])
+                1, weight * float(each["prior_visits"]), weight * float(each["prior"])
             )
             for each in children
         }
@@ -88,7 +86,7 @@ def assert_same_tree(compiled: Compiled, node: Node) -> int:
     """Returns the number of nodes."""
     assert_only_senseless_moves_are_missing(node.state, [child.move for child in node.children])
     nodes, number = compiled.nodes, 1
-    places = children_of(nodes, compiled.index(node.state))
+    places = place_of_children(nodes, compiled.index(node.state))
     for child, place in zip(node.children, range(places.start, places.stop), strict=True):
         there = nodes[place]
         assert to_vertex(int(there["move"]), compiled.height) == child.move
@@ -161,5 +159,5 @@ def test_both_know_who_wins_on_the_board_of_four_points(komi: float) -> None:
     compiled = Compiled(game.start(), dataclasses.replace(PURE_UCT, expand_visits=2.0, score_weight=0.0), seed=1)
     for _ in range(5000):
         compiled.iterate()
-    best = max(compiled.nodes[children_of(compiled.nodes, ROOT)], key=lambda child: child["visits"])
+    best = max(compiled.nodes[place_of_children(compiled.nodes, ROOT)], key=lambda child: child["visits"])
     assert (best["wins"] / best["visits"] > 0.5) == (komi < 1)

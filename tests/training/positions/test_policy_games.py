@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from go_rules.position import PHASE_OVER
 from training.config import PlayConfig
 from training.positions.canvas import CANVASES, batch_size_on, sizes_on
 from training.positions.game_conditions import new_game_conditions
+from training.positions.policy_game_kernels import new_games, play_moves, start_games
 from training.positions.policy_games import GROUPS, PolicyGames
 from training.positions.workers import WorkerPool
 
@@ -174,6 +176,51 @@ def test_games_by_policy_forget_their_history_now_and_then(workers: WorkerPool, 
     known = np.array(shown)
     assert known[:, 0].mean() == pytest.approx(1.0 - forgotten, abs=0.06)
     assert known[:, 2].mean() == pytest.approx((1.0 - forgotten) ** 3, abs=0.08)
+
+
+def test_games_leave_their_line_and_come_back() -> None:
+    """An excursion has one to six moves, of which the first is not the game's own; what comes back is the position
+    after that one, so no position is shown twice."""
+    count, canvas = 40, 9
+    games = new_games(count, (7, 8, 9), 7, (0.8, 0.0), 0.02, 2.0, excursions=(0.3, 1.0))
+    start_games(games, CONDITIONS, 0, count, 20.0)
+    generator = np.random.default_rng(7)
+    began, on_the_line, lengths, ended_away = 0, 0, [], 0
+    for _ in range(400):
+        before, home, away = games.stack.copy(), games.home.copy(), games.away.copy()
+        logits = generator.random((count, canvas * canvas + 1)).astype(np.float32)
+        logits[:, -1] = generator.choice([-9.0, 4.0], size=count, p=[0.8, 0.2])
+        play_moves(games, CONDITIONS, 0, canvas, logits)
+        assert (games.stack["phase"][2::3] != PHASE_OVER).all()
+        for game in range(count):
+            now, then, its = games.stack[3 * game + 2], before[3 * game + 2], slice(3 * game, 3 * game + 3)
+            if away[game] == 0:
+                on_the_line += 1
+            if away[game] == 0 and games.away[game] > 0:
+                began += 1
+                lengths.append(int(games.away[game]))
+                line = games.home[its]
+                assert alike(line[1], then)
+                assert alike(games.stack[3 * game + 1], then)
+                assert line[2]["move_number"] == now["move_number"] == then["move_number"] + 1
+                assert (line[2]["recent"][0], line[2]["phase"]) != (now["recent"][0], now["phase"])
+            elif games.away[game] > 0:
+                assert games.away[game] == away[game] - 1
+                assert now["move_number"] == then["move_number"] + 1
+                assert alike(games.stack[3 * game + 1], then)
+                assert alike(games.home[its], home[its])
+            elif away[game] > 0:
+                assert alike(games.stack[its], home[its])
+                ended_away += away[game] > 1
+    assert games.finished.sum() > count
+    assert 0.2 < began / on_the_line < 0.3  # now and then the move drawn is the game's own
+    assert ended_away > 0  # by passes
+    assert np.bincount(lengths).tolist()[1:] == pytest.approx([began / 6] * 6, rel=0.3)
+
+
+def alike(positions: np.ndarray, others: np.ndarray) -> bool:
+    """Whether they are the same; pytest would take minutes to show how records differ."""
+    return bool(np.all(positions == others))
 
 
 def _images(cell: int, size: int, canvas: int) -> set[tuple[int, int]]:

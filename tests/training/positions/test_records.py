@@ -152,17 +152,20 @@ def test_handicap_games_begin_with_black_stones(tmp_path: Path, workers: WorkerP
 
 def test_passes_at_the_end_are_left_out(tmp_path: Path) -> None:
     path = write_records(tmp_path / "games.npz", [[3, 4, 361, 361, 5], [361, 7], [8, 361]])
-    records = load_records(path, RecordsConfig(skip=0))
+    records = load_records(RecordsConfig(path=str(path)))
     games = [records.moves[a:b].tolist() for a, b in zip(records.offsets, records.offsets[1:], strict=False)]
     assert games == [[3, 4, 361], [361, 7], [8, 361]]
 
 
 def test_the_first_games_can_be_kept_for_validation(tmp_path: Path) -> None:
     path = write_records(tmp_path / "games.npz", [[1, 2], [3], [4, 5, 6]], [1, -1, 0])
-    records = load_records(path, RecordsConfig(skip=2))
+    records = load_records(RecordsConfig(path=str(path), skip=2))
     assert (records.moves.tolist(), records.offsets.tolist(), records.result.tolist()) == ([4, 5, 6], [0, 3], [0])
+    records = load_records(RecordsConfig(path=str(path), skip=1, most=1))
+    assert (records.moves.tolist(), records.offsets.tolist(), records.result.tolist()) == ([3], [0, 1], [-1])
+    assert load_records(RecordsConfig(path=str(path), most=7)).offsets.tolist() == [0, 2, 3, 6]
     with pytest.raises(TrainingError, match="leaves none"):
-        load_records(path, RecordsConfig(skip=3))
+        load_records(RecordsConfig(path=str(path), skip=3))
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", b"\x93NUMPY"])
@@ -170,7 +173,7 @@ def test_files_that_are_no_records_are_refused(tmp_path: Path, content: bytes) -
     path = tmp_path / "games.npz"
     path.write_bytes(content)
     with pytest.raises(TrainingError, match=r"games\.npz"):
-        load_records(path, RecordsConfig())
+        load_records(RecordsConfig(path=str(path)))
 
 
 def test_records_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
@@ -189,7 +192,7 @@ def test_records_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     ):
         np.savez(path, **{**sound, name: damaged})
         with pytest.raises(TrainingError, match="damaged"):
-            load_records(path, RecordsConfig(skip=0))
+            load_records(RecordsConfig(path=str(path)))
 
 
 def test_black_moves_first_without_handicap(tmp_path: Path, workers: WorkerPool) -> None:

@@ -51,7 +51,7 @@ def test_games_are_gathered_from_files_and_folders(tmp_path: Path, capsys: pytes
     for reason in ("with handicap", "of fewer than 30 moves", "a side moves twice"):
         assert f"1 left out: {reason}" in said.replace("in which ", "").replace("or stones set up", "")
 
-    records = load_records(out, RecordsConfig(path=str(out)))
+    records = load_records(RecordsConfig(path=str(out)))
     games = [records.moves[a:b].tolist() for a, b in zip(records.offsets, records.offsets[1:], strict=False)]
     assert games == [[*GAME, 361], GAME, OTHER]
     assert records.result.tolist() == [1, 0, -1]
@@ -69,7 +69,7 @@ def test_all_games_of_a_collection_are_gathered(tmp_path: Path, capsys: pytest.C
     said = capsys.readouterr().err
     assert "2 left out: cannot be read" in said
     assert "1 left out: of fewer than 30 moves" in said
-    records = load_records(out, RecordsConfig(path=str(out)))
+    records = load_records(RecordsConfig(path=str(out)))
     games_read = [records.moves[a:b].tolist() for a, b in zip(records.offsets, records.offsets[1:], strict=False)]
     assert games_read == [GAME, OTHER]
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gtp_engine import cli
 from nets.evaluator import LEAD, LOSS, WIN, Evaluation
 from nets.open import open_network
 from training.errors import TrainingError
@@ -71,8 +72,9 @@ def test_figures_on_rows_made_up_by_hand(tmp_path: Path) -> None:
     assert small.value_mse == pytest.approx(1.0)
 
 
-def test_sample_files_are_measured_alike(tmp_path: Path) -> None:
+def write_samples(folder: Path) -> Path:
     """A board of 7×7 in the corner of a canvas, without any say about score and owners, and one of 9×9."""
+    folder.mkdir()
     planes = np.zeros((2, 22, 9, 9), np.uint8)
     planes[0, 0, :7, :7] = 1
     planes[1, 0] = 1
@@ -85,14 +87,28 @@ def test_sample_files_are_measured_alike(tmp_path: Path) -> None:
         np.full(2, -1, np.int16), value, np.zeros((2, 6), np.float32), np.zeros((2, 81), np.int8),
         np.full(2, HAS_POLICY | HAS_VALUE, np.uint8),
     )  # fmt: skip
-    (tmp_path / "09-000000.samples").write_bytes(encode_samples(samples, Origin()))
-    assert measure_rows(rows_of_samples(tmp_path, full=True), evaluate).rows == 0
-    measure = measure_rows(rows_of_samples(tmp_path, full=False), evaluate)
+    (folder / "09-000000.samples").write_bytes(encode_samples(samples, Origin()))
+    return folder
+
+
+def test_sample_files_are_measured_alike(tmp_path: Path) -> None:
+    folder = write_samples(tmp_path / "samples")
+    assert measure_rows(rows_of_samples(folder, full=True), evaluate).rows == 0
+    measure = measure_rows(rows_of_samples(folder, full=False), evaluate)
     assert measure.rows == 2
     assert measure.policy_cross_entropy == pytest.approx((np.log(49 + np.e) - 0.5 + np.log(81 + np.e)) / 2, rel=1e-3)
     assert measure.top1 == pytest.approx(1 / 2)
     assert measure.value_mse == pytest.approx((1.0 + 0.25) / 2, abs=0.001)
     assert (measure.lead_mae, measure.ownership_mse) == (0.0, 0.0)  # nothing is known
+
+
+def test_several_files_are_measured_in_turn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows, samples = write_rows(tmp_path / "rows.npz"), write_samples(tmp_path / "samples")
+    assert cli.run(["yardstick", "fast", str(rows), str(samples)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" rows")[0] for line in lines] == [f"{rows}:", "19x19  2", "small  1", f"{samples}:", "small  2"]
+    assert cli.run(["yardstick", "fast", str(samples)]) == 0
+    assert capsys.readouterr().out.splitlines() == lines[-1:]
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

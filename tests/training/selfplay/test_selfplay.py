@@ -14,15 +14,24 @@ import pytest
 from numpy.typing import NDArray
 
 from go_rules.game import Game
-from go_rules.points import BLACK, PASS, WHITE, point_at
+from go_rules.points import BLACK, PASS, WHITE, column_of, point_at, row_of
 from go_rules.rule_names import preset
 from nets.constant import ConstantEvaluator
 from nets.evaluator import LOSS, SCORE_MEAN, WIN, Evaluation, EvaluationRequest
 from nets.features import CAUGHT, GLOBAL_KOMI, LAST_MOVES
 from tests.systems import needs_signals
-from training.config import DataConfig, SelfplayConfig
+from tests.training.games import random_games, write_records
+from training.config import DataConfig, RecordsConfig, SelfplayConfig
 from training.samples.sample_files import read_samples, sample_files
-from training.samples.samples import HAS_OWNERSHIP, HAS_POLICY, HAS_SCORE, HAS_VALUE, Samples, unpack_planes
+from training.samples.samples import (
+    HAS_OWNERSHIP,
+    HAS_POLICY,
+    HAS_SCORE,
+    HAS_VALUE,
+    Samples,
+    concatenate,
+    unpack_planes,
+)
 from training.selfplay.labels import SearchedPosition, samples_from_game
 from training.selfplay.play import Reanalysis, SelfPlayWorker, selfplay
 
@@ -102,10 +111,15 @@ def test_a_game_without_full_searches_leaves_nothing() -> None:
     assert samples_from_game(wall_game(), [], 9, None, 1.0) is None
 
 
+def written(folder: Path) -> Samples:
+    """All samples in a folder: on a busy machine games take so long that each has a file."""
+    return concatenate([read_samples(path) for path in sample_files(folder)])
+
+
 @pytest.mark.slow
 def test_games_are_played_and_written(tmp_path: Path) -> None:
     count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=2, seed=1)
-    samples = read_samples(sample_files(tmp_path)[0])
+    samples = written(tmp_path)
     assert samples.length == count > 20
     planes = unpack_planes(samples.planes, 9)
     sizes = np.sqrt(planes[:, 0].sum(axis=(1, 2)))
@@ -134,7 +148,7 @@ def test_an_interruption_keeps_what_was_played(
     monkeypatch.setattr(SelfPlayWorker, "play", play)
     with pytest.raises(KeyboardInterrupt):
         selfplay(tmp_path, ConstantEvaluator(), DATA, games=50, threads=1, seed=1)
-    assert read_samples(sample_files(tmp_path)[0]).length > 5
+    assert written(tmp_path).length > 5
 
 
 class ForWhite(ConstantEvaluator):
@@ -151,7 +165,7 @@ class ForWhite(ConstantEvaluator):
 def test_a_teachers_searches_are_learned_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reanalysis = Reanalysis(ForWhite(), share=0.2)
     count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, reanalysis=reanalysis)
-    samples = read_samples(sample_files(tmp_path)[0])
+    samples = written(tmp_path)
     assert samples.length == count
     # They are the teacher's values, with the ownership of its search.
     assert (np.abs(samples.value[:, WIN] - (samples.global_[:, GLOBAL_KOMI] > 0)) < 0.2).all()
@@ -166,7 +180,7 @@ def test_a_teachers_searches_are_learned_from(tmp_path: Path, capsys: pytest.Cap
 def test_a_teacher_labels_the_leaves_of_searches(tmp_path: Path) -> None:
     reanalysis = Reanalysis(ForWhite(), leaves=0.5)
     count = selfplay(tmp_path, ConstantEvaluator(), DATA, games=2, threads=1, seed=1, reanalysis=reanalysis)
-    samples = read_samples(sample_files(tmp_path)[0])
+    samples = written(tmp_path)
     assert samples.length == count
     np.testing.assert_array_equal(samples.value[:, WIN], samples.global_[:, GLOBAL_KOMI] > 0)
     assert (samples.known == HAS_POLICY | HAS_VALUE | HAS_SCORE | HAS_OWNERSHIP).all()
@@ -176,6 +190,34 @@ def test_a_teacher_labels_the_leaves_of_searches(tmp_path: Path) -> None:
     assert len(np.unique(stones)) > 20  # from all over the games
     # A tree has positions of either side to move, few of which were played.
     assert 0.3 < (samples.global_[:, GLOBAL_KOMI] > 0).mean() < 0.7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("has_leaves", [True, False])
+def test_games_of_records_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_leaves: bool) -> None:
+    """Their own moves are played, up to one that the rules forbid, and nothing is searched but what is learned from."""
+    record = random_games(count=1, length=40, seed=1)[0]
+    games: list[Game] = []
+    original = Game.play
+
+    def play(game: Game, colour: int, point: int) -> None:
+        if not games or games[-1] is not game:
+            games.append(game)
+        original(game, colour, point)
+
+    monkeypatch.setattr(Game, "play", play)
+    path = write_records(tmp_path / "games.npz", [[60], [*record, record[-1], 3]])
+    visits = SelfplayConfig(visits=8, quick_visits=100, full_share=0.3, resign_below=0.4, handicap=1.0, records=1.0)
+    records = RecordsConfig(path=str(path), skip=1)
+    data = dataclasses.replace(DATA, canvas_shares={"19": 1.0}, records=records, selfplay=visits)
+    reanalysis = Reanalysis(ForWhite(), leaves=1.0 if has_leaves else None)
+    count = selfplay(tmp_path / "out", ConstantEvaluator(), data, games=2, threads=1, seed=1, reanalysis=reanalysis)
+    cells = [[row_of(move.point) * 19 + column_of(move.point) for move in game.moves] for game in games]
+    assert cells == [record, record]
+    samples = read_samples(sample_files(tmp_path / "out")[0])
+    assert samples.length == count
+    searches = 24  # of 80 positions
+    assert 0.5 * searches < count / (8 if has_leaves else 1) < 1.5 * searches
 
 
 @pytest.mark.slow

@@ -1,0 +1,243 @@
+"""The parameters of the textbook's players: what all of them share, then those of playouts, of UCT and of AlphaZero.
+
+Sources: Gelly and Silver, "Monte-Carlo tree search and rapid action value estimation in computer Go" (2011), and for
+the sizes of the priors what Fuego, Pachi and michi publish about theirs; Silver et al. 2016 (AlphaGo), 2017 (AlphaGo
+Zero) and 2018 (AlphaZero); Danihelka et al. 2022 (Gumbel AlphaZero).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from go_rules.machine.memory import MEGABYTE, memory_for_search
+from search.parameters import ParameterTable, parameter, require_memory
+
+if TYPE_CHECKING:
+    from nets.evaluator import Evaluator
+
+T = TypeVar("T", bound="TreeParameters")
+
+FIRST_PLAY = ("draw", "loss", "parent")
+"""The rules of first-play urgency; the kernels read a rule's place in this list."""
+
+UCT_EXPLORATION = 0.5
+"""The exploration constant of the player `uct`. UCB1's own is sqrt(2), for rewards of any spread."""
+
+MAX_DEPTH = 1000
+"""The largest depth of a tree. Only positions full of kos get there."""
+
+
+@dataclass(frozen=True)
+class TextbookParameters(ParameterTable, section="textbook", title="All players of the textbook", live=True):
+    """What all textbook searches have."""
+
+    early_stop: bool = parameter(
+        True,
+        "End a search once the rest of it cannot change the move; with a network, only where that saves time.",
+    )
+
+
+@dataclass(frozen=True)
+class TreeParameters(TextbookParameters, section="tree", title="The textbook's trees", live=True):
+    """What all textbook searches have that grow a tree."""
+
+    largest_depth: int = parameter(300, "Moves from the root to a leaf at most.", unit="moves", low=1, high=MAX_DEPTH)
+    widening: float = parameter(
+        0.0, "Progressive widening: a node considers widening × visits^widening_exponent moves; 0: all.",
+        low=0.0, high=1000.0,
+    )  # fmt: skip
+    widening_exponent: float = parameter(0.5, "See widening.", low=0.0, high=1.0)
+    virtual_losses: float = parameter(
+        1.0, "Losses that a visit counts as while it is under way.", unit="visits", low=0.0, high=100.0
+    )
+    tree_memory: int = parameter(
+        512,
+        "Memory for the tree at most; where none is named, at most a quarter of what the machine has for a search.",
+        unit="MB",
+        low=1,
+        high=1 << 20,
+    )
+
+    def suited(self: T) -> T:
+        """Return these parameters, with less memory where the machine has little."""
+        return dataclasses.replace(self, tree_memory=min(self.tree_memory, max(1, (memory_for_search() >> 20) // 4)))
+
+    def check_memory(self) -> None:
+        """Raise ParameterError if this machine has no memory for two such trees: a move copies one to another."""
+        require_memory({"tree_memory": 2 * self.tree_memory * MEGABYTE}, {"tree_memory": self.tree_memory})
+
+
+@dataclass(frozen=True)
+class PlayoutParameters(TextbookParameters, section="playouts", title="Players without a network", live=True):
+    """How games are played out, and what is made of their results."""
+
+    # --- Playouts ---------------------------------------------------------------------------------------------
+    capture_rate: float = parameter(0.9, "How often playouts look for captures and chains to save.", low=0.0, high=1.0)
+    vital_rate: float = parameter(
+        0.9, "How often playouts look for the vital point of a small space.", low=0.0, high=1.0
+    )
+    pattern_rate: float = parameter(
+        0.9, "How often playouts look for patterns around the last move.", low=0.0, high=1.0
+    )
+    self_atari_rate: float = parameter(
+        0.4, "How often playouts do not mind putting themselves in atari.", low=0.0, high=1.0
+    )
+    score_weight: float = parameter(
+        0.03, "Part of a playout's value that is the score rather than the win.", low=0.0, high=1.0
+    )
+
+    # --- Move choice ------------------------------------------------------------------------------------------
+    resign_winrate: float = parameter(0.1, "Give up below this winning chance.", low=0.0, high=0.5)
+    resign_visits: float = parameter(
+        1000.0, "... but not before the search has seen so much.", unit="visits", low=1.0, high=1e6
+    )
+    settled: float = parameter(0.9, "|ownership| from which a point counts as decided.", low=0.5, high=1.0)
+
+
+@dataclass(frozen=True)
+class UctParameters(PlayoutParameters, TreeParameters, section="uct", title="The players rave and uct", live=True):
+    """The parameters of a tree over playouts. A prior is worth that many visits won (or lost, where it says so).
+
+    The defaults are those of `rave`; where `uct` has others, PURE_UCT below says so.
+    """
+
+    # --- Tree -------------------------------------------------------------------------------------------------
+    exploration: float = parameter(
+        0.0, f"UCB1's exploration constant C; the player uct has {UCT_EXPLORATION}.", low=0.0, high=2.0
+    )
+    analysis_exploration: float = parameter(
+        0.2, "The least C while analysing, so that more moves are shown.", low=0.0, high=2.0
+    )
+    first_play_urgency: float = parameter(
+        10.0, "Value of a move without visits and prior; from 10 on each is tried once first.", low=0.0, high=10.0
+    )
+    rave_equivalence: float = parameter(
+        2500.0,
+        "Visits with which a move's own mean weighs as much as any number of all-moves-as-first values; 0: no RAVE, as "
+        "in uct.",
+        unit="visits",
+        low=0.0,
+        high=1e6,
+    )
+    expand_visits: float = parameter(6.0, "Visits before a node gets children.", unit="visits", low=1.0, high=1000.0)
+
+    # --- Priors -----------------------------------------------------------------------------------------------
+    prior_even: float = parameter(8.0, "Weight of half a win for every move.", unit="visits", low=0.0, high=100.0)
+    prior_capture: float = parameter(
+        15.0, "For taking a stone or saving one; twice that for more.", unit="visits", low=0.0, high=100.0
+    )
+    prior_self_atari: float = parameter(
+        10.0, "Against moves that put their own chain in atari.", unit="visits", low=0.0, high=100.0
+    )
+    prior_pattern: float = parameter(
+        8.0, "For moves that a 3x3 pattern invites to.", unit="visits", low=0.0, high=100.0
+    )
+    prior_near: float = parameter(
+        20.0, "For moves beside the last one; less at distance 2 and 3.", unit="visits", low=0.0, high=100.0
+    )
+    prior_edge: float = parameter(
+        8.0, "Against the first two lines far from stones, and for the third.", unit="visits", low=0.0, high=100.0
+    )
+    prior_pass: float = parameter(10.0, "Against passing.", unit="visits", low=0.0, high=100.0)
+    prior_weight: float = parameter(
+        1.0, "How much priors count; 0, as in uct: they only order moves without visits.", low=0.0, high=10.0
+    )
+
+
+PURE_UCT = UctParameters(exploration=UCT_EXPLORATION, rave_equivalence=0.0, prior_weight=0.0)
+"""The player `uct`: UCB1 alone, without all-moves-as-first values and without priors."""
+
+
+@dataclass(frozen=True)
+class AlphaZeroParameters(TreeParameters, section="alphazero", title="The textbook searches with a network", live=True):
+    """The parameters of a search with a network, whose values Q are in [-1, 1]: wins minus losses.
+
+    The defaults are those of `puct`, unless a line says otherwise.
+    """
+
+    # --- Selection by PUCT ------------------------------------------------------------------------------------
+    c_init: float = parameter(1.25, "Exploration, constant part.", low=0.0, high=100.0)
+    c_base: float = parameter(
+        19652.0, "Visits at which exploration begins to grow with their logarithm.", unit="visits", low=1.0, high=1e9
+    )
+    first_play: str = parameter(
+        "parent",
+        "First-play urgency, the value of a move never tried: its parent's own evaluation, or as published a draw "
+        "(AlphaGo Zero) or a loss (AlphaZero).",
+        choices=FIRST_PLAY,
+    )
+    first_play_reduction: float = parameter(
+        0.0, "How much less than that such a move is worth.", unit="wins", low=0.0, high=2.0
+    )
+
+    # --- Gumbel AlphaZero -------------------------------------------------------------------------------------
+    considered: int = parameter(
+        16, "Moves among which sequential halving finds the best, at most.", unit="moves", low=1, high=1000
+    )
+    visits_each: int = parameter(
+        8,
+        "Simulations for each of these moves: with few simulations fewer moves are considered, at least four; 1 is as "
+        "published.",
+        unit="visits",
+        low=1,
+        high=10**6,
+    )
+    c_visit: float = parameter(
+        50.0, "Visits added to the most visited move's in the weight of Q.", unit="visits", low=0.0, high=1e6
+    )
+    c_scale: float = parameter(
+        0.1,
+        "Weight of Q, here in [-1, 1], next to the policy's logits; 0.5 here is the published 1 for Q in [0, 1], and "
+        "0.1 won most with 16 and 32 visits.",
+        low=0.0,
+        high=1e3,
+    )
+    gumbel_noise: bool = parameter(
+        False, "Draw the moves that are considered; without noise they are the policy's best."
+    )
+
+    # --- Evaluation of leaves ---------------------------------------------------------------------------------
+    rollout_share: float = parameter(
+        0.0, "AlphaGo's lambda: the share of a rollout's result in a leaf's value; 0.5 for alphago.", low=0.0, high=1.0
+    )
+    turn_leaves: bool = parameter(True, "Show the network each position in a random one of its 8 symmetries.")
+    leaves_in_flight: int = parameter(
+        8,
+        "Leaves evaluated together, once the root has eight times as many visits.",
+        unit="positions",
+        low=1,
+        high=1024,
+    )
+
+    # --- The root ---------------------------------------------------------------------------------------------
+    dirichlet_noise: bool = parameter(False, "Dirichlet noise on the root's policy, as in self-play.")
+    dirichlet_share: float = parameter(0.25, "The noise's share of the policy.", low=0.0, high=1.0)
+    dirichlet_total: float = parameter(
+        10.83, "The noise's alpha times the number of legal moves: 0.03 on 19x19.", low=0.001, high=1e4
+    )
+    sampled_moves: int = parameter(
+        0,
+        "In so many first moves of a game, moves are drawn by their visits; AlphaGo Zero drew 30 in self-play.",
+        unit="moves",
+        low=0,
+        high=10000,
+    )
+    sampled_temperature: float = parameter(
+        1.0, "Temperature of these draws: odds are visits to the power of 1/temperature.", low=0.01, high=100.0
+    )
+    resign_below: float = parameter(0.0, "Resign below this winning chance; 0 never does.", low=0.0, high=0.5)
+
+    # --- Limits -----------------------------------------------------------------------------------------------
+    simulations: int = parameter(
+        1600, "Visits of a move at most where no limit of visits is set.", unit="visits", low=1, high=10**9
+    )
+
+    def batch_for(self, _evaluator: Evaluator, _width: int, _height: int) -> int:
+        """Return the most positions that are evaluated together, whatever the network and the board."""
+        return self.leaves_in_flight
+
+
+ALPHAGO = AlphaZeroParameters(rollout_share=0.5)
+"""The defaults of the player `alphago`."""

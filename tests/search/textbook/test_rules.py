@@ -1,0 +1,265 @@
+"""The rules of selection against their plain versions in numpy, the tree they read, and the schedules of the root."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from go_rules.points import MAX_MOVES
+from search.textbook.network import dirichlet
+from search.textbook.parameters import PURE_UCT, AlphaZeroParameters, TextbookParameters
+from search.textbook.rules import IMPROVED, PUCT, UCB1, choose, improved_logits, number_considered, ucb1_value
+from search.textbook.schedules import EachMoveOnce, SequentialHalving, phases
+from search.textbook.tree import NODE, ROOT, children_of, copy_subtree, new_nodes, pack_children, sort_by_prior
+from search.textbook.walk import NETWORK, PLAYOUT, new_context
+
+
+def settings_of(rule: int, **changes: object) -> np.ndarray:
+    base: TextbookParameters = PURE_UCT if rule == UCB1 else AlphaZeroParameters()
+    parameters = dataclasses.replace(base, **changes)  # type: ignore[arg-type]
+    return new_context(parameters, rule, PLAYOUT if rule == UCB1 else NETWORK).settings
+
+
+def root_with(count: int) -> np.ndarray:
+    """A root with so many new children, all alike."""
+    nodes = new_nodes(1 + count)
+    nodes[ROOT]["children"] = pack_children(1, count)
+    children = children_of(nodes)
+    children["move"] = np.arange(count) + 27
+    children["prior"] = 1.0 / count
+    return nodes
+
+
+def random_root(seed: int, tried: float = 0.5) -> np.ndarray:
+    """A root whose children have random statistics, the likeliest first."""
+    random = np.random.default_rng(seed)
+    count = int(random.integers(1, 30))
+    nodes = root_with(count)
+    nodes[ROOT]["own_value"] = random.random()
+    children = children_of(nodes)
+    children["prior"] = np.sort(random.dirichlet(np.full(count, 0.5)))[::-1]
+    children["visits"] = np.where(random.random(count) < tried, random.integers(1, 50, count), 0)
+    children["in_flight"] = np.where(random.random(count) < 0.2, 1, 0)
+    children["wins"] = children["visits"] * random.random(count)
+    return nodes
+
+
+def chosen(nodes: np.ndarray, settings: np.ndarray) -> int:
+    """The place among the root's children of the one that the rule chooses."""
+    return int(choose(nodes, np.int64(ROOT), settings[0], np.zeros(MAX_MOVES))) - 1
+
+
+# --- UCT --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.3, 1.4])
+def test_ucb1(constant: float) -> None:
+    """The formula of the paper, computed a second time."""
+    settings = settings_of(UCB1, exploration=constant)[0]
+    node = new_nodes(1)[0]
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        visits, parent = int(rng.integers(1, 1000)), int(rng.integers(1000, 10**6))
+        node["visits"], node["wins"] = visits, visits * rng.random()
+        expected = node["wins"] / visits + constant * math.sqrt(math.log(parent) / visits)
+        assert ucb1_value(node, math.log(parent), settings) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("losses", [0.0, 1.0, 5.0])
+def test_a_visit_under_way_counts_as_losses(losses: float) -> None:
+    settings = settings_of(UCB1, virtual_losses=losses)[0]
+    node = new_nodes(1)[0]
+    node["wins"], node["visits"] = 3.0, 4
+    before = ucb1_value(node, 2.0, settings)
+    node["in_flight"] = 3
+    assert (ucb1_value(node, 2.0, settings) < before) == (losses > 0)
+    lost = new_nodes(1)[0]
+    lost["wins"], lost["visits"] = 3.0, 4 + 3 * losses
+    assert ucb1_value(node, 2.0, settings) == pytest.approx(ucb1_value(lost, 2.0, settings))
+
+
+@pytest.mark.parametrize(("factor", "exponent"), [(1.0, 0.5), (4.0, 0.25), (0.1, 0.5), (2.0, 0.0)])
+def test_the_number_of_moves_considered(factor: float, exponent: float) -> None:
+    settings = settings_of(UCB1, widening=factor, widening_exponent=exponent)[0]
+    for visits in (1, 2, 3, 10, 100, 5000, 10**6):
+        expected = min(82, max(1, math.ceil(factor * visits**exponent)))
+        assert number_considered(float(visits), 82, settings) == expected
+    assert number_considered(7.0, 82, settings_of(PUCT)[0]) == 82
+
+
+# --- AlphaZero --------------------------------------------------------------------------------------------------------
+
+
+def q_and_n(nodes: np.ndarray, untried: float) -> tuple[np.ndarray, np.ndarray]:
+    """Q, -1..1, and N of the root's children, where a visit in flight is one loss."""
+    children = children_of(nodes)
+    n = children["visits"] + children["in_flight"]
+    return np.where(n > 0, 2.0 * children["wins"] / np.maximum(n, 1) - 1.0, untried), n
+
+
+@pytest.mark.parametrize("first_play", ["draw", "loss", "parent"])
+@pytest.mark.parametrize("seed", range(20))
+def test_puct(seed: int, first_play: str) -> None:
+    nodes = random_root(seed)
+    settings = settings_of(PUCT, c_init=1.5, c_base=300.0, first_play=first_play, first_play_reduction=0.1)
+    own = 2.0 * float(nodes[ROOT]["own_value"]) - 1.0
+    q, n = q_and_n(nodes, {"draw": 0.0, "loss": -1.0, "parent": own}[first_play] - 0.1)
+    total = 1 + n.sum()
+    rate = math.log((1 + total + 300.0) / 300.0) + 1.5
+    scores = q + rate * children_of(nodes)["prior"] * math.sqrt(total) / (1 + n)
+    assert chosen(nodes, settings) == np.argmax(scores)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_improved_policy(seed: int) -> None:
+    nodes = random_root(seed, tried=0.5 if seed % 4 else 0.0)
+    settings = settings_of(IMPROVED, c_visit=20.0, c_scale=0.1)
+    prior = children_of(nodes)["prior"].astype(float)
+    q, n = q_and_n(nodes, 0.0)
+    tried = n > 0
+    mixed = value = 2.0 * float(nodes[ROOT]["own_value"]) - 1.0
+    if tried.any():
+        mixed = (value + n.sum() * (prior[tried] * q[tried]).sum() / prior[tried].sum()) / (1 + n.sum())
+    wanted = np.log(np.maximum(prior, 1e-12)) + (20.0 + n.max()) * 0.1 * np.where(tried, q, mixed)
+    found = np.zeros(MAX_MOVES)
+    improved_logits(nodes, np.int64(ROOT), settings[0], found)
+    assert found[: len(prior)] == pytest.approx(wanted, abs=1e-4)
+    improved = np.exp(wanted - wanted.max())
+    improved /= improved.sum()
+    assert chosen(nodes, settings) == np.argmax(improved - n / (1 + n.sum()))
+
+
+def test_a_move_that_is_only_in_flight_has_no_value_where_flights_lose_nothing() -> None:
+    nodes = root_with(10)
+    nodes[1]["in_flight"] = 3
+    nodes[ROOT]["own_value"] = 0.05
+    settings = settings_of(PUCT, c_init=0.1, virtual_losses=0.0, first_play="parent", c_scale=1.0)
+    assert chosen(nodes, settings) != 0
+    logits = np.zeros(MAX_MOVES)
+    improved_logits(nodes, np.int64(ROOT), settings[0], logits)
+    assert np.ptp(logits[:10]) == pytest.approx(0.0)
+
+
+# --- The tree ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("imagined", [0.0, 9.0])
+def test_the_likeliest_moves_come_first_with_their_statistics(imagined: float) -> None:
+    rng = np.random.default_rng(2)
+    nodes = new_nodes(40)
+    nodes["move"] = np.arange(40)
+    nodes["visits"] = rng.integers(0, 9, 40)
+    nodes["prior_visits"] = imagined * rng.random(40)
+    nodes["prior"] = np.maximum(nodes["prior_visits"], 1.0) * rng.random(40)
+    before = nodes.copy()
+    sort_by_prior(nodes, 5, 38)
+    likely = 2 * nodes["prior"] - nodes["prior_visits"]
+    assert (np.diff(likely[5:38]) <= 0).all()
+    assert (nodes[np.argsort(nodes["move"])] == before).all()
+    assert (nodes[:5] == before[:5]).all()
+
+
+def test_copying_a_subtree() -> None:
+    """The copy has the same shape and contents as the original, as nested tuples."""
+    rng = np.random.default_rng(1)
+    nodes = new_nodes(2000)
+    used = 1
+    for index in itertools.count():
+        if used > 1900 or index >= used:
+            break
+        number = int(rng.integers(0, 4)) if index else 5
+        if number:
+            nodes[index]["children"] = pack_children(used, number)
+            for child in range(used, used + number):
+                nodes[child]["move"] = rng.integers(1, 700)
+                for name in NODE.names or ():
+                    if name not in ("children", "move"):
+                        nodes[child][name] = rng.integers(1, 1000)
+            used += number
+
+    def nested(tree: np.ndarray, index: int) -> tuple[object, ...]:
+        first = int(tree[index]["children"]) >> 16
+        number = len(children_of(tree, index))
+        rest = tuple(tree[index][name].item() for name in NODE.names or () if name != "children")
+        return (*rest, *(nested(tree, first + i) for i in range(number)))
+
+    for top in (ROOT, 1, 3):
+        target = new_nodes(2000)
+        size = copy_subtree(target, nodes, top)
+        assert nested(target, ROOT) == nested(nodes, top)
+        assert size <= used
+
+
+# --- Sequential halving --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("simulations", "considered", "plan"),
+    [
+        # A phase has simulations / log2(considered) of them, rounded down to as many for each move, and at least one.
+        (16, 16, [(16, 16)]),
+        (32, 16, [(16, 16), (8, 8), (4, 8)]),
+        (200, 16, [(16, 48), (8, 48), (4, 48), (2, 50), (2, 6)]),
+        (64, 4, [(4, 32), (2, 32)]),
+        (20, 16, [(16, 16), (8, 4)]),
+        (15, 15, [(15, 15)]),
+        (5, 1, [(1, 5)]),
+        (0, 1, []),
+    ],
+)
+def test_phases(simulations: int, considered: int, plan: list[tuple[int, int]]) -> None:
+    assert phases(simulations, considered) == plan
+
+
+def play_out(nodes: np.ndarray, visits: int, considered: int, noise: np.ndarray, values: np.ndarray) -> list[int]:
+    """Run a halving in which child i is always worth values[i]. Returns the visits; asserts that the best has most."""
+    schedule = SequentialHalving(nodes, visits, considered, settings_of(IMPROVED, c_scale=1.0), noise)
+    children = children_of(nodes)
+    while (child := schedule.next_child(nodes, 0)) >= 0:
+        schedule.begun(child)
+        children["visits"][child] += 1
+        children["wins"][child] += values[child]
+    best = int(np.argmax(schedule.ranking(nodes)))
+    assert children["visits"][best] == children["visits"].max()
+    assert schedule.choice(nodes)[best] == 1.0
+    return list(children["visits"].tolist())
+
+
+def test_halving_keeps_the_better_half() -> None:
+    values = np.linspace(0.25, 0.75, 8)
+    # 24 simulations, 8 moves: 3 phases of 8: each one once, the best four twice, the best two four times.
+    assert play_out(root_with(8), 24, 8, np.zeros(8), values) == [1, 1, 1, 1, 3, 3, 7, 7]
+
+
+def test_noise_decides_which_moves_are_considered() -> None:
+    noise = np.zeros(8)
+    noise[[2, 5]] = 3.0
+    visits = play_out(root_with(8), 10, 2, noise, np.full(8, 0.5))
+    assert [i for i, n in enumerate(visits) if n > 0] == [2, 5]
+    assert visits[2] == visits[5] == 5
+
+
+def test_each_move_once() -> None:
+    nodes = root_with(5)
+    schedule = EachMoveOnce(nodes)
+    children = children_of(nodes)
+    order = []
+    while (child := schedule.next_child(nodes, 0)) >= 0:
+        schedule.begun(child)
+        order.append(child)
+        children["visits"][child], children["wins"][child] = 1, [0.6, 0.8, 0.1, 0.7, 0.5][child]
+    assert order == [0, 1, 2, 3, 4]
+    assert np.argsort(-schedule.ranking(nodes)).tolist() == [1, 3, 0, 4, 2]
+
+
+@pytest.mark.parametrize("count", [1, 2, 82, 362])
+def test_dirichlet_noise_sums_to_one(count: int) -> None:
+    noise = dirichlet(count, 10.83, np.random.default_rng(1))
+    assert noise.shape == (count,)
+    assert noise.sum() == pytest.approx(1.0)
+    assert (noise >= 0.0).all()
+    assert dirichlet(count, 1e-9, np.random.default_rng(1)).sum() == pytest.approx(1.0)
